@@ -1,0 +1,35 @@
+//! The command line that the binaries of all stages share, so that two stages
+//! differ in nothing but how they wait.
+//!
+//! The rules of this crate:
+//!
+//! 1. **What was asked for goes to stdout, what is said about it to stderr.**
+//!    A row is written as its URL is finished; without `-v`, stderr stays
+//!    empty unless something is wrong.
+//! 2. **A bad value is refused before the first packet**, with the names of
+//!    the flag and the value.
+//! 3. **The exit code is the answer of a crawl in one number**: nothing
+//!    broken, something broken, bad usage, could not run.
+//! 4. **Nothing from the network reaches a terminal unescaped.** All text goes
+//!    out through one function, [`printable`].
+//!
+//! [`printable`]: values::printable
+
+mod arguments;
+mod log;
+mod output;
+mod run;
+pub mod values;
+
+use std::io;
+use std::process::ExitCode;
+
+use crawl_core::{Ending, Options, Sink};
+
+/// Does what the process's arguments say, with the `crawl` of one stage.
+///
+/// `about` is the first line of the help. With wrong arguments, or when output
+/// is no longer wanted, the process ends in here.
+pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<Ending>) -> ExitCode {
+    run::run(arguments::Arguments::of_process(about), crawl).into()
+}

@@ -1,0 +1,112 @@
+//! From the arguments to the exit code.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{self, ExitCode};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crawl_core::{Ending, Options, Sink};
+
+use crate::arguments::Arguments;
+use crate::log::Log;
+use crate::output::Output;
+
+/// How the process ends, unless clap ends it with 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    NothingBroken = 0,
+    SomethingBroken = 1,
+    CouldNotRun = 3,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Crawls as the arguments say and tells what was found.
+pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit {
+    let log = Log::new(arguments.level());
+    let output = match Output::open(arguments.format, &arguments.output) {
+        Ok(output) => Arc::new(Mutex::new(output)),
+        Err(error) => {
+            let file = arguments.output.display();
+            log.error(&format!("{file} cannot be created: {error}"));
+            return Exit::CouldNotRun;
+        }
+    };
+    let options = arguments.options();
+    for root in &options.roots {
+        if options
+            .exclude
+            .iter()
+            .any(|exclude| exclude.is_match(root.as_str()))
+        {
+            log.warning(&format!("{root} is excluded, although it is a root"));
+        }
+    }
+    let started = Instant::now();
+    let caught = catch_unwind(AssertUnwindSafe(|| {
+        crawl(options, sink(log, Arc::clone(&output)))
+    }));
+    let elapsed = started.elapsed();
+    let ending = match caught {
+        Ok(Ok(ending)) => ending,
+        Ok(Err(error)) => {
+            log.error(&format!("the crawl cannot go on: {error}"));
+            return Exit::CouldNotRun;
+        }
+        // What it was, the panic has said itself.
+        Err(_panic) => {
+            log.error("the crawl cannot go on: internal error");
+            return Exit::CouldNotRun;
+        }
+    };
+    let mut output = lock(&output);
+    if let Err(error) = output.end(&ending, elapsed) {
+        return unwritable(log, &error);
+    }
+    let report = output.report();
+    let (total, broken) = (report.total(), report.broken());
+    log.info(&format!(
+        "finished {total} URLs in {:.3} s, {broken} broken, {} left to do",
+        elapsed.as_secs_f64(),
+        ending.todo,
+    ));
+    if report.every_root_failed() {
+        log.error("no root gave a response");
+        Exit::CouldNotRun
+    } else if broken > 0 {
+        Exit::SomethingBroken
+    } else {
+        Exit::NothingBroken
+    }
+}
+
+/// Passes the rows on. When they cannot be written there is no use in going
+/// on with the crawl.
+fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
+    Box::new(move |row| {
+        log.row(&row);
+        if let Err(error) = lock(&output).row(row) {
+            process::exit(unwritable(log, &error) as i32);
+        }
+    })
+}
+
+/// What a failed write means. A reader who has gone away (`| head`) has read
+/// what he wanted, which is no error.
+fn unwritable(log: Log, error: &io::Error) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit::NothingBroken;
+    }
+    log.error(&format!("the output cannot be written: {error}"));
+    Exit::CouldNotRun
+}
+
+/// An output that a panic has left is as good as before.
+fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,314 @@
+//! Values as people write them: durations, sizes, roots.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+use std::str::FromStr;
+use std::time::Duration;
+
+use url::{Host, Url};
+
+/// The longest duration taken for one that was meant.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// A duration: `30` and `30s` are seconds, `500ms`, `2m` and `1h` what they
+/// seem. More than nothing, and at most seven days.
+///
+/// # Errors
+/// What is wrong with `text`.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = number_and_unit(text);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 60 * 60 * 1000,
+        _ => 0,
+    };
+    match number {
+        Some(number) if milliseconds > 0 => {
+            let duration = Duration::from_millis(number.saturating_mul(milliseconds));
+            if duration.is_zero() {
+                Err("must be more than nothing".into())
+            } else if duration > LONGEST {
+                Err("must not be more than seven days".into())
+            } else {
+                Ok(duration)
+            }
+        }
+        _ => Err("write a duration as 30, 30s, 500ms, 2m or 1h".into()),
+    }
+}
+
+/// A size in bytes: `65536`, `64K`, `10M` or `1G`, in powers of 1024. At
+/// least 1.
+///
+/// # Errors
+/// What is wrong with `text`.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = number_and_unit(text);
+    let bytes = match unit {
+        "" => 1,
+        "K" | "k" => 1 << 10,
+        "M" | "m" => 1 << 20,
+        "G" | "g" => 1 << 30,
+        _ => 0,
+    };
+    match number {
+        Some(0) => Err("must be more than nothing".into()),
+        Some(number) if bytes > 0 => number.checked_mul(bytes).ok_or("is too large".into()),
+        _ => Err("write a size as 65536, 64K, 10M or 1G".into()),
+    }
+}
+
+/// A number that is not 0.
+///
+/// # Errors
+/// What is wrong with `text`.
+pub fn at_least_one<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: Display> + Default + PartialEq,
+{
+    match text.parse() {
+        Ok(number) if number == T::default() => Err("must be at least 1".into()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The digits at the front, unless there are none, and what follows them. A
+/// number beyond all limits is as good as the largest.
+fn number_and_unit(text: &str) -> (Option<u64>, &str) {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = &text[..text.len() - unit.len()];
+    let number = (!digits.is_empty()).then(|| digits.parse().unwrap_or(u64::MAX));
+    (number, unit)
+}
+
+/// Where to begin: an http or https URL.
+///
+/// Without a scheme it is taken as https, or as http if the host is this
+/// machine's own (`localhost:8000`) or an address written out (`[::1]:80`).
+///
+/// # Errors
+/// What is wrong with `text`.
+pub fn root(text: &str) -> Result<Url, String> {
+    let text = text.trim();
+    let parse = |text: &str| Url::parse(text).map_err(|error| error.to_string());
+    if has_scheme(text) {
+        let url = parse(text)?;
+        return match url.scheme() {
+            "http" | "https" => Ok(url),
+            other => Err(format!("{other} is neither http nor https")),
+        };
+    }
+    if text.starts_with(['/', '\\']) {
+        return Err("a URL begins with http://, https:// or the name of a host".into());
+    }
+    let url = parse(&format!("https://{text}"))?;
+    let is_near = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    };
+    if is_near {
+        // Parsed anew, since the default port is another.
+        parse(&format!("http://{text}"))
+    } else {
+        Ok(url)
+    }
+}
+
+/// Whether what comes before the first colon is a scheme (RFC 3986, section
+/// 3.1), and not a host before its port.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let is_port = rest
+        .split(['/', '?', '#'])
+        .next()
+        .is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        && !is_port
+}
+
+/// What the crawler calls itself in its requests.
+///
+/// # Errors
+/// When `text` cannot be the value of a header field.
+pub(crate) fn user_agent(text: &str) -> Result<String, String> {
+    if text.is_empty() || !crawl_core::http::is_header_value(text) {
+        return Err("must be text without control characters".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// `text` as it may be shown on a terminal: control characters, which a
+/// terminal could take for commands, appear as `\u001b`, except for the ends
+/// of lines. In JSON that is the same text still.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_command = |c: char| c.is_control() && c != '\n';
+    if !text.contains(is_command) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 5);
+    for c in text.chars() {
+        if is_command(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations() {
+        let ms = |text| duration(text).map(|duration| duration.as_millis());
+        assert_eq!(ms("30"), Ok(30_000));
+        assert_eq!(ms("30s"), Ok(30_000));
+        assert_eq!(ms("500ms"), Ok(500));
+        assert_eq!(ms("2m"), Ok(120_000));
+        assert_eq!(ms("168h"), Ok(7 * 24 * 3_600_000));
+        for bad in [
+            "",
+            "s",
+            "1d",
+            "-1",
+            "1.5",
+            "1 s",
+            "0",
+            "0ms",
+            "169h",
+            "99999999999999999999",
+        ] {
+            assert!(ms(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes() {
+        assert_eq!(size("1"), Ok(1));
+        assert_eq!(size("64K"), Ok(65_536));
+        assert_eq!(size("10m"), Ok(10_485_760));
+        assert_eq!(size("1G"), Ok(1 << 30));
+        for bad in [
+            "",
+            "M",
+            "0",
+            "0K",
+            "1T",
+            "1KB",
+            "-1",
+            "1.5M",
+            "18446744073709551615K",
+        ] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers() {
+        assert_eq!(at_least_one("1"), Ok(1_u32));
+        for bad in ["", "0", "-1", "1.0", "one", "4294967296"] {
+            assert!(at_least_one::<u32>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn roots_get_the_scheme_they_need() {
+        let root = |text| root(text).map(String::from);
+        for (text, url) in [
+            ("http://example.com", "http://example.com/"),
+            (" https://example.com/a?b ", "https://example.com/a?b"),
+            ("example.com", "https://example.com/"),
+            ("example.com:8080/x", "https://example.com:8080/x"),
+            (
+                "example.com/?u=http://other.com",
+                "https://example.com/?u=http://other.com",
+            ),
+            ("localhost", "http://localhost/"),
+            ("localhost:8000", "http://localhost:8000/"),
+            ("docs.localhost?q", "http://docs.localhost/?q"),
+            ("127.0.0.1:8000/x", "http://127.0.0.1:8000/x"),
+            ("127.0.0.1:443", "http://127.0.0.1:443/"),
+            ("[::1]:80", "http://[::1]/"),
+        ] {
+            assert_eq!(root(text).as_deref(), Ok(url), "{text}");
+        }
+    }
+
+    #[test]
+    fn roots_that_are_none() {
+        for bad in [
+            "",
+            "/",
+            "/index.html",
+            "//example.com",
+            "ftp://example.com/",
+            "mailto:somebody@example.com",
+            "file:///etc/passwd",
+            "http://",
+            "two words",
+            "http://exa mple.com/",
+            "example.com:99999",
+            "[::1",
+        ] {
+            assert!(root(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_user_agent_is_one_line_of_text() {
+        assert_eq!(
+            user_agent("me/1.0 (+http://me.test)").as_deref(),
+            Ok("me/1.0 (+http://me.test)")
+        );
+        for bad in ["", "a\r\nHost: b", "a\u{7}"] {
+            assert!(user_agent(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text: String) {
+            let _ = (duration(&text), size(&text));
+            if let Ok(url) = root(&text) {
+                prop_assert!(matches!(url.scheme(), "http" | "https"));
+                prop_assert_eq!(root(url.as_str()), Ok(url.clone()), "a root stays what it is");
+            }
+        }
+
+        #[test]
+        fn nothing_printable_is_a_command(text: String) {
+            let shown = printable(&text);
+            prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
+        }
+
+        #[test]
+        fn json_means_the_same_when_printable(text: String) {
+            let json = serde_json::to_string(&text).unwrap();
+            let shown: String = serde_json::from_str(&printable(&json)).unwrap();
+            prop_assert_eq!(shown, text);
+        }
+    }
+
+    #[test]
+    fn commands_are_shown_and_lines_kept() {
+        assert_eq!(printable("plain\ntext: é\n"), "plain\ntext: é\n");
+        assert_eq!(
+            printable("\u{1b}[2J\u{9b}\r\n"),
+            "\\u001b[2J\\u009b\\u000d\n"
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! The head of a response: status line and headers, as views of the bytes.
+
+use std::mem::MaybeUninit;
+
+use httparse::{Error, Header, ParserConfig, Response, Status};
+
+use super::{printable, protocol, too_large};
+use crate::FetchError;
+
+/// The most headers that [`Limits::headers`](super::Limits) can allow.
+pub(super) const MOST_HEADERS: usize = 256;
+
+/// The head of the final response: it borrows the bytes that were fed, and
+/// lives as long as the call of [`Sink::head`](super::Sink::head).
+#[derive(Debug)]
+pub struct Head<'a> {
+    /// The status code, 200 to 999.
+    pub status: u16,
+    /// 0 or 1: HTTP/1.0 or HTTP/1.1.
+    pub(super) minor_version: u8,
+    headers: &'a [Header<'a>],
+}
+
+impl<'a> Head<'a> {
+    /// The first header called `name`, in any case; its value is without the
+    /// blanks around it, and otherwise whatever bytes the server sent.
+    pub fn get(&self, name: &str) -> Option<&'a [u8]> {
+        self.get_all(name).next()
+    }
+
+    /// All headers called `name`, in any case, in their order.
+    pub fn get_all(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.headers
+            .iter()
+            .filter(move |header| header.name.eq_ignore_ascii_case(name))
+            .map(|header| header.value)
+    }
+
+    /// The elements of a header that is a comma-separated list, over all its
+    /// lines, without empty ones (RFC 9110 section 5.6.1).
+    pub(super) fn list(&self, name: &str) -> impl Iterator<Item = &'a [u8]> {
+        self.get_all(name)
+            .flat_map(|value| value.split(|&byte| byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .filter(|element| !element.is_empty())
+    }
+}
+
+/// Parses `bytes`, which end with the empty line that ends a head, and hands the
+/// head to `then`.
+///
+/// It is read as browsers read it: a line may end without its carriage return,
+/// and a line that is no header is passed over. That is safe here, where nobody
+/// else reads the same bytes differently.
+pub(super) fn parse<T>(
+    bytes: &[u8],
+    most_headers: usize,
+    then: impl FnOnce(&Head<'_>) -> Result<T, FetchError>,
+) -> Result<T, FetchError> {
+    let mut places = [const { MaybeUninit::uninit() }; MOST_HEADERS];
+    let most_headers = most_headers.min(MOST_HEADERS);
+    let mut response = Response::new(&mut []);
+    let parsed = ParserConfig::default()
+        .allow_multiple_spaces_in_response_status_delimiters(true)
+        .allow_spaces_after_header_name_in_responses(true)
+        .ignore_invalid_headers_in_responses(true)
+        .parse_response_with_uninit_headers(&mut response, bytes, &mut places[..most_headers]);
+    match parsed {
+        Ok(Status::Complete(_)) => then(&Head {
+            status: response.code.unwrap_or_default(),
+            minor_version: response.version.unwrap_or_default(),
+            headers: response.headers,
+        }),
+        Ok(Status::Partial) => Err(protocol("the head of the response is not whole")),
+        Err(Error::TooManyHeaders) => Err(too_large(format!(
+            "the response has more than {most_headers} headers"
+        ))),
+        Err(error @ (Error::Version | Error::Status)) => Err(protocol(format!(
+            "{error} in the status line '{}'",
+            printable(first_line(bytes))
+        ))),
+        Err(error) => Err(protocol(format!("{error} in the head of the response"))),
+    }
+}
+
+fn first_line(bytes: &[u8]) -> &[u8] {
+    bytes
+        .split(|&byte| byte == b'\n')
+        .next()
+        .unwrap_or_default()
+        .trim_ascii_end()
+}

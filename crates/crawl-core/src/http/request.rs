@@ -1,0 +1,43 @@
+//! The one request a crawler makes.
+
+use url::{Position, Url};
+
+/// A `GET` for `url` in the form of RFC 9112 section 3, ready to be sent.
+///
+/// `url` is an `http` or `https` URL. Its fragment stays here, and so do a user
+/// name and password. No compression is accepted: what is counted, limited and
+/// parsed is what was sent. `keep_alive` says whether the connection is wanted
+/// for another request afterwards.
+///
+/// Characters of `user_agent` that could end the header (see
+/// [`is_header_value`]) are left out, so it cannot add one of its own.
+pub fn get(url: &Url, user_agent: &str, keep_alive: bool) -> Vec<u8> {
+    let mut request = String::with_capacity(320);
+    request.push_str("GET ");
+    request.push_str(&url[Position::BeforePath..Position::AfterQuery]);
+    request.push_str(" HTTP/1.1\r\nHost: ");
+    // IPv6 addresses come with their brackets, a default port not at all.
+    request.push_str(&url[Position::BeforeHost..Position::AfterPort]);
+    request.push_str("\r\nUser-Agent: ");
+    request.extend(user_agent.chars().filter(|&c| is_field_character(c)));
+    request.push_str(
+        "\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\
+         \r\nAccept-Language: *\
+         \r\nAccept-Encoding: identity\
+         \r\nConnection: ",
+    );
+    request.push_str(if keep_alive { "keep-alive" } else { "close" });
+    request.push_str("\r\n\r\n");
+    request.into_bytes()
+}
+
+/// Whether `text` can be sent as the value of a header and arrives as it is:
+/// printable ASCII, blanks within, none at the ends, and not empty (RFC 9110
+/// section 5.5, without its obsolete bytes above 127).
+pub fn is_header_value(text: &str) -> bool {
+    !text.is_empty() && text == text.trim() && text.chars().all(is_field_character)
+}
+
+fn is_field_character(c: char) -> bool {
+    matches!(c, '\t' | ' '..='~')
+}

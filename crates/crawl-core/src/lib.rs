@@ -1,0 +1,48 @@
+//! Knows *what* a crawl is: requests, responses, links, who is let in, and
+//! what is reported. It never waits: there is no socket, no clock and no
+//! thread in here. Bytes and instants are handed in, decisions are handed out.
+//!
+//! The rules of this crate:
+//!
+//! 1. **One door.** A URL becomes work only through [`Admission::admit`],
+//!    which normalises it, tests it and remembers it in one step.
+//! 2. **One visit, one row.** Whatever happens to a URL that was let in ends
+//!    as exactly one [`Row`].
+//! 3. **A visit decides, a stage waits.** [`Visit`] says what to send, when a
+//!    response is complete, whether to try again and after how long. Which
+//!    thread, callback or coroutine does the waiting is none of its business.
+//! 4. **Everything has a limit**, and crossing it is an error with a name.
+//!
+//! The calls of one crawl, in order:
+//!
+//! ```text
+//! Crawl::new ── roots ──► Job ── Crawl::begin ──► Visit
+//!                          ▲                       │  per try: Visit::request, receive*, receive_end
+//!                          │                       │  Visit::judge ──► TryAgain(pause) | Finished
+//!                          └──── Crawl::conclude ◄─┘
+//!                                     └──► Row
+//! ```
+
+pub mod content;
+pub mod http;
+pub mod links;
+
+mod admission;
+mod crawl;
+mod error;
+mod options;
+mod patience;
+mod report;
+mod row;
+mod scope;
+mod visit;
+
+pub use admission::{Admission, Job, Referrers, Via};
+pub use crawl::{Conclusion, Crawl, Ending};
+pub use error::{ErrorClass, FetchError};
+pub use options::{Options, Sink};
+pub use patience::Patience;
+pub use report::Report;
+pub use row::{Outcome, Row};
+pub use scope::ScopeRule;
+pub use visit::{Received, Verdict, Visit};

@@ -1,0 +1,64 @@
+//! What a crawl is asked to do.
+
+use std::time::Duration;
+
+use regex::Regex;
+use url::Url;
+
+use crate::{Row, ScopeRule};
+
+/// Takes each row as its URL is finished.
+///
+/// It may be called from another thread than the one that started the crawl,
+/// but never from two at once.
+pub type Sink = Box<dyn FnMut(Row) + Send>;
+
+/// Where a crawl begins, how far it goes, and how long it is willing to wait.
+/// The names and defaults are those of the command line.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where to begin. Their hosts are the site.
+    pub roots: Vec<Url>,
+    /// Which other hosts belong to the site.
+    pub scope: ScopeRule,
+    /// URLs that match one of these are never fetched.
+    pub exclude: Vec<Regex>,
+    /// How many fetches at a time; `None` leaves it to the stage.
+    pub max_tasks: Option<usize>,
+    /// How many redirects of one chain are followed.
+    pub max_redirect: u32,
+    /// How often one URL is tried, on errors of the network. At least 1.
+    pub max_tries: u32,
+    /// How many URLs are fetched in all.
+    pub max_pages: Option<u64>,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+    /// How long the server may be silent.
+    pub read_timeout: Duration,
+    /// How long one try may take, from the look-up to the last byte.
+    pub timeout: Duration,
+    /// The greatest body, in bytes.
+    pub max_body_size: u64,
+    /// Who we say we are.
+    pub user_agent: String,
+}
+
+impl Options {
+    /// The defaults, for these roots.
+    pub fn new(roots: Vec<Url>) -> Self {
+        Self {
+            roots,
+            scope: ScopeRule::Strict,
+            exclude: Vec::new(),
+            max_tasks: None,
+            max_redirect: 10,
+            max_tries: 4,
+            max_pages: None,
+            connect_timeout: Duration::from_secs(10),
+            read_timeout: Duration::from_secs(15),
+            timeout: Duration::from_secs(30),
+            max_body_size: 10 * 1024 * 1024,
+            user_agent: concat!("crawl/", env!("CARGO_PKG_VERSION")).into(),
+        }
+    }
+}

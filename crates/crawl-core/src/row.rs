@@ -1,0 +1,65 @@
+//! What became of one URL.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::FetchError;
+
+/// One finished URL. The fields are those of `--format jsonl`, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// The URL, normalised.
+    pub url: Arc<str>,
+    /// The status of the response, if one came.
+    pub status: Option<u16>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Where a redirect leads.
+    pub next_url: Option<String>,
+    /// What went wrong, if something did.
+    pub error: Option<FetchError>,
+    /// The media type of the body, as the server gave it, in lower case.
+    pub content_type: Option<String>,
+    /// How the text of a page was encoded, by the name of the WHATWG
+    /// Encoding Standard in lower case.
+    pub encoding: Option<String>,
+    /// The size of the body in bytes, without transfer coding.
+    pub size: u64,
+    /// How many different URLs of the site the page links to.
+    pub num_urls: u32,
+    /// How many of them nobody had found before.
+    pub num_new_urls: u32,
+    /// Clicks from a root.
+    pub depth: u32,
+    /// How many times it was tried.
+    pub tries: u32,
+    /// From the first try to the end, in milliseconds.
+    pub elapsed_ms: u64,
+    /// Who led here first; nobody for a root.
+    pub referrer: Option<String>,
+}
+
+/// How a URL ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// An HTML page, searched for links.
+    Page,
+    /// Another complete response.
+    Other,
+    /// A redirect with a target.
+    Redirect,
+    /// A response that says there is nothing here (4xx, 5xx), or a redirect
+    /// that cannot be followed.
+    HttpError,
+    /// No complete response.
+    Failed,
+}
+
+impl Row {
+    /// Whether somebody should mend something: the URL, or the link to it.
+    pub fn is_broken(&self) -> bool {
+        matches!(self.outcome, Outcome::HttpError | Outcome::Failed)
+    }
+}

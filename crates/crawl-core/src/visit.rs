@@ -1,0 +1,311 @@
+//! One URL, from the first try to the verdict.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use url::Url;
+
+use crate::content::ContentType;
+use crate::http::{self, Head, Limits, Method, Progress, ResponseParser};
+use crate::links::{Found, LinkExtractor};
+use crate::{ErrorClass, FetchError, Job, Options, Outcome, Row};
+
+/// Makes every decision about one URL, and waits for nothing.
+///
+/// A stage calls [`Visit::request`] for each try, hands in what arrives with
+/// [`Visit::receive`], and then asks [`Visit::judge`] how to go on.
+#[derive(Debug)]
+pub struct Visit {
+    job: Job,
+    url: Url,
+    begun: Instant,
+    tries: u32,
+    max_tries: u32,
+    parser: ResponseParser,
+    answer: Answer,
+    error: Option<FetchError>,
+    found: Option<Found>,
+}
+
+/// What the present try has brought so far.
+#[derive(Debug, Default)]
+struct Answer {
+    status: Option<u16>,
+    content_type: Option<ContentType>,
+    location: Option<Vec<u8>>,
+    size: u64,
+    links: Option<LinkExtractor>,
+}
+
+/// What the bytes received so far amount to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Received {
+    /// The response goes on.
+    More,
+    /// The response is complete.
+    Complete {
+        /// Whether the connection can carry another request.
+        reusable: bool,
+    },
+}
+
+/// How to go on after a try.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// Try again after this pause.
+    TryAgain(Duration),
+    /// It is decided what becomes of the URL.
+    Finished,
+}
+
+/// What a finished visit leads to.
+pub(crate) enum Discovery {
+    Nothing,
+    Links(Vec<Url>),
+    Redirect(Url),
+}
+
+impl Visit {
+    /// Nobody but [`crate::Crawl`] begins a visit, since it counts them.
+    pub(crate) fn new(job: Job, url: Url, options: &Options, now: Instant) -> Self {
+        Self {
+            job,
+            url,
+            begun: now,
+            tries: 0,
+            max_tries: options.max_tries.max(1),
+            parser: ResponseParser::new(Method::Get, Limits::default()),
+            answer: Answer::default(),
+            error: None,
+            found: None,
+        }
+    }
+
+    /// The URL to fetch.
+    pub fn url(&self) -> &Url {
+        &self.url
+    }
+
+    /// The host to ask: a name, an IPv4 address or an IPv6 address in brackets.
+    pub fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+
+    /// The port to ask.
+    pub fn port(&self) -> u16 {
+        self.url.port_or_known_default().unwrap_or(80)
+    }
+
+    /// Whether the connection is to be secured by TLS.
+    pub fn is_secure(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// Begins a try and gives the bytes to send.
+    pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
+        self.tries += 1;
+        let limits = Limits {
+            body: options.max_body_size,
+            ..Limits::default()
+        };
+        self.parser = ResponseParser::new(Method::Get, limits);
+        self.answer = Answer::default();
+        http::get(&self.url, &options.user_agent, keep_alive)
+    }
+
+    /// Takes bytes as they came, in any slices.
+    ///
+    /// # Errors
+    /// When they are no valid response, or one beyond a limit.
+    pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
+        Ok(match self.parser.feed(bytes, &mut self.answer)? {
+            Progress::NeedMore => Received::More,
+            Progress::Complete { unread } => Received::Complete {
+                reusable: unread == 0 && self.parser.keep_alive(),
+            },
+        })
+    }
+
+    /// The connection has ended.
+    ///
+    /// # Errors
+    /// When the response has not: it was cut short, or never began.
+    pub fn receive_end(&mut self) -> Result<(), FetchError> {
+        self.parser.end()
+    }
+
+    /// Whether any byte of the response has come in this try.
+    pub fn has_response(&self) -> bool {
+        self.parser.has_begun()
+    }
+
+    /// What a failed read or write means at this point.
+    pub fn interrupted(&self, error: &io::Error) -> FetchError {
+        let (class, when) = if self.has_response() {
+            (ErrorClass::Truncated, "in the middle of the response")
+        } else {
+            (ErrorClass::Closed, "before the response")
+        };
+        FetchError::new(class, format!("the connection failed {when}: {error}"))
+    }
+
+    /// This try does not count: it failed on a kept connection that the server
+    /// had closed, of which it knows nothing (RFC 9112, section 9.3.1).
+    pub fn forgive(&mut self) {
+        self.tries = self.tries.saturating_sub(1);
+    }
+
+    /// Decides what a try has brought: with `Ok`, a complete response.
+    pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
+        match attempt {
+            Ok(()) => {
+                self.search_for_links();
+                Verdict::Finished
+            }
+            Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
+                Verdict::TryAgain(pause_after(self.tries))
+            }
+            Err(error) => {
+                self.error = Some(error);
+                Verdict::Finished
+            }
+        }
+    }
+
+    fn search_for_links(&mut self) {
+        let Some(links) = self.answer.links.take() else {
+            return;
+        };
+        let charset = self.answer.content_type.as_ref();
+        let charset = charset.and_then(|content_type| content_type.charset.as_deref());
+        match links.finish(&self.url, charset) {
+            Ok(found) => self.found = Some(found),
+            Err(error) => self.error = Some(error),
+        }
+    }
+
+    /// The job, and what it leads to.
+    pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
+        let mut row = Row::of(&self.job);
+        row.status = self.answer.status;
+        row.tries = self.tries;
+        row.size = self.answer.size;
+        row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
+        let (outcome, discovery) = self.outcome();
+        row.outcome = outcome;
+        row.error = self.error;
+        if let Discovery::Redirect(target) = &discovery {
+            row.next_url = Some(target.to_string());
+        }
+        if let Some(content_type) = self.answer.content_type {
+            row.content_type = Some(content_type.essence);
+            row.encoding = content_type.charset;
+        }
+        if let Some(found) = &self.found {
+            row.encoding = Some(found.encoding.to_owned());
+        }
+        // A chain that has used up its budget ends here, but says where it
+        // would have led.
+        let discovery = match discovery {
+            Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
+            Discovery::Nothing => match self.found {
+                Some(found) => Discovery::Links(found.links),
+                None => Discovery::Nothing,
+            },
+            other => other,
+        };
+        (self.job, row, discovery)
+    }
+
+    fn outcome(&mut self) -> (Outcome, Discovery) {
+        let complete = match &self.error {
+            None => true,
+            // The response was complete; only its links are unknown.
+            Some(error) => error.class == ErrorClass::Nesting,
+        };
+        let Some(status) = self.answer.status.filter(|_| complete) else {
+            return (Outcome::Failed, Discovery::Nothing);
+        };
+        match status {
+            300 if self.answer.location.is_none() => (self.body_outcome(), Discovery::Nothing),
+            300..=303 | 307 | 308 => match self.redirect_target() {
+                Err(error) => {
+                    self.error = Some(error);
+                    (Outcome::HttpError, Discovery::Nothing)
+                }
+                Ok(target) if self.job.redirects_left == 0 => {
+                    self.error = Some(FetchError::new(
+                        ErrorClass::RedirectLimit,
+                        format!("the chain of redirects is too long to go on to {target}"),
+                    ));
+                    (Outcome::HttpError, Discovery::Redirect(target))
+                }
+                Ok(target) => (Outcome::Redirect, Discovery::Redirect(target)),
+            },
+            400.. => (Outcome::HttpError, Discovery::Nothing),
+            _ => (self.body_outcome(), Discovery::Nothing),
+        }
+    }
+
+    fn body_outcome(&self) -> Outcome {
+        match self.found {
+            Some(_) => Outcome::Page,
+            None => Outcome::Other,
+        }
+    }
+
+    fn redirect_target(&self) -> Result<Url, FetchError> {
+        let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
+        let Some(location) = &self.answer.location else {
+            return Err(unusable("a redirect without a Location".into()));
+        };
+        let shown = || http::printable(location);
+        let mut target = self
+            .url
+            .join(&String::from_utf8_lossy(location))
+            .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
+        if !matches!(target.scheme(), "http" | "https") {
+            return Err(unusable(format!("Location {} is not http", shown())));
+        }
+        target.set_fragment(None);
+        Ok(target)
+    }
+}
+
+impl http::Sink for Answer {
+    fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+        self.status = Some(head.status);
+        self.content_type = head.get("content-type").map(ContentType::parse);
+        self.location = head.get("location").map(<[u8]>::to_vec);
+        if let Some(coding) = head.get("content-encoding")
+            && !coding.is_empty()
+            && !coding.eq_ignore_ascii_case(b"identity")
+        {
+            let coding = http::printable(coding);
+            let message = format!("the body is encoded as {coding}, which was not asked for");
+            return Err(FetchError::new(ErrorClass::Decode, message));
+        }
+        let is_html = self.content_type.as_ref().is_some_and(ContentType::is_html);
+        if is_html && matches!(head.status, 200..=300) {
+            self.links = Some(LinkExtractor::new());
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+        self.size += bytes.len() as u64;
+        if let Some(links) = &mut self.links {
+            links.feed(bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Doubles from try to try, so that a server in trouble is left in peace.
+fn pause_after(tries: u32) -> Duration {
+    const FIRST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(5);
+    FIRST
+        .saturating_mul(1 << tries.saturating_sub(1).min(16))
+        .min(LONGEST)
+}

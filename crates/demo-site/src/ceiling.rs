@@ -1,0 +1,231 @@
+//! How fast the site can go: a load loop that does as little as possible, to
+//! know whether a crawler or the site is the bottleneck of a measurement.
+
+use std::io::{self, Read, Write};
+use std::net::{self, SocketAddr};
+use std::time::{Duration, Instant};
+
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
+
+use crate::request::head_end;
+
+/// The longest silence, on all connections at once, that is not a failure.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The most connections that are being made at once.
+const CONNECTING: usize = 1000;
+const SCRATCH: usize = 64 * 1024;
+
+/// What a server did under load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ceiling {
+    /// How many requests were answered.
+    pub requests: u64,
+    /// How many connections asked.
+    pub connections: usize,
+    /// The size of every response in bytes, head and body.
+    pub response_size: usize,
+    /// From the first request to the last response; the connections stood
+    /// before.
+    pub elapsed: Duration,
+    /// `requests` by `elapsed`.
+    pub requests_per_second: f64,
+}
+
+/// Asks for `path` until `requests` responses have come, over so many
+/// keep-alive connections, each with one request on its way.
+///
+/// The loop runs on the calling thread and looks at nothing but the number of
+/// bytes, so every response must be as long as the first.
+///
+/// # Errors
+///
+/// `InvalidInput` for no connections; `InvalidData` when the first response
+/// is not a 200 with a `Content-Length`; `UnexpectedEof` when the server ends
+/// a connection; `TimedOut` after 30 seconds of silence; and the errors of
+/// the sockets.
+pub fn measure(
+    address: SocketAddr,
+    path: &str,
+    connections: usize,
+    requests: u64,
+) -> io::Result<Ceiling> {
+    if connections == 0 {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a load needs at least one connection",
+        ));
+    }
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let response_size = response_size(address, request.as_bytes())?;
+    let mut load = Load {
+        poll: Poll::new()?,
+        request: request.as_bytes(),
+        response_size,
+        clients: Vec::with_capacity(connections),
+        to_ask: requests,
+        to_hear: requests,
+    };
+    load.connect(address, connections)?;
+    let start = Instant::now();
+    load.run()?;
+    let elapsed = start.elapsed();
+    Ok(Ceiling {
+        requests,
+        connections,
+        response_size,
+        elapsed,
+        requests_per_second: requests as f64 / elapsed.as_secs_f64(),
+    })
+}
+
+struct Load<'a> {
+    poll: Poll,
+    request: &'a [u8],
+    response_size: usize,
+    clients: Vec<Client>,
+    /// Requests that nobody has sent yet.
+    to_ask: u64,
+    /// Responses that have not come yet.
+    to_hear: u64,
+}
+
+struct Client {
+    stream: TcpStream,
+    /// Bytes of its response that have not come yet.
+    missing: usize,
+}
+
+impl Load<'_> {
+    /// Makes all connections, a part at a time lest they overflow the
+    /// server's backlog.
+    fn connect(&mut self, address: SocketAddr, connections: usize) -> io::Result<()> {
+        let mut events = Events::with_capacity(CONNECTING);
+        while self.clients.len() < connections {
+            let first = self.clients.len();
+            for index in first..connections.min(first + CONNECTING) {
+                let mut stream = TcpStream::connect(address)?;
+                self.poll.registry().register(
+                    &mut stream,
+                    Token(index),
+                    Interest::READABLE | Interest::WRITABLE,
+                )?;
+                self.clients.push(Client { stream, missing: 0 });
+            }
+            let mut connected = vec![false; self.clients.len() - first];
+            while connected.contains(&false) {
+                wait(&mut self.poll, &mut events)?;
+                for event in &events {
+                    let Token(index) = event.token();
+                    let client = &self.clients[index];
+                    if let Some(error) = client.stream.take_error()? {
+                        return Err(error);
+                    }
+                    if index >= first && client.stream.peer_addr().is_ok() {
+                        connected[index - first] = true;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run(&mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        let mut scratch = vec![0; SCRATCH];
+        for index in 0..self.clients.len() {
+            self.ask(index)?;
+        }
+        while self.to_hear > 0 {
+            wait(&mut self.poll, &mut events)?;
+            for event in &events {
+                self.listen(event.token().0, &mut scratch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends a request, if there is one left. It is small, and the one before
+    /// was answered, so there is room for it.
+    fn ask(&mut self, index: usize) -> io::Result<()> {
+        if self.to_ask > 0 {
+            self.to_ask -= 1;
+            let client = &mut self.clients[index];
+            client.stream.write_all(self.request)?;
+            client.missing = self.response_size;
+        }
+        Ok(())
+    }
+
+    fn listen(&mut self, index: usize, scratch: &mut [u8]) -> io::Result<()> {
+        loop {
+            let client = &mut self.clients[index];
+            let count = match client.stream.read(scratch) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(count) if count > client.missing => {
+                    return Err(invalid("the responses differ in length"));
+                }
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            client.missing -= count;
+            if client.missing == 0 {
+                self.to_hear -= 1;
+                self.ask(index)?;
+            }
+            if count < scratch.len() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Waits for events, but not for ever.
+fn wait(poll: &mut Poll, events: &mut Events) -> io::Result<()> {
+    match poll.poll(events, Some(PATIENCE)) {
+        Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+        Err(error) => Err(error),
+        Ok(()) if events.is_empty() => Err(io::ErrorKind::TimedOut.into()),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The size of the response to `request`, found by asking once.
+fn response_size(address: SocketAddr, request: &[u8]) -> io::Result<usize> {
+    let mut stream = net::TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(request)?;
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    let end = loop {
+        let count = stream.read(&mut piece)?;
+        if count == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        head.extend_from_slice(&piece[..count]);
+        if let Some(end) = head_end(&head, 0) {
+            break end;
+        }
+        if head.len() > crate::request::HEAD_LIMIT {
+            return Err(invalid("the head of the response is too long"));
+        }
+    };
+    let head = str::from_utf8(&head[..end]).map_err(|_| invalid("the response is not HTTP"))?;
+    if !head.starts_with("HTTP/1.1 200 ") {
+        return Err(invalid("the response is not a 200"));
+    }
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let value = value.trim().parse::<usize>().ok()?;
+        name.eq_ignore_ascii_case("content-length").then_some(value)
+    });
+    length
+        .and_then(|length| end.checked_add(length))
+        .ok_or_else(|| invalid("the response has no Content-Length"))
+}
+
+fn invalid(why: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
+}

@@ -1,0 +1,279 @@
+//! The bytes of a response, as many as are wanted at a time.
+
+use std::sync::Arc;
+
+use crate::site::{CLOSING, Content, Site, push_number};
+use crate::special::{Framing, Special};
+
+/// No more than this many bytes of a response are rendered at once (unless its
+/// links alone are more).
+const WINDOW: usize = 64 * 1024;
+/// Chunks of a chunked response have this many bytes: few, so that tags and
+/// links are cut apart.
+const CHUNK: usize = 31;
+
+/// A response, and how the client wants it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Answer {
+    pub(crate) content: Content,
+    /// HEAD rather than GET.
+    pub(crate) head_only: bool,
+    /// The client speaks HTTP/1.0.
+    pub(crate) is_old: bool,
+    /// The connection ends with it.
+    pub(crate) is_last: bool,
+}
+
+/// Renders responses into one buffer that all connections share.
+#[derive(Debug)]
+pub(crate) struct Renderer {
+    site: Arc<Site>,
+    opening: Vec<u8>,
+    window: Vec<u8>,
+}
+
+impl Renderer {
+    pub(crate) fn new(site: Arc<Site>) -> Self {
+        Self {
+            site,
+            opening: Vec::new(),
+            window: Vec::with_capacity(WINDOW),
+        }
+    }
+
+    /// The bytes of `answer` from its byte `from` on, and whether they reach
+    /// its end. At least one, unless `from` is the end.
+    pub(crate) fn render(&mut self, answer: &Answer, from: usize) -> (&[u8], bool) {
+        self.window.clear();
+        let length = match answer.content {
+            Content::Page(page) => self.render_page(answer, page, from),
+            content => {
+                self.render_fixed(answer, content);
+                let length = self.window.len();
+                self.window.drain(..from.min(length));
+                length
+            }
+        };
+        (&self.window, from + self.window.len() >= length)
+    }
+
+    /// Fills the window and tells the length of the whole.
+    fn render_page(&mut self, answer: &Answer, page: u32, from: usize) -> usize {
+        self.opening.clear();
+        self.site.push_opening(page, &mut self.opening);
+        let without_prose = self.opening.len() + CLOSING.len();
+        let size = self.site.options().page_size.max(without_prose);
+        let prose = size - without_prose;
+
+        let out = &mut self.window;
+        push_head(
+            out,
+            answer,
+            200,
+            "Content-Type: text/html; charset=utf-8\r\n",
+            Some(size),
+        );
+        if answer.head_only {
+            let length = out.len();
+            out.drain(..from.min(length));
+            return length;
+        }
+        out.extend_from_slice(&self.opening);
+        let prose_start = out.len();
+        let closing_start = prose_start + prose;
+        let end = from + WINDOW;
+        out.drain(..from.min(prose_start));
+        if end > prose_start {
+            let range = from.saturating_sub(prose_start)..end - prose_start;
+            self.site.prose().push(page, prose, range, out);
+        }
+        if end > closing_start {
+            out.extend_from_slice(
+                &CLOSING[from.saturating_sub(closing_start).min(CLOSING.len())..],
+            );
+        }
+        closing_start + CLOSING.len()
+    }
+
+    /// Fills the window with a whole response.
+    fn render_fixed(&mut self, answer: &Answer, content: Content) {
+        let out = &mut self.window;
+        let plain = |out: &mut Vec<u8>, status, fields: &str, text: &str| {
+            let body = format!("{text}\n");
+            let fields = format!("Content-Type: text/plain; charset=utf-8\r\n{fields}");
+            push_head(out, answer, status, &fields, Some(body.len()));
+            if !answer.head_only {
+                out.extend_from_slice(body.as_bytes());
+            }
+        };
+        match content {
+            Content::Special(index) => push_special(out, answer, &self.site.specials()[index]),
+            Content::NotAllowed => plain(
+                out,
+                405,
+                "Allow: GET, HEAD\r\n",
+                "only GET and HEAD are answered",
+            ),
+            Content::BadRequest(why) => plain(out, 400, "", why),
+            Content::NotFound | Content::Page(_) => plain(out, 404, "", "nothing is here"),
+        }
+    }
+}
+
+fn push_special(out: &mut Vec<u8>, answer: &Answer, special: &Special) {
+    let framing = special.framing(answer.is_old);
+    let length = (framing == Framing::Length).then_some(special.body.len());
+    if framing == Framing::Chunked {
+        let fields = format!(
+            "{}Transfer-Encoding: chunked\r\nTrailer: X-Chunks\r\n",
+            special.fields
+        );
+        push_head(out, answer, special.status, &fields, length);
+    } else {
+        push_head(out, answer, special.status, &special.fields, length);
+    }
+    if answer.head_only {
+        return;
+    }
+    if framing != Framing::Chunked {
+        out.extend_from_slice(&special.body);
+        return;
+    }
+    let chunks = special.body.chunks(CHUNK);
+    let count = chunks.len();
+    for (number, chunk) in chunks.enumerate() {
+        out.extend_from_slice(format!("{:x};number={number}\r\n", chunk.len()).as_bytes());
+        out.extend_from_slice(chunk);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(format!("0\r\nX-Chunks: {count}\r\n\r\n").as_bytes());
+}
+
+/// Appends everything before the body. `fields` are whole lines.
+fn push_head(
+    out: &mut Vec<u8>,
+    answer: &Answer,
+    status: u16,
+    fields: &str,
+    content_length: Option<usize>,
+) {
+    out.extend_from_slice(b"HTTP/1.1 ");
+    push_number(out, usize::from(status));
+    out.push(b' ');
+    out.extend_from_slice(reason(status).as_bytes());
+    out.extend_from_slice(b"\r\n");
+    out.extend_from_slice(fields.as_bytes());
+    if let Some(length) = content_length {
+        out.extend_from_slice(b"Content-Length: ");
+        push_number(out, length);
+        out.extend_from_slice(b"\r\n");
+    }
+    if answer.is_last {
+        out.extend_from_slice(b"Connection: close\r\n");
+    } else if answer.is_old {
+        out.extend_from_slice(b"Connection: keep-alive\r\n");
+    }
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The name of a status (RFC 9110, section 15), for those that occur here.
+fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        500 => "Internal Server Error",
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SiteOptions;
+    use proptest::prelude::*;
+
+    fn renderer(options: SiteOptions) -> Renderer {
+        Renderer::new(Arc::new(Site::new(options).unwrap()))
+    }
+
+    fn answer(content: Content) -> Answer {
+        Answer {
+            content,
+            head_only: false,
+            is_old: false,
+            is_last: false,
+        }
+    }
+
+    /// The whole response, taken in steps of whatever length `step` says.
+    fn whole(renderer: &mut Renderer, answer: &Answer, mut step: impl FnMut() -> usize) -> Vec<u8> {
+        let mut all = Vec::new();
+        loop {
+            let (window, ends) = renderer.render(answer, all.len());
+            assert!(!window.is_empty(), "stuck at byte {}", all.len());
+            assert!(all.len() < 1 << 20, "it never ends");
+            let step = step().clamp(1, window.len());
+            let ends = ends && step == window.len();
+            all.extend_from_slice(&window[..step]);
+            if ends {
+                return all;
+            }
+        }
+    }
+
+    fn body(response: &[u8]) -> &[u8] {
+        let end = crate::request::head_end(response, 0).unwrap();
+        &response[end..]
+    }
+
+    proptest! {
+        #[test]
+        fn a_response_is_the_same_in_any_pieces(
+            page_size in 0..300_000_usize,
+            step in 1_000..100_000_usize,
+        ) {
+            let mut renderer = renderer(SiteOptions { page_size, ..SiteOptions::default() });
+            let answer = answer(Content::Page(3));
+            let at_once = whole(&mut renderer, &answer, || usize::MAX);
+            let in_pieces = whole(&mut renderer, &answer, || step);
+            prop_assert_eq!(&at_once, &in_pieces);
+            let size = body(&at_once).len();
+            prop_assert!(size == page_size || (page_size < 1000 && size > page_size));
+            prop_assert!(at_once.ends_with(b"</body></html>\n"));
+        }
+    }
+
+    #[test]
+    fn a_response_is_the_same_byte_by_byte() {
+        let mut renderer = renderer(SiteOptions {
+            page_size: 2000,
+            ..SiteOptions::default()
+        });
+        for content in [Content::Page(0), Content::Special(0), Content::NotFound] {
+            let answer = answer(content);
+            let at_once = whole(&mut renderer, &answer, || usize::MAX);
+            assert_eq!(whole(&mut renderer, &answer, || 1), at_once);
+        }
+    }
+
+    #[test]
+    fn the_length_is_the_length() {
+        for page_size in [0, 1024, 8192, 65_536, 200_000] {
+            let mut renderer = renderer(SiteOptions {
+                page_size,
+                ..SiteOptions::default()
+            });
+            let response = whole(&mut renderer, &answer(Content::Page(0)), || usize::MAX);
+            let head = String::from_utf8_lossy(&response);
+            let length = format!("Content-Length: {}\r\n", body(&response).len());
+            assert!(head.contains(&length), "{page_size}");
+        }
+    }
+}

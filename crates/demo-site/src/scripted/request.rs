@@ -1,0 +1,108 @@
+//! What a client of a scripted server asks.
+
+use std::io::{self, Read};
+use std::net::TcpStream;
+
+use crate::request::{HEAD_LIMIT, Head, head_end, leading_breaks};
+
+/// A request without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// As it came: upper case is not enforced.
+    pub method: String,
+    /// Path and query.
+    pub target: String,
+    /// Names and values, in their order.
+    pub headers: Vec<(String, String)>,
+    /// Which connection it came over; the first is 1.
+    pub connection: u64,
+    /// Which request of its connection it is; the first is 1.
+    pub number: u64,
+    keep_alive: bool,
+}
+
+impl Request {
+    /// The target without its query.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// The value of the first header of this name, in whatever case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        let mut headers = self.headers.iter();
+        let found = headers.find(|(candidate, _)| candidate.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the client wants to use the connection again.
+    #[must_use]
+    pub fn keep_alive(&self) -> bool {
+        self.keep_alive
+    }
+}
+
+/// Reads the requests of one connection.
+pub(super) struct RequestReader<'a> {
+    stream: &'a TcpStream,
+    connection: u64,
+    number: u64,
+    unparsed: Vec<u8>,
+}
+
+impl<'a> RequestReader<'a> {
+    pub(super) fn new(stream: &'a TcpStream, connection: u64) -> Self {
+        Self {
+            stream,
+            connection,
+            number: 0,
+            unparsed: Vec::new(),
+        }
+    }
+
+    /// The next request, or `None` when there will be no more.
+    ///
+    /// Fails with `InvalidData` when something else came.
+    pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
+        let mut searched = 0;
+        let end = loop {
+            if searched == 0 {
+                self.unparsed.drain(..leading_breaks(&self.unparsed));
+            }
+            if let Some(end) = head_end(&self.unparsed, searched) {
+                break end;
+            }
+            searched = self.unparsed.len();
+            if searched > HEAD_LIMIT {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "the head of the request is too long",
+                ));
+            }
+            let mut piece = [0; 4096];
+            let count = self.stream.read(&mut piece)?;
+            if count == 0 {
+                return Ok(None);
+            }
+            self.unparsed.extend_from_slice(&piece[..count]);
+        };
+        let head = Head::parse(&self.unparsed[..end])
+            .map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed.0))?;
+        self.number += 1;
+        let text = |bytes| String::from_utf8_lossy(bytes).into_owned();
+        let request = Request {
+            method: head.method.to_owned(),
+            target: head.target.to_owned(),
+            headers: head
+                .fields()
+                .map(|(name, value)| (text(name), text(value)))
+                .collect(),
+            connection: self.connection,
+            number: self.number,
+            keep_alive: head.keep_alive,
+        };
+        self.unparsed.drain(..end);
+        Ok(Some(request))
+    }
+}

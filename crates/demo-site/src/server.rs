@@ -1,0 +1,349 @@
+//! The loop: one thread, one selector, all connections.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use mio::net::{TcpListener, TcpStream};
+use mio::{Events, Interest, Poll, Token, Waker};
+use socket2::{Domain, Protocol, Socket, Type};
+
+use crate::connection::{Connection, Next, Shared};
+use crate::counters::Counters;
+use crate::response::Renderer;
+use crate::site::Site;
+
+/// How many clients may wait to be accepted. (mio asks for 128, too few for a
+/// crawler that starts.)
+const BACKLOG: i32 = 4096;
+/// How soon to try again when a connection cannot be accepted, most likely
+/// for want of file descriptors.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(5);
+/// How much is read at once.
+const SCRATCH: usize = 16 * 1024;
+const LISTENER: Token = Token(usize::MAX);
+const WAKER: Token = Token(usize::MAX - 1);
+
+/// Serves until told to stop.
+#[derive(Debug)]
+pub(crate) struct Server {
+    poll: Poll,
+    listener: TcpListener,
+    /// Somebody may be waiting to be accepted.
+    may_accept: bool,
+    stop: Arc<AtomicBool>,
+    shared: Shared,
+    connections: Vec<Option<Slot>>,
+    free: Vec<usize>,
+    /// Which connection to advance when. A connection that is answered, or
+    /// gone, leaves at once.
+    timers: BTreeSet<(Instant, usize)>,
+    /// Who has used up its turn and has more to do.
+    again: Vec<usize>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    connection: Connection,
+    timer: Option<Instant>,
+}
+
+/// Makes a [`Server`] stop.
+#[derive(Debug)]
+pub(crate) struct Stopper {
+    stop: Arc<AtomicBool>,
+    waker: Waker,
+}
+
+impl Stopper {
+    pub(crate) fn stop(&self) -> io::Result<()> {
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake()
+    }
+}
+
+impl Server {
+    /// Listens, but serves nobody yet.
+    pub(crate) fn bind(
+        address: SocketAddr,
+        site: Arc<Site>,
+        counters: Arc<Counters>,
+    ) -> io::Result<(Self, Stopper)> {
+        let mut listener = listen(address)?;
+        let poll = Poll::new()?;
+        poll.registry()
+            .register(&mut listener, LISTENER, Interest::READABLE)?;
+        let stopper = Stopper {
+            stop: Arc::new(AtomicBool::new(false)),
+            waker: Waker::new(poll.registry(), WAKER)?,
+        };
+        let server = Self {
+            poll,
+            listener,
+            may_accept: false,
+            stop: Arc::clone(&stopper.stop),
+            shared: Shared {
+                renderer: Renderer::new(Arc::clone(&site)),
+                site,
+                counters,
+                scratch: vec![0; SCRATCH],
+            },
+            connections: Vec::new(),
+            free: Vec::new(),
+            timers: BTreeSet::new(),
+            again: Vec::new(),
+        };
+        Ok((server, stopper))
+    }
+
+    pub(crate) fn address(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+
+    pub(crate) fn run(mut self) -> io::Result<()> {
+        let mut events = Events::with_capacity(1024);
+        while !self.stop.load(Ordering::Acquire) {
+            self.turn(&mut events)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for something to do, and does it.
+    fn turn(&mut self, events: &mut Events) -> io::Result<()> {
+        match self.poll.poll(events, self.timeout()) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            polled => polled?,
+        }
+        for event in &*events {
+            match event.token() {
+                LISTENER => self.may_accept = true,
+                WAKER => {}
+                Token(index) => {
+                    if let Some(Some(slot)) = self.connections.get_mut(index) {
+                        slot.connection.note(event);
+                        self.advance(index);
+                    }
+                }
+            }
+        }
+        self.advance_due();
+        for index in std::mem::take(&mut self.again) {
+            self.advance(index);
+        }
+        // Last, so that a slot changes hands only when every event of the
+        // batch has found the connection that it was meant for.
+        if self.may_accept {
+            self.accept();
+        }
+        Ok(())
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        if !self.again.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let accept = self.may_accept.then_some(ACCEPT_AGAIN);
+        let timer = self.timers.first();
+        let timer = timer.map(|(at, _)| at.saturating_duration_since(Instant::now()));
+        accept.into_iter().chain(timer).min()
+    }
+
+    fn advance_due(&mut self) {
+        if self.timers.is_empty() {
+            return;
+        }
+        // One look at the clock is enough, lest timers that come due
+        // meanwhile keep the loop here.
+        let now = Instant::now();
+        while let Some((at, index)) = self.timers.first().copied()
+            && at <= now
+        {
+            self.timers.pop_first();
+            if let Some(Some(slot)) = self.connections.get_mut(index) {
+                slot.timer = None;
+            }
+            self.advance(index);
+        }
+    }
+
+    fn advance(&mut self, index: usize) {
+        let Some(Some(slot)) = self.connections.get_mut(index) else {
+            return;
+        };
+        let next = slot.connection.advance(&mut self.shared);
+        let timer = match next {
+            Next::At(at) => Some(at),
+            Next::OnEvent | Next::Again | Next::Close => None,
+        };
+        if timer != slot.timer {
+            if let Some(old) = std::mem::replace(&mut slot.timer, timer) {
+                self.timers.remove(&(old, index));
+            }
+            if let Some(at) = timer {
+                self.timers.insert((at, index));
+            }
+        }
+        match next {
+            Next::OnEvent | Next::At(_) => {}
+            Next::Again => self.again.push(index),
+            Next::Close => {
+                self.connections[index] = None;
+                self.free.push(index);
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        // Bounded, lest a flood of clients keep the loop here.
+        for _ in 0..BACKLOG {
+            match self.listener.accept() {
+                Ok((stream, _)) => self.add(stream),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.may_accept = false;
+                    return;
+                }
+                // Gone before it was accepted.
+                Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                // Too many open files: `may_accept` still stands.
+                Err(_) => return,
+            }
+        }
+    }
+
+    fn add(&mut self, mut stream: TcpStream) {
+        self.shared
+            .counters
+            .connections
+            .fetch_add(1, Ordering::Relaxed);
+        // The last piece of a large response must not wait for an
+        // acknowledgement of the one before. (An error means that the client
+        // is gone, which will be noticed soon enough.)
+        let _ = stream.set_nodelay(true);
+        let index = self.free.pop().unwrap_or(self.connections.len());
+        let both = Interest::READABLE | Interest::WRITABLE;
+        let registry = self.poll.registry();
+        let slot = match registry.register(&mut stream, Token(index), both) {
+            Ok(()) => Some(Slot {
+                connection: Connection::new(stream),
+                timer: None,
+            }),
+            // The system cannot watch another socket: hang up.
+            Err(_) => {
+                self.free.push(index);
+                None
+            }
+        };
+        match self.connections.get_mut(index) {
+            Some(vacant) => *vacant = slot,
+            None => self.connections.push(slot),
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = Socket::new(
+        Domain::for_address(address),
+        Type::STREAM,
+        Some(Protocol::TCP),
+    )?;
+    // A site at a given address can be started again at once.
+    socket.set_reuse_address(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(TcpListener::from_std(socket.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Latency, SiteOptions};
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, Shutdown};
+
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
+
+    /// A server that runs turn by turn on the thread of the test.
+    struct Stepped {
+        server: Server,
+        /// Ends turns in which nothing happens.
+        stopper: Stopper,
+        events: Events,
+    }
+
+    impl Stepped {
+        fn new(latency: Latency) -> Self {
+            let options = SiteOptions {
+                latency,
+                ..SiteOptions::default()
+            };
+            let site = Arc::new(Site::new(options).unwrap());
+            let counters = Arc::new(Counters::new(Arc::clone(&site)));
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+            let (server, stopper) = Server::bind(address, site, counters).unwrap();
+            Self {
+                server,
+                stopper,
+                events: Events::with_capacity(8),
+            }
+        }
+
+        fn connect(&mut self) -> std::net::TcpStream {
+            let open = self.server.open();
+            let client = std::net::TcpStream::connect(self.server.address().unwrap()).unwrap();
+            self.turn_until(|server| server.open() > open);
+            client
+        }
+
+        fn turn_until(&mut self, is_so: impl Fn(&Server) -> bool) {
+            for _ in 0..1000 {
+                if is_so(&self.server) {
+                    return;
+                }
+                self.stopper.waker.wake().unwrap();
+                self.server.turn(&mut self.events).unwrap();
+            }
+            panic!("it never happens");
+        }
+    }
+
+    impl Server {
+        fn open(&self) -> usize {
+            self.connections.iter().flatten().count()
+        }
+    }
+
+    #[test]
+    fn an_end_that_arrives_with_the_request_is_not_overlooked() {
+        let mut stepped = Stepped::new(Latency::None);
+        let mut client = stepped.connect();
+        client.write_all(REQUEST).unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        stepped.turn_until(|server| server.open() == 0);
+        let mut response = Vec::new();
+        client.read_to_end(&mut response).unwrap();
+        assert!(response.ends_with(b"</html>\n"));
+    }
+
+    #[test]
+    fn whoever_leaves_takes_the_timer_along() {
+        let mut stepped = Stepped::new(Latency::Fixed(Duration::from_secs(60)));
+        for _ in 0..3 {
+            let mut client = stepped.connect();
+            client.write_all(REQUEST).unwrap();
+            stepped.turn_until(|server| server.timers.len() == 1);
+            // An end by reset, for a mere end of talk is no reason to leave.
+            let socket = socket2::SockRef::from(&client);
+            socket.set_linger(Some(Duration::ZERO)).unwrap();
+            drop(client);
+            stepped.turn_until(|server| server.open() == 0);
+            assert!(stepped.server.timers.is_empty());
+        }
+        // One place was enough for all three.
+        assert_eq!(stepped.server.connections.len(), 1);
+    }
+}

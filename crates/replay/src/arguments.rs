@@ -1,0 +1,106 @@
+//! What can be asked for.
+
+use std::time::Duration;
+
+use clap::{Parser, Subcommand};
+use command_line::values;
+
+use crate::stages::Stage;
+
+/// Lets every stage crawl the same site and compares what they find, and how
+/// fast.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    override_usage = "replay [OPTIONS] [URL]",
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+pub(crate) struct Arguments {
+    /// A site to crawl instead of the demo site, ten fetches at a time
+    #[arg(value_name = "URL", value_parser = url)]
+    pub(crate) url: Option<String>,
+
+    /// How many fast pages the demo site has
+    #[arg(long, value_name = "N", default_value_t = 5000, conflicts_with = "url")]
+    pub(crate) pages: u32,
+
+    /// How many slow pages it has
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "url")]
+    pub(crate) slow_pages: u32,
+
+    /// How slow they are
+    #[arg(
+        long, value_name = "DURATION", default_value = "200ms", conflicts_with = "url",
+        value_parser = values::duration
+    )]
+    pub(crate) delay: Duration,
+
+    /// How many fetches at a time, for all stages alike
+    #[arg(short = 'j', long, value_name = "N", value_parser = values::at_least_one::<usize>)]
+    pub(crate) tasks: Option<usize>,
+
+    /// Which stages take part
+    #[arg(
+        long, value_name = "NUMBERS", value_delimiter = ',', default_value = "0,1,2,3",
+        value_parser = Stage::numbered
+    )]
+    pub(crate) stages: Vec<Stage>,
+
+    #[command(subcommand)]
+    pub(crate) role: Option<Role>,
+}
+
+/// The part of a process that was started by another.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Role {
+    /// Crawls, and tells on stdout what it has found.
+    #[command(hide = true)]
+    Crawl {
+        #[arg(value_parser = Stage::numbered)]
+        stage: Stage,
+        tasks: usize,
+        url: String,
+    },
+    /// Serves the demo site until stdin is closed.
+    #[command(hide = true)]
+    Serve { pages: u32, delay_ms: u64 },
+}
+
+fn url(text: &str) -> Result<String, String> {
+    values::root(text).map(String::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn all_stages_take_part_unless_some_are_chosen() {
+        let numbers = |line: &str| -> Vec<u8> {
+            let arguments = Arguments::try_parse_from(line.split(' ')).unwrap();
+            arguments.stages.iter().map(|stage| stage.number).collect()
+        };
+        assert_eq!(numbers("replay"), [0, 1, 2, 3]);
+        assert_eq!(numbers("replay --stages 3,0"), [3, 0]);
+        assert!(Arguments::try_parse_from(["replay", "--stages", "4"]).is_err());
+    }
+
+    #[test]
+    fn a_site_of_your_own_has_the_pages_it_has() {
+        let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
+        assert_eq!(
+            parse("replay localhost:80").unwrap().url.as_deref(),
+            Some("http://localhost/")
+        );
+        assert!(parse("replay localhost --pages 10").is_err());
+        assert!(parse("replay -j 0").is_err());
+    }
+}

@@ -1,0 +1,113 @@
+//! A crawl in a process of its own: what the child does, and how its parent
+//! hears of it.
+//!
+//! On its stdout the child writes a JSON object for each row and, at the end,
+//! one with what it took.
+
+use std::env;
+use std::fs;
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use command_line::values;
+use crawl_core::{Options, Row};
+use serde_json::{Value, json};
+
+use crate::findings::Findings;
+use crate::progress::Progress;
+use crate::stages::Stage;
+
+/// What a crawl has found, and what it took.
+pub(crate) struct Crawled {
+    pub(crate) findings: Findings,
+    pub(crate) seconds: f64,
+    pub(crate) peak_in_flight: u64,
+    /// The most memory the process has had, in KiB, if the system tells.
+    pub(crate) peak_memory: Option<u64>,
+}
+
+/// What the child does.
+pub(crate) fn crawl(stage: Stage, tasks: usize, url: &str) -> io::Result<()> {
+    let root = values::root(url).map_err(io::Error::other)?;
+    let mut options = Options::new(vec![root]);
+    options.max_tasks = Some(tasks);
+    let out = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
+    let rows = Arc::clone(&out);
+    let sink = Box::new(move |row: Row| {
+        let mut rows = rows.lock().unwrap_or_else(PoisonError::into_inner);
+        // If nobody listens any more, the last line will tell.
+        let _ = serde_json::to_writer(&mut *rows, &row).map(|()| rows.write_all(b"\n"));
+    });
+    let begun = Instant::now();
+    let ending = (stage.crawl)(options, sink)?;
+    let summary = json!({
+        "seconds": begun.elapsed().as_secs_f64(),
+        "peak_in_flight": ending.peak_in_flight,
+        "peak_memory": peak_memory(),
+    });
+    let mut out = out.lock().unwrap_or_else(PoisonError::into_inner);
+    writeln!(out, "{summary}")?;
+    out.flush()
+}
+
+/// Linux only: elsewhere there is no such file.
+fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// What its parent does.
+pub(crate) fn run(
+    stage: Stage,
+    tasks: usize,
+    url: &str,
+    progress: &mut Progress,
+) -> io::Result<Crawled> {
+    let failed = |why: &str| io::Error::other(format!("stage {stage} {why}"));
+    let child = Command::new(env::current_exe()?)
+        .args(["crawl", &stage.number.to_string(), &tasks.to_string(), url])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut child = Running(child);
+    let stdout = child
+        .0
+        .stdout
+        .take()
+        .ok_or_else(|| failed("has no stdout"))?;
+    let mut findings = Findings::default();
+    let mut summary = None;
+    for line in BufReader::new(stdout).lines() {
+        let line: Value = serde_json::from_str(&line?)?;
+        if line.get("url").is_some() {
+            findings.add(&line);
+            progress.show(&format!("stage {stage}: {} URLs", findings.total()));
+        } else {
+            summary = Some(line);
+        }
+    }
+    let status = child.0.wait()?;
+    let summary = summary.ok_or_else(|| failed(&format!("has not finished: {status}")))?;
+    Ok(Crawled {
+        findings,
+        seconds: summary["seconds"].as_f64().unwrap_or_default(),
+        peak_in_flight: summary["peak_in_flight"].as_u64().unwrap_or_default(),
+        peak_memory: summary["peak_memory"].as_u64(),
+    })
+}
+
+/// A child that does not outlive the interest in it.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has ended by itself, most likely.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}

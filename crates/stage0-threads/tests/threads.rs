@@ -1,0 +1,150 @@
+//! What only a stage of threads can get wrong.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crawl_core::{Ending, ErrorClass, Options, Outcome, Row};
+use demo_site::scripted::Server;
+
+/// Longer than any of this takes, unless it takes for ever.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn options(url: &str) -> Options {
+    let mut options = Options::new(vec![url.parse().unwrap()]);
+    options.max_tries = 1;
+    options
+}
+
+fn crawl(options: Options) -> (Ending, Vec<Row>) {
+    let (sender, rows) = channel();
+    let (finished, ending) = channel();
+    thread::spawn(move || {
+        let sink = Box::new(move |row| sender.send(row).unwrap());
+        finished
+            .send(stage0_threads::crawl(options, sink).unwrap())
+            .unwrap();
+    });
+    let ending = ending.recv_timeout(PATIENCE).expect("the crawl ends");
+    (ending, rows.iter().collect())
+}
+
+fn fan(width: usize) -> String {
+    (0..width)
+        .map(|n| format!("<a href=/{n}>{n}</a> "))
+        .collect()
+}
+
+#[test]
+fn threads_wait_at_the_same_time() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page(fan(30)),
+        _ => {
+            reply.sleep(Duration::from_millis(100));
+            reply.page("");
+        }
+    })
+    .unwrap();
+    let mut options = options(&server.url("/"));
+    options.max_tasks = Some(30);
+    let begun = Instant::now();
+    let (ending, rows) = crawl(options);
+    assert!(
+        begun.elapsed() < Duration::from_millis(30 * 100),
+        "one after the other"
+    );
+    assert_eq!(rows.len(), 31);
+    assert_eq!(ending.peak_in_flight, 30);
+    assert_eq!(server.peak_in_flight(), 30);
+}
+
+#[test]
+fn ten_threads_unless_somebody_says_otherwise() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page(fan(30)),
+        _ => {
+            reply.sleep(Duration::from_millis(30));
+            reply.page("");
+        }
+    })
+    .unwrap();
+    let (ending, _) = crawl(options(&server.url("/")));
+    assert_eq!((ending.done, ending.max_tasks), (31, Some(10)));
+    assert_eq!(server.peak_in_flight(), 10);
+}
+
+#[test]
+fn a_page_uses_up_a_connection() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page(fan(5)),
+        _ => reply.page(""),
+    })
+    .unwrap();
+    crawl(options(&server.url("/")));
+    assert_eq!((server.requests(), server.connections()), (6, 6));
+}
+
+#[test]
+fn a_blocking_read_ends_when_patience_does() {
+    // A byte every 40 ms, for ever: never silent, and never finished.
+    let server = Server::start(|request, reply| match request.path() {
+        "/silent" => reply.sleep(PATIENCE),
+        _ => {
+            reply.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+            reply.drip([b'x'; 1000], 1, Duration::from_millis(40));
+        }
+    })
+    .unwrap();
+    for (path, message) in [("/silent", "silent for 100ms"), ("/drip", "within 300ms")] {
+        let mut options = options(&server.url(path));
+        options.read_timeout = Duration::from_millis(100);
+        options.timeout = Duration::from_millis(300);
+        let (_, rows) = crawl(options);
+        assert_eq!(rows[0].outcome, Outcome::Failed);
+        let error = rows[0].error.as_ref().unwrap();
+        assert_eq!(error.class, ErrorClass::Timeout, "{path}");
+        assert!(error.message.contains(message), "{}", error.message);
+    }
+}
+
+#[test]
+fn who_gets_no_descriptor_waits_for_one() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page(fan(60)),
+        _ => {
+            reply.sleep(Duration::from_millis(20));
+            reply.page("");
+        }
+    })
+    .unwrap();
+    // Standard streams included, twelve: less than one for each thread.
+    let mut child = Command::new("sh")
+        .args(["-c", "ulimit -n 12; exec \"$0\" \"$@\""])
+        .args([
+            env!("CARGO_BIN_EXE_stage0-threads"),
+            "-j",
+            "50",
+            "--max-tries",
+            "1",
+        ])
+        .arg(server.url("/"))
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    let status = loop {
+        match child.try_wait().unwrap() {
+            Some(status) => break status,
+            None if begun.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
+            None => {
+                child.kill().unwrap();
+                panic!("the crawl hangs");
+            }
+        }
+    };
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(server.requests(), 61);
+    assert!(server.peak_in_flight() < 12);
+}

@@ -1,0 +1,230 @@
+//! What it was all for: fetching a URL is one function again.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::ops::ControlFlow;
+use std::rc::Rc;
+
+use crawl_core::{
+    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Received, Sink,
+    Verdict, Visit,
+};
+use transport::{Security, out_of_descriptors};
+
+use crate::{
+    Connection, EventLoop, Future, Task, TaskError, TooLate, connect, look_up, read_all, sleep,
+    within, write_all,
+};
+
+/// Crawls a site with one coroutine per fetch, as many at a time as
+/// `max_tasks` allows: by default, as the process may open connections.
+///
+/// # Errors
+/// When there is no event queue to be had.
+pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
+    crawl_on(&EventLoop::new()?, options, sink)
+}
+
+/// The same on a loop of your own.
+///
+/// # Errors
+/// Those of [`EventLoop::run_until_complete`].
+pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
+    let fetcher = Rc::new(Fetcher {
+        event_loop: event_loop.clone(),
+        security: Security::new(),
+        state: RefCell::new(State {
+            urls_todo: VecDeque::new(),
+            crawl: Crawl::new(options.clone()),
+            in_flight: 0,
+        }),
+        sink: RefCell::new(sink),
+        all_done: Future::new(),
+        options,
+    });
+    let roots = fetcher.state.borrow_mut().crawl.roots();
+    fetcher.go_on(roots);
+    event_loop.run_until_complete(fetcher.all_done.clone())?;
+    event_loop.close();
+    let mut state = fetcher.state.borrow_mut();
+    let untaken = state.urls_todo.len();
+    Ok(state.crawl.end(untaken, fetcher.options.max_tasks))
+}
+
+struct Fetcher {
+    event_loop: EventLoop,
+    options: Options,
+    security: Security,
+    state: RefCell<State>,
+    sink: RefCell<Sink>,
+    all_done: Future<()>,
+}
+
+struct State {
+    urls_todo: VecDeque<Job>,
+    crawl: Crawl,
+    in_flight: usize,
+}
+
+impl Fetcher {
+    /// Adds jobs, and starts a task for each as long as there may be more.
+    fn go_on(self: &Rc<Self>, jobs: Vec<Job>) {
+        let mut state = self.state.borrow_mut();
+        state.urls_todo.extend(jobs);
+        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX);
+        while state.in_flight < max_tasks
+            && let Some(job) = state.urls_todo.pop_front()
+        {
+            let now = self.event_loop.now();
+            let Some(visit) = state.crawl.begin(job.clone(), now) else {
+                continue;
+            };
+            state.in_flight += 1;
+            let task = Task::spawn(&self.event_loop, self::visit(Rc::clone(self), visit));
+            let fetcher = Rc::clone(self);
+            task.on_done(move |outcome| fetcher.fetched(&job, outcome));
+        }
+        if state.in_flight == 0 {
+            // Refused only if it was resolved before.
+            let _ = self.all_done.set_result(());
+        }
+    }
+
+    /// One task has ended.
+    fn fetched(self: &Rc<Self>, job: &Job, outcome: Result<Conclusion, TaskError>) {
+        let conclusion = outcome.unwrap_or_else(|error| {
+            let error = FetchError::new(ErrorClass::Panic, error.to_string());
+            self.state.borrow_mut().crawl.abandon(job, error)
+        });
+        (self.sink.borrow_mut())(conclusion.row);
+        self.state.borrow_mut().in_flight -= 1;
+        self.go_on(conclusion.jobs);
+    }
+}
+
+/// What one task does.
+async fn visit(fetcher: Rc<Fetcher>, mut visit: Visit) -> Conclusion {
+    fetch(&fetcher, &mut visit).await;
+    let now = fetcher.event_loop.now();
+    fetcher.state.borrow_mut().crawl.conclude(visit, now)
+}
+
+async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
+    let Fetcher {
+        event_loop,
+        options,
+        security,
+        ..
+    } = fetcher;
+    until_finished(event_loop, options, visit, async |visit, patience| {
+        let mut connection = open(event_loop, security, visit, patience, || false).await?;
+        let reusable = exchange(&mut connection, options, visit, patience, false).await;
+        reusable.map(|_| ())
+    })
+    .await;
+}
+
+/// Makes one attempt after another, each within its deadlines, until the visit
+/// is finished.
+pub async fn until_finished(
+    event_loop: &EventLoop,
+    options: &Options,
+    visit: &mut Visit,
+    attempt: impl AsyncFn(&mut Visit, &Patience) -> Result<(), FetchError>,
+) {
+    loop {
+        let patience = Patience::new(options, event_loop.now());
+        let result = within(
+            event_loop,
+            || patience.deadline(),
+            attempt(visit, &patience),
+        )
+        .await;
+        let result = result.unwrap_or_else(|TooLate| Err(patience.lost()));
+        match visit.judge(result) {
+            Verdict::TryAgain(pause) => sleep(event_loop, pause).await,
+            Verdict::Finished => return,
+        }
+    }
+}
+
+/// Connects to the host of a visit, at the first of its addresses that answers.
+///
+/// Having no descriptor left is no error: `make_room` may close something that
+/// is not needed and say so, or else this waits until something is closed.
+///
+/// # Errors
+/// When there is no such host, or none that lets us in.
+pub async fn open(
+    event_loop: &EventLoop,
+    security: &Security,
+    visit: &Visit,
+    patience: &Patience,
+    make_room: impl Fn() -> bool,
+) -> Result<Connection, FetchError> {
+    let (host, port) = (visit.host(), visit.port());
+    let addresses = look_up(event_loop, host, port)
+        .await
+        .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
+    let mut last_error = None;
+    for &address in addresses.iter() {
+        loop {
+            let layer = security
+                .layer(visit.is_secure())
+                .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
+            match connect(event_loop, address, layer).await {
+                Ok(connection) => {
+                    patience.heard(event_loop.now());
+                    return Ok(connection);
+                }
+                Err(error) if out_of_descriptors(&error) => {
+                    if make_room() {
+                        continue;
+                    }
+                    patience.pause();
+                    event_loop.descriptor_freed().await;
+                    patience.restart(event_loop.now());
+                }
+                Err(error) => {
+                    last_error = Some(format!("cannot connect to {address}: {error}"));
+                    break;
+                }
+            }
+        }
+    }
+    let message = last_error.unwrap_or_else(|| format!("{host} has no address"));
+    Err(FetchError::new(ErrorClass::Connect, message))
+}
+
+/// Sends the request and reads the response to its end. Returns whether the
+/// connection can carry another one.
+///
+/// # Errors
+/// When no complete, valid response comes.
+pub async fn exchange(
+    connection: &mut Connection,
+    options: &Options,
+    visit: &mut Visit,
+    patience: &Patience,
+    keep_alive: bool,
+) -> Result<bool, FetchError> {
+    let request = visit.request(options, keep_alive);
+    let sent = write_all(connection, &request).await;
+    sent.map_err(|error| visit.interrupted(&error))?;
+    drop(request);
+    let event_loop = connection.event_loop().clone();
+    let response = read_all(connection, |bytes| {
+        patience.heard(event_loop.now());
+        match visit.receive(bytes) {
+            Ok(Received::More) => ControlFlow::Continue(()),
+            Ok(Received::Complete { reusable }) => ControlFlow::Break(Ok(reusable)),
+            Err(error) => ControlFlow::Break(Err(error)),
+        }
+    });
+    match response.await {
+        Ok(Some(complete)) => complete,
+        Ok(None) => visit.receive_end().map(|()| false),
+        Err(error) => Err(visit.interrupted(&error)),
+    }
+}

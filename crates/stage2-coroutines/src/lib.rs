@@ -1,0 +1,42 @@
+//! The same crawl with coroutines, on a runtime made by hand.
+//!
+//! The rules of this stage:
+//!
+//! 1. **A coroutine is a value that can be resumed.** Calling an `async fn`
+//!    runs nothing; it makes such a value, frame and resume point in one. A
+//!    [`Task`] drives it, step by step.
+//! 2. **Pending means stored.** Before an operation says "not yet", the waker
+//!    of whoever asked lies where the news will come in: under a key of the
+//!    selector, in a timer, among the callbacks of a [`Future`]. Nothing is
+//!    polled in hope.
+//! 3. **Everybody takes turns.** Who is woken goes to the end of one queue;
+//!    between two rounds of the queue the loop looks at sockets and clock.
+//!    Whoever could go on for ever yields after a while.
+//! 4. **Nothing is borrowed while foreign code runs.** Steps, callbacks, wakers
+//!    and destructors may do anything to the loop.
+//!
+//! Read on in this order: [`future`](Future), [`task`](Task),
+//! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`](fetcher),
+//! which is what it was all for. [`by_hand`] has [`read`] and [`read_all`]
+//! once more, as the state machines that the compiler writes for you.
+
+mod event_loop;
+mod future;
+mod io;
+mod run_queue;
+mod task;
+mod time;
+
+pub mod by_hand;
+pub mod fetcher;
+
+pub use event_loop::{EventLoop, Stats};
+pub use fetcher::{crawl, crawl_on};
+pub use future::{Future, InvalidState};
+pub use io::{Connection, connect, look_up, read, read_all, write_all};
+pub use task::{Task, TaskError, panic_message};
+pub use time::{TooLate, sleep, within};
+
+/// What an `async fn` returns. Rust's name for this trait is `Future`; the
+/// chapter keeps that word for something that has a result later, and so do we.
+pub use std::future::Future as Coroutine;

@@ -1,0 +1,354 @@
+//! The runtime by itself: tasks, futures, wakers and time.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::cell::{Cell, RefCell};
+use std::future::{pending, poll_fn};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::task::{Poll, Waker};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{
+    Coroutine, EventLoop, Future, InvalidState, Task, TaskError, TooLate, sleep, within,
+};
+use transport::system_look_up;
+
+/// A loop on which a second takes no time, and a hang is an error.
+fn virtual_loop() -> EventLoop {
+    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
+}
+
+fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
+    event_loop.run_until_complete(coroutine).unwrap()
+}
+
+/// Suspends once, with the waker where the test wants it.
+async fn suspend(waker: &Cell<Option<Waker>>) {
+    let mut is_first = true;
+    poll_fn(|context| {
+        if std::mem::take(&mut is_first) {
+            waker.set(Some(context.waker().clone()));
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    })
+    .await;
+}
+
+#[test]
+fn a_future_is_resolved_once_and_calls_back_in_order() {
+    let future = Future::new();
+    let calls = Rc::new(RefCell::new(Vec::new()));
+    for name in ["first", "second"] {
+        let calls = Rc::clone(&calls);
+        future.add_done_callback(move |_| calls.borrow_mut().push(name));
+    }
+    assert!(!future.done());
+    future.set_result(7).unwrap();
+    assert_eq!(future.set_result(8), Err(InvalidState));
+    let late = Rc::clone(&calls);
+    future.add_done_callback(move |_| late.borrow_mut().push("late"));
+    assert_eq!(*calls.borrow(), ["first", "second", "late"]);
+    assert_eq!(future.take_result(), Some(7));
+    assert_eq!(future.take_result(), None);
+    assert!(future.done());
+}
+
+#[test]
+fn awaiting_a_resolved_future_does_not_suspend() {
+    let event_loop = virtual_loop();
+    let future = Future::new();
+    future.set_result("there").unwrap();
+    assert_eq!(run(&event_loop, future), "there");
+    assert_eq!(event_loop.stats().polls, 1);
+}
+
+#[test]
+fn tasks_run_in_the_order_in_which_they_were_spawned() {
+    let event_loop = virtual_loop();
+    let order = Rc::new(RefCell::new(Vec::new()));
+    let tasks: Vec<_> = (0..3)
+        .map(|n| {
+            let order = Rc::clone(&order);
+            Task::spawn(&event_loop, async move {
+                order.borrow_mut().push(n);
+                n * 10
+            })
+        })
+        .collect();
+    let results = run(&event_loop, async {
+        let mut results = Vec::new();
+        for task in tasks {
+            results.push(task.await.unwrap());
+        }
+        results
+    });
+    assert_eq!(*order.borrow(), [0, 1, 2]);
+    assert_eq!(results, [0, 10, 20]);
+    assert_eq!(event_loop.pending_tasks(), 0);
+}
+
+#[test]
+fn a_wake_from_another_thread_ends_the_wait() {
+    // On real sockets: the loop really sleeps.
+    let event_loop = EventLoop::new().unwrap();
+    let (sender, receiver) = channel::<Waker>();
+    let thread = thread::spawn(move || {
+        let waker = receiver.recv().unwrap();
+        thread::sleep(Duration::from_millis(30));
+        waker.wake();
+    });
+    let mut is_first = true;
+    let watchdog = Duration::from_secs(5);
+    let deadline = Instant::now() + watchdog;
+    let woken = poll_fn(|context| {
+        if std::mem::take(&mut is_first) {
+            sender.send(context.waker().clone()).unwrap();
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    });
+    let result = run(&event_loop, within(&event_loop, || deadline, woken));
+    assert_eq!(result, Ok(()));
+    assert!(event_loop.stats().ticks <= 3, "{:?}", event_loop.stats());
+    thread.join().unwrap();
+}
+
+#[test]
+fn woken_twice_is_stepped_once() {
+    let event_loop = virtual_loop();
+    let waker = Rc::new(Cell::new(None));
+    let inner = Rc::clone(&waker);
+    let task = Task::spawn(&event_loop, async move { suspend(&inner).await });
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    let before = event_loop.stats().polls;
+    let woken: Waker = waker.take().unwrap();
+    woken.wake_by_ref();
+    woken.wake_by_ref();
+    woken.wake();
+    run(&event_loop, task).unwrap();
+    // One step of the task, and one of the coroutine that awaits it.
+    assert_eq!(event_loop.stats().polls - before, 2);
+}
+
+#[test]
+fn waking_what_has_ended_is_harmless() {
+    let event_loop = virtual_loop();
+    let waker = Rc::new(Cell::new(None));
+    let inner = Rc::clone(&waker);
+    let task = Task::spawn(&event_loop, async move {
+        poll_fn(|context| {
+            inner.set(Some(context.waker().clone()));
+            Poll::Ready(())
+        })
+        .await;
+    });
+    run(&event_loop, task).unwrap();
+    let stale = waker.take().unwrap();
+
+    // The next task gets the place of the one before.
+    let inner = Rc::clone(&waker);
+    let next = Task::spawn(&event_loop, async move { suspend(&inner).await });
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    let before = event_loop.stats().polls;
+    stale.wake();
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert_eq!(event_loop.stats().polls - before, 2, "only the sleeper");
+    assert!(!next.done());
+    waker.take().unwrap().wake();
+    run(&event_loop, next).unwrap();
+    drop(event_loop);
+}
+
+#[test]
+fn a_waker_may_outlive_its_loop() {
+    let event_loop = virtual_loop();
+    let waker = Rc::new(Cell::new(None));
+    let inner = Rc::clone(&waker);
+    let task = Task::spawn(&event_loop, async move { suspend(&inner).await });
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    drop(task);
+    event_loop.close();
+    drop(event_loop);
+    let waker: Waker = waker.take().unwrap();
+    waker.wake_by_ref();
+    waker.wake();
+}
+
+#[test]
+fn a_panic_is_the_outcome_of_its_task_and_harms_nobody_else() {
+    let event_loop = virtual_loop();
+    let bad = Task::spawn(&event_loop, async { panic!("number {}", 13) });
+    let good = Task::spawn(&event_loop, async { "well" });
+    let (bad, good): (Result<(), _>, _) = run(&event_loop, async { (bad.await, good.await) });
+    assert_eq!(bad, Err(TaskError::Panicked("number 13".into())));
+    assert_eq!(good, Ok("well"));
+}
+
+/// Says when it is dropped.
+struct Witness(Rc<Cell<bool>>);
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+#[test]
+fn cancelling_drops_the_coroutine_where_it_is_suspended() {
+    let event_loop = virtual_loop();
+    let dropped = Rc::new(Cell::new(false));
+    let witness = Witness(Rc::clone(&dropped));
+    let task = Task::spawn(&event_loop, async move {
+        let _witness = witness;
+        pending::<()>().await;
+    });
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert!(!dropped.get());
+    task.cancel();
+    assert!(dropped.get());
+    assert_eq!(run(&event_loop, task), Err(TaskError::Cancelled));
+    assert_eq!(event_loop.pending_tasks(), 0);
+}
+
+#[test]
+fn a_task_cancelled_before_its_first_step_never_runs() {
+    let event_loop = virtual_loop();
+    let ran = Rc::new(Cell::new(false));
+    let flag = Rc::clone(&ran);
+    let task = Task::spawn(&event_loop, async move { flag.set(true) });
+    task.cancel();
+    task.cancel();
+    assert_eq!(run(&event_loop, task), Err(TaskError::Cancelled));
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert!(!ran.get());
+}
+
+#[test]
+fn a_task_may_cancel_itself_and_ends_at_its_next_suspension() {
+    let event_loop = virtual_loop();
+    let dropped = Rc::new(Cell::new(false));
+    let steps = Rc::new(Cell::new(0));
+    let slot: Rc<RefCell<Option<Task<()>>>> = Rc::default();
+    let (own, count) = (Rc::clone(&slot), Rc::clone(&steps));
+    let witness = Witness(Rc::clone(&dropped));
+    let task = Task::spawn(&event_loop, async move {
+        let _witness = witness;
+        own.borrow().as_ref().unwrap().cancel();
+        count.set(1);
+        pending::<()>().await;
+        count.set(2);
+    });
+    slot.replace(Some(task));
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert_eq!(steps.get(), 1);
+    assert!(dropped.get());
+    assert_eq!(event_loop.pending_tasks(), 0);
+}
+
+#[test]
+fn destructors_may_do_anything_to_the_loop() {
+    struct Spawner(EventLoop, Rc<Cell<bool>>);
+    impl Drop for Spawner {
+        fn drop(&mut self) {
+            let ran = Rc::clone(&self.1);
+            let task = Task::spawn(&self.0, async move { ran.set(true) });
+            task.on_done(|outcome| outcome.unwrap());
+        }
+    }
+    let event_loop = virtual_loop();
+    let ran = Rc::new(Cell::new(false));
+    let spawner = Spawner(event_loop.clone(), Rc::clone(&ran));
+    let task = Task::spawn(&event_loop, async move {
+        let _spawner = spawner;
+        pending::<()>().await;
+    });
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    task.cancel();
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert!(ran.get());
+}
+
+#[test]
+fn time_passes_only_as_far_as_somebody_waits_for_it() {
+    let event_loop = virtual_loop();
+    let start = event_loop.now();
+    let day = Duration::from_secs(24 * 3600);
+    run(&event_loop, sleep(&event_loop, day));
+    assert_eq!(event_loop.now() - start, day);
+
+    let deadline = event_loop.now() + day;
+    let late = within(&event_loop, || deadline, pending::<()>());
+    assert_eq!(run(&event_loop, late), Err(TooLate));
+    assert_eq!(event_loop.now() - start, day * 2);
+    let on_time = within(&event_loop, || deadline + day, sleep(&event_loop, day / 2));
+    assert_eq!(run(&event_loop, on_time), Ok(()));
+    assert_eq!(event_loop.pending_timers(), 0, "none is left behind");
+}
+
+#[test]
+fn a_deadline_that_moves_is_kept_by_one_timer() {
+    let event_loop = virtual_loop();
+    let start = event_loop.now();
+    let second = Duration::from_secs(1);
+    let deadline = Cell::new(start + second * 2);
+    let heard_every_second = async {
+        for _ in 0..5 {
+            sleep(&event_loop, second).await;
+            deadline.set(event_loop.now() + second * 2);
+            assert!(event_loop.pending_timers() <= 2);
+        }
+        pending::<()>().await;
+    };
+    let result = within(&event_loop, || deadline.get(), heard_every_second);
+    assert_eq!(run(&event_loop, result), Err(TooLate));
+    assert_eq!(event_loop.now() - start, second * 7);
+}
+
+#[test]
+fn waiting_for_what_never_comes_is_an_error_in_virtual_time() {
+    let event_loop = virtual_loop();
+    let error = event_loop.run_until_complete(pending::<()>()).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::Deadlock);
+}
+
+#[test]
+fn tasks_that_keep_waking_each_other_do_not_hold_up_a_timer() {
+    let event_loop = virtual_loop();
+    let stop = Rc::new(Cell::new(false));
+    let flag = Rc::clone(&stop);
+    let busy = Task::spawn(
+        &event_loop,
+        poll_fn(move |context| {
+            if flag.get() {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }),
+    );
+    // Time does not pass while somebody is ready, so this timer is due at once.
+    let timer_fired = async {
+        sleep(&event_loop, Duration::ZERO).await;
+        stop.set(true);
+    };
+    run(&event_loop, timer_fired);
+    run(&event_loop, busy).unwrap();
+}
+
+#[test]
+fn what_was_woken_is_not_forgotten_when_the_loop_returns_first() {
+    let event_loop = virtual_loop();
+    let ran = Rc::new(Cell::new(false));
+    let flag = Rc::clone(&ran);
+    run(&event_loop, async {
+        let task = Task::spawn(&event_loop, async move { flag.set(true) });
+        drop(task);
+    });
+    assert!(!ran.get());
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert!(ran.get());
+}

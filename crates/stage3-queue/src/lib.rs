@@ -1,0 +1,25 @@
+//! The crawler people keep: workers around a queue, on the runtime of stage 2.
+//!
+//! The rules of this stage:
+//!
+//! 1. **The queue is the plan.** Workers take URLs from a [`JoinableQueue`] and
+//!    put in what they find. How many workers there are is how many fetches
+//!    there can be at a time.
+//! 2. **Whoever took an item hands it back.** The queue counts what was put in
+//!    and not yet worked off. An [`Item`] is a guard: when it goes out of
+//!    scope, on whatever path, it counts as done, so [`JoinableQueue::join`]
+//!    always returns.
+//! 3. **A worker survives its jobs.** Whatever one fetch does, a panic
+//!    included, ends as the row of its URL, and the worker takes the next.
+//! 4. **New work is put in before old work is handed back.** So the count
+//!    touches zero only when there is nothing left to do at all.
+//!
+//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). The pool of
+//! kept connections is practical, but not the lesson.
+
+mod crawler;
+mod pool;
+mod queue;
+
+pub use crawler::{Crawler, crawl};
+pub use queue::{Item, JoinableQueue};

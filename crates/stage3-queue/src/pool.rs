@@ -1,0 +1,86 @@
+//! Connections kept open between one request and the next.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use crawl_core::Visit;
+use stage2_coroutines::Connection;
+
+/// Idle connections, the one that was used last at the end. They stay
+/// registered with the loop, so that a server's closing one is noticed before
+/// the next request is sent on it.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    idle: RefCell<VecDeque<Idle>>,
+    most: usize,
+}
+
+#[derive(Debug)]
+struct Idle {
+    host: String,
+    port: u16,
+    is_secure: bool,
+    connection: Connection,
+}
+
+impl Idle {
+    fn leads_to(&self, visit: &Visit) -> bool {
+        self.port == visit.port()
+            && self.is_secure == visit.is_secure()
+            && self.host == visit.host()
+    }
+}
+
+impl Pool {
+    /// A pool of at most so many connections.
+    pub(crate) fn new(most: usize) -> Self {
+        let idle = RefCell::new(VecDeque::new());
+        Self { idle, most }
+    }
+
+    /// A connection to where this visit leads. It may turn out to have been
+    /// closed after all, by news still on its way.
+    pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
+        loop {
+            let mut idle = self.idle.borrow_mut();
+            let place = idle.iter().rposition(|idle| idle.leads_to(visit))?;
+            let found = idle.remove(place)?;
+            drop(idle);
+            // Bytes nobody asked for, or an end: such a one is of no use.
+            if found.connection.is_quiet() {
+                return Some(found.connection);
+            }
+        }
+    }
+
+    /// Keeps a connection on which a response has come to its end. When there
+    /// are too many, the one not used for the longest time goes.
+    pub(crate) fn keep(&self, visit: &Visit, connection: Connection) {
+        let mut idle = self.idle.borrow_mut();
+        idle.push_back(Idle {
+            host: visit.host().to_owned(),
+            port: visit.port(),
+            is_secure: visit.is_secure(),
+            connection,
+        });
+        let surplus = if idle.len() > self.most {
+            idle.pop_front()
+        } else {
+            None
+        };
+        drop(idle);
+        drop(surplus);
+    }
+
+    /// Closes the connection that was not used for the longest time, if any.
+    pub(crate) fn give_one_up(&self) -> bool {
+        let oldest = self.idle.borrow_mut().pop_front();
+        oldest.is_some()
+    }
+
+    /// Closes them all.
+    pub(crate) fn clear(&self) {
+        let idle = self.idle.take();
+        drop(idle);
+    }
+}

@@ -1,0 +1,248 @@
+//! A queue that knows when all work is done.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use stage2_coroutines::Future;
+
+/// A queue whose getters wait for items and whose joiners wait for the end.
+///
+/// The invariant: `unfinished` is the number of items put in whose guards have
+/// not been dropped; those in the queue plus those being worked on. Handles
+/// are cheap to clone and stand for the same queue, which is unbounded: a
+/// worker that had to wait for room to put in what it found, while all others
+/// wait for the same, would wait for ever.
+///
+/// Items are handed out in the order in which they were put in, to getters in
+/// the order in which they came.
+pub struct JoinableQueue<T>(Rc<RefCell<State<T>>>);
+
+struct State<T> {
+    items: VecDeque<T>,
+    /// Who waits for an item, the longest first.
+    getters: VecDeque<Future<()>>,
+    /// How many of the items are promised to getters that were called and
+    /// have not come yet. Nobody else may have those.
+    promised: usize,
+    unfinished: usize,
+    joiners: Vec<Future<()>>,
+}
+
+impl<T> JoinableQueue<T> {
+    /// An empty queue: nothing to get, and nothing to wait for.
+    pub fn new() -> Self {
+        Self(Rc::new(RefCell::new(State {
+            items: VecDeque::new(),
+            getters: VecDeque::new(),
+            promised: 0,
+            unfinished: 0,
+            joiners: Vec::new(),
+        })))
+    }
+
+    /// Puts an item in, without ever having to wait.
+    pub fn put_nowait(&self, item: T) {
+        let mut state = self.0.borrow_mut();
+        state.items.push_back(item);
+        state.unfinished += 1;
+        drop(state);
+        self.call_getters();
+    }
+
+    /// Waits for an item. The guard that comes with it must live as long as
+    /// the work it stands for. A getter that is dropped while it waits takes
+    /// nothing with it.
+    pub async fn get(&self) -> Item<T> {
+        let mut turn = Turn::new(self);
+        if let Some(called) = &turn.called {
+            called.clone().await;
+        }
+        turn.take()
+    }
+
+    /// Waits until every item that was put in has been worked off: at once if
+    /// that is so now. It can be called again, and the queue used again, as
+    /// often as you like.
+    pub async fn join(&self) {
+        let all_done = Future::new();
+        {
+            let mut state = self.0.borrow_mut();
+            if state.unfinished == 0 {
+                return;
+            }
+            state.joiners.push(all_done.clone());
+        }
+        all_done.await;
+    }
+
+    /// How many items wait for a getter.
+    pub fn len(&self) -> usize {
+        self.0.borrow().items.len()
+    }
+
+    /// Whether no item waits for a getter.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items were put in and are not worked off.
+    pub fn unfinished(&self) -> usize {
+        self.0.borrow().unfinished
+    }
+
+    /// Takes out what waits; it counts as worked off.
+    pub fn drain(&self) -> Vec<T> {
+        let mut state = self.0.borrow_mut();
+        let unpromised = state.promised..;
+        let items: Vec<T> = state.items.drain(unpromised).collect();
+        drop(state);
+        items.iter().for_each(|_| self.task_done());
+        items
+    }
+
+    /// Promises items to getters, as long as there are both.
+    fn call_getters(&self) {
+        loop {
+            let mut state = self.0.borrow_mut();
+            if state.promised == state.items.len() {
+                return;
+            }
+            let Some(getter) = state.getters.pop_front() else {
+                return;
+            };
+            state.promised += 1;
+            drop(state);
+            // Refused by nobody: it was among the getters until now.
+            let _ = getter.set_result(());
+        }
+    }
+
+    fn task_done(&self) {
+        let mut state = self.0.borrow_mut();
+        state.unfinished -= 1;
+        if state.unfinished > 0 {
+            return;
+        }
+        let joiners = std::mem::take(&mut state.joiners);
+        drop(state);
+        for joiner in joiners {
+            // Refused by nobody: it was among the joiners until now.
+            let _ = joiner.set_result(());
+        }
+    }
+}
+
+/// One getter's place in the order. Dropped before its item is taken, it
+/// leaves the line, and passes on what was promised to it.
+struct Turn<'q, T> {
+    queue: &'q JoinableQueue<T>,
+    /// Resolved when an item is promised; `None` if one was free at once.
+    called: Option<Future<()>>,
+    is_over: bool,
+}
+
+impl<'q, T> Turn<'q, T> {
+    fn new(queue: &'q JoinableQueue<T>) -> Self {
+        let mut state = queue.0.borrow_mut();
+        let called = if state.items.len() > state.promised {
+            state.promised += 1;
+            None
+        } else {
+            let called = Future::new();
+            state.getters.push_back(called.clone());
+            Some(called)
+        };
+        Self {
+            queue,
+            called,
+            is_over: false,
+        }
+    }
+
+    fn is_promised(&self) -> bool {
+        self.called.as_ref().is_none_or(Future::done)
+    }
+
+    fn take(&mut self) -> Item<T> {
+        let mut state = self.queue.0.borrow_mut();
+        let value = state.items.pop_front().expect("an item was promised");
+        state.promised -= 1;
+        self.is_over = true;
+        Item {
+            value,
+            queue: self.queue.clone(),
+        }
+    }
+}
+
+impl<T> Drop for Turn<'_, T> {
+    fn drop(&mut self) {
+        if self.is_over {
+            return;
+        }
+        if self.is_promised() {
+            self.queue.0.borrow_mut().promised -= 1;
+            self.queue.call_getters();
+        } else if let Some(called) = &self.called {
+            let mut state = self.queue.0.borrow_mut();
+            state.getters.retain(|getter| !getter.is(called));
+        }
+    }
+}
+
+/// An item being worked on. Dropping it is the chapter's `task_done`.
+pub struct Item<T> {
+    value: T,
+    queue: JoinableQueue<T>,
+}
+
+impl<T> Item<T> {
+    /// The work is done: what dropping does, by its name in the chapter.
+    pub fn task_done(self) {}
+}
+
+impl<T> Deref for Item<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T> Drop for Item<T> {
+    fn drop(&mut self) {
+        self.queue.task_done();
+    }
+}
+
+impl<T> Clone for JoinableQueue<T> {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(&self.0))
+    }
+}
+
+impl<T> Default for JoinableQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for JoinableQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.0.borrow();
+        f.debug_struct("JoinableQueue")
+            .field("items", &state.items.len())
+            .field("getters", &state.getters.len())
+            .field("unfinished", &state.unfinished)
+            .finish()
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Item<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Item").field(&self.value).finish()
+    }
+}

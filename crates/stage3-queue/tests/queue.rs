@@ -1,0 +1,257 @@
+//! The queue: fair, safe to cancel, and never short of an end.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use selector_core::VirtualTime;
+use stage2_coroutines::{Coroutine, EventLoop, Task, TaskError, sleep};
+use stage3_queue::{Item, JoinableQueue};
+use transport::system_look_up;
+
+/// A loop on which a second takes no time, and a hang is an error.
+fn virtual_loop() -> EventLoop {
+    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
+}
+
+const A_SECOND: Duration = Duration::from_secs(1);
+
+/// What a coroutine says to one poll by somebody who cannot be woken.
+fn poll_once<C: Coroutine + ?Sized>(coroutine: std::pin::Pin<&mut C>) -> Poll<C::Output> {
+    coroutine.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+#[test]
+fn items_come_out_in_order_and_count_until_they_are_dropped() {
+    let q = JoinableQueue::new();
+    q.put_nowait("a");
+    q.put_nowait("b");
+    assert_eq!((q.len(), q.unfinished()), (2, 2));
+    let Poll::Ready(a) = poll_once(pin!(q.get())) else {
+        panic!("an item is there");
+    };
+    assert_eq!(*a, "a");
+    assert_eq!((q.len(), q.unfinished()), (1, 2));
+    a.task_done();
+    assert_eq!((q.len(), q.unfinished()), (1, 1));
+    drop(poll_once(pin!(q.get())));
+    assert_eq!((q.len(), q.unfinished()), (0, 0));
+}
+
+#[test]
+fn join_can_be_armed_again() {
+    let q = JoinableQueue::new();
+    assert!(
+        poll_once(pin!(q.join())).is_ready(),
+        "nothing was put in yet"
+    );
+    for round in 0..3 {
+        q.put_nowait(round);
+        let mut join = pin!(q.join());
+        assert!(poll_once(join.as_mut()).is_pending());
+        drop(poll_once(pin!(q.get())));
+        assert!(poll_once(join.as_mut()).is_ready());
+    }
+}
+
+#[test]
+fn join_waits_for_what_is_put_in_before_old_work_is_handed_back() {
+    let q = JoinableQueue::new();
+    q.put_nowait(5);
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let (queue, log, event_loop) = (q.clone(), Rc::clone(&seen), virtual_loop());
+    let handle = event_loop.clone();
+    let worker: Task<()> = Task::spawn(&event_loop, async move {
+        loop {
+            let item = queue.get().await;
+            sleep(&handle, A_SECOND).await;
+            log.borrow_mut().push(*item);
+            if *item > 0 {
+                queue.put_nowait(*item - 1);
+            }
+        }
+    });
+    event_loop.run_until_complete(q.join()).unwrap();
+    assert_eq!(*seen.borrow(), [5, 4, 3, 2, 1, 0]);
+    worker.cancel();
+}
+
+#[test]
+fn getters_are_served_in_the_order_in_which_they_came() {
+    let q: JoinableQueue<u32> = JoinableQueue::new();
+    let (mut first, mut second) = (pin!(q.get()), pin!(q.get()));
+    assert!(poll_once(first.as_mut()).is_pending());
+    assert!(poll_once(second.as_mut()).is_pending());
+    q.put_nowait(1);
+    // Neither a newcomer nor the second in line may have what is promised.
+    let mut newcomer = pin!(q.get());
+    assert!(poll_once(newcomer.as_mut()).is_pending());
+    assert!(poll_once(second.as_mut()).is_pending());
+    let Poll::Ready(item) = poll_once(first.as_mut()) else {
+        panic!("it was promised");
+    };
+    assert_eq!(*item, 1);
+}
+
+#[test]
+fn a_getter_that_is_cancelled_loses_nothing() {
+    let q: JoinableQueue<u32> = JoinableQueue::new();
+    let mut patient = pin!(q.get());
+    {
+        let mut cancelled = pin!(q.get());
+        assert!(poll_once(cancelled.as_mut()).is_pending());
+        assert!(poll_once(patient.as_mut()).is_pending());
+        q.put_nowait(1); // promised to the one that goes now
+    }
+    let Poll::Ready(item) = poll_once(patient.as_mut()) else {
+        panic!("the promise is passed on");
+    };
+    assert_eq!(*item, 1);
+    drop(item);
+
+    // And one that leaves the line before its turn.
+    let mut patient = pin!(q.get());
+    {
+        let mut cancelled = pin!(q.get());
+        assert!(poll_once(cancelled.as_mut()).is_pending());
+        assert!(poll_once(patient.as_mut()).is_pending());
+    }
+    q.put_nowait(2);
+    assert!(poll_once(patient.as_mut()).is_ready());
+}
+
+#[test]
+fn a_worker_that_panics_hands_its_item_back() {
+    let event_loop = virtual_loop();
+    let q = JoinableQueue::new();
+    for n in 0..10 {
+        q.put_nowait(n);
+    }
+    let workers: Vec<Task<()>> = (0..10)
+        .map(|_| {
+            let q = q.clone();
+            Task::spawn(&event_loop, async move {
+                let item = q.get().await;
+                panic!("on item {}", *item);
+            })
+        })
+        .collect();
+    event_loop.run_until_complete(q.join()).unwrap();
+    for (n, worker) in workers.into_iter().enumerate() {
+        let outcome = event_loop.run_until_complete(worker).unwrap();
+        assert_eq!(outcome, Err(TaskError::Panicked(format!("on item {n}"))));
+    }
+}
+
+#[test]
+fn draining_counts_as_done_but_leaves_what_is_promised() {
+    let q = JoinableQueue::new();
+    let mut getter = pin!(q.get());
+    assert!(poll_once(getter.as_mut()).is_pending());
+    for n in 0..3 {
+        q.put_nowait(n);
+    }
+    assert_eq!(q.drain(), [1, 2]);
+    assert_eq!((q.len(), q.unfinished()), (1, 1));
+    drop(poll_once(getter.as_mut()));
+    assert_eq!(q.unfinished(), 0);
+}
+
+#[test]
+fn workers_share_the_work_and_sleep_meanwhile() {
+    let event_loop = virtual_loop();
+    let q = JoinableQueue::new();
+    for n in 0..100 {
+        q.put_nowait(n);
+    }
+    let done = Rc::new(Cell::new(0));
+    let workers: Vec<Task<()>> = (0..10)
+        .map(|_| {
+            let (q, event_loop, done) = (q.clone(), event_loop.clone(), Rc::clone(&done));
+            Task::spawn(&event_loop.clone(), async move {
+                loop {
+                    let _item = q.get().await;
+                    sleep(&event_loop, A_SECOND).await;
+                    done.set(done.get() + 1);
+                }
+            })
+        })
+        .collect();
+    let start = event_loop.now();
+    event_loop.run_until_complete(q.join()).unwrap();
+    assert_eq!(done.get(), 100);
+    assert_eq!(event_loop.now() - start, A_SECOND * 10, "ten at a time");
+    workers.iter().for_each(Task::cancel);
+    assert_eq!(event_loop.pending_tasks(), 0);
+    assert_eq!(event_loop.pending_timers(), 0);
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Put,
+    Get,
+    CancelGetter(usize),
+    PollGetter(usize),
+    Finish(usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => Just(Step::Put),
+        3 => Just(Step::Get),
+        1 => (0..8usize).prop_map(Step::CancelGetter),
+        3 => (0..8usize).prop_map(Step::PollGetter),
+        2 => (0..8usize).prop_map(Step::Finish),
+    ]
+}
+
+type Getter = std::pin::Pin<Box<dyn Coroutine<Output = Item<u32>>>>;
+
+proptest! {
+    /// Whatever is put in, polled, cancelled and finished, in any order: the
+    /// invariant holds, nothing is lost, nothing comes twice, and the end is
+    /// reached.
+    #[test]
+    fn nothing_is_lost_and_the_end_is_reached(steps in prop::collection::vec(step(), 0..80)) {
+        let q = JoinableQueue::new();
+        let getter = || -> Getter { let q = q.clone(); Box::pin(async move { q.get().await }) };
+        let mut getters: VecDeque<Getter> = VecDeque::new();
+        let mut working: Vec<Item<u32>> = Vec::new();
+        let (mut put, mut finished) = (0, Vec::new());
+        for step in steps {
+            match step {
+                Step::Put => { q.put_nowait(put); put += 1; }
+                Step::Get => getters.push_back(getter()),
+                Step::CancelGetter(n) => drop(getters.remove(n)),
+                Step::PollGetter(n) => if let Some(getter) = getters.get_mut(n)
+                    && let Poll::Ready(item) = poll_once(getter.as_mut()) {
+                        working.push(item);
+                        drop(getters.remove(n));
+                    },
+                Step::Finish(n) => if n < working.len() {
+                    let item = working.remove(n);
+                    finished.push(*item);
+                    item.task_done();
+                },
+            }
+            prop_assert_eq!(q.unfinished(), q.len() + working.len());
+            prop_assert_eq!(q.unfinished(), put as usize - finished.len());
+            let mut join = pin!(q.join());
+            prop_assert_eq!(poll_once(join.as_mut()).is_ready(), q.unfinished() == 0);
+        }
+        getters.clear();
+        finished.extend(working.drain(..).map(|item| *item));
+        while let Poll::Ready(item) = poll_once(pin!(q.get())) {
+            finished.push(*item);
+        }
+        finished.sort_unstable();
+        prop_assert_eq!(finished, (0..put).collect::<Vec<_>>());
+        prop_assert_eq!(q.unfinished(), 0);
+    }
+}

@@ -1,0 +1,25 @@
+//! Knows *bytes*: how they travel over a connection, and to which address. It
+//! has never heard of a selector or of HTTP.
+//!
+//! The rules of this crate:
+//!
+//! 1. **A stream is a stream.** [`Stream`] reads and writes over whatever can
+//!    read and write, blocking or not, and passes `WouldBlock` on. When it
+//!    does, [`Stream::blocked_on`] says which direction of the socket to wait
+//!    for; that need not be the one that was asked for.
+//! 2. **A look-up never happens on the caller's thread.** [`Resolver`] asks
+//!    the operating system on threads of its own and rings a bell.
+//! 3. **Whoever waits is held under a [`Ticket`]**, and can be taken back: a
+//!    deadline that passes during a look-up leaves nothing behind.
+
+mod blocking_resolver;
+mod descriptors;
+mod names;
+mod resolver;
+mod stream;
+
+pub use blocking_resolver::BlockingResolver;
+pub use descriptors::out_of_descriptors;
+pub use names::{Addresses, LookUp, NameError, system_look_up};
+pub use resolver::{Reply, Resolver, Ticket};
+pub use stream::{Direction, Layer, Security, Stream};
