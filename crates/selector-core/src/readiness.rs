@@ -70,10 +70,7 @@ mod tests {
         let all = Readiness::READABLE | Readiness::WRITABLE | Readiness::READ_CLOSED;
         let left = all.without(Interest::Readable);
         assert_eq!(left, Readiness::WRITABLE | Readiness::READ_CLOSED);
-        assert!(
-            left.satisfies(Interest::Readable),
-            "there is an end to be read"
-        );
+        assert!(left.satisfies(Interest::Readable), "there is an end to be read");
         assert!(left.satisfies(Interest::Writable));
         assert!(!Readiness::WRITABLE.satisfies(Interest::Readable));
     }

@@ -83,10 +83,7 @@ impl<D> Selector<D> {
     /// What the operating system says at once, such as having no descriptor
     /// left or no route.
     pub fn connect(&mut self, address: SocketAddr) -> io::Result<(Socket, Key)> {
-        let key = self.sockets.insert(Registration {
-            ready: Readiness::NONE,
-            waiter: None,
-        });
+        let key = self.sockets.insert(Registration { ready: Readiness::NONE, waiter: None });
         match self.world.connect(address, key) {
             Ok(socket) => Ok((socket, key)),
             Err(error) => {
@@ -118,9 +115,7 @@ impl<D> Selector<D> {
 
     /// What is known to be possible on this socket.
     pub fn readiness(&self, key: Key) -> Readiness {
-        self.sockets
-            .get(key)
-            .map_or(Readiness::NONE, |registration| registration.ready)
+        self.sockets.get(key).map_or(Readiness::NONE, |registration| registration.ready)
     }
 
     /// To be called by whoever met `WouldBlock`: this readiness is used up,
@@ -148,11 +143,7 @@ impl<D> Selector<D> {
     pub fn select(&mut self, timeout: Option<Duration>, keys: &mut Vec<Key>) -> io::Result<()> {
         keys.clear();
         keys.append(&mut self.ready_at_once);
-        let timeout = if keys.is_empty() {
-            timeout
-        } else {
-            Some(Duration::ZERO)
-        };
+        let timeout = if keys.is_empty() { timeout } else { Some(Duration::ZERO) };
         self.news.clear();
         self.world.wait(timeout, &mut self.news)?;
         for Event { key, readiness } in self.news.drain(..) {
@@ -172,8 +163,6 @@ impl<D> Selector<D> {
 
 impl<D> fmt::Debug for Selector<D> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Selector")
-            .field("sockets", &self.sockets.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Selector").field("sockets", &self.sockets.len()).finish_non_exhaustive()
     }
 }

@@ -34,10 +34,7 @@ pub struct Timers<D> {
 impl<D> Timers<D> {
     /// No timers.
     pub fn new() -> Self {
-        Self {
-            pending: BTreeMap::new(),
-            set_so_far: 0,
-        }
+        Self { pending: BTreeMap::new(), set_so_far: 0 }
     }
 
     /// How many are pending.
@@ -52,10 +49,7 @@ impl<D> Timers<D> {
 
     /// Sets a timer.
     pub fn set(&mut self, at: Instant, data: D) -> TimerKey {
-        let key = TimerKey {
-            at,
-            number: self.set_so_far,
-        };
+        let key = TimerKey { at, number: self.set_so_far };
         self.set_so_far += 1;
         self.pending.insert(key, data);
         key

@@ -21,10 +21,7 @@ pub struct VirtualTime {
 impl VirtualTime {
     /// A clock that stands at the present moment until somebody waits.
     pub fn new() -> Self {
-        Self {
-            now: Instant::now(),
-            notified: Arc::new(AtomicBool::new(false)),
-        }
+        Self { now: Instant::now(), notified: Arc::new(AtomicBool::new(false)) }
     }
 }
 

@@ -167,11 +167,7 @@ impl Os {
     pub fn new() -> io::Result<Self> {
         let poll = mio::Poll::new()?;
         let waker = Arc::new(mio::Waker::new(poll.registry(), NOTIFIED)?);
-        Ok(Self {
-            poll,
-            events: mio::Events::with_capacity(Self::NEWS_PER_WAIT),
-            waker,
-        })
+        Ok(Self { poll, events: mio::Events::with_capacity(Self::NEWS_PER_WAIT), waker })
     }
 }
 

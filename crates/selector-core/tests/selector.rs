@@ -30,9 +30,7 @@ fn next(selector: &mut Selector<&'static str>) -> Vec<(Key, Option<&'static str>
         assert!(Instant::now() < deadline, "nothing happened");
         selector.select(Some(A_MOMENT), &mut keys).unwrap();
     }
-    keys.into_iter()
-        .map(|key| (key, selector.take(key)))
-        .collect()
+    keys.into_iter().map(|key| (key, selector.take(key))).collect()
 }
 
 fn nothing_happens(selector: &mut Selector<&'static str>) {
@@ -55,10 +53,7 @@ fn news_is_kept_for_whoever_comes_later() {
 
     let mut buffer = [0; 16];
     assert_eq!(socket.read(&mut buffer).unwrap(), 5);
-    assert_eq!(
-        socket.read(&mut buffer).unwrap_err().kind(),
-        ErrorKind::WouldBlock
-    );
+    assert_eq!(socket.read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
     selector.clear(key, Interest::Readable);
     selector.register(key, Interest::Readable, "reader");
     nothing_happens(&mut selector);
@@ -118,11 +113,8 @@ fn a_key_of_the_batch_may_be_stale_by_its_turn() {
     // The callback of one closes the other, and opens a connection that gets
     // its place.
     let (kept, closed) = (keys[0], keys[1]);
-    let (kept_socket, closed_socket) = if kept == first_key {
-        (first, second)
-    } else {
-        (second, first)
-    };
+    let (kept_socket, closed_socket) =
+        if kept == first_key { (first, second) } else { (second, first) };
     assert!(selector.take(kept).is_some());
     assert!(selector.unregister(closed).is_some());
     drop(closed_socket);
@@ -139,10 +131,7 @@ fn registering_hands_back_what_waited_before() {
     let mut selector = Selector::new().unwrap();
     let (_socket, key, _peer) = pair(&mut selector);
     assert_eq!(selector.register(key, Interest::Readable, "one"), None);
-    assert_eq!(
-        selector.register(key, Interest::Readable, "two"),
-        Some("one")
-    );
+    assert_eq!(selector.register(key, Interest::Readable, "two"), Some("one"));
     assert_eq!(selector.unregister(key), Some("two"));
     let stale = selector.register(key, Interest::Readable, "three");
     assert_eq!(stale, Some("three"));

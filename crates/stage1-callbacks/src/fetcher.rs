@@ -8,101 +8,16 @@
 //! ```
 //! From `looked_up` to `read_response`, `too_late` may take its place.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 use std::rc::Rc;
 
-use crawl_core::{
-    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Received, Sink,
-    Verdict, Visit,
-};
+use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
 use selector_core::{Interest, Key, Socket, TimerKey};
-use transport::{Addresses, Direction, NameError, Security, Stream, out_of_descriptors};
+use transport::{Addresses, Direction, NameError, Stream, out_of_descriptors};
 
-use crate::event_loop::Place;
-use crate::{EventLoop, Method};
-
-/// Crawls a site with callbacks, as many fetches at a time as `max_tasks`
-/// allows: by default, as the process may open connections.
-///
-/// # Errors
-/// When there is no event queue to be had.
-pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
-    crawl_on(&mut EventLoop::new()?, options, sink)
-}
-
-/// The same on a loop of your own.
-///
-/// # Errors
-/// Those of [`EventLoop::run`].
-pub fn crawl_on(
-    event_loop: &mut EventLoop<Fetcher>,
-    options: Options,
-    sink: Sink,
-) -> io::Result<Ending> {
-    let site = Rc::new(Site {
-        security: Security::new(),
-        state: RefCell::new(State {
-            urls_todo: VecDeque::new(),
-            crawl: Crawl::new(options.clone()),
-            in_flight: 0,
-            is_starting: false,
-        }),
-        sink: RefCell::new(sink),
-        options,
-    });
-    let roots = site.state.borrow_mut().crawl.roots();
-    site.go_on(roots, event_loop);
-    event_loop.run()?;
-    let mut state = site.state.borrow_mut();
-    let untaken = state.urls_todo.len();
-    Ok(state.crawl.end(untaken, site.options.max_tasks))
-}
-
-/// What all fetches share; in the chapter these are globals.
-struct Site {
-    options: Options,
-    security: Security,
-    state: RefCell<State>,
-    sink: RefCell<Sink>,
-}
-
-struct State {
-    urls_todo: VecDeque<Job>,
-    crawl: Crawl,
-    in_flight: usize,
-    is_starting: bool,
-}
-
-impl Site {
-    /// Adds jobs, starts as many as there may be, and stops the loop when
-    /// nothing is left.
-    fn go_on(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
-        let mut state = self.state.borrow_mut();
-        state.urls_todo.extend(jobs);
-        // A fetch that fails at once leads back here before it has returned.
-        // The call that started it goes on with whatever there is to do.
-        if std::mem::replace(&mut state.is_starting, true) {
-            return;
-        }
-        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX);
-        while state.in_flight < max_tasks
-            && let Some(job) = state.urls_todo.pop_front()
-        {
-            if let Some(visit) = state.crawl.begin(job, event_loop.now()) {
-                state.in_flight += 1;
-                drop(state);
-                Fetcher::new(Rc::clone(self), visit, event_loop).fetch(event_loop);
-                state = self.state.borrow_mut();
-            }
-        }
-        state.is_starting = false;
-        if state.in_flight == 0 {
-            event_loop.stop();
-        }
-    }
-}
+use crate::event_loop::Alarm;
+use crate::site::Site;
+use crate::{Callback, EventLoop, Method};
 
 /// One fetch. It has a connection, a timer or bytes to send in some of its
 /// states only; the fields have to be there in all of them.
@@ -120,12 +35,11 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    fn new(site: Rc<Site>, visit: Visit, event_loop: &EventLoop<Self>) -> Box<Self> {
-        let patience = Patience::new(&site.options, event_loop.now());
+    pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &EventLoop<Self>) -> Box<Self> {
         Box::new(Self {
+            patience: Patience::new(&site.options, event_loop.now()),
             site,
             visit,
-            patience,
             timer: None,
             addresses: None,
             next_address: 0,
@@ -137,7 +51,7 @@ impl Fetcher {
     }
 
     /// Begins a try.
-    fn fetch(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+    pub(crate) fn fetch(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
         self.patience = Patience::new(&self.site.options, event_loop.now());
         let deadline = self.patience.deadline();
         let (host, port) = (self.visit.host().to_owned(), self.visit.port());
@@ -180,12 +94,11 @@ impl Fetcher {
             let error = FetchError::new(ErrorClass::Connect, message);
             return self.ended(Err(error), event_loop);
         };
-        match event_loop.connect(address) {
+        match event_loop.selector.connect(address) {
             Ok((socket, key)) => {
                 self.connection = Some((Stream::new(socket, layer), key));
-                let deadline = self.patience.deadline();
-                let place = Place::Socket(key);
-                self.timer = Some(event_loop.interrupt_at(deadline, place, Self::too_late));
+                let alarm = Alarm::Interrupt(key, Self::too_late);
+                self.timer = Some(event_loop.timers.set(self.patience.deadline(), alarm));
                 event_loop.register(key, Interest::Writable, self, Self::connected);
             }
             Err(error) if out_of_descriptors(&error) => {
@@ -221,7 +134,7 @@ impl Fetcher {
                 self.send(event_loop);
             }
             Ok(false) => {
-                event_loop.used_up(key, Interest::Writable);
+                event_loop.selector.clear(key, Interest::Writable);
                 self.wait(Interest::Writable, Self::connected, event_loop);
             }
             Err(error) => self.cannot_connect(&error, event_loop),
@@ -264,7 +177,7 @@ impl Fetcher {
     fn read_response(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
         for _ in 0..READS_PER_TURN {
             let (stream, key) = self.connection.as_mut().expect(IS_CONNECTED);
-            if !event_loop.is_ready(*key, Interest::Readable) {
+            if !event_loop.selector.readiness(*key).satisfies(Interest::Readable) {
                 break;
             }
             let visit = &mut self.visit;
@@ -301,11 +214,7 @@ impl Fetcher {
         event_loop: &mut EventLoop<Self>,
     ) {
         let deadline = self.patience.deadline();
-        if let Some(timer) = self.timer
-            && timer.at() != deadline
-        {
-            self.timer = event_loop.postpone(timer, deadline);
-        }
+        self.timer = self.timer.and_then(|timer| event_loop.postpone(timer, deadline));
         let (_, key) = self.connection();
         event_loop.register(*key, interest, self, method);
     }
@@ -321,7 +230,7 @@ impl Fetcher {
             Direction::Read => Interest::Readable,
             Direction::Write => Interest::Writable,
         };
-        event_loop.used_up(*key, interest);
+        event_loop.selector.clear(*key, interest);
         self.wait(interest, method, event_loop);
     }
 
@@ -337,14 +246,17 @@ impl Fetcher {
     ) {
         self.close(event_loop);
         match self.visit.judge(result) {
-            Verdict::TryAgain(pause) => event_loop.call_later(pause, self, Self::fetch),
+            Verdict::TryAgain(pause) => {
+                let alarm = Alarm::Call(Callback { this: self, method: Self::fetch });
+                event_loop.timers.set(event_loop.now() + pause, alarm);
+            }
             Verdict::Finished => self.finished(event_loop),
         }
     }
 
     fn close(&mut self, event_loop: &mut EventLoop<Self>) {
         if let Some(timer) = self.timer.take() {
-            event_loop.cancel(timer);
+            drop(event_loop.timers.cancel(timer));
         }
         if let Some((stream, key)) = self.connection.take() {
             event_loop.unregister(key);
@@ -354,12 +266,7 @@ impl Fetcher {
 
     fn finished(self: Box<Self>, event_loop: &mut EventLoop<Self>) {
         let Self { site, visit, .. } = *self;
-        let mut state = site.state.borrow_mut();
-        let Conclusion { row, jobs } = state.crawl.conclude(visit, event_loop.now());
-        state.in_flight -= 1;
-        drop(state);
-        (site.sink.borrow_mut())(row);
-        site.go_on(jobs, event_loop);
+        site.finished(visit, event_loop);
     }
 }
 

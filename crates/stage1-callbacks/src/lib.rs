@@ -8,15 +8,21 @@
 //! 2. **A callback is a bound method**: whose it is, and where to go on. Python
 //!    writes `self.connected`; here it is the pair of a box and a function.
 //! 3. **The state travels with the callback.** Whoever is called owns the
-//!    [`Fetcher`](fetcher) again, and either hands it on to the next callback
+//!    [`Fetcher`] again, and either hands it on to the next callback
 //!    or ends it. It cannot be left behind, and nobody else can touch it.
 //! 4. **Collect, then call.** A callback may register and unregister whatever
 //!    it likes; news for what is gone by then finds nobody.
 //!
-//! Read [`event_loop`](EventLoop) first, then [`fetcher`].
+//! Read [`event_loop`](EventLoop) first, then [`fetcher`](Fetcher). What is
+//! practical but not the lesson is in modules beside them.
 
+mod descriptors;
 mod event_loop;
-pub mod fetcher;
+mod fetcher;
+mod names;
+mod site;
 
-pub use event_loop::{Callback, EventLoop, Method, NameMethod, Place, Stats};
-pub use fetcher::{crawl, crawl_on};
+pub use event_loop::{Alarm, Callback, EventLoop, Method, Stats};
+pub use fetcher::Fetcher;
+pub use names::NameMethod;
+pub use site::{crawl, crawl_on};

@@ -3,8 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    command_line::main(
-        "Crawls a website with callbacks, on one thread.",
-        stage1_callbacks::crawl,
-    )
+    command_line::main("Crawls a website with callbacks, on one thread.", stage1_callbacks::crawl)
 }

@@ -19,10 +19,7 @@ pub struct Read<'c, S> {
 
 /// See [`crate::read`].
 pub fn read<'c, R, S: FnOnce(&[u8]) -> R>(connection: &'c mut Connection, sink: S) -> Read<'c, S> {
-    Read {
-        connection,
-        sink: Some(sink),
-    }
+    Read { connection, sink: Some(sink) }
 }
 
 impl<R, S: FnOnce(&[u8]) -> R + Unpin> Coroutine for Read<'_, S> {
@@ -56,22 +53,14 @@ pub fn read_all<'c, B, S: FnMut(&[u8]) -> ControlFlow<B>>(
     connection: &'c mut Connection,
     sink: S,
 ) -> ReadAll<'c, S> {
-    ReadAll {
-        connection,
-        sink,
-        state: ReadAllState::Reading,
-    }
+    ReadAll { connection, sink, state: ReadAllState::Reading }
 }
 
 impl<B, S: FnMut(&[u8]) -> ControlFlow<B> + Unpin> Coroutine for ReadAll<'_, S> {
     type Output = io::Result<Option<B>>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let ReadAll {
-            connection,
-            sink,
-            state,
-        } = &mut *self;
+        let ReadAll { connection, sink, state } = &mut *self;
         loop {
             match state {
                 ReadAllState::Reading => {

@@ -2,7 +2,6 @@
 
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::VecDeque;
-use std::fmt;
 use std::io;
 use std::pin::pin;
 use std::rc::Rc;
@@ -13,22 +12,22 @@ use std::time::{Duration, Instant};
 use selector_core::{Key, Os, Selector, Slots, Timers, World};
 use transport::{Addresses, LookUp, NameError, Resolver, system_look_up};
 
-use crate::run_queue::RunQueue;
-use crate::task::{Step, TaskWaker};
-use crate::{Coroutine, Future, sleep};
+use crate::task::Step;
+use crate::waker::{RunQueue, TaskWaker};
+use crate::{Coroutine, Future};
 
 /// One thread's loop. Handles are cheap to clone and stand for the same loop.
 #[derive(Clone)]
-pub struct EventLoop(Rc<Inner>);
+pub struct EventLoop(pub(crate) Rc<Inner>);
 
-struct Inner {
+pub(crate) struct Inner {
     selector: RefCell<Selector<Waker>>,
     timers: RefCell<Timers<Waker>>,
     resolver: RefCell<Resolver<Answer>>,
     tasks: RefCell<Slots<TaskSlot>>,
     run_queue: Arc<RunQueue>,
     /// Whom a closed connection leaves its descriptor to.
-    starved: RefCell<VecDeque<Future<()>>>,
+    pub(crate) starved: RefCell<VecDeque<Future<()>>>,
     scratch: Cell<Vec<u8>>,
     ticks: Cell<u64>,
     polls: Cell<u64>,
@@ -155,12 +154,7 @@ impl EventLoop {
     fn step(&self, key: Key, context: &mut Context<'_>) {
         // Taken out of its slot, the coroutine may do anything to the loop,
         // even cancel itself. A stale key belongs to a task that is gone.
-        let coroutine = self
-            .0
-            .tasks
-            .borrow_mut()
-            .get_mut(key)
-            .and_then(Option::take);
+        let coroutine = self.0.tasks.borrow_mut().get_mut(key).and_then(Option::take);
         let Some(mut coroutine) = coroutine else {
             return;
         };
@@ -197,10 +191,7 @@ impl EventLoop {
 
     /// What it has done so far.
     pub fn stats(&self) -> Stats {
-        Stats {
-            ticks: self.0.ticks.get(),
-            polls: self.0.polls.get(),
-        }
+        Stats { ticks: self.0.ticks.get(), polls: self.0.polls.get() }
     }
 
     /// How many tasks have not ended.
@@ -223,8 +214,8 @@ impl EventLoop {
     /// has any is never freed.
     pub fn close(&self) {
         self.0.run_queue.close();
-        let tasks = self.0.tasks.borrow_mut().drain();
-        drop(tasks);
+        // Stale from here on, their keys find nothing while they are dropped.
+        drop(self.0.tasks.take());
     }
 
     pub(crate) fn selector(&self) -> RefMut<'_, Selector<Waker>> {
@@ -248,39 +239,8 @@ impl EventLoop {
         self.0.scratch.set(scratch);
         result
     }
-
-    /// Waits until a descriptor may be free: a connection of this loop has
-    /// been closed or, when there is none, some time has passed.
-    pub async fn descriptor_freed(&self) {
-        const ELSEWHERE: Duration = Duration::from_millis(50);
-        if self.connections() == 0 {
-            return sleep(self, ELSEWHERE).await;
-        }
-        let freed = Future::new();
-        self.0.starved.borrow_mut().push_back(freed.clone());
-        freed.await;
-    }
-
-    /// Forgets a connection that is about to be closed.
-    pub(crate) fn unregister(&self, key: Key) {
-        let waiter = self.selector().unregister(key);
-        drop(waiter);
-        let next = self.0.starved.borrow_mut().pop_front();
-        if let Some(next) = next {
-            // Nobody else resolves it.
-            let _ = next.set_result(());
-        }
-    }
 }
 
 fn count(counter: &Cell<u64>) {
     counter.set(counter.get() + 1);
-}
-
-impl fmt::Debug for EventLoop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EventLoop")
-            .field("stats", &self.stats())
-            .finish_non_exhaustive()
-    }
 }

@@ -111,12 +111,7 @@ async fn visit(fetcher: Rc<Fetcher>, mut visit: Visit) -> Conclusion {
 }
 
 async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
-    let Fetcher {
-        event_loop,
-        options,
-        security,
-        ..
-    } = fetcher;
+    let Fetcher { event_loop, options, security, .. } = fetcher;
     until_finished(event_loop, options, visit, async |visit, patience| {
         let mut connection = open(event_loop, security, visit, patience, || false).await?;
         let reusable = exchange(&mut connection, options, visit, patience, false).await;
@@ -135,12 +130,7 @@ pub async fn until_finished(
 ) {
     loop {
         let patience = Patience::new(options, event_loop.now());
-        let result = within(
-            event_loop,
-            || patience.deadline(),
-            attempt(visit, &patience),
-        )
-        .await;
+        let result = within(event_loop, || patience.deadline(), attempt(visit, &patience)).await;
         let result = result.unwrap_or_else(|TooLate| Err(patience.lost()));
         match visit.judge(result) {
             Verdict::TryAgain(pause) => sleep(event_loop, pause).await,

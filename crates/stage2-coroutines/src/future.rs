@@ -1,7 +1,6 @@
 //! Something that is pending, and later has a result.
 
 use std::cell::RefCell;
-use std::fmt;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -31,16 +30,9 @@ enum Callback<T> {
 }
 
 /// The future has a result already.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the future has a result already")]
 pub struct InvalidState;
-
-impl fmt::Display for InvalidState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the future has a result already")
-    }
-}
-
-impl std::error::Error for InvalidState {}
 
 impl<T> Future<T> {
     /// A pending future.
@@ -136,15 +128,5 @@ impl<T> Clone for Future<T> {
 impl<T> Default for Future<T> {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-impl<T> fmt::Debug for Future<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.done() {
-            "Future(resolved)"
-        } else {
-            "Future(pending)"
-        })
     }
 }

@@ -1,4 +1,4 @@
-//! Names, connections, and bytes, each a coroutine that waits for one thing.
+//! Connections and their bytes, each a coroutine that waits for one thing.
 
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
@@ -7,50 +7,12 @@ use std::ops::ControlFlow;
 use std::task::{Context, Poll, ready};
 
 use selector_core::{Interest, Key, Socket};
-use transport::{Addresses, Direction, Layer, NameError, Reply, Stream, Ticket};
+use transport::{Direction, Layer, Stream};
 
-use crate::{Coroutine, EventLoop, Future};
-
-/// The addresses of a host, which is a name, an IPv4 address or an IPv6
-/// address in brackets.
-///
-/// # Errors
-/// When the name has none.
-pub async fn look_up(
-    event_loop: &EventLoop,
-    host: &str,
-    port: u16,
-) -> Result<Addresses, NameError> {
-    let answer = Future::new();
-    let now = event_loop.now();
-    let reply = event_loop
-        .resolver()
-        .look_up(host, port, now, answer.clone());
-    match reply {
-        Reply::Known(addresses, _) => Ok(addresses),
-        Reply::Pending(ticket) => {
-            let _ticket = TakeBack { event_loop, ticket };
-            answer.await
-        }
-    }
-}
-
-/// Leaves nobody waiting for an answer that nobody waits for.
-struct TakeBack<'l> {
-    event_loop: &'l EventLoop,
-    ticket: Ticket,
-}
-
-impl Drop for TakeBack<'_> {
-    fn drop(&mut self) {
-        let answer = self.event_loop.resolver().take_back(self.ticket);
-        drop(answer);
-    }
-}
+use crate::{Coroutine, EventLoop};
 
 /// An open connection, registered with its loop until it is dropped. It owns
 /// no buffer.
-#[derive(Debug)]
 pub struct Connection {
     stream: Stream<Socket>,
     key: Key,

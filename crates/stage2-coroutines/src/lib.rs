@@ -16,16 +16,19 @@
 //!    and destructors may do anything to the loop.
 //!
 //! Read on in this order: [`future`](Future), [`task`](Task),
-//! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`](fetcher),
-//! which is what it was all for. [`by_hand`] has [`read`] and [`read_all`]
+//! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`], which is what
+//! it was all for. What is practical but not the lesson is in modules beside
+//! them. [`by_hand`] has [`read`] and [`read_all`]
 //! once more, as the state machines that the compiler writes for you.
 
+mod descriptors;
 mod event_loop;
 mod future;
 mod io;
-mod run_queue;
+mod names;
 mod task;
 mod time;
+mod waker;
 
 pub mod by_hand;
 pub mod fetcher;
@@ -33,7 +36,8 @@ pub mod fetcher;
 pub use event_loop::{EventLoop, Stats};
 pub use fetcher::{crawl, crawl_on};
 pub use future::{Future, InvalidState};
-pub use io::{Connection, connect, look_up, read, read_all, write_all};
+pub use io::{Connection, connect, read, read_all, write_all};
+pub use names::look_up;
 pub use task::{Task, TaskError, panic_message};
 pub use time::{TooLate, sleep, within};
 

@@ -1,16 +1,12 @@
 //! What drives one coroutine.
 
 use std::any::Any;
-use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Context, Poll, Wake};
+use std::task::{Context, Poll};
 
 use selector_core::Key;
 
-use crate::run_queue::RunQueue;
 use crate::{Coroutine, EventLoop, Future};
 
 /// A coroutine that runs by itself, and the future of what it returns.
@@ -25,40 +21,24 @@ pub struct Task<T> {
 }
 
 /// Why a task has no result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TaskError {
     /// Somebody called [`Task::cancel`].
+    #[error("the task was cancelled")]
     Cancelled,
     /// The coroutine panicked, with this message. Nobody else is harmed.
+    #[error("the task panicked: {0}")]
     Panicked(String),
 }
-
-impl fmt::Display for TaskError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Cancelled => f.write_str("the task was cancelled"),
-            Self::Panicked(message) => write!(f, "the task panicked: {message}"),
-        }
-    }
-}
-
-impl std::error::Error for TaskError {}
 
 impl<T: 'static> Task<T> {
     /// Hands a coroutine to the loop, which takes the first step with it as
     /// soon as it comes round to it.
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let done = Future::new();
-        let driver = Driver {
-            coroutine: Box::pin(coroutine),
-            done: done.clone(),
-        };
+        let driver = Driver { coroutine: Box::pin(coroutine), done: done.clone() };
         let key = event_loop.add_task(Box::new(driver));
-        Self {
-            key,
-            event_loop: event_loop.clone(),
-            done,
-        }
+        Self { key, event_loop: event_loop.clone(), done }
     }
 
     /// Drops the coroutine where it is suspended, its local variables with it,
@@ -96,12 +76,6 @@ impl<T> std::future::Future for Task<T> {
     }
 }
 
-impl<T> fmt::Debug for Task<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Task").field(&self.done).finish()
-    }
-}
-
 /// What the loop keeps of a task: something that can take a step.
 pub(crate) trait Step {
     /// Runs the coroutine until it waits for something or ends.
@@ -132,45 +106,4 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("no message").to_owned()
-}
-
-/// What a coroutine leaves behind when it waits: enough for anybody, on any
-/// thread, to have it resumed.
-pub(crate) struct TaskWaker {
-    /// Which task; `None` is the coroutine of `run_until_complete`.
-    key: Option<Key>,
-    /// Woken twice before its next step, a task is stepped once.
-    queued: AtomicBool,
-    queue: Arc<RunQueue>,
-}
-
-impl TaskWaker {
-    pub(crate) fn new(key: Option<Key>, queue: &Arc<RunQueue>) -> Arc<Self> {
-        Arc::new(Self {
-            key,
-            queued: AtomicBool::new(false),
-            queue: Arc::clone(queue),
-        })
-    }
-
-    /// To be called when the task is taken from the queue, before its step:
-    /// what happens from now on is news that this step may have missed.
-    pub(crate) fn taken_up(&self) -> Option<Key> {
-        self.queued.store(false, Ordering::Release);
-        self.key
-    }
-}
-
-impl Wake for TaskWaker {
-    fn wake(self: Arc<Self>) {
-        if !self.queued.swap(true, Ordering::AcqRel) {
-            Arc::clone(&self.queue).push(self);
-        }
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        if !self.queued.load(Ordering::Acquire) {
-            Arc::clone(self).wake();
-        }
-    }
 }

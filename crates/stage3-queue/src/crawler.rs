@@ -54,10 +54,7 @@ impl Crawler {
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS);
         let mut crawl = Crawl::new(options.clone());
         let q = JoinableQueue::new();
-        crawl
-            .roots()
-            .into_iter()
-            .for_each(|root| q.put_nowait(root));
+        crawl.roots().into_iter().for_each(|root| q.put_nowait(root));
         Rc::new(Self {
             event_loop: event_loop.clone(),
             options,
@@ -133,12 +130,9 @@ impl Crawler {
     async fn fetch(&self, job: Job) -> Option<Conclusion> {
         let now = self.event_loop.now();
         let mut visit = self.crawl.borrow_mut().begin(job, now)?;
-        until_finished(
-            &self.event_loop,
-            &self.options,
-            &mut visit,
-            async |visit, patience| self.attempt(visit, patience).await,
-        )
+        until_finished(&self.event_loop, &self.options, &mut visit, async |visit, patience| {
+            self.attempt(visit, patience).await
+        })
         .await;
         let now = self.event_loop.now();
         Some(self.crawl.borrow_mut().conclude(visit, now))

@@ -9,13 +9,11 @@ use stage2_coroutines::Connection;
 /// Idle connections, the one that was used last at the end. They stay
 /// registered with the loop, so that a server's closing one is noticed before
 /// the next request is sent on it.
-#[derive(Debug)]
 pub(crate) struct Pool {
     idle: RefCell<VecDeque<Idle>>,
     most: usize,
 }
 
-#[derive(Debug)]
 struct Idle {
     host: String,
     port: u16,
@@ -63,11 +61,7 @@ impl Pool {
             is_secure: visit.is_secure(),
             connection,
         });
-        let surplus = if idle.len() > self.most {
-            idle.pop_front()
-        } else {
-            None
-        };
+        let surplus = if idle.len() > self.most { idle.pop_front() } else { None };
         drop(idle);
         drop(surplus);
     }

@@ -155,11 +155,7 @@ impl<'q, T> Turn<'q, T> {
             state.getters.push_back(called.clone());
             Some(called)
         };
-        Self {
-            queue,
-            called,
-            is_over: false,
-        }
+        Self { queue, called, is_over: false }
     }
 
     fn is_promised(&self) -> bool {
@@ -171,10 +167,7 @@ impl<'q, T> Turn<'q, T> {
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
         self.is_over = true;
-        Item {
-            value,
-            queue: self.queue.clone(),
-        }
+        Item { value, queue: self.queue.clone() }
     }
 }
 

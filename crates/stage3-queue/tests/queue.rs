@@ -47,10 +47,7 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
 #[test]
 fn join_can_be_armed_again() {
     let q = JoinableQueue::new();
-    assert!(
-        poll_once(pin!(q.join())).is_ready(),
-        "nothing was put in yet"
-    );
+    assert!(poll_once(pin!(q.join())).is_ready(), "nothing was put in yet");
     for round in 0..3 {
         q.put_nowait(round);
         let mut join = pin!(q.join());

@@ -1,12 +1,48 @@
 //! Who is to be resumed, in the order in which they were woken.
 
 use std::collections::VecDeque;
-use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Wake;
 
-use selector_core::Notifier;
+use selector_core::{Key, Notifier};
 
-use crate::task::TaskWaker;
+/// What a coroutine leaves behind when it waits: enough for anybody, on any
+/// thread, to have it resumed.
+pub(crate) struct TaskWaker {
+    /// Which task; `None` is the coroutine of `run_until_complete`.
+    key: Option<Key>,
+    /// Woken twice before its next step, a task is stepped once.
+    queued: AtomicBool,
+    queue: Arc<RunQueue>,
+}
+
+impl TaskWaker {
+    pub(crate) fn new(key: Option<Key>, queue: &Arc<RunQueue>) -> Arc<Self> {
+        Arc::new(Self { key, queued: AtomicBool::new(false), queue: Arc::clone(queue) })
+    }
+
+    /// To be called when the task is taken from the queue, before its step:
+    /// what happens from now on is news that this step may have missed.
+    pub(crate) fn taken_up(&self) -> Option<Key> {
+        self.queued.store(false, Ordering::Release);
+        self.key
+    }
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            Arc::clone(&self.queue).push(self);
+        }
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if !self.queued.load(Ordering::Acquire) {
+            Arc::clone(self).wake();
+        }
+    }
+}
 
 /// The queue between those who wake and the loop that resumes. Any thread may
 /// push; only the loop takes.
@@ -77,11 +113,5 @@ impl RunQueue {
     /// The state is whole between any two statements made under the lock.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Debug for RunQueue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("RunQueue")
     }
 }

@@ -1,0 +1,102 @@
+//! What all fetches of a crawl share, and where they come from.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+use crawl_core::{Conclusion, Crawl, Ending, Job, Options, Sink, Visit};
+use transport::Security;
+
+use crate::{EventLoop, Fetcher};
+
+/// Crawls a site with callbacks, as many fetches at a time as `max_tasks`
+/// allows: by default, as the process may open connections.
+///
+/// # Errors
+/// When there is no event queue to be had.
+pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
+    crawl_on(&mut EventLoop::new()?, options, sink)
+}
+
+/// The same on a loop of your own.
+///
+/// # Errors
+/// Those of [`EventLoop::run`].
+pub fn crawl_on(
+    event_loop: &mut EventLoop<Fetcher>,
+    options: Options,
+    sink: Sink,
+) -> io::Result<Ending> {
+    let site = Rc::new(Site {
+        security: Security::new(),
+        state: RefCell::new(State {
+            urls_todo: VecDeque::new(),
+            crawl: Crawl::new(options.clone()),
+            in_flight: 0,
+            is_starting: false,
+        }),
+        sink: RefCell::new(sink),
+        options,
+    });
+    let roots = site.state.borrow_mut().crawl.roots();
+    site.go_on(roots, event_loop);
+    event_loop.run()?;
+    let mut state = site.state.borrow_mut();
+    let untaken = state.urls_todo.len();
+    Ok(state.crawl.end(untaken, site.options.max_tasks))
+}
+
+/// What all fetches share; in the chapter these are globals.
+pub(crate) struct Site {
+    pub(crate) options: Options,
+    pub(crate) security: Security,
+    state: RefCell<State>,
+    sink: RefCell<Sink>,
+}
+
+struct State {
+    urls_todo: VecDeque<Job>,
+    crawl: Crawl,
+    in_flight: usize,
+    is_starting: bool,
+}
+
+impl Site {
+    /// Adds jobs, starts as many as there may be, and stops the loop when
+    /// nothing is left.
+    fn go_on(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
+        let mut state = self.state.borrow_mut();
+        state.urls_todo.extend(jobs);
+        // A fetch that fails at once leads back here before it has returned.
+        // The call that started it goes on with whatever there is to do.
+        if std::mem::replace(&mut state.is_starting, true) {
+            return;
+        }
+        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX);
+        while state.in_flight < max_tasks
+            && let Some(job) = state.urls_todo.pop_front()
+        {
+            if let Some(visit) = state.crawl.begin(job, event_loop.now()) {
+                state.in_flight += 1;
+                drop(state);
+                Fetcher::new(Rc::clone(self), visit, event_loop).fetch(event_loop);
+                state = self.state.borrow_mut();
+            }
+        }
+        state.is_starting = false;
+        if state.in_flight == 0 {
+            event_loop.stop();
+        }
+    }
+
+    /// A fetch has ended: what it found may be fetched next.
+    pub(crate) fn finished(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
+        let mut state = self.state.borrow_mut();
+        let Conclusion { row, jobs } = state.crawl.conclude(visit, event_loop.now());
+        state.in_flight -= 1;
+        drop(state);
+        (self.sink.borrow_mut())(row);
+        self.go_on(jobs, event_loop);
+    }
+}
