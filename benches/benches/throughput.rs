@@ -43,9 +43,7 @@ fn throughput(criterion: &mut Criterion, site: Site, tasks: &[usize]) {
         let mut group = criterion.benchmark_group(format!("throughput/{size}KB-{max_tasks}-tasks"));
         let pages = u64::from(site.pages);
         group.throughput(Throughput::Elements(pages));
-        group
-            .sample_size(10)
-            .measurement_time(Duration::from_secs(3));
+        group.sample_size(10).measurement_time(Duration::from_secs(3));
         for (name, stage) in STAGES {
             group.bench_function(name, |bencher| {
                 bencher.iter(|| crawl(stage, &root, max_tasks, pages));
@@ -58,15 +56,9 @@ fn throughput(criterion: &mut Criterion, site: Site, tasks: &[usize]) {
 fn main() {
     serve_if_asked().unwrap();
     let mut criterion = Criterion::default().configure_from_args();
-    let eight_kb = Site {
-        pages: 1_000,
-        page_size: 8 * 1024,
-    };
+    let eight_kb = Site { pages: 1_000, page_size: 8 * 1024 };
     throughput(&mut criterion, eight_kb, &[1, 10, 100]);
-    let one_kb = Site {
-        page_size: 1024,
-        ..eight_kb
-    };
+    let one_kb = Site { page_size: 1024, ..eight_kb };
     throughput(&mut criterion, one_kb, &[100]);
     criterion.final_summary();
 }

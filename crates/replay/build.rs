@@ -12,9 +12,7 @@ fn main() {
     let has = |program: &str| {
         // nginx lives in sbin, which is not on everybody's path.
         let folders = path.split(':').chain(["/usr/sbin", "/usr/local/sbin"]);
-        folders
-            .into_iter()
-            .any(|folder| Path::new(folder).join(program).exists())
+        folders.into_iter().any(|folder| Path::new(folder).join(program).exists())
     };
     if site.exists() && has("nginx") && has("wget") {
         println!("cargo::rustc-cfg=has_real_site");

@@ -30,7 +30,7 @@ pub(crate) struct Arguments {
     #[arg(value_name = "URL", required = true, value_parser = values::root)]
     roots: Vec<Url>,
 
-    /// Follow links to the roots' hosts ("www." ignored) and ports only [default]
+    /// Follow links to the roots' hosts ("www." ignored) and ports only (default)
     #[arg(long, conflicts_with = "lenient", help_heading = "Scope")]
     strict: bool,
 
@@ -98,7 +98,7 @@ pub(crate) struct Arguments {
     )]
     max_body_size: u64,
 
-    /// Who to say we are [default: crawl/<version>]
+    /// Who to say we are [default: crawl/VERSION]
     #[arg(
         short = 'A', long, value_name = "TEXT",
         help_heading = "Request", value_parser = values::user_agent
@@ -110,13 +110,7 @@ pub(crate) struct Arguments {
     pub(crate) format: Format,
 
     /// Where to write it; "-" is stdout
-    #[arg(
-        short,
-        long,
-        value_name = "FILE",
-        default_value = "-",
-        help_heading = "Output"
-    )]
+    #[arg(short, long, value_name = "FILE", default_value = "-", help_heading = "Output")]
     pub(crate) output: PathBuf,
 
     /// Say on stderr what was fetched; -vv with tries and times
@@ -152,11 +146,7 @@ impl Arguments {
     pub(crate) fn options(&self) -> Options {
         let defaults = Options::new(self.roots.clone());
         Options {
-            scope: if self.lenient {
-                ScopeRule::Lenient
-            } else {
-                ScopeRule::Strict
-            },
+            scope: if self.lenient { ScopeRule::Lenient } else { ScopeRule::Strict },
             exclude: self.exclude.clone(),
             max_tasks: self.max_tasks,
             max_redirect: self.max_redirect,
@@ -234,9 +224,7 @@ mod tests {
 
     #[test]
     fn the_names_of_peers_are_understood() {
-        let options = parse("a.test --max-concurrency 5 --max-redirects 6")
-            .unwrap()
-            .options();
+        let options = parse("a.test --max-concurrency 5 --max-redirects 6").unwrap().options();
         assert_eq!((options.max_tasks, options.max_redirect), (Some(5), 6));
     }
 
@@ -259,11 +247,7 @@ mod tests {
             assert!(message.contains(flag), "{message}");
             assert!(message.contains(value), "{message}");
         }
-        assert!(
-            parse("ftp://a.test")
-                .unwrap_err()
-                .contains("'ftp://a.test'")
-        );
+        assert!(parse("ftp://a.test").unwrap_err().contains("'ftp://a.test'"));
     }
 
     #[test]

@@ -33,11 +33,7 @@ impl Output {
 
     fn new(format: Format, out: Box<dyn Write + Send>) -> Self {
         let report = Report::new();
-        Self {
-            format,
-            out,
-            report,
-        }
+        Self { format, out, report }
     }
 
     /// Takes a row. As JSON it is written out at once, so that whoever reads

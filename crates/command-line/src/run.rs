@@ -39,18 +39,12 @@ pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<E
     };
     let options = arguments.options();
     for root in &options.roots {
-        if options
-            .exclude
-            .iter()
-            .any(|exclude| exclude.is_match(root.as_str()))
-        {
+        if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));
         }
     }
     let started = Instant::now();
-    let caught = catch_unwind(AssertUnwindSafe(|| {
-        crawl(options, sink(log, Arc::clone(&output)))
-    }));
+    let caught = catch_unwind(AssertUnwindSafe(|| crawl(options, sink(log, Arc::clone(&output)))));
     let elapsed = started.elapsed();
     let ending = match caught {
         Ok(Ok(ending)) => ending,
@@ -109,4 +103,43 @@ fn unwritable(log: Log, error: &io::Error) -> Exit {
 /// An output that a panic has left is as good as before.
 fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
     output.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use crawl_core::{Crawl, ErrorClass, FetchError};
+
+    use super::*;
+
+    fn run_with(crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit {
+        let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
+        run(Arguments::try_parse_from(words).unwrap(), crawl)
+    }
+
+    fn roots_fail(options: Options, mut sink: Sink) -> io::Result<Ending> {
+        let mut crawl = Crawl::new(options);
+        for root in crawl.roots() {
+            let error = FetchError::new(ErrorClass::Dns, "no such host");
+            sink(crawl.abandon(&root, error).row);
+        }
+        Ok(crawl.end(0, None))
+    }
+
+    #[test]
+    fn a_crawl_that_fails_could_not_run() {
+        let exit = run_with(|_, _| Err(io::Error::other("no event queue")));
+        assert_eq!(exit, Exit::CouldNotRun);
+        let exit = run_with(|_, _| panic!("a bug"));
+        assert_eq!(exit, Exit::CouldNotRun);
+        assert_eq!(run_with(roots_fail), Exit::CouldNotRun);
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_help() {
+        let code = |exit: Exit| exit as u8;
+        assert_eq!(code(Exit::NothingBroken), 0);
+        assert_eq!(code(Exit::SomethingBroken), 1);
+        assert_eq!(code(Exit::CouldNotRun), 3);
+    }
 }

@@ -129,9 +129,7 @@ fn has_scheme(text: &str) -> bool {
         .next()
         .is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
         && !is_port
 }
 
@@ -180,18 +178,7 @@ mod tests {
         assert_eq!(ms("500ms"), Ok(500));
         assert_eq!(ms("2m"), Ok(120_000));
         assert_eq!(ms("168h"), Ok(7 * 24 * 3_600_000));
-        for bad in [
-            "",
-            "s",
-            "1d",
-            "-1",
-            "1.5",
-            "1 s",
-            "0",
-            "0ms",
-            "169h",
-            "99999999999999999999",
-        ] {
+        for bad in ["", "s", "1d", "-1", "1.5", "1 s", "0", "0ms", "169h", "99999999999999999999"] {
             assert!(ms(bad).is_err(), "{bad}");
         }
     }
@@ -202,17 +189,7 @@ mod tests {
         assert_eq!(size("64K"), Ok(65_536));
         assert_eq!(size("10m"), Ok(10_485_760));
         assert_eq!(size("1G"), Ok(1 << 30));
-        for bad in [
-            "",
-            "M",
-            "0",
-            "0K",
-            "1T",
-            "1KB",
-            "-1",
-            "1.5M",
-            "18446744073709551615K",
-        ] {
+        for bad in ["", "M", "0", "0K", "1T", "1KB", "-1", "1.5M", "18446744073709551615K"] {
             assert!(size(bad).is_err(), "{bad}");
         }
     }
@@ -233,10 +210,7 @@ mod tests {
             (" https://example.com/a?b ", "https://example.com/a?b"),
             ("example.com", "https://example.com/"),
             ("example.com:8080/x", "https://example.com:8080/x"),
-            (
-                "example.com/?u=http://other.com",
-                "https://example.com/?u=http://other.com",
-            ),
+            ("example.com/?u=http://other.com", "https://example.com/?u=http://other.com"),
             ("localhost", "http://localhost/"),
             ("localhost:8000", "http://localhost:8000/"),
             ("docs.localhost?q", "http://docs.localhost/?q"),
@@ -306,9 +280,6 @@ mod tests {
     #[test]
     fn commands_are_shown_and_lines_kept() {
         assert_eq!(printable("plain\ntext: é\n"), "plain\ntext: é\n");
-        assert_eq!(
-            printable("\u{1b}[2J\u{9b}\r\n"),
-            "\\u001b[2J\\u009b\\u000d\n"
-        );
+        assert_eq!(printable("\u{1b}[2J\u{9b}\r\n"), "\\u001b[2J\\u009b\\u000d\n");
     }
 }

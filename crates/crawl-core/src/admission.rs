@@ -87,20 +87,22 @@ impl Admission {
             return None;
         }
         let url: Arc<str> = url.as_str().into();
-        let mut referrers = Referrers::default();
+        let mut referrers = Referrers { is_root: from.is_none(), ..Referrers::default() };
         referrers.add(from);
         self.seen.insert(Arc::clone(&url), referrers);
-        Some(Job {
-            url,
-            redirects_left,
-            depth,
-            number: next_number,
-        })
+        Some(Job { url, redirects_left, depth, number: next_number })
     }
 
     /// How many different URLs were let in.
     pub fn seen(&self) -> usize {
         self.seen.len()
+    }
+
+    /// Who led to this URL first: nobody, if the user named it.
+    pub fn first_referrer(&self, url: &str) -> Option<&str> {
+        let referrers = self.seen.get(url).filter(|referrers| !referrers.is_root)?;
+        let (url, _) = self.seen.get_index(*referrers.first.first()? as usize)?;
+        Some(url)
     }
 
     /// The URLs that lead to this one, the first to be found first, and how
@@ -118,6 +120,7 @@ impl Admission {
 /// Who leads to a URL: the first few, and how many.
 #[derive(Clone, Debug, Default)]
 pub struct Referrers {
+    is_root: bool,
     first: Vec<u32>,
     count: u32,
 }
@@ -154,19 +157,11 @@ mod tests {
         let mut door = door(|_| ());
         let root = door.admit(url("http://site.test"), Via::Root).unwrap();
         assert_eq!(&*root.url, "http://site.test/");
-        for again in [
-            "HTTP://Site.Test:80/",
-            "http://site.test/./#x",
-            "http://site.test/a/..",
-        ] {
+        for again in ["HTTP://Site.Test:80/", "http://site.test/./#x", "http://site.test/a/.."] {
             assert_eq!(door.admit(url(again), Via::Link(&root)), None, "{again}");
         }
-        let a = door
-            .admit(url("http://site.test/a#top"), Via::Link(&root))
-            .unwrap();
-        let slash = door
-            .admit(url("http://site.test/a/"), Via::Link(&a))
-            .unwrap();
+        let a = door.admit(url("http://site.test/a#top"), Via::Link(&root)).unwrap();
+        let slash = door.admit(url("http://site.test/a/"), Via::Link(&a)).unwrap();
         assert_eq!((&*a.url, a.depth), ("http://site.test/a", 1));
         assert_eq!((&*slash.url, slash.depth), ("http://site.test/a/", 2));
         assert_eq!(door.seen(), 3);
@@ -176,22 +171,11 @@ mod tests {
     fn the_redirect_budget_travels_with_the_job() {
         let mut door = door(|options| options.max_redirect = 1);
         let root = door.admit(url("http://site.test/"), Via::Root).unwrap();
-        let next = door
-            .admit(url("http://site.test/1"), Via::Redirect(&root))
-            .unwrap();
+        let next = door.admit(url("http://site.test/1"), Via::Redirect(&root)).unwrap();
         assert_eq!((next.redirects_left, next.depth), (0, 0));
-        assert_eq!(
-            door.admit(url("http://site.test/2"), Via::Redirect(&next)),
-            None
-        );
-        let link = door
-            .admit(url("http://site.test/2"), Via::Link(&next))
-            .unwrap();
-        assert_eq!(
-            (link.redirects_left, link.depth),
-            (1, 1),
-            "a page begins a new chain"
-        );
+        assert_eq!(door.admit(url("http://site.test/2"), Via::Redirect(&next)), None);
+        let link = door.admit(url("http://site.test/2"), Via::Link(&next)).unwrap();
+        assert_eq!((link.redirects_left, link.depth), (1, 1), "a page begins a new chain");
     }
 
     #[test]

@@ -28,10 +28,7 @@ impl ContentType {
             let label = label.trim().trim_matches(['"', '\'']).trim();
             (name.trim_end() == "charset" && !label.is_empty()).then(|| label.to_owned())
         });
-        Self {
-            essence: essence.unwrap_or_default().to_owned(),
-            charset,
-        }
+        Self { essence: essence.unwrap_or_default().to_owned(), charset }
     }
 
     /// Whether the body is a page to search for links.
@@ -47,8 +44,7 @@ fn is_essence(text: &str) -> bool {
         !token.is_empty()
             && bytes.all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
     };
-    text.split_once('/')
-        .is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+    text.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
 /// The text of `body`, and the name of its encoding.
@@ -67,10 +63,7 @@ pub fn decode<'a>(body: &'a [u8], charset_label: Option<&str>) -> (Cow<'a, str>,
 }
 
 fn lower_case(name: &'static str) -> &'static str {
-    LOWER_CASE
-        .into_iter()
-        .find(|lower| lower.eq_ignore_ascii_case(name))
-        .unwrap_or(name)
+    LOWER_CASE.into_iter().find(|lower| lower.eq_ignore_ascii_case(name)).unwrap_or(name)
 }
 
 /// The names that are not in lower case already.

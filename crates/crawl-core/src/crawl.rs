@@ -63,9 +63,7 @@ impl Crawl {
     /// The first jobs.
     pub fn roots(&mut self) -> Vec<Job> {
         let roots = self.options.roots.iter().cloned();
-        roots
-            .filter_map(|root| self.admission.admit(root, Via::Root))
-            .collect()
+        roots.filter_map(|root| self.admission.admit(root, Via::Root)).collect()
     }
 
     /// Takes up a job, unless the limit on pages is reached: then the job
@@ -115,8 +113,7 @@ impl Crawl {
 
     fn close(&mut self, mut row: Row, jobs: Vec<Job>) -> Conclusion {
         self.finished += 1;
-        let (first, _) = self.admission.referrers(&row.url);
-        row.referrer = first.first().map(|&url| url.to_owned());
+        row.referrer = self.admission.first_referrer(&row.url).map(str::to_owned);
         Conclusion { row, jobs }
     }
 

@@ -63,10 +63,7 @@ impl ErrorClass {
     /// True for what the network does, false for what a server says: a
     /// malformed response will be as malformed the second time.
     pub fn is_transient(self) -> bool {
-        matches!(
-            self,
-            Self::Dns | Self::Connect | Self::Timeout | Self::Closed | Self::Truncated
-        )
+        matches!(self, Self::Dns | Self::Connect | Self::Timeout | Self::Closed | Self::Truncated)
     }
 }
 
@@ -83,10 +80,7 @@ pub struct FetchError {
 impl FetchError {
     /// An error of `class`, explained by `message`.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self {
-            class,
-            message: message.into(),
-        }
+        Self { class, message: message.into() }
     }
 }
 

@@ -101,10 +101,7 @@ impl LinkExtractor {
                 url
             })
             .collect();
-        Ok(Found {
-            links: links.into_iter().collect(),
-            encoding,
-        })
+        Ok(Found { links: links.into_iter().collect(), encoding })
     }
 }
 

@@ -114,12 +114,7 @@ mod tests {
         assert!(patience.lost().message.contains("silent for 15s"));
         patience.heard(at(23));
         assert_eq!(patience.deadline(), at(30));
-        assert!(
-            patience
-                .lost()
-                .message
-                .contains("no complete response within 30s")
-        );
+        assert!(patience.lost().message.contains("no complete response within 30s"));
         patience.restart(at(100));
         assert_eq!(patience.deadline(), at(110));
     }

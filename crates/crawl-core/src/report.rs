@@ -106,9 +106,7 @@ impl Report {
         let seconds = elapsed.as_secs_f64();
         let tasks = ending.max_tasks.map_or("none".into(), |n| n.to_string());
         // Without a limit, what was reached stands for it.
-        let divisor = ending
-            .max_tasks
-            .map_or(ending.peak_in_flight.max(1) as f64, |n| n as f64);
+        let divisor = ending.max_tasks.map_or(ending.peak_in_flight.max(1) as f64, |n| n as f64);
         writeln!(
             out,
             "Finished {} urls in {seconds:.3} secs (max_tasks={tasks}) ({:.3} urls/sec/task)",

@@ -105,14 +105,8 @@ mod tests {
     #[test]
     fn lenient_means_this_registrable_domain() {
         let lenient = |root, other| within(ScopeRule::Lenient, root, other);
-        assert!(lenient(
-            "http://www.example.com/",
-            "http://shop.example.com:81/"
-        ));
-        assert!(lenient(
-            "http://a.example.co.uk/",
-            "https://b.example.co.uk/"
-        ));
+        assert!(lenient("http://www.example.com/", "http://shop.example.com:81/"));
+        assert!(lenient("http://a.example.co.uk/", "https://b.example.co.uk/"));
         assert!(!lenient("http://example.co.uk/", "http://other.co.uk/"));
         assert!(!lenient("http://example.com/", "http://examplecom/"));
         assert!(!lenient("http://127.0.0.1/", "http://127.0.0.2/"));

@@ -12,8 +12,9 @@ use crate::{ErrorClass, FetchError, Job, Options, Outcome, Row};
 
 /// Makes every decision about one URL, and waits for nothing.
 ///
-/// A stage calls [`Visit::request`] for each try, hands in what arrives with
-/// [`Visit::receive`], and then asks [`Visit::judge`] how to go on.
+/// In each try, a stage connects, sends what [`Visit::request`] gives, hands in
+/// what arrives with [`Visit::receive`], and in the end asks [`Visit::judge`]
+/// how to go on.
 #[derive(Debug)]
 pub struct Visit {
     job: Job,
@@ -101,13 +102,9 @@ impl Visit {
         self.url.scheme() == "https"
     }
 
-    /// Begins a try and gives the bytes to send.
+    /// The bytes to send. From here on, a new response is expected.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
-        self.tries += 1;
-        let limits = Limits {
-            body: options.max_body_size,
-            ..Limits::default()
-        };
+        let limits = Limits { body: options.max_body_size, ..Limits::default() };
         self.parser = ResponseParser::new(Method::Get, limits);
         self.answer = Answer::default();
         http::get(&self.url, &options.user_agent, keep_alive)
@@ -120,9 +117,9 @@ impl Visit {
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
         Ok(match self.parser.feed(bytes, &mut self.answer)? {
             Progress::NeedMore => Received::More,
-            Progress::Complete { unread } => Received::Complete {
-                reusable: unread == 0 && self.parser.keep_alive(),
-            },
+            Progress::Complete { unread } => {
+                Received::Complete { reusable: unread == 0 && self.parser.keep_alive() }
+            }
         })
     }
 
@@ -149,20 +146,17 @@ impl Visit {
         FetchError::new(class, format!("the connection failed {when}: {error}"))
     }
 
-    /// This try does not count: it failed on a kept connection that the server
-    /// had closed, of which it knows nothing (RFC 9112, section 9.3.1).
-    pub fn forgive(&mut self) {
-        self.tries = self.tries.saturating_sub(1);
-    }
-
-    /// Decides what a try has brought: with `Ok`, a complete response.
+    /// Decides what a try has brought: with `Ok`, a complete response. However
+    /// far it came, this is what counts it.
     pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
+        self.tries += 1;
         match attempt {
             Ok(()) => {
                 self.search_for_links();
                 Verdict::Finished
             }
             Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
+                self.answer = Answer::default();
                 Verdict::TryAgain(pause_after(self.tries))
             }
             Err(error) => {
@@ -305,7 +299,5 @@ impl http::Sink for Answer {
 fn pause_after(tries: u32) -> Duration {
     const FIRST: Duration = Duration::from_millis(100);
     const LONGEST: Duration = Duration::from_secs(5);
-    FIRST
-        .saturating_mul(1 << tries.saturating_sub(1).min(16))
-        .min(LONGEST)
+    FIRST.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(LONGEST)
 }

@@ -54,11 +54,7 @@ enum State {
     /// Waiting for a request.
     Reading,
     /// The answer may not start before a certain time.
-    Delayed {
-        answer: Answer,
-        until: Instant,
-        _in_flight: InFlight,
-    },
+    Delayed { answer: Answer, until: Instant, _in_flight: InFlight },
     /// This many bytes of the answer are sent.
     Sending(Answer, usize),
     /// Everything is said: until a certain time, listening to a few more bytes.
@@ -169,11 +165,7 @@ impl Connection {
         Some(if latency.is_zero() {
             State::Sending(answer, 0)
         } else {
-            State::Delayed {
-                answer,
-                until: Instant::now() + latency,
-                _in_flight: in_flight,
-            }
+            State::Delayed { answer, until: Instant::now() + latency, _in_flight: in_flight }
         })
     }
 
@@ -256,12 +248,7 @@ fn decide(
     counters: &Counters,
     head: Result<Head<'_>, Malformed>,
 ) -> (Answer, Duration) {
-    let refuse = |content, is_old| Answer {
-        content,
-        head_only: false,
-        is_old,
-        is_last: true,
-    };
+    let refuse = |content, is_old| Answer { content, head_only: false, is_old, is_last: true };
     let head = match head {
         Ok(head) => head,
         Err(Malformed(why)) => return (refuse(Content::BadRequest(why), false), Duration::ZERO),
@@ -273,10 +260,7 @@ fn decide(
     }
     if head.has_body {
         let why = "a GET or HEAD request has no body here";
-        return (
-            refuse(Content::BadRequest(why), head.is_old),
-            Duration::ZERO,
-        );
+        return (refuse(Content::BadRequest(why), head.is_old), Duration::ZERO);
     }
     let answer = Answer {
         content,

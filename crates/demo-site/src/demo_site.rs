@@ -55,9 +55,7 @@ impl DemoSite {
             counters,
             stopper,
             thread: Some(
-                thread::Builder::new()
-                    .name("demo-site".to_owned())
-                    .spawn(|| server.run())?,
+                thread::Builder::new().name("demo-site".to_owned()).spawn(|| server.run())?,
             ),
         })
     }

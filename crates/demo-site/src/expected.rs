@@ -36,21 +36,12 @@ pub enum Kind {
 
 /// What a crawler finds on a site of so many pages, sorted by path.
 pub(crate) fn expected(pages: u32, special_cases: bool) -> Vec<Expected> {
-    let mut all = vec![Expected {
-        path: "/".to_owned(),
-        kind: Kind::Page,
-    }];
-    all.extend((1..pages).map(|page| Expected {
-        path: format!("/page/{page}"),
-        kind: Kind::Page,
-    }));
+    let mut all = vec![Expected { path: "/".to_owned(), kind: Kind::Page }];
+    all.extend((1..pages).map(|page| Expected { path: format!("/page/{page}"), kind: Kind::Page }));
     if special_cases {
         let pages = SPECIAL_PAGES.iter().map(|path| (*path, Kind::Page));
         let special = pages.chain(SPECIAL_REST.iter().cloned());
-        all.extend(special.map(|(path, kind)| Expected {
-            path: path.to_owned(),
-            kind,
-        }));
+        all.extend(special.map(|(path, kind)| Expected { path: path.to_owned(), kind }));
     }
     all.sort_unstable();
     all
@@ -105,10 +96,7 @@ const SPECIAL_REST: &[(&str, Kind)] = &[
     ("/redirect/303", redirect(303, "/landed")),
     ("/redirect/307", redirect(307, "/landed")),
     ("/redirect/308", redirect(308, "/landed")),
-    (
-        "/redirect/relative",
-        redirect(302, "/redirect/deeper/landed"),
-    ),
+    ("/redirect/relative", redirect(302, "/redirect/deeper/landed")),
     ("/missing", Kind::Error { status: 404 }),
     ("/broken", Kind::Error { status: 500 }),
     ("/picture.png", other("image/png")),

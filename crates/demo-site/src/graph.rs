@@ -36,11 +36,7 @@ pub(crate) enum Form {
 
 impl Graph {
     pub(crate) fn new(seed: u64, pages: u32, links_per_page: u32) -> Self {
-        Self {
-            seed,
-            pages,
-            links_per_page,
-        }
+        Self { seed, pages, links_per_page }
     }
 
     /// The links of `page`: first those to its children in the tree, then

@@ -75,10 +75,7 @@ impl Arguments {
                     format!("--delay-max {max:?} is less than --delay {:?}", self.delay),
                 ));
             }
-            Some(max) => Latency::Spread {
-                min: self.delay,
-                max,
-            },
+            Some(max) => Latency::Spread { min: self.delay, max },
             None if self.delay.is_zero() => Latency::None,
             None => Latency::Fixed(self.delay),
         };
@@ -88,11 +85,7 @@ impl Arguments {
             links_per_page: self.links,
             page_size: self.page_size,
             latency,
-            connections: if self.close {
-                Connections::Close
-            } else {
-                Connections::KeepAlive
-            },
+            connections: if self.close { Connections::Close } else { Connections::KeepAlive },
             special_cases: !self.no_special,
         })
     }

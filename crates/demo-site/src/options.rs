@@ -69,15 +69,10 @@ impl SiteOptions {
         }
         let (min, max) = self.latency.range();
         if min > max {
-            return refuse(format!(
-                "the least latency, {min:?}, is above the greatest, {max:?}"
-            ));
+            return refuse(format!("the least latency, {min:?}, is above the greatest, {max:?}"));
         }
         if max > Self::MAX_LATENCY {
-            return refuse(format!(
-                "a latency is at most {:?}, not {max:?}",
-                Self::MAX_LATENCY
-            ));
+            return refuse(format!("a latency is at most {:?}, not {max:?}", Self::MAX_LATENCY));
         }
         Ok(())
     }

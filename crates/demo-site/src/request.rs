@@ -95,13 +95,11 @@ pub(crate) fn head_end(bytes: &[u8], searched: usize) -> Option<usize> {
     // The line break before an empty line has at most two bytes.
     let from = searched.saturating_sub(2).min(bytes.len());
     let breaks = (from..).zip(&bytes[from..]);
-    breaks
-        .filter(|(_, byte)| **byte == b'\n')
-        .find_map(|(at, _)| match &bytes[at + 1..] {
-            [b'\n', ..] => Some(at + 2),
-            [b'\r', b'\n', ..] => Some(at + 3),
-            _ => None,
-        })
+    breaks.filter(|(_, byte)| **byte == b'\n').find_map(|(at, _)| match &bytes[at + 1..] {
+        [b'\n', ..] => Some(at + 2),
+        [b'\r', b'\n', ..] => Some(at + 3),
+        _ => None,
+    })
 }
 
 /// How many bytes of line breaks stand before a request, where clients leave
@@ -189,9 +187,7 @@ mod tests {
         let keeps = |head| parse(head).unwrap().keep_alive;
         assert!(!keeps("GET / HTTP/1.0\r\n\r\n"));
         assert!(keeps("GET / HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n"));
-        assert!(!keeps(
-            "GET / HTTP/1.1\r\nHost: x\r\nconnection: te, CLOSE\r\n\r\n"
-        ));
+        assert!(!keeps("GET / HTTP/1.1\r\nHost: x\r\nconnection: te, CLOSE\r\n\r\n"));
     }
 
     #[test]

@@ -34,11 +34,7 @@ pub(crate) struct Renderer {
 
 impl Renderer {
     pub(crate) fn new(site: Arc<Site>) -> Self {
-        Self {
-            site,
-            opening: Vec::new(),
-            window: Vec::with_capacity(WINDOW),
-        }
+        Self { site, opening: Vec::new(), window: Vec::with_capacity(WINDOW) }
     }
 
     /// The bytes of `answer` from its byte `from` on, and whether they reach
@@ -66,13 +62,7 @@ impl Renderer {
         let prose = size - without_prose;
 
         let out = &mut self.window;
-        push_head(
-            out,
-            answer,
-            200,
-            "Content-Type: text/html; charset=utf-8\r\n",
-            Some(size),
-        );
+        push_head(out, answer, 200, "Content-Type: text/html; charset=utf-8\r\n", Some(size));
         if answer.head_only {
             let length = out.len();
             out.drain(..from.min(length));
@@ -108,12 +98,9 @@ impl Renderer {
         };
         match content {
             Content::Special(index) => push_special(out, answer, &self.site.specials()[index]),
-            Content::NotAllowed => plain(
-                out,
-                405,
-                "Allow: GET, HEAD\r\n",
-                "only GET and HEAD are answered",
-            ),
+            Content::NotAllowed => {
+                plain(out, 405, "Allow: GET, HEAD\r\n", "only GET and HEAD are answered")
+            }
             Content::BadRequest(why) => plain(out, 400, "", why),
             Content::NotFound | Content::Page(_) => plain(out, 404, "", "nothing is here"),
         }
@@ -124,10 +111,8 @@ fn push_special(out: &mut Vec<u8>, answer: &Answer, special: &Special) {
     let framing = special.framing(answer.is_old);
     let length = (framing == Framing::Length).then_some(special.body.len());
     if framing == Framing::Chunked {
-        let fields = format!(
-            "{}Transfer-Encoding: chunked\r\nTrailer: X-Chunks\r\n",
-            special.fields
-        );
+        let fields =
+            format!("{}Transfer-Encoding: chunked\r\nTrailer: X-Chunks\r\n", special.fields);
         push_head(out, answer, special.status, &fields, length);
     } else {
         push_head(out, answer, special.status, &special.fields, length);
@@ -204,12 +189,7 @@ mod tests {
     }
 
     fn answer(content: Content) -> Answer {
-        Answer {
-            content,
-            head_only: false,
-            is_old: false,
-            is_last: false,
-        }
+        Answer { content, head_only: false, is_old: false, is_last: false }
     }
 
     /// The whole response, taken in steps of whatever length `step` says.
@@ -252,10 +232,7 @@ mod tests {
 
     #[test]
     fn a_response_is_the_same_byte_by_byte() {
-        let mut renderer = renderer(SiteOptions {
-            page_size: 2000,
-            ..SiteOptions::default()
-        });
+        let mut renderer = renderer(SiteOptions { page_size: 2000, ..SiteOptions::default() });
         for content in [Content::Page(0), Content::Special(0), Content::NotFound] {
             let answer = answer(content);
             let at_once = whole(&mut renderer, &answer, || usize::MAX);
@@ -266,10 +243,7 @@ mod tests {
     #[test]
     fn the_length_is_the_length() {
         for page_size in [0, 1024, 8192, 65_536, 200_000] {
-            let mut renderer = renderer(SiteOptions {
-                page_size,
-                ..SiteOptions::default()
-            });
+            let mut renderer = renderer(SiteOptions { page_size, ..SiteOptions::default() });
             let response = whole(&mut renderer, &answer(Content::Page(0)), || usize::MAX);
             let head = String::from_utf8_lossy(&response);
             let length = format!("Content-Length: {}\r\n", body(&response).len());

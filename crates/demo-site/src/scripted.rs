@@ -101,11 +101,7 @@ impl Server {
                 .stack_size(STACK_SIZE)
                 .spawn(move || accept(&listener, &stage, &Arc::new(script)))?
         };
-        Ok(Self {
-            address,
-            stage,
-            accepting: Some(accepting),
-        })
+        Ok(Self { address, stage, accepting: Some(accepting) })
     }
 
     /// Where it listens.
@@ -172,10 +168,7 @@ impl Drop for Server {
         }
         self.stage.wait_until_empty(PATIENCE);
         let panicked = self.stage.look(|counts| counts.panicked);
-        assert!(
-            !panicked || thread::panicking(),
-            "a handler of the scripted server has panicked"
-        );
+        assert!(!panicked || thread::panicking(), "a handler of the scripted server has panicked");
     }
 }
 

@@ -74,8 +74,7 @@ impl Server {
     ) -> io::Result<(Self, Stopper)> {
         let mut listener = listen(address)?;
         let poll = Poll::new()?;
-        poll.registry()
-            .register(&mut listener, LISTENER, Interest::READABLE)?;
+        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
         let stopper = Stopper {
             stop: Arc::new(AtomicBool::new(false)),
             waker: Waker::new(poll.registry(), WAKER)?,
@@ -215,10 +214,7 @@ impl Server {
     }
 
     fn add(&mut self, mut stream: TcpStream) {
-        self.shared
-            .counters
-            .connections
-            .fetch_add(1, Ordering::Relaxed);
+        self.shared.counters.connections.fetch_add(1, Ordering::Relaxed);
         // The last piece of a large response must not wait for an
         // acknowledgement of the one before. (An error means that the client
         // is gone, which will be noticed soon enough.)
@@ -227,10 +223,7 @@ impl Server {
         let both = Interest::READABLE | Interest::WRITABLE;
         let registry = self.poll.registry();
         let slot = match registry.register(&mut stream, Token(index), both) {
-            Ok(()) => Some(Slot {
-                connection: Connection::new(stream),
-                timer: None,
-            }),
+            Ok(()) => Some(Slot { connection: Connection::new(stream), timer: None }),
             // The system cannot watch another socket: hang up.
             Err(_) => {
                 self.free.push(index);
@@ -245,11 +238,7 @@ impl Server {
 }
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
     // A site at a given address can be started again at once.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
@@ -277,19 +266,12 @@ mod tests {
 
     impl Stepped {
         fn new(latency: Latency) -> Self {
-            let options = SiteOptions {
-                latency,
-                ..SiteOptions::default()
-            };
+            let options = SiteOptions { latency, ..SiteOptions::default() };
             let site = Arc::new(Site::new(options).unwrap());
             let counters = Arc::new(Counters::new(Arc::clone(&site)));
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
             let (server, stopper) = Server::bind(address, site, counters).unwrap();
-            Self {
-                server,
-                stopper,
-                events: Events::with_capacity(8),
-            }
+            Self { server, stopper, events: Events::with_capacity(8) }
         }
 
         fn connect(&mut self) -> std::net::TcpStream {

@@ -41,11 +41,7 @@ impl Site {
     /// `InvalidInput` for options that make no site.
     pub(crate) fn new(options: SiteOptions) -> io::Result<Self> {
         options.validate()?;
-        let specials = if options.special_cases {
-            special::all()
-        } else {
-            Vec::new()
-        };
+        let specials = if options.special_cases { special::all() } else { Vec::new() };
         let paths = specials.iter().map(|special| special.path.clone());
         Ok(Self {
             graph: Graph::new(options.seed, options.pages, options.links_per_page),
@@ -75,11 +71,7 @@ impl Site {
             return Content::Page(0);
         }
         if let Some(page) = target.strip_prefix("/page/").and_then(page_number) {
-            return if page < self.options.pages {
-                Content::Page(page)
-            } else {
-                Content::NotFound
-            };
+            return if page < self.options.pages { Content::Page(page) } else { Content::NotFound };
         }
         match self.special_by_path.get(target) {
             Some(index) => Content::Special(*index),
@@ -89,11 +81,7 @@ impl Site {
 
     /// The path of a page of the link graph.
     pub(crate) fn path(page: u32) -> String {
-        if page == 0 {
-            "/".to_owned()
-        } else {
-            format!("/page/{page}")
-        }
+        if page == 0 { "/".to_owned() } else { format!("/page/{page}") }
     }
 
     /// How long the response for `target` lets itself be waited for.
@@ -224,10 +212,7 @@ mod tests {
             panic!("no index");
         };
         assert_eq!(with.specials()[index].path, "/special/");
-        let without = site(SiteOptions {
-            special_cases: false,
-            ..SiteOptions::default()
-        });
+        let without = site(SiteOptions { special_cases: false, ..SiteOptions::default() });
         assert_eq!(without.find("/special/"), Content::NotFound);
     }
 
@@ -256,16 +241,9 @@ mod tests {
             (0..100).map(latency).collect::<Vec<_>>()
         };
         let latencies = of_seed(1);
-        assert!(
-            latencies
-                .iter()
-                .all(|latency| (min..=max).contains(latency))
-        );
+        assert!(latencies.iter().all(|latency| (min..=max).contains(latency)));
         let middle = Duration::from_millis(200);
-        let short = latencies
-            .iter()
-            .filter(|latency| **latency < middle)
-            .count();
+        let short = latencies.iter().filter(|latency| **latency < middle).count();
         assert!((20..80).contains(&short), "{short} of 100 are short");
         assert_eq!(latencies, of_seed(1));
         assert_ne!(latencies, of_seed(2));
@@ -280,30 +258,14 @@ mod tests {
         };
         let good = SiteOptions::default;
         assert!(refused(SiteOptions { pages: 0, ..good() }).contains("pages"));
-        let unlinked = SiteOptions {
-            links_per_page: 0,
-            ..good()
-        };
+        let unlinked = SiteOptions { links_per_page: 0, ..good() };
         assert!(refused(unlinked).contains("99 of the 100"));
-        let crossed = Latency::Spread {
-            min: Duration::from_secs(2),
-            max: Duration::from_secs(1),
-        };
-        let crossed = SiteOptions {
-            latency: crossed,
-            ..good()
-        };
+        let crossed = Latency::Spread { min: Duration::from_secs(2), max: Duration::from_secs(1) };
+        let crossed = SiteOptions { latency: crossed, ..good() };
         assert!(refused(crossed).contains("2s"));
-        let huge = SiteOptions {
-            page_size: usize::MAX,
-            ..good()
-        };
+        let huge = SiteOptions { page_size: usize::MAX, ..good() };
         assert!(refused(huge).contains("bytes"));
-        let lonely = SiteOptions {
-            pages: 1,
-            links_per_page: 0,
-            ..good()
-        };
+        let lonely = SiteOptions { pages: 1, links_per_page: 0, ..good() };
         assert!(Site::new(lonely).is_ok());
     }
 }

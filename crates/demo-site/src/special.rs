@@ -116,16 +116,7 @@ fn redirects() -> Vec<Special> {
 fn errors() -> Vec<Special> {
     let missing = page("/missing", "<p>Many link here; nothing is here.</p>");
     let broken = page("/broken", "<p>This server has a bad day.</p>");
-    vec![
-        Special {
-            status: 404,
-            ..missing
-        },
-        Special {
-            status: 500,
-            ..broken
-        },
-    ]
+    vec![Special { status: 404, ..missing }, Special { status: 500, ..broken }]
 }
 
 fn other_types() -> Vec<Special> {
@@ -148,11 +139,7 @@ fn other_types() -> Vec<Special> {
         typed("/paper.pdf", "application/pdf", paper),
         typed("/notes.txt", "text/plain; charset=utf-8", notes),
         typed("/feed.xml", "application/xml", feed),
-        typed(
-            "/strict.xhtml",
-            "application/xhtml+xml; charset=utf-8",
-            strict.as_bytes(),
-        ),
+        typed("/strict.xhtml", "application/xhtml+xml; charset=utf-8", strict.as_bytes()),
         leaf("/from-xhtml"),
     ]
 }
@@ -244,10 +231,7 @@ fn links() -> Vec<Special> {
 
 fn framings() -> Vec<Special> {
     vec![
-        Special {
-            framing: Framing::Chunked,
-            ..page("/chunked", &link("/from-chunked"))
-        },
+        Special { framing: Framing::Chunked, ..page("/chunked", &link("/from-chunked")) },
         leaf("/from-chunked"),
         Special {
             framing: Framing::UntilClose,
@@ -260,11 +244,7 @@ fn framings() -> Vec<Special> {
 
 fn redirect(path: &str, status: u16, location: &str) -> Special {
     let moved = page(path, &link(location));
-    Special {
-        status,
-        fields: format!("{}Location: {location}\r\n", moved.fields),
-        ..moved
-    }
+    Special { status, fields: format!("{}Location: {location}\r\n", moved.fields), ..moved }
 }
 
 /// A page that is the end of a way.

@@ -12,9 +12,8 @@ pub(crate) fn delay(text: &str) -> Result<Duration, String> {
         "ms" => 0.001,
         _ => return Err("a time is written 30, 30s or 500ms".to_owned()),
     };
-    let number: f64 = number
-        .parse()
-        .map_err(|_| "a time is written 30, 30s or 500ms".to_owned())?;
+    let number: f64 =
+        number.parse().map_err(|_| "a time is written 30, 30s or 500ms".to_owned())?;
     let delay = Duration::try_from_secs_f64(number * seconds_in_unit);
     match delay {
         Ok(delay) if delay <= SiteOptions::MAX_LATENCY => Ok(delay),
@@ -32,9 +31,8 @@ pub(crate) fn page_size(text: &str) -> Result<usize, String> {
         "G" | "g" => 1 << 30,
         _ => return Err("a size is written 8000, 8K or 10M".to_owned()),
     };
-    let number: usize = number
-        .parse()
-        .map_err(|_| "a size is written 8000, 8K or 10M".to_owned())?;
+    let number: usize =
+        number.parse().map_err(|_| "a size is written 8000, 8K or 10M".to_owned())?;
     match number.checked_mul(bytes_in_unit) {
         Some(size) if size <= SiteOptions::MAX_PAGE_SIZE => Ok(size),
         _ => Err(format!("it is at most {}", SiteOptions::MAX_PAGE_SIZE)),

@@ -11,22 +11,12 @@ use demo_site::{DemoSite, SiteOptions};
 
 #[test]
 fn every_request_is_made_and_counted() {
-    for (page_size, connections, requests) in [
-        (1024, 1, 100),
-        (1024, 50, 3000),
-        (300_000, 3, 30),
-        (0, 10, 5),
-    ] {
-        let site = DemoSite::start(SiteOptions {
-            page_size,
-            ..SiteOptions::default()
-        })
-        .unwrap();
+    for (page_size, connections, requests) in
+        [(1024, 1, 100), (1024, 50, 3000), (300_000, 3, 30), (0, 10, 5)]
+    {
+        let site = DemoSite::start(SiteOptions { page_size, ..SiteOptions::default() }).unwrap();
         let ceiling = measure(site.address(), "/page/1", connections, requests).unwrap();
-        assert_eq!(
-            (ceiling.requests, ceiling.connections),
-            (requests, connections)
-        );
+        assert_eq!((ceiling.requests, ceiling.connections), (requests, connections));
         assert!(ceiling.response_size > page_size);
         assert!(ceiling.requests_per_second > 0.0);
         // One more to learn the size of a response.
@@ -60,10 +50,9 @@ fn what_cannot_be_measured_is_refused() {
 
 #[test]
 fn a_server_that_changes_its_mind_is_noticed() {
-    for (path, kind) in [
-        ("/differs", ErrorKind::InvalidData),
-        ("/closes", ErrorKind::UnexpectedEof),
-    ] {
+    for (path, kind) in
+        [("/differs", ErrorKind::InvalidData), ("/closes", ErrorKind::UnexpectedEof)]
+    {
         let server = Server::start(|request, reply| match request.path() {
             _ if request.connection == 1 => reply.page(""),
             "/differs" => reply.page("longer"),

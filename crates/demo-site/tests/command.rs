@@ -96,10 +96,7 @@ fn crossed_delays_are_refused() {
 #[test]
 fn an_address_that_is_taken_is_an_error() {
     let (_running, line) = start(&[]);
-    let address = line
-        .trim()
-        .trim_start_matches("http://")
-        .trim_end_matches('/');
+    let address = line.trim().trim_start_matches("http://").trim_end_matches('/');
     let output = run(&["--listen", address]);
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));

@@ -23,19 +23,13 @@ fn plain() -> DemoSite {
 }
 
 fn slow() -> DemoSite {
-    site(SiteOptions {
-        latency: Latency::Fixed(LATENCY),
-        ..SiteOptions::default()
-    })
+    site(SiteOptions { latency: Latency::Fixed(LATENCY), ..SiteOptions::default() })
 }
 
 #[test]
 fn the_seed_decides_about_every_byte() {
     let of_seed = |seed| {
-        let site = site(SiteOptions {
-            seed,
-            ..SiteOptions::default()
-        });
+        let site = site(SiteOptions { seed, ..SiteOptions::default() });
         let mut client = Client::connect(site.address());
         ["/", "/page/1", "/page/99", "/special/"].map(|path| client.get(path))
     };
@@ -70,19 +64,16 @@ fn a_connection_is_kept() {
 #[test]
 fn a_connection_is_closed_when_either_side_says_so() {
     let site = plain();
-    for head in [
-        "GET / HTTP/1.0\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n",
-    ] {
+    for head in
+        ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n"]
+    {
         let mut client = Client::connect(site.address());
         client.send(head);
         assert_eq!(client.response().field("connection"), Some("close"));
         assert!(client.is_at_end());
     }
-    let closing = DemoSite::start(SiteOptions {
-        connections: Connections::Close,
-        ..SiteOptions::default()
-    });
+    let closing =
+        DemoSite::start(SiteOptions { connections: Connections::Close, ..SiteOptions::default() });
     let closing = closing.unwrap();
     for path in ["/", "/nowhere", "/baz"] {
         let mut client = Client::connect(closing.address());
@@ -118,10 +109,7 @@ fn head_is_get_without_the_body() {
 #[test]
 fn requests_in_a_row_are_answered_in_their_order() {
     for latency in [Latency::None, Latency::Fixed(Duration::from_millis(1))] {
-        let site = site(SiteOptions {
-            latency,
-            ..SiteOptions::default()
-        });
+        let site = site(SiteOptions { latency, ..SiteOptions::default() });
         let mut client = Client::connect(site.address());
         // More of them than one turn of the loop has room for.
         let pages = 1..99;
@@ -152,10 +140,7 @@ fn a_request_may_arrive_byte_by_byte() {
 #[test]
 fn a_large_page_reaches_slow_readers_whole() {
     const SIZE: usize = 3 << 20;
-    let site = site(SiteOptions {
-        page_size: SIZE,
-        ..SiteOptions::default()
-    });
+    let site = site(SiteOptions { page_size: SIZE, ..SiteOptions::default() });
     let mut clients: Vec<_> = (0..10).map(|_| Client::connect(site.address())).collect();
     for client in &mut clients {
         client.send(request("/page/5"));
@@ -189,16 +174,10 @@ fn nonsense_is_refused() {
         ("hello\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\n\r\n", 400),
         ("GET / HTTP/3\r\nHost: x\r\n\r\n", 400),
-        (
-            "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n",
-            400,
-        ),
+        ("GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\n", 400),
         (&long, 400),
         (&endless, 400),
-        (
-            "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
-            405,
-        ),
+        ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 405),
     ] {
         let mut client = Client::connect(site.address());
         // What the server no longer reads, it may refuse.
@@ -220,20 +199,8 @@ fn hits_are_counted() {
         client.get(path);
     }
     let hits = site.all_hits();
-    let hits: Vec<_> = hits
-        .iter()
-        .map(|(path, hits)| (path.as_str(), *hits))
-        .collect();
-    assert_eq!(
-        hits,
-        [
-            ("/", 1),
-            ("/foo", 1),
-            ("/lost", 1),
-            ("/lost?a", 1),
-            ("/page/3", 2)
-        ]
-    );
+    let hits: Vec<_> = hits.iter().map(|(path, hits)| (path.as_str(), *hits)).collect();
+    assert_eq!(hits, [("/", 1), ("/foo", 1), ("/lost", 1), ("/lost?a", 1), ("/page/3", 2)]);
     assert_eq!(site.hits("/page/3"), 2);
     assert_eq!(site.hits("/page/4"), 0);
     assert_eq!(site.hits("/lost"), 1);
@@ -276,10 +243,7 @@ fn who_hangs_up_is_not_in_flight() {
 #[test]
 fn latency_holds_nobody_else_up() {
     let site = site(SiteOptions {
-        latency: Latency::Spread {
-            min: Duration::ZERO,
-            max: Duration::from_millis(200),
-        },
+        latency: Latency::Spread { min: Duration::ZERO, max: Duration::from_millis(200) },
         ..SiteOptions::default()
     });
     let mut clients: Vec<_> = (1..100)
@@ -345,10 +309,7 @@ fn an_address_is_taken_once() {
 
 #[test]
 fn a_million_pages_cost_little() {
-    let site = site(SiteOptions {
-        pages: 1_000_000,
-        ..SiteOptions::default()
-    });
+    let site = site(SiteOptions { pages: 1_000_000, ..SiteOptions::default() });
     let mut client = Client::connect(site.address());
     assert_eq!(client.get("/page/999999").status, 200);
     assert_eq!(client.get("/page/1000000").status, 404);

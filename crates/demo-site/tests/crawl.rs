@@ -16,10 +16,7 @@ use demo_site::{Connections, DemoSite, Expected, Kind, SiteOptions};
 const DECODED: &[(&[u8], &str)] = &[
     (b"/menu/caf\xe9", "/menu/caf%C3%A9"),
     (b"/menu/5\x80", "/menu/5%E2%82%AC"),
-    (
-        b"/menu/\x83\x81\x83\x6a\x83\x85\x81\x5b",
-        "/menu/%E3%83%A1%E3%83%8B%E3%83%A5%E3%83%BC",
-    ),
+    (b"/menu/\x83\x81\x83\x6a\x83\x85\x81\x5b", "/menu/%E3%83%A1%E3%83%8B%E3%83%A5%E3%83%BC"),
     ("/menu/na\u{ef}ve".as_bytes(), "/menu/na%C3%AFve"),
     (b"/menu/\xec\xe5\xed\xfe", "/menu/%D0%BC%D0%B5%D0%BD%D1%8E"),
 ];
@@ -51,15 +48,7 @@ fn a_crawler_finds_what_is_expected() {
 
 #[test]
 fn every_shape_of_site_is_reachable() {
-    for (pages, links_per_page) in [
-        (1, 0),
-        (1, 3),
-        (2, 1),
-        (40, 1),
-        (100, 2),
-        (100, 99),
-        (5, 50),
-    ] {
+    for (pages, links_per_page) in [(1, 0), (1, 3), (2, 1), (40, 1), (100, 2), (100, 99), (5, 50)] {
         let site = DemoSite::start(SiteOptions {
             pages,
             links_per_page,
@@ -77,9 +66,7 @@ fn crawl(site: &DemoSite) -> Vec<Expected> {
     let mut found = BTreeMap::new();
     let mut client = None;
     while let Some(path) = todo.pop() {
-        let response = client
-            .get_or_insert_with(|| Client::connect(site.address()))
-            .get(&path);
+        let response = client.get_or_insert_with(|| Client::connect(site.address())).get(&path);
         if response.field("connection") == Some("close") {
             client = None;
         }
@@ -94,10 +81,7 @@ fn crawl(site: &DemoSite) -> Vec<Expected> {
         found.insert(path, kind);
         todo.extend(next.into_iter().filter(|next| seen.insert(next.clone())));
     }
-    found
-        .into_iter()
-        .map(|(path, kind)| Expected { path, kind })
-        .collect()
+    found.into_iter().map(|(path, kind)| Expected { path, kind }).collect()
 }
 
 fn kind(path: &str, response: &Response) -> Kind {
@@ -131,12 +115,8 @@ fn links(path: &str, response: &Response) -> Vec<String> {
     }
     let text = match response.body.strip_prefix(b"\xff\xfe") {
         Some(utf_16) => {
-            let units = utf_16
-                .chunks(2)
-                .map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
-            String::from_utf16(&units.collect::<Vec<_>>())
-                .unwrap()
-                .into_bytes()
+            let units = utf_16.chunks(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]]));
+            String::from_utf16(&units.collect::<Vec<_>>()).unwrap().into_bytes()
         }
         None => response.body.clone(),
     };
@@ -175,9 +155,7 @@ fn links(path: &str, response: &Response) -> Vec<String> {
 fn resolve(base: &str, reference: &str) -> Option<String> {
     let reference = reference.split('#').next().unwrap();
     let is_elsewhere = reference.starts_with("//")
-        || reference
-            .find(':')
-            .is_some_and(|colon| !reference[..colon].contains(['/', '?']));
+        || reference.find(':').is_some_and(|colon| !reference[..colon].contains(['/', '?']));
     if is_elsewhere {
         return None;
     }

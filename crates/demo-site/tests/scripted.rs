@@ -41,10 +41,7 @@ fn a_request_is_what_was_sent() {
     client.send("GET /a?b=c HTTP/1.1\r\nHost: x\r\nX-Name:  value\r\n\r\n");
     let response = client.response();
     assert_eq!((response.status, response.text()), (200, "fine"));
-    assert_eq!(
-        response.field("content-type"),
-        Some("text/html; charset=utf-8")
-    );
+    assert_eq!(response.field("content-type"), Some("text/html; charset=utf-8"));
     let url = format!("http://{}/a", server.address());
     assert_eq!(server.url("/a"), url);
 }
@@ -69,10 +66,8 @@ fn connections_are_kept_and_numbered() {
 #[test]
 fn the_client_can_ask_for_the_end() {
     let server = serve(echo);
-    for head in [
-        "GET / HTTP/1.0\r\n\r\n",
-        "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
-    ] {
+    for head in ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"]
+    {
         let mut client = Client::connect(server.address());
         client.send(head);
         assert_eq!(client.response().status, 200);
@@ -89,12 +84,7 @@ fn a_status_has_the_headers_it_is_given() {
             reply.status(103, "Early Hints", &[], "");
             reply.page("late");
         }
-        _ => reply.status(
-            200,
-            "OK",
-            &[("Transfer-Encoding", "chunked")],
-            "2\r\nhi\r\n0\r\n\r\n",
-        ),
+        _ => reply.status(200, "OK", &[("Transfer-Encoding", "chunked")], "2\r\nhi\r\n0\r\n\r\n"),
     });
     let mut client = Client::connect(server.address());
     let moved = client.get("/moved");
@@ -162,10 +152,7 @@ fn silence_is_an_answer_too() {
     let soon = Some(Duration::from_millis(30));
     client.stream.set_read_timeout(soon).unwrap();
     let error = client.stream.read(&mut [0]).unwrap_err();
-    assert!(matches!(
-        error.kind(),
-        ErrorKind::WouldBlock | ErrorKind::TimedOut
-    ));
+    assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
     client.stream.set_read_timeout(None).unwrap();
     assert_eq!(client.get("/").text(), "at last");
 }
@@ -179,9 +166,7 @@ fn requests_in_flight_are_counted() {
         // Begun, hence no longer in flight.
         reply.sleep(Duration::from_millis(1));
     });
-    let mut clients: Vec<_> = (0..CLIENTS)
-        .map(|_| Client::connect(server.address()))
-        .collect();
+    let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::connect(server.address())).collect();
     for client in &mut clients {
         client.send(request("/"));
     }
@@ -257,9 +242,7 @@ fn a_raw_script_has_the_connection_to_itself() {
 #[test]
 fn more_clients_than_threads_wait_for_their_turn() {
     let server = serve(echo);
-    let mut clients: Vec<_> = (0..700)
-        .map(|_| Client::connect(server.address()))
-        .collect();
+    let mut clients: Vec<_> = (0..700).map(|_| Client::connect(server.address())).collect();
     for client in &mut clients[..600] {
         assert_eq!(client.get("/").status, 200);
     }

@@ -70,11 +70,7 @@ fn other_types_are_what_they_say() {
         ("/paper.pdf", "application/pdf", b"%PDF-"),
         ("/notes.txt", "text/plain; charset=utf-8", b"To link"),
         ("/feed.xml", "application/xml", b"<?xml"),
-        (
-            "/strict.xhtml",
-            "application/xhtml+xml; charset=utf-8",
-            b"<?xml",
-        ),
+        ("/strict.xhtml", "application/xhtml+xml; charset=utf-8", b"<?xml"),
     ] {
         let response = get(site.address(), path);
         assert_eq!(response.field("content-type"), Some(content_type));
@@ -86,27 +82,15 @@ fn other_types_are_what_they_say() {
 fn charsets_are_told_in_every_way() {
     let site = site();
     for (path, content_type, bytes) in [
-        (
-            "/charset/iso-8859-1",
-            "text/html; charset=ISO-8859-1",
-            &b"\"/menu/caf\xe9\""[..],
-        ),
-        (
-            "/charset/windows-1252",
-            "text/html; charset=\"windows-1252\"",
-            b"\"/menu/5\x80\"",
-        ),
+        ("/charset/iso-8859-1", "text/html; charset=ISO-8859-1", &b"\"/menu/caf\xe9\""[..]),
+        ("/charset/windows-1252", "text/html; charset=\"windows-1252\"", b"\"/menu/5\x80\""),
         (
             "/charset/shift_jis",
             "text/html; charset=Shift_JIS",
             b"\"/menu/\x83\x81\x83\x6a\x83\x85\x81\x5b\"",
         ),
         ("/charset/utf-16", "text/html", b"n\0a\0\xef\0v\0e\0"),
-        (
-            "/charset/meta",
-            "text/html",
-            b"<meta charset=\"windows-1251\">",
-        ),
+        ("/charset/meta", "text/html", b"<meta charset=\"windows-1251\">"),
     ] {
         let response = get(site.address(), path);
         assert_eq!(response.field("content-type"), Some(content_type));
@@ -167,10 +151,7 @@ fn the_empty_page_is_empty() {
     let response = get(site.address(), "/empty");
     assert_eq!(response.status, 200);
     assert_eq!(response.field("content-length"), Some("0"));
-    assert_eq!(
-        response.field("content-type"),
-        Some("text/html; charset=utf-8")
-    );
+    assert_eq!(response.field("content-type"), Some("text/html; charset=utf-8"));
 }
 
 #[test]
@@ -196,11 +177,8 @@ fn links_come_in_every_form() {
 
 #[test]
 fn without_special_cases_there_are_none() {
-    let site = DemoSite::start(SiteOptions {
-        special_cases: false,
-        ..SiteOptions::default()
-    })
-    .unwrap();
+    let site =
+        DemoSite::start(SiteOptions { special_cases: false, ..SiteOptions::default() }).unwrap();
     for path in ["/special/", "/foo", "/chain/0"] {
         assert_eq!(get(site.address(), path).status, 404);
     }

@@ -96,10 +96,7 @@ mod tests {
     #[test]
     fn a_site_of_your_own_has_the_pages_it_has() {
         let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
-        assert_eq!(
-            parse("replay localhost:80").unwrap().url.as_deref(),
-            Some("http://localhost/")
-        );
+        assert_eq!(parse("replay localhost:80").unwrap().url.as_deref(), Some("http://localhost/"));
         assert!(parse("replay localhost --pages 10").is_err());
         assert!(parse("replay -j 0").is_err());
     }

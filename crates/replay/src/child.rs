@@ -55,9 +55,7 @@ pub(crate) fn crawl(stage: Stage, tasks: usize, url: &str) -> io::Result<()> {
 /// Linux only: elsewhere there is no such file.
 fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
@@ -75,11 +73,7 @@ pub(crate) fn run(
         .stdout(Stdio::piped())
         .spawn()?;
     let mut child = Running(child);
-    let stdout = child
-        .0
-        .stdout
-        .take()
-        .ok_or_else(|| failed("has no stdout"))?;
+    let stdout = child.0.stdout.take().ok_or_else(|| failed("has no stdout"))?;
     let mut findings = Findings::default();
     let mut summary = None;
     for line in BufReader::new(stdout).lines() {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use command_line::values;
+
 use crate::child::{self, Crawled};
 use crate::progress::Progress;
 use crate::stages::Stage;
@@ -34,15 +36,16 @@ pub(crate) fn hold(title: &str, url: &str, entrants: &[Entrant]) -> io::Result<b
         lines.push(other.line(if told.is_empty() { "yes" } else { "no" }));
         disagreements += &told;
     }
-    let mut out = io::stdout();
-    writeln!(out, "{title}\n\n{}", table::format(&lines))?;
     let agree = disagreements.is_empty();
-    if agree && !others.is_empty() {
+    let verdict = if agree && !others.is_empty() {
         let rows = table::thousands(first.crawled.findings.total());
-        writeln!(out, "All agree on each of the {rows} rows.\n")?;
+        format!("All agree on each of the {rows} rows.\n")
     } else {
-        writeln!(out, "{disagreements}")?;
-    }
+        disagreements
+    };
+    let text = format!("{title}\n\n{}\n{verdict}\n", table::format(&lines));
+    let mut out = io::stdout();
+    out.write_all(values::printable(&text).as_bytes())?;
     out.flush()?;
     Ok(agree)
 }
@@ -51,11 +54,7 @@ fn crawl(url: &str, entrants: &[Entrant]) -> io::Result<Vec<Entry>> {
     let mut progress = Progress::new();
     let crawl = |&(stage, tasks): &Entrant| {
         let crawled = child::run(stage, tasks, url, &mut progress)?;
-        Ok(Entry {
-            stage,
-            tasks,
-            crawled,
-        })
+        Ok(Entry { stage, tasks, crawled })
     };
     entrants.iter().map(crawl).collect()
 }

@@ -100,11 +100,7 @@ mod tests {
             let (url, ours, theirs) = differences[0];
             assert_eq!(url, "/a");
             assert!(!ours.unwrap().contains("something else"));
-            assert!(
-                theirs
-                    .unwrap()
-                    .contains(&format!("{field} \"something else\""))
-            );
+            assert!(theirs.unwrap().contains(&format!("{field} \"something else\"")));
         }
     }
 

@@ -28,6 +28,7 @@ use crate::arguments::{Arguments, Role};
 use crate::contest::Entrant;
 use crate::site::Site;
 use crate::stages::Stage;
+use crate::table::thousands;
 
 /// Exit codes as those of the stages: 1 is a difference, 3 could not run.
 fn main() -> ExitCode {
@@ -55,11 +56,7 @@ fn main() -> ExitCode {
 fn replay(arguments: &Arguments) -> io::Result<bool> {
     let entrants = |tasks: fn(&Stage) -> usize| -> Vec<Entrant> {
         let tasks = |stage| arguments.tasks.unwrap_or_else(|| tasks(stage));
-        arguments
-            .stages
-            .iter()
-            .map(|stage| (*stage, tasks(stage)))
-            .collect()
+        arguments.stages.iter().map(|stage| (*stage, tasks(stage))).collect()
     };
     if let Some(url) = &arguments.url {
         return contest::hold(url, url, &entrants(|_| 10));
@@ -67,12 +64,14 @@ fn replay(arguments: &Arguments) -> io::Result<bool> {
     let (fast, slow, delay) = (arguments.pages, arguments.slow_pages, arguments.delay);
 
     let site = Site::start(fast, Duration::ZERO)?;
-    let title = format!("Fast pages: {fast} of 8 KB, answered at once");
+    let pages = thousands(fast.into());
+    let title = format!("Fast pages: {pages} of 8 KB, answered at once");
     let fast_agreed = contest::hold(&title, site.root(), &entrants(|_| 100))?;
     drop(site);
 
     let site = Site::start(slow, delay)?;
-    let title = format!("Slow pages: {slow} of 8 KB, each answered after {delay:?}");
+    let pages = thousands(slow.into());
+    let title = format!("Slow pages: {pages} of 8 KB, each answered after {delay:?}");
     let slow_agreed = contest::hold(&title, site.root(), &entrants(|stage| stage.natural_tasks))?;
     Ok(fast_agreed && slow_agreed)
 }

@@ -13,10 +13,7 @@ impl Progress {
     const PAUSE: Duration = Duration::from_millis(100);
 
     pub(crate) fn new() -> Self {
-        Self {
-            is_seen: io::stderr().is_terminal(),
-            next: Instant::now(),
-        }
+        Self { is_seen: io::stderr().is_terminal(), next: Instant::now() }
     }
 
     /// Shows a text, unless the last one has hardly been read.

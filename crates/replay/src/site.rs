@@ -53,11 +53,7 @@ impl Drop for Site {
 pub(crate) fn serve(pages: u32, delay: Duration) -> io::Result<()> {
     let site = DemoSite::start(SiteOptions {
         pages,
-        latency: if delay.is_zero() {
-            Latency::None
-        } else {
-            Latency::Fixed(delay)
-        },
+        latency: if delay.is_zero() { Latency::None } else { Latency::Fixed(delay) },
         ..SiteOptions::default()
     })?;
     let mut stdout = io::stdout();

@@ -16,39 +16,17 @@ pub(crate) struct Stage {
 }
 
 const STAGES: [Stage; 4] = [
-    Stage {
-        number: 0,
-        name: "threads",
-        natural_tasks: 100,
-        crawl: stage0_threads::crawl,
-    },
-    Stage {
-        number: 1,
-        name: "callbacks",
-        natural_tasks: 1000,
-        crawl: stage1_callbacks::crawl,
-    },
-    Stage {
-        number: 2,
-        name: "coroutines",
-        natural_tasks: 1000,
-        crawl: stage2_coroutines::crawl,
-    },
-    Stage {
-        number: 3,
-        name: "queue",
-        natural_tasks: 1000,
-        crawl: stage3_queue::crawl,
-    },
+    Stage { number: 0, name: "threads", natural_tasks: 100, crawl: stage0_threads::crawl },
+    Stage { number: 1, name: "callbacks", natural_tasks: 1000, crawl: stage1_callbacks::crawl },
+    Stage { number: 2, name: "coroutines", natural_tasks: 1000, crawl: stage2_coroutines::crawl },
+    Stage { number: 3, name: "queue", natural_tasks: 1000, crawl: stage3_queue::crawl },
 ];
 
 impl Stage {
     /// The stage of this number.
     pub(crate) fn numbered(text: &str) -> Result<Self, String> {
         let found = STAGES.iter().find(|stage| stage.number.to_string() == text);
-        found
-            .copied()
-            .ok_or("there are stages 0, 1, 2 and 3".into())
+        found.copied().ok_or("there are stages 0, 1, 2 and 3".into())
     }
 }
 

@@ -13,17 +13,8 @@ pub(crate) struct Line {
     pub(crate) agrees: &'static str,
 }
 
-const HEAD: [&str; 9] = [
-    "stage",
-    "tasks",
-    "URLs",
-    "broken",
-    "seconds",
-    "URLs/s",
-    "in flight",
-    "memory",
-    "agrees",
-];
+const HEAD: [&str; 9] =
+    ["stage", "tasks", "URLs", "broken", "seconds", "URLs/s", "in flight", "memory", "agrees"];
 
 impl Line {
     fn cells(&self) -> [String; 9] {
@@ -36,9 +27,7 @@ impl Line {
             format!("{:.2}", self.seconds),
             thousands(rate as u64),
             thousands(self.peak_in_flight),
-            self.peak_memory.map_or("n/a".into(), |kib| {
-                format!("{:.1} MiB", kib as f64 / 1024.0)
-            }),
+            self.peak_memory.map_or("n/a".into(), |kib| format!("{:.1} MiB", kib as f64 / 1024.0)),
             self.agrees.to_owned(),
         ]
     }
@@ -122,12 +111,7 @@ stage         tasks    URLs  broken  seconds  URLs/s  in flight   memory  agrees
 
     #[test]
     fn every_third_digit() {
-        for (number, text) in [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (1_234_567, "1,234,567"),
-        ] {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(thousands(number), text);
         }
     }

@@ -1,18 +1,16 @@
 //! One page, from the look-up to the last byte.
 
-use std::io::{self, ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use crawl_core::{ErrorClass, FetchError, Options, Patience, Received, Verdict, Visit};
-use transport::{
-    Addresses, BlockingResolver, Security, Stream, out_of_descriptors, system_look_up,
-};
+use transport::{BlockingResolver, Security, Stream, out_of_descriptors, system_look_up};
 
 use crate::connections::Connections;
-use crate::socket::{Socket, left, reason};
+use crate::socket::{Socket, left};
 
 /// Fetches pages, for any number of threads at once.
 pub(crate) struct Fetcher {
@@ -35,7 +33,13 @@ impl Fetcher {
     /// Tries until it is decided what becomes of the URL.
     pub(crate) fn fetch(&self, mut visit: Visit) -> Visit {
         loop {
-            let attempt = self.attempt(&mut visit);
+            let patience = Patience::new(&self.options, Instant::now());
+            let attempt = self.attempt(&mut visit, &patience);
+            let attempt = attempt.map_err(|error| match left(&patience) {
+                // A call was given up, whatever it says of that itself.
+                Err(_) if error.class.is_transient() => patience.lost(),
+                _ => error,
+            });
             match visit.judge(attempt) {
                 Verdict::TryAgain(pause) => thread::sleep(pause),
                 Verdict::Finished => return visit,
@@ -44,72 +48,49 @@ impl Fetcher {
     }
 
     /// One try, over a connection of its own.
-    fn attempt(&self, visit: &mut Visit) -> Result<(), FetchError> {
-        let patience = Patience::new(&self.options, Instant::now());
+    fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
         let request = visit.request(&self.options, false);
-        let layer = self
-            .security
-            .layer(visit.is_secure())
-            .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
-        let addresses = self.look_up(visit, &patience)?;
-        let socket = self.connect(&addresses, &patience)?;
+        let layer = self.security.layer(visit.is_secure());
+        let layer = layer.map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
+        let socket = self.connect(visit, patience)?;
         patience.heard(Instant::now());
         let mut stream = Stream::new(socket, layer);
-        stream
-            .write_all(&request)
-            .and_then(|()| stream.flush())
-            .map_err(|error| reason(&patience, || visit.interrupted(&error)))?;
-        read_response(&mut stream, visit, &patience)
+        let sent = stream.write_all(&request).and_then(|()| stream.flush());
+        sent.map_err(|error| visit.interrupted(&error))?;
+        read_response(&mut stream, visit, patience)
     }
 
-    fn look_up(&self, visit: &Visit, patience: &Patience) -> Result<Addresses, FetchError> {
-        let left = left(patience).unwrap_or_default();
-        let answer = self.resolver.look_up(visit.host(), visit.port(), left);
-        answer.map_err(|error| {
-            let error = || FetchError::new(ErrorClass::Dns, error.to_string());
-            reason(patience, error)
-        })
-    }
-
-    /// Connects to the first address that lets us.
+    /// Connects to the first address of the host that lets us.
     fn connect<'a>(
         &'a self,
-        addresses: &[SocketAddr],
+        visit: &Visit,
         patience: &'a Patience,
     ) -> Result<Socket<'a>, FetchError> {
-        let mut failure = FetchError::new(ErrorClass::Connect, "no address");
-        for address in addresses {
-            match self.connect_to(address, patience) {
-                Ok(socket) => return Ok(socket),
-                Err(error) => {
-                    let error = || {
-                        FetchError::new(
-                            ErrorClass::Connect,
-                            format!("cannot connect to {address}: {error}"),
-                        )
-                    };
-                    failure = reason(patience, error);
+        let (host, port) = (visit.host(), visit.port());
+        let time = left(patience).unwrap_or_default();
+        let addresses = self.resolver.look_up(host, port, time);
+        let addresses =
+            addresses.map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
+        let mut failure = FetchError::new(ErrorClass::Connect, format!("{host} has no address"));
+        for address in addresses.iter() {
+            loop {
+                match left(patience).and_then(|time| TcpStream::connect_timeout(address, time)) {
+                    Ok(stream) => {
+                        return Ok(Socket { stream, patience, _place: self.connections.open() });
+                    }
+                    // Not the server's fault: its time begins when there is room.
+                    Err(error) if out_of_descriptors(&error) && self.connections.wait() => {
+                        patience.restart(Instant::now());
+                    }
+                    Err(error) => {
+                        let message = format!("cannot connect to {address}: {error}");
+                        failure = FetchError::new(ErrorClass::Connect, message);
+                        break;
+                    }
                 }
             }
         }
         Err(failure)
-    }
-
-    fn connect_to<'a>(
-        &'a self,
-        address: &SocketAddr,
-        patience: &'a Patience,
-    ) -> io::Result<Socket<'a>> {
-        loop {
-            match TcpStream::connect_timeout(address, left(patience)?) {
-                Ok(stream) => return Ok(Socket::new(stream, self.connections.open(), patience)),
-                // Not the server's fault: its time begins when there is room.
-                Err(error) if out_of_descriptors(&error) && self.connections.wait() => {
-                    patience.restart(Instant::now());
-                }
-                Err(error) => return Err(error),
-            }
-        }
     }
 }
 
@@ -129,7 +110,7 @@ fn read_response(
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(reason(patience, || visit.interrupted(&error))),
+            Err(error) => return Err(visit.interrupted(&error)),
         }
     }
 }

@@ -36,11 +36,10 @@ const MAX_TASKS: usize = 10;
 /// those it has.
 ///
 /// # Panics
-/// When `sink` does, after the fetches under way have ended.
+/// When `sink` does; the other threads finish the crawl before.
 pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
     let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
     let fetcher = Fetcher::new(options.clone());
-    Ok(pool::crawl(options, max_tasks, sink, |visit| {
-        fetcher.fetch(visit)
-    }))
+    let ending = pool::crawl(options, max_tasks, sink, &move |visit| fetcher.fetch(visit));
+    Ok(ending)
 }

@@ -3,8 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    command_line::main(
-        "Crawls a site, one blocking fetch per thread",
-        stage0_threads::crawl,
-    )
+    command_line::main("Crawls a site, one blocking fetch per thread", stage0_threads::crawl)
 }

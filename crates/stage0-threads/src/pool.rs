@@ -7,14 +7,14 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, scope};
 use std::time::Instant;
 
-use crawl_core::{Crawl, Ending, ErrorClass, FetchError, Job, Options, Row, Sink, Visit};
+use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Visit};
+
+/// Takes a visit to its end, on whatever thread.
+pub(crate) type Fetch = dyn Fn(Visit) -> Visit + Sync;
 
 /// Crawls with up to `max_tasks` threads, of which the caller's is one. Each
-/// visit goes through `fetch`, on any of them.
-pub(crate) fn crawl<F>(options: Options, max_tasks: usize, sink: Sink, fetch: F) -> Ending
-where
-    F: Fn(Visit) -> Visit + Sync,
-{
+/// visit goes through `fetch` on one of them.
+pub(crate) fn crawl(options: Options, max_tasks: usize, sink: Sink, fetch: &Fetch) -> Ending {
     let mut crawl = Crawl::new(options);
     let pool = Pool {
         state: Mutex::new(State {
@@ -35,13 +35,13 @@ where
     state.crawl.end(untaken, Some(max_tasks))
 }
 
-struct Pool<F> {
+struct Pool<'a> {
     state: Mutex<State>,
     /// There is a job for somebody idle, or nothing left for anybody.
     changed: Condvar,
     /// Under a lock of its own, since it may take its time.
     sink: Mutex<Sink>,
-    fetch: F,
+    fetch: &'a Fetch,
 }
 
 struct State {
@@ -55,18 +55,15 @@ struct State {
     max_threads: usize,
 }
 
-impl<F> Pool<F>
-where
-    F: Fn(Visit) -> Visit + Sync,
-{
+impl Pool<'_> {
     /// What each thread does, until there is nothing left to do.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let _leaving = Leaving(&self.changed);
         while let Some((job, visit)) = self.take() {
             self.call_another(scope);
-            let row = self.finish(&job, visit);
-            let mut sink = lock(&self.sink);
-            sink(row);
+            let Conclusion { row, jobs } = self.survive(&job, visit);
+            self.put(jobs);
+            (*lock(&self.sink))(row);
         }
     }
 
@@ -84,10 +81,7 @@ where
                 return None;
             }
             state.idle += 1;
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
             state.idle -= 1;
         }
     }
@@ -104,11 +98,8 @@ where
         } else if state.threads < state.max_threads {
             state.threads += 1;
             drop(state);
-            let name = "fetcher".to_owned();
-            let thread = Builder::new()
-                .name(name)
-                .spawn_scoped(scope, || self.work(scope));
-            if thread.is_err() {
+            let thread = Builder::new().name("fetcher".into());
+            if thread.spawn_scoped(scope, || self.work(scope)).is_err() {
                 // The system has no more; those there are will do.
                 let mut state = lock(&self.state);
                 state.threads -= 1;
@@ -117,21 +108,22 @@ where
         }
     }
 
-    /// Fetches, and puts what was found on the list. Should that fail with a
-    /// panic, the URL ends as a row like any other.
-    fn finish(&self, job: &Job, visit: Visit) -> Row {
+    /// Fetches. Should that fail with a panic, the URL ends as a row like any
+    /// other.
+    fn survive(&self, job: &Job, visit: Visit) -> Conclusion {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             let visit = (self.fetch)(visit);
             lock(&self.state).crawl.conclude(visit, Instant::now())
         }));
+        caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(job, bug(&*panic)))
+    }
+
+    /// Ends a visit. What it has led to is put on the list in the same moment,
+    /// so that nobody ever sees an empty list and nobody at work too early.
+    fn put(&self, jobs: Vec<Job>) {
         let mut state = lock(&self.state);
-        let conclusion = match caught {
-            Ok(conclusion) => conclusion,
-            Err(panic) => state.crawl.abandon(job, bug(&*panic)),
-        };
-        state.urls_todo.extend(conclusion.jobs);
+        state.urls_todo.extend(jobs);
         state.in_flight -= 1;
-        conclusion.row
     }
 }
 
@@ -167,6 +159,8 @@ mod tests {
     use std::thread::{self, ThreadId};
     use std::time::Duration;
 
+    use crawl_core::Row;
+
     use super::*;
 
     /// Longer than any of this takes, unless it takes for ever.
@@ -183,7 +177,7 @@ mod tests {
     {
         let (sender, ending) = channel();
         let crawling = thread::spawn(move || {
-            let crawl = || crawl(options(), max_tasks, sink, fetch);
+            let crawl = || crawl(options(), max_tasks, sink, &fetch);
             let _ = sender.send(catch_unwind(AssertUnwindSafe(crawl)));
         });
         let ending = ending.recv_timeout(PATIENCE).expect("the pool hangs");
@@ -199,10 +193,7 @@ mod tests {
 
     /// The visit of a page that links to these.
     fn page(mut visit: Visit, links: &[String]) -> Visit {
-        let html: String = links
-            .iter()
-            .map(|link| format!("<a href={link}>"))
-            .collect();
+        let html: String = links.iter().map(|link| format!("<a href={link}>")).collect();
         let length = html.len();
         let response = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{html}"
@@ -230,19 +221,12 @@ mod tests {
         let ending = crawl_in_time(8, sink, move |visit| {
             seen.lock().unwrap().push(thread::current().id());
             let next: u32 = visit.url().path()[1..].parse().unwrap_or(0) + 1;
-            let links = if next <= 50 {
-                vec![format!("/{next}")]
-            } else {
-                Vec::new()
-            };
+            let links = if next <= 50 { vec![format!("/{next}")] } else { Vec::new() };
             page(visit, &links)
         });
         assert_eq!(ending.unwrap().done, 51);
         let threads = threads.lock().unwrap();
-        assert!(
-            threads.iter().all(|id| *id == threads[0]),
-            "one job at a time, one thread"
-        );
+        assert!(threads.iter().all(|id| *id == threads[0]), "one job at a time, one thread");
     }
 
     #[test]
@@ -256,11 +240,7 @@ mod tests {
                 *arrived += 1;
                 all_there.notify_all();
                 let few = |arrived: &mut u32| *arrived < 5;
-                drop(
-                    all_there
-                        .wait_timeout_while(arrived, PATIENCE, few)
-                        .unwrap(),
-                );
+                drop(all_there.wait_timeout_while(arrived, PATIENCE, few).unwrap());
             }
             fan(visit, 20)
         });

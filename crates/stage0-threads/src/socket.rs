@@ -4,55 +4,32 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crawl_core::{FetchError, Patience};
+use crawl_core::Patience;
 
 use crate::connections::Place;
 
 /// A connection whose every read and write ends, one way or the other, by the
-/// deadline of its try.
+/// deadline of its try. What lies between it and the request may well need
+/// several of them for one of its own.
 #[derive(Debug)]
 pub(crate) struct Socket<'a> {
-    // Closed before the place is given up: fields are dropped in this order.
-    stream: TcpStream,
-    _place: Place<'a>,
-    patience: &'a Patience,
-}
-
-impl<'a> Socket<'a> {
-    pub(crate) fn new(stream: TcpStream, place: Place<'a>, patience: &'a Patience) -> Self {
-        Self {
-            stream,
-            _place: place,
-            patience,
-        }
-    }
-
-    fn patiently<T>(
-        &mut self,
-        set_timeout: fn(&TcpStream, Option<Duration>) -> io::Result<()>,
-        mut call: impl FnMut(&mut TcpStream) -> io::Result<T>,
-    ) -> io::Result<T> {
-        loop {
-            set_timeout(&self.stream, Some(left(self.patience)?))?;
-            match call(&mut self.stream) {
-                // The timeout. The system's clock has a coarse grain, so it may
-                // be too early.
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
-                result => return result,
-            }
-        }
-    }
+    pub(crate) stream: TcpStream,
+    pub(crate) patience: &'a Patience,
+    /// Given up after the stream is closed: fields are dropped in their order.
+    pub(crate) _place: Place<'a>,
 }
 
 impl Read for Socket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.patiently(TcpStream::set_read_timeout, |stream| stream.read(buffer))
+        self.stream.set_read_timeout(Some(left(self.patience)?))?;
+        self.stream.read(buffer)
     }
 }
 
 impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.patiently(TcpStream::set_write_timeout, |stream| stream.write(bytes))
+        self.stream.set_write_timeout(Some(left(self.patience)?))?;
+        self.stream.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -65,20 +42,12 @@ impl Write for Socket<'_> {
 /// # Errors
 /// `TimedOut` when it may not.
 pub(crate) fn left(patience: &Patience) -> io::Result<Duration> {
-    let left = patience
-        .deadline()
-        .saturating_duration_since(Instant::now());
+    // A call that is given up is given up after the deadline, never just
+    // before it, however the system rounds.
+    const A_TICK: Duration = Duration::from_millis(1);
+    let left = patience.deadline().saturating_duration_since(Instant::now());
     if left.is_zero() {
         return Err(ErrorKind::TimedOut.into());
     }
-    Ok(left)
-}
-
-/// Why a call failed: because patience was lost, or else for another reason.
-pub(crate) fn reason(patience: &Patience, other: impl FnOnce() -> FetchError) -> FetchError {
-    if left(patience).is_err() {
-        patience.lost()
-    } else {
-        other()
-    }
+    Ok(left.saturating_add(A_TICK))
 }

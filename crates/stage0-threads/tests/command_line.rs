@@ -17,10 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn binary() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stage0-threads"));
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -156,12 +153,7 @@ fn a_crawl_that_cannot_run_is_3() {
 #[test]
 fn one_root_of_two_is_enough_to_run() {
     let (site, port) = (fine_site(), closed_port());
-    let output = run(&[
-        "--max-tries",
-        "1",
-        &site.url("/"),
-        &format!("localhost:{port}"),
-    ]);
+    let output = run(&["--max-tries", "1", &site.url("/"), &format!("localhost:{port}")]);
     assert_eq!(output.status.code(), Some(1));
 }
 
@@ -188,13 +180,7 @@ fn help_and_version() {
     let output = run(&["--help"]);
     assert_eq!(output.status.code(), Some(0));
     let help = text(&output.stdout);
-    for word in [
-        "--max-tasks",
-        "max-concurrency",
-        "max-redirects",
-        "Exit codes:",
-        "Scope:",
-    ] {
+    for word in ["--max-tasks", "max-concurrency", "max-redirects", "Exit codes:", "Scope:"] {
         assert!(help.contains(word), "{word}: {help}");
     }
     let version = run(&["--version"]);
@@ -230,16 +216,10 @@ fn the_report() {
         "    found on /",
         "    found on /page",
     ] {
-        assert!(
-            rest.lines().any(|found| found == line),
-            "{line:?} in {report}"
-        );
+        assert!(rest.lines().any(|found| found == line), "{line:?} in {report}");
     }
     assert!(rest.contains("(max_tasks=10)"));
-    let date = rest
-        .lines()
-        .find_map(|line| line.strip_prefix("Date: "))
-        .unwrap();
+    let date = rest.lines().find_map(|line| line.strip_prefix("Date: ")).unwrap();
     assert!(date.ends_with(" GMT"), "{date}");
 }
 
@@ -273,18 +253,12 @@ fn json_lines() {
         let mut rest = line;
         for field in FIELDS {
             let name = format!("\"{field}\":");
-            rest = rest
-                .split_once(&name)
-                .unwrap_or_else(|| panic!("{field} in {line}"))
-                .1;
+            rest = rest.split_once(&name).unwrap_or_else(|| panic!("{field} in {line}")).1;
         }
         outcomes.push(row["outcome"].as_str().unwrap().to_owned());
     }
     outcomes.sort();
-    assert_eq!(
-        outcomes,
-        ["http_error", "other", "page", "page", "redirect"]
-    );
+    assert_eq!(outcomes, ["http_error", "other", "page", "page", "redirect"]);
 }
 
 #[test]
@@ -294,10 +268,7 @@ fn json_lines_come_while_the_crawl_goes_on() {
         _ => reply.sleep(PATIENCE),
     })
     .unwrap();
-    let mut child = binary()
-        .args(["--format", "jsonl", &server.url("/")])
-        .spawn()
-        .unwrap();
+    let mut child = binary().args(["--format", "jsonl", &server.url("/")]).spawn().unwrap();
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
@@ -316,22 +287,14 @@ fn a_reader_who_leaves_ends_the_crawl_quietly() {
         reply.page(format!("<a href=/{next}>next</a>"));
     })
     .unwrap();
-    let mut child = binary()
-        .args(["--format", "jsonl", &server.url("/")])
-        .spawn()
-        .unwrap();
+    let mut child = binary().args(["--format", "jsonl", &server.url("/")]).spawn().unwrap();
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
     stdout.read_line(&mut line).unwrap();
     drop(stdout);
     assert_eq!(wait(&mut child).code(), Some(0));
     let mut message = String::new();
-    child
-        .stderr
-        .take()
-        .unwrap()
-        .read_to_string(&mut message)
-        .unwrap();
+    child.stderr.take().unwrap().read_to_string(&mut message).unwrap();
     assert_eq!(message, "");
 
     let site = site();
@@ -356,10 +319,7 @@ fn output_to_a_file() {
 #[test]
 fn a_root_without_a_scheme() {
     let site = fine_site();
-    for root in [
-        site.address().to_string(),
-        format!("localhost:{}/", site.address().port()),
-    ] {
+    for root in [site.address().to_string(), format!("localhost:{}/", site.address().port())] {
         let output = run(&[&root]);
         assert_eq!(output.status.code(), Some(0), "{root}");
         assert!(text(&output.stdout).contains(&format!("http://{}", root.trim_end_matches('/'))));
@@ -373,14 +333,8 @@ fn verbose_says_what_was_fetched() {
     let output = jsonl("-v");
     let stderr = text(&output.stderr).replace(&site.url(""), "");
     assert_eq!(stderr.lines().count(), 6, "{stderr}");
-    assert!(
-        stderr.lines().all(|line| line.starts_with("[info] ")),
-        "{stderr}"
-    );
-    assert!(
-        stderr.contains("[info] /old 301 redirect /page\n"),
-        "{stderr}"
-    );
+    assert!(stderr.lines().all(|line| line.starts_with("[info] ")), "{stderr}");
+    assert!(stderr.contains("[info] /old 301 redirect /page\n"), "{stderr}");
     assert!(stderr.contains("[info] finished 5 URLs in "), "{stderr}");
     assert!(stderr.contains(" 1 broken, 0 left to do"), "{stderr}");
     let output = jsonl("-vv");
@@ -395,10 +349,7 @@ fn quiet_leaves_errors_only() {
     assert!(text(&output.stderr).contains("[warning] "), "{output:?}");
     let output = run(&[&["-q"], &excluded[..]].concat());
     let stderr = text(&output.stderr);
-    assert!(
-        !stderr.contains("[warning] ") && stderr.contains("[error] "),
-        "{stderr}"
-    );
+    assert!(!stderr.contains("[warning] ") && stderr.contains("[error] "), "{stderr}");
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(site.requests(), 0);
 }
@@ -423,8 +374,5 @@ fn the_server_is_told_who_asks() {
         reply.page("");
     })
     .unwrap();
-    assert_eq!(
-        run(&["-A", "me/1.0", &server.url("/")]).status.code(),
-        Some(0)
-    );
+    assert_eq!(run(&["-A", "me/1.0", &server.url("/")]).status.code(), Some(0));
 }

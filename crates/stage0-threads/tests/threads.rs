@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::process::{Command, Stdio};
+use std::sync::Barrier;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,53 +24,42 @@ fn crawl(options: Options) -> (Ending, Vec<Row>) {
     let (finished, ending) = channel();
     thread::spawn(move || {
         let sink = Box::new(move |row| sender.send(row).unwrap());
-        finished
-            .send(stage0_threads::crawl(options, sink).unwrap())
-            .unwrap();
+        finished.send(stage0_threads::crawl(options, sink).unwrap()).unwrap();
     });
     let ending = ending.recv_timeout(PATIENCE).expect("the crawl ends");
     (ending, rows.iter().collect())
 }
 
 fn fan(width: usize) -> String {
-    (0..width)
-        .map(|n| format!("<a href=/{n}>{n}</a> "))
-        .collect()
+    (0..width).map(|n| format!("<a href=/{n}>{n}</a> ")).collect()
+}
+
+/// A site of thirty pages that answer only when `crowd` of them are asked for.
+fn site_for(crowd: usize) -> Server {
+    let all_there = Barrier::new(crowd);
+    Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(fan(30)),
+        _ => {
+            all_there.wait();
+            reply.page("");
+        }
+    })
+    .unwrap()
 }
 
 #[test]
 fn threads_wait_at_the_same_time() {
-    let server = Server::start(|request, reply| match request.path() {
-        "/" => reply.page(fan(30)),
-        _ => {
-            reply.sleep(Duration::from_millis(100));
-            reply.page("");
-        }
-    })
-    .unwrap();
+    let server = site_for(30);
     let mut options = options(&server.url("/"));
     options.max_tasks = Some(30);
-    let begun = Instant::now();
     let (ending, rows) = crawl(options);
-    assert!(
-        begun.elapsed() < Duration::from_millis(30 * 100),
-        "one after the other"
-    );
     assert_eq!(rows.len(), 31);
-    assert_eq!(ending.peak_in_flight, 30);
-    assert_eq!(server.peak_in_flight(), 30);
+    assert_eq!((ending.peak_in_flight, server.peak_in_flight()), (30, 30));
 }
 
 #[test]
 fn ten_threads_unless_somebody_says_otherwise() {
-    let server = Server::start(|request, reply| match request.path() {
-        "/" => reply.page(fan(30)),
-        _ => {
-            reply.sleep(Duration::from_millis(30));
-            reply.page("");
-        }
-    })
-    .unwrap();
+    let server = site_for(10);
     let (ending, _) = crawl(options(&server.url("/")));
     assert_eq!((ending.done, ending.max_tasks), (31, Some(10)));
     assert_eq!(server.peak_in_flight(), 10);
@@ -88,7 +78,7 @@ fn a_page_uses_up_a_connection() {
 
 #[test]
 fn a_blocking_read_ends_when_patience_does() {
-    // A byte every 40 ms, for ever: never silent, and never finished.
+    // A byte now and then: never silent for long, and never finished.
     let server = Server::start(|request, reply| match request.path() {
         "/silent" => reply.sleep(PATIENCE),
         _ => {
@@ -97,10 +87,13 @@ fn a_blocking_read_ends_when_patience_does() {
         }
     })
     .unwrap();
-    for (path, message) in [("/silent", "silent for 100ms"), ("/drip", "within 300ms")] {
+    const SHORT: Duration = Duration::from_millis(200);
+    for (path, message, read_timeout, timeout) in [
+        ("/silent", "silent for 200ms", SHORT, PATIENCE),
+        ("/drip", "within 200ms", PATIENCE, SHORT),
+    ] {
         let mut options = options(&server.url(path));
-        options.read_timeout = Duration::from_millis(100);
-        options.timeout = Duration::from_millis(300);
+        (options.read_timeout, options.timeout) = (read_timeout, timeout);
         let (_, rows) = crawl(options);
         assert_eq!(rows[0].outcome, Outcome::Failed);
         let error = rows[0].error.as_ref().unwrap();
@@ -122,13 +115,7 @@ fn who_gets_no_descriptor_waits_for_one() {
     // Standard streams included, twelve: less than one for each thread.
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -n 12; exec \"$0\" \"$@\""])
-        .args([
-            env!("CARGO_BIN_EXE_stage0-threads"),
-            "-j",
-            "50",
-            "--max-tries",
-            "1",
-        ])
+        .args([env!("CARGO_BIN_EXE_stage0-threads"), "-j", "50", "--max-tries", "1"])
         .arg(server.url("/"))
         .stdout(Stdio::null())
         .spawn()

@@ -1,21 +1,15 @@
 //! Waiting for a file descriptor, of which a process may have so many.
 
-use std::time::Duration;
-
 use selector_core::Key;
 
 use crate::event_loop::Alarm;
 use crate::{Callback, EventLoop, Method};
 
 impl<S> EventLoop<S> {
-    /// Has `this` go on with `method` when there may be a descriptor for it: a
-    /// connection of this loop was closed or, if there is none, after a while.
+    /// Has `this` go on with `method` when a connection of this loop is closed,
+    /// of which there must be one.
     pub fn call_when_descriptor_freed(&mut self, this: Box<S>, method: Method<S>) {
-        const ELSEWHERE: Duration = Duration::from_millis(50);
         self.starved.push_back(Callback { this, method });
-        if self.selector.is_empty() {
-            self.timers.set(self.now() + ELSEWHERE, Alarm::FeedStarved);
-        }
     }
 
     /// Forgets a connection that is about to be closed, and has somebody else

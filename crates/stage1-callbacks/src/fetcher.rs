@@ -101,7 +101,7 @@ impl Fetcher {
                 self.timer = Some(event_loop.timers.set(self.patience.deadline(), alarm));
                 event_loop.register(key, Interest::Writable, self, Self::connected);
             }
-            Err(error) if out_of_descriptors(&error) => {
+            Err(error) if out_of_descriptors(&error) && !event_loop.selector.is_empty() => {
                 self.patience.pause();
                 event_loop.call_when_descriptor_freed(self, |this, event_loop| {
                     this.patience.restart(event_loop.now());

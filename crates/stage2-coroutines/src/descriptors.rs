@@ -1,19 +1,13 @@
 //! Waiting for a file descriptor, of which a process may have so many.
 
-use std::time::Duration;
-
 use selector_core::Key;
 
-use crate::{EventLoop, Future, sleep};
+use crate::{EventLoop, Future};
 
 impl EventLoop {
-    /// Waits until a descriptor may be free: a connection of this loop has
-    /// been closed or, when there is none, some time has passed.
+    /// Waits until a connection of this loop is closed, of which there must be
+    /// one.
     pub async fn descriptor_freed(&self) {
-        const ELSEWHERE: Duration = Duration::from_millis(50);
-        if self.connections() == 0 {
-            return sleep(self, ELSEWHERE).await;
-        }
         let freed = Future::new();
         self.0.starved.borrow_mut().push_back(freed.clone());
         freed.await;

@@ -142,7 +142,8 @@ pub async fn until_finished(
 /// Connects to the host of a visit, at the first of its addresses that answers.
 ///
 /// Having no descriptor left is no error: `make_room` may close something that
-/// is not needed and say so, or else this waits until something is closed.
+/// is not needed and say so, or else this waits for a connection of the loop to
+/// be closed, if there is any.
 ///
 /// # Errors
 /// When there is no such host, or none that lets us in.
@@ -168,10 +169,8 @@ pub async fn open(
                     patience.heard(event_loop.now());
                     return Ok(connection);
                 }
-                Err(error) if out_of_descriptors(&error) => {
-                    if make_room() {
-                        continue;
-                    }
+                Err(error) if out_of_descriptors(&error) && make_room() => {}
+                Err(error) if out_of_descriptors(&error) && event_loop.connections() > 0 => {
                     patience.pause();
                     event_loop.descriptor_freed().await;
                     patience.restart(event_loop.now());

@@ -146,9 +146,8 @@ impl Crawler {
             if result.is_ok() || visit.has_response() {
                 return self.keep(kept, visit, result);
             }
-            // The server had closed it in the meantime: that is its right,
-            // and no fault of this URL's.
-            visit.forgive();
+            // The server had closed it in the meantime. That is its right
+            // (RFC 9112, section 9.3.1), and the try goes on without it.
             drop(kept);
         }
         let mut fresh = self.open(visit, patience).await?;

@@ -17,10 +17,7 @@ pub struct BlockingResolver {
 impl BlockingResolver {
     /// A resolver that asks `look_up`.
     pub fn new(look_up: Arc<LookUp>) -> Self {
-        Self {
-            look_up,
-            known: Mutex::new(Known::default()),
-        }
+        Self { look_up, known: Mutex::new(Known::default()) }
     }
 
     /// The addresses of `host`, a name, an IPv4 address or an IPv6 address
@@ -54,8 +51,7 @@ impl BlockingResolver {
         let addresses = receiver
             .recv_timeout(patience)
             .map_err(|_| NameError::new(&name.0, "the look-up took too long"))??;
-        self.known()
-            .keep(name, Arc::clone(&addresses), Instant::now());
+        self.known().keep(name, Arc::clone(&addresses), Instant::now());
         Ok(addresses)
     }
 

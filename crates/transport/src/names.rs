@@ -34,10 +34,7 @@ pub struct NameError {
 
 impl NameError {
     pub(crate) fn new(host: &Arc<str>, reason: impl Into<String>) -> Self {
-        Self {
-            host: Arc::clone(host),
-            reason: reason.into(),
-        }
+        Self { host: Arc::clone(host), reason: reason.into() }
     }
 }
 
@@ -96,9 +93,6 @@ impl Known {
 }
 
 fn literal(host: &str) -> Option<IpAddr> {
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'))
-        .unwrap_or(host);
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.parse().ok()
 }

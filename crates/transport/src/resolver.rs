@@ -126,13 +126,11 @@ impl<W> Resolver<W> {
         let found = Arc::clone(&self.found);
         let notify = Arc::clone(&self.notify);
         let asked = name.clone();
-        let thread = thread::Builder::new()
-            .name("look-up".into())
-            .spawn(move || {
-                let answer = ask(&*look_up, &asked);
-                lock(&found).push((asked, answer));
-                notify();
-            });
+        let thread = thread::Builder::new().name("look-up".into()).spawn(move || {
+            let answer = ask(&*look_up, &asked);
+            lock(&found).push((asked, answer));
+            notify();
+        });
         if let Err(error) = thread {
             let answer = Err(NameError::new(&name.0, error.to_string()));
             lock(&self.found).push((name, answer));
@@ -148,8 +146,6 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl<W> fmt::Debug for Resolver<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resolver")
-            .field("waiting", &self.waiting.len())
-            .finish_non_exhaustive()
+        f.debug_struct("Resolver").field("waiting", &self.waiting.len()).finish_non_exhaustive()
     }
 }

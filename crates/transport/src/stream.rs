@@ -50,11 +50,7 @@ impl<S> Stream<S> {
     /// A stream over a connected socket.
     pub fn new(socket: S, layer: Layer) -> Self {
         let Layer(()) = layer;
-        Self {
-            socket,
-            blocked_on: Direction::Read,
-            is_drained: false,
-        }
+        Self { socket, blocked_on: Direction::Read, is_drained: false }
     }
 
     /// The socket below.

@@ -29,10 +29,7 @@ fn resolver() -> (Resolver<&'static str>, Arc<AtomicUsize>, Receiver<()>) {
 
 fn look_up_here(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     match host {
-        "two.test" => Ok(vec![
-            ([127, 0, 0, 1], port).into(),
-            ([127, 0, 0, 2], port).into(),
-        ]),
+        "two.test" => Ok(vec![([127, 0, 0, 1], port).into(), ([127, 0, 0, 2], port).into()]),
         "empty.test" => Ok(Vec::new()),
         "many.test" => Ok((0..100).map(|n| ([127, 0, 0, n], port).into()).collect()),
         "bug.test" => panic!("a bug in the look-up"),
@@ -56,25 +53,17 @@ fn an_answer_comes_after_the_bell_and_is_kept() {
     assert_eq!(asked.load(Ordering::SeqCst), 1, "one question for both");
 
     let later = now + Duration::from_secs(59);
-    assert!(matches!(
-        resolver.look_up("two.test", 80, later, "third"),
-        Reply::Known(..)
-    ));
+    assert!(matches!(resolver.look_up("two.test", 80, later, "third"), Reply::Known(..)));
     let too_late = now + Duration::from_secs(61);
-    assert!(matches!(
-        resolver.look_up("two.test", 80, too_late, "fourth"),
-        Reply::Pending(_)
-    ));
+    assert!(matches!(resolver.look_up("two.test", 80, too_late, "fourth"), Reply::Pending(_)));
 }
 
 #[test]
 fn addresses_need_no_look_up() {
     let (mut resolver, asked, _bell) = resolver();
-    for (host, address) in [
-        ("127.0.0.1", "127.0.0.1:81"),
-        ("[::1]", "[::1]:81"),
-        ("::1", "[::1]:81"),
-    ] {
+    for (host, address) in
+        [("127.0.0.1", "127.0.0.1:81"), ("[::1]", "[::1]:81"), ("::1", "[::1]:81")]
+    {
         match resolver.look_up(host, 81, Instant::now(), "waiter") {
             Reply::Known(addresses, "waiter") => {
                 assert_eq!(addresses[..], [address.parse().unwrap()]);
@@ -108,11 +97,7 @@ fn every_question_is_answered_whatever_the_look_up_does() {
     let now = Instant::now();
     // More than there are threads at a time.
     let hosts: Vec<String> = (0..20).map(|n| format!("unknown-{n}.test")).collect();
-    for host in hosts
-        .iter()
-        .map(String::as_str)
-        .chain(["empty.test", "bug.test"])
-    {
+    for host in hosts.iter().map(String::as_str).chain(["empty.test", "bug.test"]) {
         resolver.look_up(host, 80, now, "waiter");
     }
     let mut answered = Vec::new();
@@ -144,9 +129,7 @@ fn a_blocking_look_up_ends_when_patience_does() {
         }
         look_up_here(host, port)
     }));
-    let error = resolver
-        .look_up("slow.test", 80, Duration::from_millis(20))
-        .unwrap_err();
+    let error = resolver.look_up("slow.test", 80, Duration::from_millis(20)).unwrap_err();
     assert!(error.to_string().contains("too long"), "{error}");
     drop(release);
     assert_eq!(resolver.look_up("two.test", 80, SOON).unwrap().len(), 2);

@@ -15,11 +15,7 @@ impl Read for Fake {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.readable.min(buffer.len());
         self.readable -= length;
-        if length == 0 {
-            Err(ErrorKind::WouldBlock.into())
-        } else {
-            Ok(length)
-        }
+        if length == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(length) }
     }
 }
 
@@ -27,11 +23,7 @@ impl Write for Fake {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let length = self.room.min(bytes.len());
         self.room -= length;
-        if length == 0 {
-            Err(ErrorKind::WouldBlock.into())
-        } else {
-            Ok(length)
-        }
+        if length == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(length) }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -42,28 +34,16 @@ impl Write for Fake {
 #[test]
 fn a_plain_stream_blocks_on_what_it_was_asked_for() {
     let layer = Security::new().layer(false).unwrap();
-    let mut stream = Stream::new(
-        Fake {
-            readable: 12,
-            room: 3,
-        },
-        layer,
-    );
+    let mut stream = Stream::new(Fake { readable: 12, room: 3 }, layer);
     let mut buffer = [0; 8];
     assert_eq!(stream.read(&mut buffer).unwrap(), 8);
     assert!(!stream.is_drained(), "there may be more");
     assert_eq!(stream.read(&mut buffer).unwrap(), 4);
     assert!(stream.is_drained());
     assert_eq!(stream.write(b"1234").unwrap(), 3);
-    assert_eq!(
-        stream.write(b"4").unwrap_err().kind(),
-        ErrorKind::WouldBlock
-    );
+    assert_eq!(stream.write(b"4").unwrap_err().kind(), ErrorKind::WouldBlock);
     assert_eq!(stream.blocked_on(), Direction::Write);
-    assert_eq!(
-        stream.read(&mut buffer).unwrap_err().kind(),
-        ErrorKind::WouldBlock
-    );
+    assert_eq!(stream.read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert_eq!(stream.blocked_on(), Direction::Read);
 }
 

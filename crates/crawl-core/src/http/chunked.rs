@@ -57,12 +57,7 @@ pub(super) enum Piece {
 
 impl Chunked {
     pub(super) fn new() -> Self {
-        Self {
-            state: State::Size,
-            left: 0,
-            digits: 0,
-            extras: 0,
-        }
+        Self { state: State::Size, left: 0, digits: 0, extras: 0 }
     }
 
     /// Takes the beginning of `input` and says what it was: one byte of framing,
@@ -112,9 +107,7 @@ impl Chunked {
 
     fn push_digit(&mut self, digit: u8) -> Result<(), FetchError> {
         if self.digits == MOST_DIGITS {
-            return Err(protocol(format!(
-                "a chunk size has more than {MOST_DIGITS} digits"
-            )));
+            return Err(protocol(format!("a chunk size has more than {MOST_DIGITS} digits")));
         }
         let value = char::from(digit).to_digit(16).unwrap_or_default();
         self.left = (self.left << 4) | u64::from(value);

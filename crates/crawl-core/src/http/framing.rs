@@ -44,10 +44,8 @@ pub(super) fn framing(method: Method, head: &Head<'_>) -> Result<(Framing, bool)
 }
 
 fn is_persistent(head: &Head<'_>) -> bool {
-    let says = |option: &[u8]| {
-        head.list("connection")
-            .any(|element| element.eq_ignore_ascii_case(option))
-    };
+    let says =
+        |option: &[u8]| head.list("connection").any(|element| element.eq_ignore_ascii_case(option));
     !says(b"close") && (head.minor_version >= 1 || says(b"keep-alive"))
 }
 
@@ -83,9 +81,7 @@ fn content_length(head: &Head<'_>) -> Result<Option<u64>, FetchError> {
             })?;
             if length.is_some_and(|length| length != next) {
                 let value = printable(value);
-                return Err(protocol(format!(
-                    "Content-Length '{value}' contradicts another"
-                )));
+                return Err(protocol(format!("Content-Length '{value}' contradicts another")));
             }
             length = Some(next);
         }

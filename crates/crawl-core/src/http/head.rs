@@ -72,21 +72,16 @@ pub(super) fn parse<T>(
             headers: response.headers,
         }),
         Ok(Status::Partial) => Err(protocol("the head of the response is not whole")),
-        Err(Error::TooManyHeaders) => Err(too_large(format!(
-            "the response has more than {most_headers} headers"
-        ))),
-        Err(error @ (Error::Version | Error::Status)) => Err(protocol(format!(
-            "{error} in the status line '{}'",
-            printable(first_line(bytes))
-        ))),
+        Err(Error::TooManyHeaders) => {
+            Err(too_large(format!("the response has more than {most_headers} headers")))
+        }
+        Err(error @ (Error::Version | Error::Status)) => {
+            Err(protocol(format!("{error} in the status line '{}'", printable(first_line(bytes)))))
+        }
         Err(error) => Err(protocol(format!("{error} in the head of the response"))),
     }
 }
 
 fn first_line(bytes: &[u8]) -> &[u8] {
-    bytes
-        .split(|&byte| byte == b'\n')
-        .next()
-        .unwrap_or_default()
-        .trim_ascii_end()
+    bytes.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end()
 }

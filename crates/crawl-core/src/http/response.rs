@@ -36,11 +36,7 @@ pub struct Limits {
 impl Default for Limits {
     /// 64 KiB of head, 128 headers, 10 MiB of body.
     fn default() -> Self {
-        Self {
-            head: 64 * 1024,
-            headers: 128,
-            body: 10 * 1024 * 1024,
-        }
+        Self { head: 64 * 1024, headers: 128, body: 10 * 1024 * 1024 }
     }
 }
 
@@ -260,10 +256,7 @@ impl ResponseParser {
         let mut input = input;
         if self.partial.is_empty() {
             // Some servers end a body with a line too many, which arrives here.
-            let blank = input
-                .iter()
-                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-                .count();
+            let blank = input.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
             self.head_bytes += blank;
             input = &input[blank..];
         }
@@ -333,10 +326,7 @@ fn check_prefix(bytes: &[u8]) -> Result<(), FetchError> {
     if bytes[..length] == PREFIX[..length] {
         return Ok(());
     }
-    Err(protocol(format!(
-        "the response begins with '{}', not with HTTP/1",
-        printable(bytes)
-    )))
+    Err(protocol(format!("the response begins with '{}', not with HTTP/1", printable(bytes))))
 }
 
 /// Where the head ends: behind its first empty line. The first `searched` bytes

@@ -40,7 +40,7 @@ impl<'a> Nesting<'a> {
 
     /// An end tag.
     pub(super) fn leave(&mut self, name: &[u8]) {
-        if let Some(nearest) = self.nearest(|open| open == name || !stays_open(open, name))
+        if let Some(nearest) = self.nearest(|open| open == name || !ends_within(name, open))
             && self.open[nearest] == name
         {
             self.open.truncate(nearest);
@@ -55,16 +55,15 @@ impl<'a> Nesting<'a> {
     }
 }
 
-/// Whether the end tag of `ended` also ends an `open` element within.
-fn stays_open(open: &[u8], ended: &[u8]) -> bool {
-    let is_boundary = match ended {
+/// Whether the end tag of `name` also ends an element left `open` within.
+fn ends_within(name: &[u8], open: &[u8]) -> bool {
+    match name {
         b"table" | b"caption" | b"thead" | b"tbody" | b"tfoot" | b"tr" | b"td" | b"th" => {
-            open == b"table"
+            open != b"table"
         }
-        _ if is_block(ended) => matches!(open, b"table" | b"caption" | b"td" | b"th"),
-        _ => !is_inline(open) && !may_be_left_open(open),
-    };
-    !is_boundary
+        _ if is_block(name) => !matches!(open, b"table" | b"caption" | b"td" | b"th"),
+        _ => is_inline(open) || may_be_left_open(open),
+    }
 }
 
 /// Whether the start tag of `next` ends an element that is still `open`.

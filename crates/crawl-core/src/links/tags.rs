@@ -37,11 +37,7 @@ struct Attributes {
 impl<'a> Tags<'a> {
     /// `text` is in lower case (but for letters beyond ASCII).
     pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            at: 0,
-            foreign: 0,
-        }
+        Self { text, at: 0, foreign: 0 }
     }
 
     fn bytes(&self) -> &'a [u8] {
@@ -185,18 +181,10 @@ fn attributes(bytes: &[u8], at: usize) -> Option<Attributes> {
         at = skip(bytes, at, is_blank);
         match bytes.get(at)? {
             b'>' => {
-                return Some(Attributes {
-                    count,
-                    slash: false,
-                    end: at + 1,
-                });
+                return Some(Attributes { count, slash: false, end: at + 1 });
             }
             b'/' if bytes.get(at + 1) == Some(&b'>') => {
-                return Some(Attributes {
-                    count,
-                    slash: true,
-                    end: at + 2,
-                });
+                return Some(Attributes { count, slash: true, end: at + 2 });
             }
             b'/' => at += 1,
             _ => {
@@ -205,7 +193,7 @@ fn attributes(bytes: &[u8], at: usize) -> Option<Attributes> {
                 at = skip(bytes, at + 1, |byte| byte != b'=' && !ends_name(byte));
                 at = skip(bytes, at, is_blank);
                 if bytes.get(at) == Some(&b'=') {
-                    at = value_end(bytes, skip(bytes, at + 1, is_blank))?;
+                    at = value_end(bytes, skip(bytes, at + 1, is_blank));
                 }
             }
         }
@@ -213,13 +201,10 @@ fn attributes(bytes: &[u8], at: usize) -> Option<Attributes> {
 }
 
 /// Where the attribute value that begins at `at` ends, with its quotes.
-fn value_end(bytes: &[u8], at: usize) -> Option<usize> {
-    match bytes.get(at)? {
-        &quote @ (b'"' | b'\'') => {
-            let close = skip(bytes, at + 1, |byte| byte != quote);
-            (close < bytes.len()).then_some(close + 1)
-        }
-        _ => Some(skip(bytes, at, |byte| byte != b'>' && !is_blank(byte))),
+fn value_end(bytes: &[u8], at: usize) -> usize {
+    match bytes.get(at) {
+        Some(&quote @ (b'"' | b'\'')) => skip(bytes, at + 1, |byte| byte != quote) + 1,
+        _ => skip(bytes, at, |byte| byte != b'>' && !is_blank(byte)),
     }
 }
 

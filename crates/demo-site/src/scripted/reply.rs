@@ -23,12 +23,7 @@ pub struct Reply<'a> {
 
 impl<'a> Reply<'a> {
     pub(super) fn begin(stream: &'a TcpStream, stage: &'a Arc<Stage>, target: &str) -> Self {
-        Self {
-            stream,
-            stage,
-            waiting: Some(Waiting::begin(stage, target)),
-            is_over: false,
-        }
+        Self { stream, stage, waiting: Some(Waiting::begin(stage, target)), is_over: false }
     }
 
     pub(super) fn is_over(&self) -> bool {

@@ -53,12 +53,7 @@ pub(super) struct RequestReader<'a> {
 
 impl<'a> RequestReader<'a> {
     pub(super) fn new(stream: &'a TcpStream, connection: u64) -> Self {
-        Self {
-            stream,
-            connection,
-            number: 0,
-            unparsed: Vec::new(),
-        }
+        Self { stream, connection, number: 0, unparsed: Vec::new() }
     }
 
     /// The next request, or `None` when there will be no more.
@@ -94,10 +89,7 @@ impl<'a> RequestReader<'a> {
         let request = Request {
             method: head.method.to_owned(),
             target: head.target.to_owned(),
-            headers: head
-                .fields()
-                .map(|(name, value)| (text(name), text(value)))
-                .collect(),
+            headers: head.fields().map(|(name, value)| (text(name), text(value))).collect(),
             connection: self.connection,
             number: self.number,
             keep_alive: head.keep_alive,

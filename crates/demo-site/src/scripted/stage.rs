@@ -36,11 +36,7 @@ pub(super) struct Counts {
 impl Stage {
     /// With room for so many connections at once.
     pub(super) fn new(room: usize) -> Self {
-        Self {
-            room,
-            state: Mutex::default(),
-            changed: Condvar::new(),
-        }
+        Self { room, state: Mutex::default(), changed: Condvar::new() }
     }
 
     pub(super) fn look<T>(&self, look: impl FnOnce(&Counts) -> T) -> T {
@@ -57,10 +53,7 @@ impl Stage {
         state.counts.connections += 1;
         let connection = state.counts.connections;
         state.connections.insert(connection, handle);
-        Some(Entrance {
-            stage: Arc::clone(self),
-            connection,
-        })
+        Some(Entrance { stage: Arc::clone(self), connection })
     }
 
     /// Waits until there is room for another connection; false when it is
@@ -74,9 +67,7 @@ impl Stage {
     /// Sleeps; false when it is over, which ends the sleep at once.
     pub(super) fn sleep(&self, duration: Duration) -> bool {
         let goes_on = |state: &mut State| !state.is_over;
-        let slept = self
-            .changed
-            .wait_timeout_while(self.lock(), duration, goes_on);
+        let slept = self.changed.wait_timeout_while(self.lock(), duration, goes_on);
         !slept.unwrap_or_else(PoisonError::into_inner).0.is_over
     }
 

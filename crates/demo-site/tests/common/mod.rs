@@ -40,10 +40,7 @@ impl Client {
         stream.set_read_timeout(Some(WATCHDOG)).unwrap();
         stream.set_write_timeout(Some(WATCHDOG)).unwrap();
         stream.set_nodelay(true).unwrap();
-        Self {
-            stream,
-            unread: Vec::new(),
-        }
+        Self { stream, unread: Vec::new() }
     }
 
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -75,11 +72,7 @@ impl Client {
             head += &self.line();
         }
         let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-        Response {
-            status,
-            head,
-            body: Vec::new(),
-        }
+        Response { status, head, body: Vec::new() }
     }
 
     /// Reads to the end of the connection.
