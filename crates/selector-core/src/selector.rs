@@ -33,6 +33,7 @@ pub struct Selector<D> {
 }
 
 struct Registration<D> {
+    peer: SocketAddr,
     ready: Readiness,
     waiter: Option<(Interest, D)>,
 }
@@ -83,7 +84,11 @@ impl<D> Selector<D> {
     /// What the operating system says at once, such as having no descriptor
     /// left or no route.
     pub fn connect(&mut self, address: SocketAddr) -> io::Result<(Socket, Key)> {
-        let key = self.sockets.insert(Registration { ready: Readiness::NONE, waiter: None });
+        let key = self.sockets.insert(Registration {
+            peer: address,
+            ready: Readiness::NONE,
+            waiter: None,
+        });
         match self.world.connect(address, key) {
             Ok(socket) => Ok((socket, key)),
             Err(error) => {
@@ -91,6 +96,11 @@ impl<D> Selector<D> {
                 Err(error)
             }
         }
+    }
+
+    /// Whom a socket was to be connected with.
+    pub fn peer(&self, key: Key) -> Option<SocketAddr> {
+        Some(self.sockets.get(key)?.peer)
     }
 
     /// From now on `data` waits under this key, instead of what did before,

@@ -71,6 +71,14 @@ impl<T> Slots<T> {
         (*generation == key.generation).then_some(value)
     }
 
+    /// The names of all values.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        self.slots.iter().map(|(index, &(generation, _))| {
+            let index = index as u32;
+            Key { index, generation }
+        })
+    }
+
     /// Takes the value out; from now on its key finds nothing.
     pub fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;

@@ -8,9 +8,10 @@ impl EventLoop {
     /// Waits until a connection of this loop is closed, of which there must be
     /// one.
     pub async fn descriptor_freed(&self) {
-        let freed = Future::new();
+        let freed = Future::new(self);
         self.0.starved.borrow_mut().push_back(freed.clone());
-        freed.await;
+        // Resolved or not, the caller will find out.
+        let _ = freed.await;
     }
 
     /// Forgets a connection that is about to be closed.

@@ -13,7 +13,7 @@ use crawl_core::{
 use transport::{Security, out_of_descriptors};
 
 use crate::{
-    Connection, EventLoop, Future, Task, TaskError, TooLate, connect, look_up, read_all, sleep,
+    Connection, EventLoop, Exception, Future, Task, TooLate, connect, look_up, read_all, sleep,
     within, write_all,
 };
 
@@ -40,12 +40,13 @@ pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Res
             in_flight: 0,
         }),
         sink: RefCell::new(sink),
-        all_done: Future::new(),
+        all_done: Future::new(event_loop),
         options,
     });
     let roots = fetcher.state.borrow_mut().crawl.roots();
     fetcher.go_on(roots);
-    event_loop.run_until_complete(fetcher.all_done.clone())?;
+    // Resolved by the last fetch; nobody cancels it.
+    let _ = event_loop.run_until_complete(fetcher.all_done.clone())?;
     event_loop.close();
     let mut state = fetcher.state.borrow_mut();
     let untaken = state.urls_todo.len();
@@ -83,7 +84,11 @@ impl Fetcher {
             state.in_flight += 1;
             let task = Task::spawn(&self.event_loop, self::visit(Rc::clone(self), visit));
             let fetcher = Rc::clone(self);
-            task.on_done(move |outcome| fetcher.fetched(&job, outcome));
+            task.add_done_callback(move |task| {
+                if let Some(outcome) = task.take_result() {
+                    fetcher.fetched(&job, outcome);
+                }
+            });
         }
         if state.in_flight == 0 {
             // Refused only if it was resolved before.
@@ -92,7 +97,7 @@ impl Fetcher {
     }
 
     /// One task has ended.
-    fn fetched(self: &Rc<Self>, job: &Job, outcome: Result<Conclusion, TaskError>) {
+    fn fetched(self: &Rc<Self>, job: &Job, outcome: Result<Conclusion, Exception>) {
         let conclusion = outcome.unwrap_or_else(|error| {
             let error = FetchError::new(ErrorClass::Panic, error.to_string());
             self.state.borrow_mut().crawl.abandon(job, error)

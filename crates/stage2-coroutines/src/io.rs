@@ -4,12 +4,13 @@ use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
+use std::panic::Location;
 use std::task::{Context, Poll, ready};
 
 use selector_core::{Interest, Key, Socket};
 use transport::{Direction, Layer, Stream};
 
-use crate::{Coroutine, EventLoop};
+use crate::{Coroutine, EventLoop, Wait, noting};
 
 /// An open connection, registered with its loop until it is dropped. It owns
 /// no buffer.
@@ -101,6 +102,12 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
+    fn note<R>(&self, poll: &Poll<R>, wait: Wait, at: &'static Location<'static>) {
+        if poll.is_pending() {
+            self.event_loop.note(wait, Some(at));
+        }
+    }
+
     /// The loop it is registered with.
     pub fn event_loop(&self) -> &EventLoop {
         &self.event_loop
@@ -124,25 +131,30 @@ impl Drop for Connection {
 ///
 /// # Errors
 /// Why it cannot be made.
-pub async fn connect(
+#[track_caller]
+pub fn connect(
     event_loop: &EventLoop,
     address: SocketAddr,
     layer: Layer,
-) -> io::Result<Connection> {
-    let (socket, key) = event_loop.selector().connect(address)?;
-    let mut connection = Connection {
-        stream: Stream::new(socket, layer),
-        key,
-        event_loop: event_loop.clone(),
-        reads_in_a_row: 0,
-    };
-    loop {
-        poll_fn(|context| connection.poll_ready(Interest::Writable, context)).await;
-        if connection.stream.socket().connected()? {
-            return Ok(connection);
+) -> impl Coroutine<Output = io::Result<Connection>> {
+    let at = Location::caller();
+    async move {
+        let (socket, key) = event_loop.selector().connect(address)?;
+        let mut connection = Connection {
+            stream: Stream::new(socket, layer),
+            key,
+            event_loop: event_loop.clone(),
+            reads_in_a_row: 0,
+        };
+        loop {
+            let ready = poll_fn(|context| connection.poll_ready(Interest::Writable, context));
+            noting(event_loop, Wait::Connect(key), at, ready).await;
+            if connection.stream.socket().connected()? {
+                return Ok(connection);
+            }
+            // Writable without cause: wait for the next time.
+            event_loop.selector().clear(key, Interest::Writable);
         }
-        // Writable without cause: wait for the next time.
-        event_loop.selector().clear(key, Interest::Writable);
     }
 }
 
@@ -152,16 +164,20 @@ pub async fn connect(
 ///
 /// # Errors
 /// Those of the connection.
+#[track_caller]
 pub fn read<R>(
     connection: &mut Connection,
     sink: impl FnOnce(&[u8]) -> R,
 ) -> impl Coroutine<Output = io::Result<Option<R>>> {
+    let at = Location::caller();
     let mut sink = Some(sink);
     poll_fn(move |context| {
-        connection.poll_read(context, |bytes| {
+        let poll = connection.poll_read(context, |bytes| {
             let sink = sink.take().expect("a read is ready only once");
             sink(bytes)
-        })
+        });
+        connection.note(&poll, Wait::Read(connection.key), at);
+        poll
     })
 }
 
@@ -186,9 +202,15 @@ pub async fn read_all<B>(
 ///
 /// # Errors
 /// Those of the connection.
+#[track_caller]
 pub fn write_all(
     connection: &mut Connection,
     mut bytes: &[u8],
 ) -> impl Coroutine<Output = io::Result<()>> {
-    poll_fn(move |context| connection.poll_write(context, &mut bytes))
+    let at = Location::caller();
+    poll_fn(move |context| {
+        let poll = connection.poll_write(context, &mut bytes);
+        connection.note(&poll, Wait::Write(connection.key), at);
+        poll
+    })
 }

@@ -21,8 +21,12 @@
 //! them. [`by_hand`] has [`read`] and [`read_all`]
 //! once more, as the state machines that the compiler writes for you.
 
+mod callbacks;
 mod descriptors;
+mod diagnose;
 mod event_loop;
+mod exception;
+mod functions;
 mod future;
 mod io;
 mod names;
@@ -33,13 +37,20 @@ mod waker;
 pub mod by_hand;
 pub mod fetcher;
 
+pub use callbacks::{Handle, Remote};
+pub use diagnose::{Complaint, TaskInfo, Wait, noting};
 pub use event_loop::{EventLoop, Stats};
+pub use exception::{Exception, InvalidState};
 pub use fetcher::{crawl, crawl_on};
-pub use future::{Future, InvalidState};
+pub use functions::{
+    AsCompleted, ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi,
+    multi_map, shield, wait, wait_for,
+};
+pub use future::{CallbackId, Future};
 pub use io::{Connection, connect, read, read_all, write_all};
 pub use names::look_up;
-pub use task::{Task, TaskError, panic_message};
-pub use time::{TooLate, sleep, within};
+pub use task::Task;
+pub use time::{TooLate, sleep, sleep_and_return, within, yield_now};
 
 /// What an `async fn` returns. Rust's name for this trait is `Future`; the
 /// chapter keeps that word for something that has a result later, and so do we.

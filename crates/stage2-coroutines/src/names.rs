@@ -1,27 +1,34 @@
 //! Waiting for the addresses of a name.
 
+use std::panic::Location;
+
 use transport::{Addresses, NameError, Reply, Ticket};
 
-use crate::{EventLoop, Future};
+use crate::{Coroutine, EventLoop, Future, Wait, noting};
 
 /// The addresses of a host, which is a name, an IPv4 address or an IPv6
 /// address in brackets.
 ///
 /// # Errors
 /// When the name has none.
-pub async fn look_up(
+#[track_caller]
+pub fn look_up(
     event_loop: &EventLoop,
     host: &str,
     port: u16,
-) -> Result<Addresses, NameError> {
-    let answer = Future::new();
-    let now = event_loop.now();
-    let reply = event_loop.resolver().look_up(host, port, now, answer.clone());
-    match reply {
-        Reply::Known(addresses, _) => Ok(addresses),
-        Reply::Pending(ticket) => {
-            let _ticket = TakeBack { event_loop, ticket };
-            answer.await
+) -> impl Coroutine<Output = Result<Addresses, NameError>> {
+    let at = Location::caller();
+    async move {
+        let answer = Future::new(event_loop);
+        let now = event_loop.now();
+        let reply = event_loop.resolver().look_up(host, port, now, answer.clone());
+        match reply {
+            Reply::Known(addresses, _) => Ok(addresses),
+            Reply::Pending(ticket) => {
+                let _ticket = TakeBack { event_loop, ticket };
+                let answer = noting(event_loop, Wait::LookUp, at, answer).await;
+                answer.expect("nobody cancels a look-up but by dropping it")
+            }
         }
     }
 }

@@ -1,28 +1,63 @@
 //! Waiting for a moment.
 
 use std::future::poll_fn;
+use std::panic::Location;
 use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use selector_core::TimerKey;
 
-use crate::{Coroutine, EventLoop};
+use crate::{Coroutine, EventLoop, Wait};
 
 /// Waits this long, at least.
-pub async fn sleep(event_loop: &EventLoop, duration: Duration) {
+#[track_caller]
+pub fn sleep(event_loop: &EventLoop, duration: Duration) -> impl Coroutine<Output = ()> {
+    sleep_and_return(event_loop, duration, ())
+}
+
+/// Waits this long, at least, and returns `result`.
+#[track_caller]
+pub fn sleep_and_return<T>(
+    event_loop: &EventLoop,
+    duration: Duration,
+    result: T,
+) -> impl Coroutine<Output = T> {
+    let at = Location::caller();
+    // Beyond the end of the clock there is nothing to wake for.
     let until = event_loop.now().checked_add(duration);
-    let mut timer = Timer::new(event_loop);
-    poll_fn(|context| match until {
-        Some(until) => timer.poll(until, context),
-        // Beyond the end of the clock there is nothing to wake for.
-        None => Poll::Pending,
+    async move {
+        let mut timer = Timer::new(event_loop);
+        poll_fn(|context| {
+            let poll = until.map_or(Poll::Pending, |until| timer.poll(until, context));
+            if poll.is_pending() {
+                event_loop.note(Wait::Sleep(event_loop.milliseconds_at(until)), Some(at));
+            }
+            poll
+        })
+        .await;
+        result
+    }
+}
+
+/// Lets everybody else have a turn: a bare `yield`, Tornado's `moment`.
+#[track_caller]
+pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
+    let at = Location::caller();
+    let mut has_yielded = false;
+    poll_fn(move |context| {
+        if std::mem::replace(&mut has_yielded, true) {
+            return Poll::Ready(());
+        }
+        event_loop.note(Wait::Turn, Some(at));
+        context.waker().wake_by_ref();
+        Poll::Pending
     })
-    .await;
 }
 
 /// The deadline came first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too late")]
 pub struct TooLate;
 
 /// Runs a coroutine until it returns or its deadline passes; then it is

@@ -7,6 +7,8 @@ use std::task::Wake;
 
 use selector_core::{Key, Notifier};
 
+use crate::EventLoop;
+
 /// What a coroutine leaves behind when it waits: enough for anybody, on any
 /// thread, to have it resumed.
 pub(crate) struct TaskWaker {
@@ -19,7 +21,8 @@ pub(crate) struct TaskWaker {
 
 impl TaskWaker {
     pub(crate) fn new(key: Option<Key>, queue: &Arc<RunQueue>) -> Arc<Self> {
-        Arc::new(Self { key, queued: AtomicBool::new(false), queue: Arc::clone(queue) })
+        let queue = Arc::clone(queue);
+        Arc::new(Self { key, queued: AtomicBool::new(false), queue })
     }
 
     /// To be called when the task is taken from the queue, before its step:
@@ -33,7 +36,8 @@ impl TaskWaker {
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
-            Arc::clone(&self.queue).push(self);
+            let queue = Arc::clone(&self.queue);
+            queue.push(Turn::Resume(self));
         }
     }
 
@@ -44,6 +48,15 @@ impl Wake for TaskWaker {
     }
 }
 
+/// What somebody's turn consists of.
+pub(crate) enum Turn {
+    Resume(Arc<TaskWaker>),
+    /// From another thread: something to be called on this one.
+    Call(RemoteCall),
+}
+
+pub(crate) type RemoteCall = Box<dyn FnOnce(&EventLoop) + Send>;
+
 /// The queue between those who wake and the loop that resumes. Any thread may
 /// push; only the loop takes.
 pub(crate) struct RunQueue {
@@ -52,7 +65,7 @@ pub(crate) struct RunQueue {
 }
 
 struct State {
-    woken: VecDeque<Arc<TaskWaker>>,
+    turns: VecDeque<Turn>,
     /// Whether the loop sleeps, or is about to: then a push has to ring.
     loop_sleeps: bool,
     is_closed: bool,
@@ -60,22 +73,18 @@ struct State {
 
 impl RunQueue {
     pub(crate) fn new(notifier: Notifier) -> Self {
-        Self {
-            state: Mutex::new(State {
-                woken: VecDeque::new(),
-                loop_sleeps: false,
-                is_closed: false,
-            }),
-            notifier,
-        }
+        let turns = VecDeque::new();
+        let state = State { turns, loop_sleeps: false, is_closed: false };
+        Self { state: Mutex::new(state), notifier }
     }
 
-    pub(crate) fn push(&self, waker: Arc<TaskWaker>) {
+    pub(crate) fn push(&self, turn: Turn) {
         let mut state = self.lock();
         if state.is_closed {
-            return;
+            drop(state);
+            return drop(turn);
         }
-        state.woken.push_back(waker);
+        state.turns.push_back(turn);
         let ring = std::mem::take(&mut state.loop_sleeps);
         drop(state);
         if ring {
@@ -84,8 +93,8 @@ impl RunQueue {
     }
 
     /// Exchanges the queue for an empty one.
-    pub(crate) fn take(&self, empty: &mut VecDeque<Arc<TaskWaker>>) {
-        std::mem::swap(&mut self.lock().woken, empty);
+    pub(crate) fn take(&self, empty: &mut VecDeque<Turn>) {
+        std::mem::swap(&mut self.lock().turns, empty);
     }
 
     /// Tells whether the loop may sleep, which it may not with work to do.
@@ -93,7 +102,7 @@ impl RunQueue {
     /// are one step, so that no wake-up falls between them.
     pub(crate) fn may_sleep(&self) -> bool {
         let mut state = self.lock();
-        state.loop_sleeps = state.woken.is_empty();
+        state.loop_sleeps = state.turns.is_empty();
         state.loop_sleeps
     }
 
@@ -105,9 +114,9 @@ impl RunQueue {
     pub(crate) fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        let woken = std::mem::take(&mut state.woken);
+        let turns = std::mem::take(&mut state.turns);
         drop(state);
-        drop(woken);
+        drop(turns);
     }
 
     /// The state is whole between any two statements made under the lock.

@@ -13,7 +13,7 @@ use crawl_core::{
     Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Row, Sink, Visit,
 };
 use stage2_coroutines::fetcher::{exchange, open, until_finished};
-use stage2_coroutines::{Connection, Coroutine, EventLoop, Task, panic_message};
+use stage2_coroutines::{Connection, Coroutine, EventLoop, Exception, Task};
 use transport::Security;
 
 use crate::JoinableQueue;
@@ -53,7 +53,7 @@ impl Crawler {
     pub fn new(event_loop: &EventLoop, options: Options, sink: Sink) -> Rc<Self> {
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS);
         let mut crawl = Crawl::new(options.clone());
-        let q = JoinableQueue::new();
+        let q = JoinableQueue::new(event_loop);
         crawl.roots().into_iter().for_each(|root| q.put_nowait(root));
         Rc::new(Self {
             event_loop: event_loop.clone(),
@@ -108,8 +108,8 @@ impl Crawler {
     async fn survive(&self, job: &Job) -> Option<Conclusion> {
         match catch(self.fetch(job.clone())).await {
             Ok(conclusion) => conclusion,
-            Err(message) => {
-                let error = FetchError::new(ErrorClass::Panic, message);
+            Err(exception) => {
+                let error = FetchError::new(ErrorClass::Panic, exception.to_string());
                 Some(self.crawl.borrow_mut().abandon(job, error))
             }
         }
@@ -176,13 +176,13 @@ impl Crawler {
 }
 
 /// Runs a coroutine and turns its panic into an error.
-async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T, String> {
+async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T, Exception> {
     let mut coroutine = pin!(coroutine);
     poll_fn(|context| {
         let poll = AssertUnwindSafe(|| coroutine.as_mut().poll(context));
         match catch_unwind(poll) {
             Ok(poll) => poll.map(Ok),
-            Err(panic) => Poll::Ready(Err(panic_message(&*panic))),
+            Err(panic) => Poll::Ready(Err(Exception::panicked(&*panic))),
         }
     })
     .await

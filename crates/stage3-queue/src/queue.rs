@@ -4,9 +4,10 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::Location;
 use std::rc::Rc;
 
-use stage2_coroutines::Future;
+use stage2_coroutines::{Coroutine, EventLoop, Future, Wait, noting};
 
 /// A queue whose getters wait for items and whose joiners wait for the end.
 ///
@@ -18,7 +19,10 @@ use stage2_coroutines::Future;
 ///
 /// Items are handed out in the order in which they were put in, to getters in
 /// the order in which they came.
-pub struct JoinableQueue<T>(Rc<RefCell<State<T>>>);
+pub struct JoinableQueue<T> {
+    event_loop: EventLoop,
+    state: Rc<RefCell<State<T>>>,
+}
 
 struct State<T> {
     items: VecDeque<T>,
@@ -33,19 +37,20 @@ struct State<T> {
 
 impl<T> JoinableQueue<T> {
     /// An empty queue: nothing to get, and nothing to wait for.
-    pub fn new() -> Self {
-        Self(Rc::new(RefCell::new(State {
+    pub fn new(event_loop: &EventLoop) -> Self {
+        let state = State {
             items: VecDeque::new(),
             getters: VecDeque::new(),
             promised: 0,
             unfinished: 0,
             joiners: Vec::new(),
-        })))
+        };
+        Self { event_loop: event_loop.clone(), state: Rc::new(RefCell::new(state)) }
     }
 
     /// Puts an item in, without ever having to wait.
     pub fn put_nowait(&self, item: T) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         state.items.push_back(item);
         state.unfinished += 1;
         drop(state);
@@ -55,32 +60,38 @@ impl<T> JoinableQueue<T> {
     /// Waits for an item. The guard that comes with it must live as long as
     /// the work it stands for. A getter that is dropped while it waits takes
     /// nothing with it.
-    pub async fn get(&self) -> Item<T> {
-        let mut turn = Turn::new(self);
-        if let Some(called) = &turn.called {
-            called.clone().await;
+    #[track_caller]
+    pub fn get(&self) -> impl Coroutine<Output = Item<T>> {
+        let at = Location::caller();
+        async move {
+            let mut turn = Turn::new(self);
+            if let Some(called) = turn.called.clone() {
+                // Nobody but this getter could cancel it.
+                let _ = noting(&self.event_loop, Wait::Get, at, called).await;
+            }
+            turn.take()
         }
-        turn.take()
     }
 
     /// Waits until every item that was put in has been worked off: at once if
     /// that is so now. It can be called again, and the queue used again, as
     /// often as you like.
-    pub async fn join(&self) {
-        let all_done = Future::new();
-        {
-            let mut state = self.0.borrow_mut();
-            if state.unfinished == 0 {
-                return;
+    #[track_caller]
+    pub fn join(&self) -> impl Coroutine<Output = ()> {
+        let at = Location::caller();
+        async move {
+            if self.unfinished() > 0 {
+                let all_done = Future::new(&self.event_loop);
+                self.state.borrow_mut().joiners.push(all_done.clone());
+                // Nobody but this joiner could cancel it.
+                let _ = noting(&self.event_loop, Wait::Join, at, all_done).await;
             }
-            state.joiners.push(all_done.clone());
         }
-        all_done.await;
     }
 
     /// How many items wait for a getter.
     pub fn len(&self) -> usize {
-        self.0.borrow().items.len()
+        self.state.borrow().items.len()
     }
 
     /// Whether no item waits for a getter.
@@ -90,12 +101,12 @@ impl<T> JoinableQueue<T> {
 
     /// How many items were put in and are not worked off.
     pub fn unfinished(&self) -> usize {
-        self.0.borrow().unfinished
+        self.state.borrow().unfinished
     }
 
     /// Takes out what waits; it counts as worked off.
     pub fn drain(&self) -> Vec<T> {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         let unpromised = state.promised..;
         let items: Vec<T> = state.items.drain(unpromised).collect();
         drop(state);
@@ -106,7 +117,7 @@ impl<T> JoinableQueue<T> {
     /// Promises items to getters, as long as there are both.
     fn call_getters(&self) {
         loop {
-            let mut state = self.0.borrow_mut();
+            let mut state = self.state.borrow_mut();
             if state.promised == state.items.len() {
                 return;
             }
@@ -121,7 +132,7 @@ impl<T> JoinableQueue<T> {
     }
 
     fn task_done(&self) {
-        let mut state = self.0.borrow_mut();
+        let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
         if state.unfinished > 0 {
             return;
@@ -146,12 +157,12 @@ struct Turn<'q, T> {
 
 impl<'q, T> Turn<'q, T> {
     fn new(queue: &'q JoinableQueue<T>) -> Self {
-        let mut state = queue.0.borrow_mut();
+        let mut state = queue.state.borrow_mut();
         let called = if state.items.len() > state.promised {
             state.promised += 1;
             None
         } else {
-            let called = Future::new();
+            let called = Future::new(&queue.event_loop);
             state.getters.push_back(called.clone());
             Some(called)
         };
@@ -163,7 +174,7 @@ impl<'q, T> Turn<'q, T> {
     }
 
     fn take(&mut self) -> Item<T> {
-        let mut state = self.queue.0.borrow_mut();
+        let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
         self.is_over = true;
@@ -177,10 +188,10 @@ impl<T> Drop for Turn<'_, T> {
             return;
         }
         if self.is_promised() {
-            self.queue.0.borrow_mut().promised -= 1;
+            self.queue.state.borrow_mut().promised -= 1;
             self.queue.call_getters();
         } else if let Some(called) = &self.called {
-            let mut state = self.queue.0.borrow_mut();
+            let mut state = self.queue.state.borrow_mut();
             state.getters.retain(|getter| !getter.is(called));
         }
     }
@@ -213,19 +224,13 @@ impl<T> Drop for Item<T> {
 
 impl<T> Clone for JoinableQueue<T> {
     fn clone(&self) -> Self {
-        Self(Rc::clone(&self.0))
-    }
-}
-
-impl<T> Default for JoinableQueue<T> {
-    fn default() -> Self {
-        Self::new()
+        Self { event_loop: self.event_loop.clone(), state: Rc::clone(&self.state) }
     }
 }
 
 impl<T> fmt::Debug for JoinableQueue<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.0.borrow();
+        let state = self.state.borrow();
         f.debug_struct("JoinableQueue")
             .field("items", &state.items.len())
             .field("getters", &state.getters.len())

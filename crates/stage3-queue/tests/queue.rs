@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use selector_core::VirtualTime;
-use stage2_coroutines::{Coroutine, EventLoop, Task, TaskError, sleep};
+use stage2_coroutines::{Coroutine, EventLoop, Task, sleep};
 use stage3_queue::{Item, JoinableQueue};
 use transport::system_look_up;
 
@@ -29,7 +29,7 @@ fn poll_once<C: Coroutine + ?Sized>(coroutine: std::pin::Pin<&mut C>) -> Poll<C:
 
 #[test]
 fn items_come_out_in_order_and_count_until_they_are_dropped() {
-    let q = JoinableQueue::new();
+    let q = JoinableQueue::new(&virtual_loop());
     q.put_nowait("a");
     q.put_nowait("b");
     assert_eq!((q.len(), q.unfinished()), (2, 2));
@@ -46,7 +46,7 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
 
 #[test]
 fn join_can_be_armed_again() {
-    let q = JoinableQueue::new();
+    let q = JoinableQueue::new(&virtual_loop());
     assert!(poll_once(pin!(q.join())).is_ready(), "nothing was put in yet");
     for round in 0..3 {
         q.put_nowait(round);
@@ -59,10 +59,11 @@ fn join_can_be_armed_again() {
 
 #[test]
 fn join_waits_for_what_is_put_in_before_old_work_is_handed_back() {
-    let q = JoinableQueue::new();
+    let event_loop = virtual_loop();
+    let q = JoinableQueue::new(&event_loop);
     q.put_nowait(5);
     let seen = Rc::new(RefCell::new(Vec::new()));
-    let (queue, log, event_loop) = (q.clone(), Rc::clone(&seen), virtual_loop());
+    let (queue, log) = (q.clone(), Rc::clone(&seen));
     let handle = event_loop.clone();
     let worker: Task<()> = Task::spawn(&event_loop, async move {
         loop {
@@ -81,7 +82,7 @@ fn join_waits_for_what_is_put_in_before_old_work_is_handed_back() {
 
 #[test]
 fn getters_are_served_in_the_order_in_which_they_came() {
-    let q: JoinableQueue<u32> = JoinableQueue::new();
+    let q: JoinableQueue<u32> = JoinableQueue::new(&virtual_loop());
     let (mut first, mut second) = (pin!(q.get()), pin!(q.get()));
     assert!(poll_once(first.as_mut()).is_pending());
     assert!(poll_once(second.as_mut()).is_pending());
@@ -98,7 +99,7 @@ fn getters_are_served_in_the_order_in_which_they_came() {
 
 #[test]
 fn a_getter_that_is_cancelled_loses_nothing() {
-    let q: JoinableQueue<u32> = JoinableQueue::new();
+    let q: JoinableQueue<u32> = JoinableQueue::new(&virtual_loop());
     let mut patient = pin!(q.get());
     {
         let mut cancelled = pin!(q.get());
@@ -126,7 +127,7 @@ fn a_getter_that_is_cancelled_loses_nothing() {
 #[test]
 fn a_worker_that_panics_hands_its_item_back() {
     let event_loop = virtual_loop();
-    let q = JoinableQueue::new();
+    let q = JoinableQueue::new(&event_loop);
     for n in 0..10 {
         q.put_nowait(n);
     }
@@ -142,13 +143,14 @@ fn a_worker_that_panics_hands_its_item_back() {
     event_loop.run_until_complete(q.join()).unwrap();
     for (n, worker) in workers.into_iter().enumerate() {
         let outcome = event_loop.run_until_complete(worker).unwrap();
-        assert_eq!(outcome, Err(TaskError::Panicked(format!("on item {n}"))));
+        let message = outcome.unwrap_err().to_string();
+        assert_eq!(message, format!("panicked: on item {n}"));
     }
 }
 
 #[test]
 fn draining_counts_as_done_but_leaves_what_is_promised() {
-    let q = JoinableQueue::new();
+    let q = JoinableQueue::new(&virtual_loop());
     let mut getter = pin!(q.get());
     assert!(poll_once(getter.as_mut()).is_pending());
     for n in 0..3 {
@@ -163,7 +165,7 @@ fn draining_counts_as_done_but_leaves_what_is_promised() {
 #[test]
 fn workers_share_the_work_and_sleep_meanwhile() {
     let event_loop = virtual_loop();
-    let q = JoinableQueue::new();
+    let q = JoinableQueue::new(&event_loop);
     for n in 0..100 {
         q.put_nowait(n);
     }
@@ -184,7 +186,9 @@ fn workers_share_the_work_and_sleep_meanwhile() {
     event_loop.run_until_complete(q.join()).unwrap();
     assert_eq!(done.get(), 100);
     assert_eq!(event_loop.now() - start, A_SECOND * 10, "ten at a time");
-    workers.iter().for_each(Task::cancel);
+    for worker in &workers {
+        worker.cancel();
+    }
     assert_eq!(event_loop.pending_tasks(), 0);
     assert_eq!(event_loop.pending_timers(), 0);
 }
@@ -216,7 +220,7 @@ proptest! {
     /// reached.
     #[test]
     fn nothing_is_lost_and_the_end_is_reached(steps in prop::collection::vec(step(), 0..80)) {
-        let q = JoinableQueue::new();
+        let q = JoinableQueue::new(&virtual_loop());
         let getter = || -> Getter { let q = q.clone(); Box::pin(async move { q.get().await }) };
         let mut getters: VecDeque<Getter> = VecDeque::new();
         let mut working: Vec<Item<u32>> = Vec::new();
