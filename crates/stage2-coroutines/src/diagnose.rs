@@ -52,10 +52,10 @@ pub(crate) struct Note {
 impl Note {
     pub(crate) const NONE: Self = Self { wait: Wait::Nothing, at: None, since: 0 };
 
-    /// Replaces this note by the next one, unless it says the same: then the
-    /// wait goes on.
+    /// Replaces this note by the next one, unless it may be the same wait: a
+    /// bare future does not know since when it is awaited.
     pub(crate) fn follow(&mut self, next: Self) {
-        if (self.wait, self.at) != (next.wait, next.at) {
+        if next.at.is_some() || self.wait != next.wait {
             *self = next;
         }
     }
@@ -133,12 +133,17 @@ impl EventLoop {
         self.complain(&Complaint::ExceptionNeverRetrieved(exception.clone()));
     }
 
-    /// To be called by whoever is about to say "not yet": what for, and where
-    /// in the code. Of several such notes in one step the first one stands: it
-    /// is the innermost.
-    pub fn note(&self, wait: Wait, at: Option<&'static Location<'static>>) {
+    /// To be called by whoever is about to say "not yet": what for, where in
+    /// the code, and since when, which this fills in the first time. Of several
+    /// such notes in one step the first one stands: it is the innermost.
+    pub(crate) fn note(
+        &self,
+        wait: Wait,
+        at: Option<&'static Location<'static>>,
+        since: &mut Option<u32>,
+    ) {
         if self.0.note.get().wait == Wait::Nothing {
-            let since = self.milliseconds();
+            let since = *since.get_or_insert_with(|| self.milliseconds());
             self.0.note.set(Note { wait, at, since });
         }
     }
@@ -217,14 +222,19 @@ impl EventLoop {
         }
     }
 
-    /// Writes a line about each task that is not done.
+    /// A line about each task that is not done.
+    pub fn describe_tasks(&self) -> String {
+        let tasks = self.all_tasks();
+        let lines = tasks.iter().map(|task| format!("  {task}\n"));
+        format!("{} tasks\n{}", tasks.len(), lines.collect::<String>())
+    }
+
+    /// Writes what [`EventLoop::describe_tasks`] tells.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn print_tasks(&self, out: &mut dyn Write) -> io::Result<()> {
-        let tasks = self.all_tasks();
-        writeln!(out, "{} tasks", tasks.len())?;
-        tasks.iter().try_for_each(|task| writeln!(out, "  {task}"))
+        out.write_all(self.describe_tasks().as_bytes())
     }
 }
 
@@ -238,9 +248,10 @@ pub async fn noting<C: Coroutine>(
     coroutine: C,
 ) -> C::Output {
     let mut coroutine = pin!(coroutine);
+    let mut since = None;
     poll_fn(|context| {
         // Before the inner one can say something less telling.
-        event_loop.note(wait, Some(at));
+        event_loop.note(wait, Some(at), &mut since);
         let poll = coroutine.as_mut().poll(context);
         if poll.is_ready() {
             event_loop.unnote();

@@ -241,7 +241,7 @@ impl<T: 'static> std::future::Future for Future<T> {
                 if let Err(error) = event_loop.may_wait_for(*task) {
                     return Poll::Ready(Err(error.into()));
                 }
-                event_loop.note(task.map_or(Wait::Future, Wait::Task), None);
+                event_loop.note(task.map_or(Wait::Future, Wait::Task), None, &mut None);
                 let waker = context.waker();
                 let is_stored = callbacks.iter().any(
                     |callback| matches!(callback, Callback::Wake(stored) if stored.will_wake(waker)),

@@ -102,12 +102,6 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
-    fn note<R>(&self, poll: &Poll<R>, wait: Wait, at: &'static Location<'static>) {
-        if poll.is_pending() {
-            self.event_loop.note(wait, Some(at));
-        }
-    }
-
     /// The loop it is registered with.
     pub fn event_loop(&self) -> &EventLoop {
         &self.event_loop
@@ -169,14 +163,16 @@ pub fn read<R>(
     connection: &mut Connection,
     sink: impl FnOnce(&[u8]) -> R,
 ) -> impl Coroutine<Output = io::Result<Option<R>>> {
-    let at = Location::caller();
+    let (at, mut since) = (Location::caller(), None);
     let mut sink = Some(sink);
     poll_fn(move |context| {
         let poll = connection.poll_read(context, |bytes| {
             let sink = sink.take().expect("a read is ready only once");
             sink(bytes)
         });
-        connection.note(&poll, Wait::Read(connection.key), at);
+        if poll.is_pending() {
+            connection.event_loop.note(Wait::Read(connection.key), Some(at), &mut since);
+        }
         poll
     })
 }
@@ -207,10 +203,12 @@ pub fn write_all(
     connection: &mut Connection,
     mut bytes: &[u8],
 ) -> impl Coroutine<Output = io::Result<()>> {
-    let at = Location::caller();
+    let (at, mut since) = (Location::caller(), None);
     poll_fn(move |context| {
         let poll = connection.poll_write(context, &mut bytes);
-        connection.note(&poll, Wait::Write(connection.key), at);
+        if poll.is_pending() {
+            connection.event_loop.note(Wait::Write(connection.key), Some(at), &mut since);
+        }
         poll
     })
 }

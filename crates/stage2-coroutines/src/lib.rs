@@ -30,6 +30,7 @@ mod functions;
 mod future;
 mod io;
 mod names;
+mod signals;
 mod task;
 mod time;
 mod waker;

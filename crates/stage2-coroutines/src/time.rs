@@ -28,10 +28,12 @@ pub fn sleep_and_return<T>(
     let until = event_loop.now().checked_add(duration);
     async move {
         let mut timer = Timer::new(event_loop);
+        let mut since = None;
         poll_fn(|context| {
             let poll = until.map_or(Poll::Pending, |until| timer.poll(until, context));
             if poll.is_pending() {
-                event_loop.note(Wait::Sleep(event_loop.milliseconds_at(until)), Some(at));
+                let wait = Wait::Sleep(event_loop.milliseconds_at(until));
+                event_loop.note(wait, Some(at), &mut since);
             }
             poll
         })
@@ -49,7 +51,7 @@ pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
         if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        event_loop.note(Wait::Turn, Some(at));
+        event_loop.note(Wait::Turn, Some(at), &mut None);
         context.waker().wake_by_ref();
         Poll::Pending
     })

@@ -27,8 +27,15 @@ const MAX_TASKS: usize = 10;
 /// # Errors
 /// When there is no event queue to be had.
 pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
-    let event_loop = EventLoop::new()?;
-    let crawler = Crawler::new(&event_loop, options, sink);
+    crawl_on(&EventLoop::new()?, options, sink)
+}
+
+/// The same on a loop of your own, which is closed afterwards.
+///
+/// # Errors
+/// Those of [`EventLoop::run_until_complete`].
+pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
+    let crawler = Crawler::new(event_loop, options, sink);
     let ending = event_loop.run_until_complete(crawler.crawl());
     event_loop.close();
     ending
@@ -74,7 +81,10 @@ impl Crawler {
     /// When the sink did.
     pub async fn crawl(self: &Rc<Self>) -> Ending {
         let workers: Vec<Task<()>> = (0..self.max_tasks)
-            .map(|_| Task::spawn(&self.event_loop, Rc::clone(self).work()))
+            .map(|n| {
+                let worker = Task::spawn(&self.event_loop, Rc::clone(self).work());
+                worker.named(format!("worker {n}"))
+            })
             .collect();
         self.q.join().await;
         // They wait for URLs, of which there will be no more.

@@ -21,5 +21,5 @@ mod crawler;
 mod pool;
 mod queue;
 
-pub use crawler::{Crawler, crawl};
+pub use crawler::{Crawler, crawl, crawl_on};
 pub use queue::{Item, JoinableQueue};

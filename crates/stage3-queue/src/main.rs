@@ -1,10 +1,19 @@
 //! Crawls a site, the way people keep.
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
+use crawl_core::{Ending, Options, Sink};
+use stage2_coroutines::EventLoop;
+use stage3_queue::crawl_on;
+
 fn main() -> ExitCode {
-    command_line::main(
-        "Crawls a website and reports every page, redirect and broken link.",
-        stage3_queue::crawl,
-    )
+    let about = "Crawls a website and reports every page, redirect and broken link.";
+    command_line::main(about, crawl)
+}
+
+fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
+    let event_loop = EventLoop::new()?;
+    event_loop.speak_through(|text| drop(io::stderr().write_all(text.as_bytes())))?;
+    crawl_on(&event_loop, options, sink)
 }
