@@ -29,8 +29,8 @@ use crate::{ErrorClass, FetchError};
 /// readers stay far below a hundred; what goes beyond this is a trap.
 pub const MOST_NESTED: usize = 2_000;
 
-/// A tag with more attributes is not taken for a link. Its parser compares each
-/// with each other.
+/// A tag with more attributes than this is not taken for a link: the tree
+/// builder compares each of them with all others.
 const MOST_ATTRIBUTES: usize = 256;
 
 static BASE: LazyLock<Selector> = LazyLock::new(|| selector("base[href]"));
@@ -51,7 +51,8 @@ pub struct Found {
 }
 
 /// Collects the bytes of one page and finds its links: `a` and `area` elements
-/// with an `href`, seen from the first `base` with one.
+/// with an `href`, seen from the first `base` with one. No script is run, so
+/// what the page holds for browsers without scripts (`noscript`) is part of it.
 ///
 /// It holds what it was fed; the caller limits how much that is.
 #[derive(Debug, Default)]
