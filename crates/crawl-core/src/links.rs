@@ -9,6 +9,7 @@
 //! 3. What a tag or a link means is what browsers take it for (the WHATWG
 //!    standards for HTML and URL).
 
+mod charset;
 mod nesting;
 mod tags;
 
@@ -72,7 +73,8 @@ impl LinkExtractor {
     }
 
     /// The page is complete. `page_url` is where it was found, `charset_label`
-    /// what its header says about its encoding.
+    /// what its header says about its encoding; if it says nothing, the page may
+    /// do so itself.
     ///
     /// A link that is no URL, or not one of `http` or `https`, is left out.
     ///
@@ -80,7 +82,11 @@ impl LinkExtractor {
     /// [`ErrorClass::Nesting`] when its elements lie more than [`MOST_NESTED`]
     /// deep in each other.
     pub fn finish(self, page_url: &Url, charset_label: Option<&str>) -> Result<Found, FetchError> {
-        let (html, encoding) = decode(&self.page, charset_label);
+        let declared = match charset_label {
+            Some(_) => None,
+            None => charset::declared(&self.page),
+        };
+        let (html, encoding) = decode(&self.page, charset_label.or(declared.as_deref()));
         let tree = Html::parse_fragment(&link_tags(&html)?);
 
         let base = tree.select(&BASE).find_map(|base| base.attr("href"));

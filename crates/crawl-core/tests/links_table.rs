@@ -237,6 +237,32 @@ fn a_page_is_read_in_its_encoding() {
 }
 
 #[test]
+fn a_page_may_name_its_encoding_itself() {
+    let link = b"<a href=/?q=\xe4>";
+    let encoding = |head: &str, header: Option<&str>| {
+        let page = [head.as_bytes(), link].concat();
+        search(&page, header).unwrap().encoding
+    };
+    for (head, expected) in [
+        ("<meta charset=windows-1251>", "windows-1251"),
+        ("<META CharSet='Shift_JIS'/>", "shift_jis"),
+        ("<meta http-equiv=Content-Type content='text/html; charset=koi8-r'>", "koi8-r"),
+        ("<meta name=x content=y><meta charset=gbk><meta charset=big5>", "gbk"),
+        ("<meta content='text/html; charset=koi8-r'>", "utf-8"),
+        ("<meta charset=utf-16le>", "utf-8"),
+        ("<meta charset=nobody-knows>", "utf-8"),
+        ("<!-- <meta charset=gbk> -->", "utf-8"),
+        ("\u{feff}<meta charset=gbk>", "utf-8"),
+    ] {
+        assert_eq!(encoding(head, None), expected, "{head}");
+    }
+    let header = Some("iso-8859-2");
+    assert_eq!(encoding("<meta charset=gbk>", header), "iso-8859-2", "the header decides");
+    let far = format!("<p>{}</p><meta charset=gbk>", "x".repeat(1024));
+    assert_eq!(encoding(&far, None), "utf-8", "nobody looks that far");
+}
+
+#[test]
 fn a_link_with_absurdly_many_attributes_is_none() {
     let attributes: String = (0..300).map(|i| format!(" a{i}")).collect();
     assert_links(&format!("<a{attributes} href=/no><p{attributes}><a href=/x>"), &["/x"]);
