@@ -108,7 +108,10 @@ impl Fetcher {
                     this.connect(event_loop);
                 });
             }
-            Err(error) => self.cannot_connect(&error, event_loop),
+            Err(error) => {
+                event_loop.feed_starved();
+                self.cannot_connect(&error, event_loop);
+            }
         }
     }
 
