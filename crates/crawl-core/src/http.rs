@@ -47,3 +47,8 @@ fn protocol(message: impl Into<String>) -> FetchError {
 fn too_large(message: impl Into<String>) -> FetchError {
     FetchError::new(ErrorClass::TooLarge, message)
 }
+
+/// The smaller of a number of bytes wanted and one of bytes there are.
+fn at_most(wanted: u64, available: usize) -> usize {
+    usize::try_from(wanted).map_or(available, |wanted| wanted.min(available))
+}

@@ -9,6 +9,7 @@
 //! 3. What a tag or a link means is what browsers take it for (the WHATWG
 //!    standards for HTML and URL).
 
+mod charset;
 mod nesting;
 mod tags;
 
@@ -29,8 +30,8 @@ use crate::{ErrorClass, FetchError};
 /// readers stay far below a hundred; what goes beyond this is a trap.
 pub const MOST_NESTED: usize = 2_000;
 
-/// A tag with more attributes is not taken for a link. Its parser compares each
-/// with each other.
+/// A tag with more attributes than this is not taken for a link: the tree
+/// builder compares each of them with all others.
 const MOST_ATTRIBUTES: usize = 256;
 
 static BASE: LazyLock<Selector> = LazyLock::new(|| selector("base[href]"));
@@ -51,7 +52,8 @@ pub struct Found {
 }
 
 /// Collects the bytes of one page and finds its links: `a` and `area` elements
-/// with an `href`, seen from the first `base` with one.
+/// with an `href`, seen from the first `base` with one. No script is run, so
+/// what the page holds for browsers without scripts (`noscript`) is part of it.
 ///
 /// It holds what it was fed; the caller limits how much that is.
 #[derive(Debug, Default)]
@@ -71,7 +73,8 @@ impl LinkExtractor {
     }
 
     /// The page is complete. `page_url` is where it was found, `charset_label`
-    /// what its header says about its encoding.
+    /// what its header says about its encoding; if it says nothing, the page may
+    /// do so itself.
     ///
     /// A link that is no URL, or not one of `http` or `https`, is left out.
     ///
@@ -79,7 +82,11 @@ impl LinkExtractor {
     /// [`ErrorClass::Nesting`] when its elements lie more than [`MOST_NESTED`]
     /// deep in each other.
     pub fn finish(self, page_url: &Url, charset_label: Option<&str>) -> Result<Found, FetchError> {
-        let (html, encoding) = decode(&self.page, charset_label);
+        let declared = match charset_label {
+            Some(_) => None,
+            None => charset::declared(&self.page),
+        };
+        let (html, encoding) = decode(&self.page, charset_label.or(declared.as_deref()));
         let tree = Html::parse_fragment(&link_tags(&html)?);
 
         let base = tree.select(&BASE).find_map(|base| base.attr("href"));

@@ -250,7 +250,8 @@ impl Visit {
 
     fn redirect_target(&self) -> Result<Url, FetchError> {
         let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
-        let Some(location) = &self.answer.location else {
+        // An empty one would lead back here; it is what is left of a mistake.
+        let Some(location) = self.answer.location.as_ref().filter(|l| !l.is_empty()) else {
             return Err(unusable("a redirect without a Location".into()));
         };
         let shown = || http::printable(location);

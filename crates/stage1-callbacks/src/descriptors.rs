@@ -16,6 +16,12 @@ impl<S> EventLoop<S> {
     /// try for its descriptor.
     pub fn unregister(&mut self, key: Key) {
         drop(self.selector.unregister(key));
+        self.feed_starved();
+    }
+
+    /// Has the next one try for a descriptor: one is free, or nobody is left
+    /// who could free one.
+    pub fn feed_starved(&mut self) {
         if !self.starved.is_empty() {
             self.timers.set(self.now(), Alarm::FeedStarved);
         }

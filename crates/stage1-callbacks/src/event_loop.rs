@@ -1,12 +1,12 @@
 //! The loop of callbacks.
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use selector_core::{Interest, Key, Os, Selector, Socket, TimerKey, Timers, World};
-use transport::{LookUp, Resolver, Stream, Ticket, system_look_up};
+use selector_core::{Interest, Key, Os, Selector, TimerKey, Timers, World};
+use transport::{LookUp, Resolver, Ticket, system_look_up};
 
 use crate::names::Asker;
 
@@ -33,7 +33,8 @@ pub struct EventLoop<S> {
     pub(crate) resolver: Resolver<Asker<S>>,
     /// Who wants to open a connection and has no descriptor for it.
     pub(crate) starved: VecDeque<Callback<S>>,
-    scratch: Vec<u8>,
+    /// The one buffer that every read of this loop goes through.
+    pub(crate) scratch: Vec<u8>,
     stopped: bool,
     stats: Stats,
 }
@@ -62,7 +63,6 @@ pub struct Stats {
 }
 
 impl<S> EventLoop<S> {
-    /// The size of the one buffer that every read of this loop goes through.
     const SCRATCH: usize = 64 * 1024;
 
     /// A loop in the real world.
@@ -161,26 +161,5 @@ impl<S> EventLoop<S> {
     /// Moves a timer, unless it has fired.
     pub fn postpone(&mut self, timer: TimerKey, at: Instant) -> Option<TimerKey> {
         if timer.at() == at { Some(timer) } else { self.timers.move_to(timer, at) }
-    }
-
-    /// Reads what there is, up to the size of the loop's buffer, and hands it
-    /// to `sink`; `None` is the end of the stream.
-    ///
-    /// # Errors
-    /// Those of the connection, `WouldBlock` among them.
-    pub fn read<R>(
-        &mut self,
-        key: Key,
-        stream: &mut Stream<Socket>,
-        sink: impl FnOnce(&[u8]) -> R,
-    ) -> io::Result<Option<R>> {
-        let length = stream.read(&mut self.scratch)?;
-        if length == 0 {
-            return Ok(None);
-        }
-        if stream.is_drained() {
-            self.selector.clear(key, Interest::Readable);
-        }
-        Ok(Some(sink(&self.scratch[..length])))
     }
 }

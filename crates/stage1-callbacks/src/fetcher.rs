@@ -8,16 +8,19 @@
 //! ```
 //! From `looked_up` to `read_response`, `too_late` may take its place.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
 use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
-use selector_core::{Interest, Key, Socket, TimerKey};
-use transport::{Addresses, Direction, NameError, Stream, out_of_descriptors};
+use selector_core::{Interest, TimerKey};
+use transport::{Addresses, NameError, Stream, out_of_descriptors};
 
+use crate::connection::Connection;
 use crate::event_loop::Alarm;
 use crate::site::Site;
 use crate::{Callback, EventLoop, Method};
+
+type Loop = EventLoop<Fetcher>;
 
 /// One fetch. It has a connection, a timer or bytes to send in some of its
 /// states only; the fields have to be there in all of them.
@@ -29,13 +32,13 @@ pub struct Fetcher {
     addresses: Option<Addresses>,
     next_address: usize,
     last_error: Option<String>,
-    connection: Option<(Stream<Socket>, Key)>,
+    connection: Option<Connection>,
+    /// What is still to be sent.
     request: Vec<u8>,
-    sent: usize,
 }
 
 impl Fetcher {
-    pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &EventLoop<Self>) -> Box<Self> {
+    pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
         Box::new(Self {
             patience: Patience::new(&site.options, event_loop.now()),
             site,
@@ -46,12 +49,11 @@ impl Fetcher {
             last_error: None,
             connection: None,
             request: Vec::new(),
-            sent: 0,
         })
     }
 
     /// Begins a try.
-    pub(crate) fn fetch(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+    pub(crate) fn fetch(mut self: Box<Self>, event_loop: &mut Loop) {
         self.patience = Patience::new(&self.site.options, event_loop.now());
         let deadline = self.patience.deadline();
         let (host, port) = (self.visit.host().to_owned(), self.visit.port());
@@ -59,11 +61,7 @@ impl Fetcher {
         event_loop.look_up(name, self, Self::looked_up, deadline, Self::too_late);
     }
 
-    fn looked_up(
-        mut self: Box<Self>,
-        answer: Result<Addresses, NameError>,
-        event_loop: &mut EventLoop<Self>,
-    ) {
+    fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
         match answer {
             Ok(addresses) => {
                 self.addresses = Some(addresses);
@@ -78,7 +76,7 @@ impl Fetcher {
     }
 
     /// Tries the next address, if there is one.
-    fn connect(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+    fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
         let layer = match self.site.security.layer(self.visit.is_secure()) {
             Ok(layer) => layer,
             Err(error) => {
@@ -96,7 +94,7 @@ impl Fetcher {
         };
         match event_loop.selector.connect(address) {
             Ok((socket, key)) => {
-                self.connection = Some((Stream::new(socket, layer), key));
+                self.connection = Some(Connection { stream: Stream::new(socket, layer), key });
                 let alarm = Alarm::Interrupt(key, Self::too_late);
                 self.timer = Some(event_loop.timers.set(self.patience.deadline(), alarm));
                 event_loop.register(key, Interest::Writable, self, Self::connected);
@@ -108,11 +106,14 @@ impl Fetcher {
                     this.connect(event_loop);
                 });
             }
-            Err(error) => self.cannot_connect(&error, event_loop),
+            Err(error) => {
+                event_loop.feed_starved();
+                self.cannot_connect(&error, event_loop);
+            }
         }
     }
 
-    fn cannot_connect(mut self: Box<Self>, error: &io::Error, event_loop: &mut EventLoop<Self>) {
+    fn cannot_connect(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
         let addresses = self.addresses.as_deref().unwrap_or_default();
         if let Some(address) = addresses.get(self.next_address) {
             self.last_error = Some(format!("cannot connect to {address}: {error}"));
@@ -123,18 +124,16 @@ impl Fetcher {
     }
 
     /// The socket is writable: it is connected, or cannot be, or neither.
-    fn connected(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
-        let (stream, key) = self.connection();
-        let key = *key;
-        match stream.socket().connected() {
+    fn connected(mut self: Box<Self>, event_loop: &mut Loop) {
+        let connection = self.connection.as_ref().expect(IS_CONNECTED);
+        match connection.stream.socket().connected() {
             Ok(true) => {
                 self.patience.heard(event_loop.now());
                 self.request = self.visit.request(&self.site.options, false);
-                self.sent = 0;
                 self.send(event_loop);
             }
             Ok(false) => {
-                event_loop.selector.clear(key, Interest::Writable);
+                event_loop.selector.clear(connection.key, Interest::Writable);
                 self.wait(Interest::Writable, Self::connected, event_loop);
             }
             Err(error) => self.cannot_connect(&error, event_loop),
@@ -142,14 +141,13 @@ impl Fetcher {
     }
 
     /// Sends what the socket takes, until it has taken everything.
-    fn send(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
-        match self.write_request() {
-            Ok(()) => {
-                self.request = Vec::new();
-                self.wait(Interest::Readable, Self::read_response, event_loop);
-            }
+    fn send(mut self: Box<Self>, event_loop: &mut Loop) {
+        let connection = self.connection.as_mut().expect(IS_CONNECTED);
+        match connection.send(&mut self.request) {
+            Ok(()) => self.wait(Interest::Readable, Self::read_response, event_loop),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                self.wait_until_unblocked(Self::send, event_loop);
+                let interest = connection.blocked_on(event_loop);
+                self.wait(interest, Self::send, event_loop);
             }
             Err(error) => {
                 let error = self.visit.interrupted(&error);
@@ -158,30 +156,16 @@ impl Fetcher {
         }
     }
 
-    fn write_request(&mut self) -> io::Result<()> {
-        while self.sent < self.request.len() {
-            let rest = &self.request[self.sent..];
-            let (stream, _) = self.connection.as_mut().expect(IS_CONNECTED);
-            match stream.write(rest) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(length) => self.sent += length,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
-    }
-
     /// Takes what has come. There may be no more news of it: the selector
     /// tells of a change, and what is left unread changes nothing.
-    fn read_response(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+    fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
         for _ in 0..READS_PER_TURN {
-            let (stream, key) = self.connection.as_mut().expect(IS_CONNECTED);
-            if !event_loop.selector.readiness(*key).satisfies(Interest::Readable) {
+            let connection = self.connection.as_mut().expect(IS_CONNECTED);
+            if !connection.is_readable(event_loop) {
                 break;
             }
             let visit = &mut self.visit;
-            let result = match event_loop.read(*key, stream, |bytes| visit.receive(bytes)) {
+            let result = match connection.read(event_loop, |bytes| visit.receive(bytes)) {
                 Ok(Some(Ok(Received::More))) => {
                     self.patience.heard(event_loop.now());
                     continue;
@@ -191,7 +175,8 @@ impl Fetcher {
                 Ok(None) => self.visit.receive_end(),
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    return self.wait_until_unblocked(Self::read_response, event_loop);
+                    let interest = connection.blocked_on(event_loop);
+                    return self.wait(interest, Self::read_response, event_loop);
                 }
                 Err(error) => Err(self.visit.interrupted(&error)),
             };
@@ -201,49 +186,21 @@ impl Fetcher {
         self.wait(Interest::Readable, Self::read_response, event_loop);
     }
 
-    fn too_late(self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+    fn too_late(self: Box<Self>, event_loop: &mut Loop) {
         let error = self.patience.lost();
         self.ended(Err(error), event_loop);
     }
 
     /// Goes on with `method` when the connection is ready, or with `too_late`.
-    fn wait(
-        mut self: Box<Self>,
-        interest: Interest,
-        method: Method<Self>,
-        event_loop: &mut EventLoop<Self>,
-    ) {
+    fn wait(mut self: Box<Self>, interest: Interest, method: Method<Self>, event_loop: &mut Loop) {
         let deadline = self.patience.deadline();
         self.timer = self.timer.and_then(|timer| event_loop.postpone(timer, deadline));
-        let (_, key) = self.connection();
-        event_loop.register(*key, interest, self, method);
-    }
-
-    /// The same after `WouldBlock`, for what the stream was blocked on.
-    fn wait_until_unblocked(
-        self: Box<Self>,
-        method: Method<Self>,
-        event_loop: &mut EventLoop<Self>,
-    ) {
-        let (stream, key) = self.connection();
-        let interest = match stream.blocked_on() {
-            Direction::Read => Interest::Readable,
-            Direction::Write => Interest::Writable,
-        };
-        event_loop.selector.clear(*key, interest);
-        self.wait(interest, method, event_loop);
-    }
-
-    fn connection(&self) -> &(Stream<Socket>, Key) {
-        self.connection.as_ref().expect(IS_CONNECTED)
+        let key = self.connection.as_ref().expect(IS_CONNECTED).key;
+        event_loop.register(key, interest, self, method);
     }
 
     /// A try has ended; what now?
-    fn ended(
-        mut self: Box<Self>,
-        result: Result<(), FetchError>,
-        event_loop: &mut EventLoop<Self>,
-    ) {
+    fn ended(mut self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
         self.close(event_loop);
         match self.visit.judge(result) {
             Verdict::TryAgain(pause) => {
@@ -254,17 +211,16 @@ impl Fetcher {
         }
     }
 
-    fn close(&mut self, event_loop: &mut EventLoop<Self>) {
+    fn close(&mut self, event_loop: &mut Loop) {
         if let Some(timer) = self.timer.take() {
             drop(event_loop.timers.cancel(timer));
         }
-        if let Some((stream, key)) = self.connection.take() {
-            event_loop.unregister(key);
-            drop(stream);
+        if let Some(connection) = self.connection.take() {
+            event_loop.unregister(connection.key);
         }
     }
 
-    fn finished(self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+    fn finished(self: Box<Self>, event_loop: &mut Loop) {
         let Self { site, visit, .. } = *self;
         site.finished(visit, event_loop);
     }

@@ -16,6 +16,7 @@
 //! Read [`event_loop`](EventLoop) first, then [`fetcher`](Fetcher). What is
 //! practical but not the lesson is in modules beside them.
 
+mod connection;
 mod descriptors;
 mod event_loop;
 mod fetcher;

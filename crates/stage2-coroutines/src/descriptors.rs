@@ -14,10 +14,21 @@ impl EventLoop {
         let _ = freed.await;
     }
 
+    /// Whether somebody waits for a connection of this loop to be closed.
+    pub fn is_starved(&self) -> bool {
+        !self.0.starved.borrow().is_empty()
+    }
+
     /// Forgets a connection that is about to be closed.
     pub(crate) fn unregister(&self, key: Key) {
         let waiter = self.selector().unregister(key);
         drop(waiter);
+        self.feed_starved();
+    }
+
+    /// Has the next one try for a descriptor: one is free, or nobody is left
+    /// who could free one.
+    pub(crate) fn feed_starved(&self) {
         let next = self.0.starved.borrow_mut().pop_front();
         if let Some(next) = next {
             // Nobody else resolves it.

@@ -181,6 +181,7 @@ pub async fn open(
                     patience.restart(event_loop.now());
                 }
                 Err(error) => {
+                    event_loop.feed_starved();
                     last_error = Some(format!("cannot connect to {address}: {error}"));
                     break;
                 }

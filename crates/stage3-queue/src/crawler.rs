@@ -178,7 +178,8 @@ impl Crawler {
         visit: &Visit,
         result: Result<bool, FetchError>,
     ) -> Result<(), FetchError> {
-        if result? {
+        // To close it is better, when somebody has no descriptor to open one.
+        if result? && !self.event_loop.is_starved() {
             self.pool.keep(visit, connection);
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! The chunked transfer coding (RFC 9112 section 7.1), one byte of framing at
 //! a time and the data in the largest slices there are.
 
-use super::{printable, protocol, too_large};
+use super::{at_most, printable, protocol, too_large};
 use crate::FetchError;
 
 /// How many bytes of chunk extensions and trailers one body may carry in all.
@@ -97,7 +97,7 @@ impl Chunked {
     }
 
     fn take_data(&mut self, available: usize) -> usize {
-        let data = usize::try_from(self.left).map_or(available, |left| left.min(available));
+        let data = at_most(self.left, available);
         self.left -= data as u64;
         if self.left == 0 {
             self.state = State::DataEnd;

@@ -24,21 +24,16 @@ pub(super) fn framing(method: Method, head: &Head<'_>) -> Result<(Framing, bool)
     if method == Method::Head || matches!(head.status, 204 | 304) {
         return Ok((Framing::Length(0), persistent));
     }
-    let length = content_length(head)?;
-    if head.get("transfer-encoding").is_some() {
-        let chunked = is_chunked(head)?;
-        // Someone between the server and us may believe the length instead, or
+    let coded = head.get("transfer-encoding").is_some();
+    if coded && is_chunked(head)? {
+        // Someone between the server and us may believe a length instead, or
         // speak a version that has no transfer codings: whatever follows on
         // this connection is not to be trusted (RFC 9112 section 6.1).
-        let unambiguous = length.is_none() && head.minor_version >= 1;
-        return Ok(match (chunked, length) {
-            (true, _) => (Framing::Chunked, persistent && unambiguous),
-            (false, Some(length)) => (Framing::Length(length), false),
-            (false, None) => (Framing::UntilEnd, false),
-        });
+        let unambiguous = head.get("content-length").is_none() && head.minor_version >= 1;
+        return Ok((Framing::Chunked, persistent && unambiguous));
     }
-    Ok(match length {
-        Some(length) => (Framing::Length(length), persistent),
+    Ok(match content_length(head)? {
+        Some(length) => (Framing::Length(length), persistent && !coded),
         None => (Framing::UntilEnd, false),
     })
 }

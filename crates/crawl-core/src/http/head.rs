@@ -8,7 +8,7 @@ use super::{printable, protocol, too_large};
 use crate::FetchError;
 
 /// The most headers that [`Limits::headers`](super::Limits) can allow.
-pub(super) const MOST_HEADERS: usize = 256;
+const MOST_HEADERS: usize = 256;
 
 /// The head of the final response: it borrows the bytes that were fed, and
 /// lives as long as the call of [`Sink::head`](super::Sink::head).

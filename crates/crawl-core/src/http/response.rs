@@ -3,7 +3,7 @@
 use super::chunked::{Chunked, Piece};
 use super::framing::{Framing, framing};
 use super::head::{self, Head};
-use super::{printable, protocol, too_large};
+use super::{at_most, printable, protocol, too_large};
 use crate::{ErrorClass, FetchError};
 
 /// How every response begins that can be understood here.
@@ -190,8 +190,7 @@ impl ResponseParser {
                 State::Head => self.take_head(rest, sink)?,
                 State::Length { expected } => {
                     let left = *expected - self.body_bytes;
-                    let data =
-                        usize::try_from(left).map_or(rest.len(), |left| left.min(rest.len()));
+                    let data = at_most(left, rest.len());
                     if data as u64 == left {
                         self.state = State::Complete;
                     }
@@ -213,8 +212,7 @@ impl ResponseParser {
                     // The sink gets all that is allowed before it gets the
                     // error, however the bytes were cut.
                     let room = self.limits.body - self.body_bytes;
-                    let data =
-                        usize::try_from(room).map_or(rest.len(), |room| room.min(rest.len()));
+                    let data = at_most(room, rest.len());
                     let after = self.take_body(rest, data, sink)?;
                     self.check_body(self.body_bytes.saturating_add(after.len() as u64))?;
                     after
@@ -263,13 +261,12 @@ impl ResponseParser {
         let room = self.limits.head.saturating_sub(self.head_bytes);
         let searched = self.partial.len();
         let window = &input[..input.len().min(room.saturating_sub(searched))];
-        if searched == 0 {
-            check_prefix(window)?;
+        if searched == 0
+            && let Some(end) = end_of_head(window, 0)
+        {
             // The usual case: the head lies in one slice and is read in place.
-            if let Some(end) = end_of_head(window, 0) {
-                self.accept_head(&window[..end], sink)?;
-                return Ok(&input[end..]);
-            }
+            self.accept_head(&window[..end], sink)?;
+            return Ok(&input[end..]);
         }
         self.partial.extend_from_slice(window);
         check_prefix(&self.partial)?;
@@ -320,7 +317,7 @@ impl ResponseParser {
 }
 
 /// The first bytes of a response say whether it is one at all; what says
-/// something else is not read any further.
+/// something else is not waited for any longer.
 fn check_prefix(bytes: &[u8]) -> Result<(), FetchError> {
     let length = bytes.len().min(PREFIX.len());
     if bytes[..length] == PREFIX[..length] {

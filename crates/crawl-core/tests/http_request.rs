@@ -1,0 +1,77 @@
+//! The bytes of a request.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use crawl_core::http::{get, is_header_value};
+use url::Url;
+
+fn request(url: &str) -> String {
+    String::from_utf8(get(&Url::parse(url).unwrap(), "crawl/1.0", true)).unwrap()
+}
+
+#[test]
+fn a_request_is_complete() {
+    assert_eq!(
+        request("http://example.com/a/b?c=d"),
+        "GET /a/b?c=d HTTP/1.1\r\n\
+         Host: example.com\r\n\
+         User-Agent: crawl/1.0\r\n\
+         Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\
+         Accept-Language: *\r\n\
+         Accept-Encoding: identity\r\n\
+         Connection: keep-alive\r\n\r\n"
+    );
+}
+
+#[test]
+fn the_connection_is_kept_or_closed_as_wished() {
+    let url = Url::parse("http://example.com/").unwrap();
+    let closing = String::from_utf8(get(&url, "crawl/1.0", false)).unwrap();
+    assert!(closing.ends_with("\r\nConnection: close\r\n\r\n"));
+}
+
+#[test]
+fn target_and_host_are_those_of_the_url() {
+    for (url, target, host) in [
+        ("http://example.com", "/", "example.com"),
+        ("http://example.com/#part", "/", "example.com"),
+        ("http://example.com/?q#part", "/?q", "example.com"),
+        ("http://example.com?", "/?", "example.com"),
+        ("http://example.com:80/", "/", "example.com"),
+        ("http://example.com:8080/", "/", "example.com:8080"),
+        ("https://example.com:443/", "/", "example.com"),
+        ("https://example.com:80/", "/", "example.com:80"),
+        ("http://127.0.0.1:81/", "/", "127.0.0.1:81"),
+        ("http://[::1]/x", "/x", "[::1]"),
+        ("http://[::1]:81/x", "/x", "[::1]:81"),
+        ("http://user:secret@example.com/x", "/x", "example.com"),
+        ("http://user@example.com:81/x", "/x", "example.com:81"),
+        ("http://b\u{fc}cher.example/\u{fc}", "/%C3%BC", "xn--bcher-kva.example"),
+        ("http://example.com/a b\r\nX: y", "/a%20bX:%20y", "example.com"),
+    ] {
+        let request = request(url);
+        let mut lines = request.split("\r\n");
+        assert_eq!(lines.next(), Some(&*format!("GET {target} HTTP/1.1")), "{url}");
+        assert_eq!(lines.next(), Some(&*format!("Host: {host}")), "{url}");
+    }
+}
+
+#[test]
+fn a_user_agent_cannot_add_a_header() {
+    let url = Url::parse("http://example.com/").unwrap();
+    let request = get(&url, "crawl\r\nX-Evil: 1\r\n\r\nGET /admin\0\u{85}\u{fc}", true);
+    let request = String::from_utf8(request).unwrap();
+    assert!(request.contains("\r\nUser-Agent: crawlX-Evil: 1GET /admin\r\n"));
+    assert_eq!(request.matches("\r\n\r\n").count(), 1);
+}
+
+#[test]
+fn header_values_are_told_from_others() {
+    for value in ["a", "crawl/1.0 (+http://example.com/)", "a\tb"] {
+        assert!(is_header_value(value), "{value:?}");
+    }
+    for value in
+        ["", " ", " a", "a ", "a\r\nb", "a\nb", "a\rb", "a\0b", "a\x7f", "\u{fc}", "a\u{85}"]
+    {
+        assert!(!is_header_value(value), "{value:?}");
+    }
+}

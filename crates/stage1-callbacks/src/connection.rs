@@ -1,0 +1,60 @@
+//! What can be done with a connection without waiting.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use selector_core::{Interest, Key, Socket};
+use transport::{Direction, Stream};
+
+use crate::EventLoop;
+
+/// A connection, and under which key it is registered.
+pub(crate) struct Connection {
+    pub(crate) stream: Stream<Socket>,
+    pub(crate) key: Key,
+}
+
+impl Connection {
+    /// Sends what the socket takes, and leaves the rest.
+    pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.stream.write(bytes) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(length) => drop(bytes.drain(..length)),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn is_readable<S>(&self, event_loop: &EventLoop<S>) -> bool {
+        event_loop.selector.readiness(self.key).satisfies(Interest::Readable)
+    }
+
+    /// Reads what there is, up to the size of the loop's buffer, and hands it
+    /// to `sink`; `None` is the end of the stream.
+    pub(crate) fn read<S, R>(
+        &mut self,
+        event_loop: &mut EventLoop<S>,
+        sink: impl FnOnce(&[u8]) -> R,
+    ) -> io::Result<Option<R>> {
+        let length = self.stream.read(&mut event_loop.scratch)?;
+        if length == 0 {
+            return Ok(None);
+        }
+        if self.stream.is_drained() {
+            event_loop.selector.clear(self.key, Interest::Readable);
+        }
+        Ok(Some(sink(&event_loop.scratch[..length])))
+    }
+
+    /// After `WouldBlock`: what to wait for, of which nothing is known now.
+    pub(crate) fn blocked_on<S>(&self, event_loop: &mut EventLoop<S>) -> Interest {
+        let interest = match self.stream.blocked_on() {
+            Direction::Read => Interest::Readable,
+            Direction::Write => Interest::Writable,
+        };
+        event_loop.selector.clear(self.key, interest);
+        interest
+    }
+}
