@@ -84,7 +84,9 @@ impl EventLoop {
         coroutine: impl Coroutine<Output = T>,
         timeout: Duration,
     ) -> io::Result<T> {
-        let deadline = self.now() + timeout;
+        let Some(deadline) = self.now().checked_add(timeout) else {
+            return self.run_until_complete(coroutine);
+        };
         let result = self.run_until_complete(within(self, || deadline, coroutine))?;
         result.map_err(|_| {
             let message = format!("the coroutine was not done within {timeout:?}");

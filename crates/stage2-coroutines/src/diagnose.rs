@@ -1,6 +1,7 @@
 //! Where is everybody? What each task waits for, and since when; and what
 //! went wrong while nobody looked.
 
+use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, Write};
@@ -113,9 +114,33 @@ impl fmt::Display for Complaint {
     }
 }
 
+/// What a loop has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// How often it asked the selector for news.
+    pub ticks: u64,
+    /// How often it resumed a coroutine.
+    pub polls: u64,
+}
+
 pub(crate) type ExceptionHandler = dyn Fn(&Complaint);
 
 impl EventLoop {
+    /// What it has done so far.
+    pub fn stats(&self) -> Stats {
+        Stats { ticks: self.0.ticks.get(), polls: self.0.polls.get() }
+    }
+
+    /// How many timers are pending.
+    pub fn pending_timers(&self) -> usize {
+        self.0.timers.borrow().len()
+    }
+
+    /// How many connections are open.
+    pub fn connections(&self) -> usize {
+        self.selector().len()
+    }
+
     /// Whom the loop complains to. Unless there is somebody, nobody hears.
     pub fn set_exception_handler(&self, handler: impl Fn(&Complaint) + 'static) {
         let before = self.0.exception_handler.replace(Some(Rc::new(handler)));
@@ -278,4 +303,8 @@ impl<T: 'static> Task<T> {
             None => writeln!(out, "the task is done"),
         }
     }
+}
+
+pub(crate) fn count(counter: &Cell<u64>) {
+    counter.set(counter.get() + 1);
 }

@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::panic::Location;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,12 +10,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use selector_core::{Key, Os, Selector, Slots, Timers, World};
-use transport::{Addresses, LookUp, NameError, Resolver, system_look_up};
+use transport::{LookUp, Resolver, system_look_up};
 
-use crate::diagnose::{Complaint, ExceptionHandler, Note};
-use crate::task::Step;
+use crate::diagnose::{ExceptionHandler, Note, count};
+use crate::names::Answer;
+use crate::running::{Batch, Running};
+use crate::task_table::TaskSlot;
 use crate::waker::{RunQueue, TaskWaker, Turn};
-use crate::{Coroutine, Future, InvalidState};
+use crate::{Coroutine, Future};
 
 /// One thread's loop. Handles are cheap to clone and stand for the same loop.
 #[derive(Clone)]
@@ -24,8 +25,8 @@ pub struct EventLoop(pub(crate) Rc<Inner>);
 
 pub(crate) struct Inner {
     selector: RefCell<Selector<Waker>>,
-    timers: RefCell<Timers<Waker>>,
-    resolver: RefCell<Resolver<Answer>>,
+    pub(crate) timers: RefCell<Timers<Waker>>,
+    pub(crate) resolver: RefCell<Resolver<Answer>>,
     pub(crate) tasks: RefCell<Slots<TaskSlot>>,
     pub(crate) run_queue: Arc<RunQueue>,
     stopping: Cell<bool>,
@@ -38,73 +39,12 @@ pub(crate) struct Inner {
     pub(crate) started: Instant,
     /// Whom a closed connection leaves its descriptor to.
     pub(crate) starved: RefCell<VecDeque<Future<()>>>,
-    scratch: Cell<Vec<u8>>,
-    ticks: Cell<u64>,
-    polls: Cell<u64>,
-}
-
-/// A task, or a callback, which is a task of one step.
-pub(crate) struct TaskSlot {
-    /// Empty while the step is being taken.
-    step: Option<Box<dyn Step>>,
-    /// Where it was spawned; a callback was not.
-    pub(crate) spawned: Option<&'static Location<'static>>,
-    pub(crate) note: Note,
-}
-
-thread_local! {
-    /// The loop that this thread runs, if it does.
-    static RUNNING: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-/// Keeps it known that this thread runs a loop.
-struct Running;
-
-impl Running {
-    fn new(event_loop: &EventLoop) -> io::Result<Self> {
-        if RUNNING.get().is_some() {
-            let message = "this thread runs an event loop already";
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
-        }
-        RUNNING.set(Some(event_loop.id()));
-        Ok(Self)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.set(None);
-    }
-}
-
-/// Those whose turn it is. Should a panic end the loop, the rest keep theirs.
-struct Batch<'q> {
-    turns: VecDeque<Turn>,
-    queue: &'q RunQueue,
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        self.turns.drain(..).for_each(|turn| self.queue.push(turn));
-    }
-}
-
-/// Who waits for the addresses of a name.
-type Answer = Future<Result<Addresses, NameError>>;
-
-/// What a loop has done so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stats {
-    /// How often it asked the selector for news.
-    pub ticks: u64,
-    /// How often it resumed a coroutine.
-    pub polls: u64,
+    pub(crate) scratch: Cell<Vec<u8>>,
+    pub(crate) ticks: Cell<u64>,
+    pub(crate) polls: Cell<u64>,
 }
 
 impl EventLoop {
-    /// The size of the one buffer that every read of this loop goes through.
-    const SCRATCH: usize = 64 * 1024;
-
     /// A loop in the real world.
     ///
     /// # Errors
@@ -246,115 +186,9 @@ impl EventLoop {
         Ok(())
     }
 
-    fn step(&self, key: Key, context: &mut Context<'_>) {
-        // Taken out of its slot, the coroutine may do anything to the loop,
-        // even cancel itself. A stale key belongs to a task that is gone.
-        let slot = |slot: &mut TaskSlot| slot.step.take();
-        let step = self.0.tasks.borrow_mut().get_mut(key).and_then(slot);
-        let Some(mut step) = step else { return };
-        count(&self.0.polls);
-        let outer = self.0.current.replace(Some(key));
-        self.0.note.set(Note::NONE);
-        let state = step.step(context);
-        self.0.current.set(outer);
-        let mut tasks = self.0.tasks.borrow_mut();
-        let leftover = match tasks.get_mut(key) {
-            Some(slot) if state.is_pending() => {
-                slot.note.follow(self.0.note.get());
-                slot.step.replace(step)
-            }
-            _ => Some(step),
-        };
-        drop(tasks);
-        drop(leftover);
-        if let Poll::Ready(complaint) = state {
-            drop(self.remove_task(key));
-            if let Some(exception) = complaint {
-                self.complain(&Complaint::CallbackPanicked(exception));
-            }
-        }
-    }
-
-    pub(crate) fn add_task(
-        &self,
-        step: Box<dyn Step>,
-        spawned: Option<&'static Location<'static>>,
-    ) -> Key {
-        let slot = TaskSlot { step: Some(step), spawned, note: Note::NONE };
-        self.0.tasks.borrow_mut().insert(slot)
-    }
-
-    /// Has a task take its first step.
-    pub(crate) fn wake_task(&self, key: Key) {
-        self.waker_of(key).wake();
-    }
-
-    pub(crate) fn waker_of(&self, key: Key) -> Waker {
-        Waker::from(TaskWaker::new(Some(key), &self.0.run_queue))
-    }
-
-    /// To be dropped by the caller, since that runs the code of others.
-    #[must_use]
-    pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
-        let slot = self.0.tasks.borrow_mut().remove(key);
-        if !self.0.names.borrow().is_empty() {
-            self.0.names.borrow_mut().remove(&key);
-        }
-        slot
-    }
-
-    /// Whether the one whose turn it is may wait for a future of this loop,
-    /// and of this task.
-    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), InvalidState> {
-        if RUNNING.get().is_some_and(|running| running != self.id()) {
-            return Err(InvalidState::OtherLoop);
-        }
-        if task.is_some() && task == self.0.current.get() {
-            return Err(InvalidState::AwaitsItself);
-        }
-        Ok(())
-    }
-
-    fn id(&self) -> usize {
-        Rc::as_ptr(&self.0).addr()
-    }
-
     /// The present moment.
     pub fn now(&self) -> Instant {
         self.0.selector.borrow().now()
-    }
-
-    /// What it has done so far.
-    pub fn stats(&self) -> Stats {
-        Stats { ticks: self.0.ticks.get(), polls: self.0.polls.get() }
-    }
-
-    /// How many tasks have not ended.
-    pub fn pending_tasks(&self) -> usize {
-        self.0.tasks.borrow().len()
-    }
-
-    /// How many timers are pending.
-    pub fn pending_timers(&self) -> usize {
-        self.0.timers.borrow().len()
-    }
-
-    /// How many connections are open.
-    pub fn connections(&self) -> usize {
-        self.0.selector.borrow().len()
-    }
-
-    /// Drops every task that is still pending, each where it is suspended, and
-    /// complains about each. Tasks hold handles to their loop, so that without
-    /// this call a loop that has any is never freed.
-    pub fn close(&self) {
-        for task in self.all_tasks() {
-            self.complain(&Complaint::TaskDestroyed(task));
-        }
-        self.0.run_queue.close();
-        // Stale from here on, their keys find nothing while they are dropped.
-        drop(self.0.tasks.take());
-        drop(self.0.timers.take());
     }
 
     pub(crate) fn selector(&self) -> RefMut<'_, Selector<Waker>> {
@@ -364,22 +198,4 @@ impl EventLoop {
     pub(crate) fn timers(&self) -> RefMut<'_, Timers<Waker>> {
         self.0.timers.borrow_mut()
     }
-
-    pub(crate) fn resolver(&self) -> RefMut<'_, Resolver<Answer>> {
-        self.0.resolver.borrow_mut()
-    }
-
-    /// Lends the buffer that all reads of this loop share, so that a waiting
-    /// connection owns none. Only from one suspension point to the next.
-    pub(crate) fn with_scratch<R>(&self, borrow: impl FnOnce(&mut [u8]) -> R) -> R {
-        let mut scratch = self.0.scratch.take();
-        scratch.resize(Self::SCRATCH, 0);
-        let result = borrow(&mut scratch);
-        self.0.scratch.set(scratch);
-        result
-    }
-}
-
-fn count(counter: &Cell<u64>) {
-    counter.set(counter.get() + 1);
 }

@@ -96,8 +96,9 @@ pub async fn wait_for<T: 'static>(
     let child = Children::new([future]);
     let wait = Watch::new(event_loop, &child.0, |_| false);
     match until(event_loop, Some(timeout), wait.settled()).await {
-        Ok(()) => outcome(&child.0[0]),
-        Err(exception) => Err(exception),
+        // Done at the very moment of the deadline is done in time.
+        Err(exception) if !child.0[0].done() => Err(exception),
+        _ => outcome(&child.0[0]),
     }
 }
 
@@ -211,7 +212,8 @@ impl<T: 'static> AsCompleted<T> {
 }
 
 fn outcome<T: 'static>(future: &Future<T>) -> Result<T, Exception> {
-    future.take_result().unwrap_or(Err(InvalidState::Pending.into()))
+    let missing = if future.done() { InvalidState::Taken } else { InvalidState::Pending };
+    future.take_result().unwrap_or(Err(missing.into()))
 }
 
 async fn until(

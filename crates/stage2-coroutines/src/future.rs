@@ -1,7 +1,6 @@
 //! Something that is pending, and later has a result.
 
 use std::cell::RefCell;
-use std::error::Error;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -9,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 use selector_core::Key;
 
 use crate::{EventLoop, Exception, InvalidState, Wait};
+
+mod asking;
 
 /// The chapter's `Future`: pending, until somebody calls
 /// [`Future::set_result`]. Whoever cares has left a callback, or awaits it.
@@ -73,68 +74,6 @@ impl<T: 'static> Future<T> {
         matches!(self.0.borrow().outcome, Outcome::Done(_))
     }
 
-    /// Whether it was cancelled.
-    pub fn cancelled(&self) -> bool {
-        matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(Exception::Cancelled))))
-    }
-
-    /// Whether it has an exception, or was cancelled. Asking is not looking at
-    /// it.
-    pub(crate) fn has_failed(&self) -> bool {
-        matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(_))))
-    }
-
-    /// Cancels it, and the task whose result it would have been: the coroutine
-    /// is dropped where it is suspended. Returns whether there was anything to
-    /// cancel.
-    pub fn cancel(&self) -> bool {
-        if self.finish(Err(Exception::Cancelled)).is_err() {
-            return false;
-        }
-        let (event_loop, task) = {
-            let state = self.0.borrow();
-            (state.event_loop.clone(), state.task)
-        };
-        if let Some(task) = task {
-            drop(event_loop.remove_task(task));
-        }
-        true
-    }
-
-    /// A copy of the result.
-    ///
-    /// # Errors
-    /// The exception it has instead; or [`InvalidState`], if it is pending or
-    /// the result was moved out.
-    pub fn result(&self) -> Result<T, Exception>
-    where
-        T: Clone,
-    {
-        let mut state = self.0.borrow_mut();
-        state.retrieved = true;
-        match &state.outcome {
-            Outcome::Pending(_) => Err(InvalidState::Pending.into()),
-            Outcome::Done(Some(outcome)) => outcome.clone(),
-            Outcome::Done(None) => Err(InvalidState::Taken.into()),
-        }
-    }
-
-    /// The exception, if that is how it ended.
-    ///
-    /// # Errors
-    /// [`Exception::Cancelled`] if it was cancelled, [`InvalidState`] if it is
-    /// pending.
-    pub fn exception(&self) -> Result<Option<Exception>, Exception> {
-        let mut state = self.0.borrow_mut();
-        state.retrieved = true;
-        match &state.outcome {
-            Outcome::Pending(_) => Err(InvalidState::Pending.into()),
-            Outcome::Done(Some(Err(Exception::Cancelled))) => Err(Exception::Cancelled),
-            Outcome::Done(Some(Err(exception))) => Ok(Some(exception.clone())),
-            Outcome::Done(_) => Ok(None),
-        }
-    }
-
     /// Moves the outcome out, if it is there and nobody did so before.
     pub fn take_result(&self) -> Option<Result<T, Exception>> {
         let mut state = self.0.borrow_mut();
@@ -150,14 +89,6 @@ impl<T: 'static> Future<T> {
     /// When it is done already; `result` is dropped.
     pub fn set_result(&self, result: T) -> Result<(), InvalidState> {
         self.finish(Ok(result))
-    }
-
-    /// Ends the future with an error of your own.
-    ///
-    /// # Errors
-    /// When it is done already; `error` is dropped.
-    pub fn set_exception(&self, error: impl Into<Box<dyn Error>>) -> Result<(), InvalidState> {
-        self.finish(Err(Exception::raised(error)))
     }
 
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
@@ -200,19 +131,6 @@ impl<T: 'static> Future<T> {
         id
     }
 
-    /// Takes a callback back and returns how many were: one, or none if it was
-    /// called or is about to be.
-    pub fn remove_done_callback(&self, id: CallbackId) -> usize {
-        let mut state = self.0.borrow_mut();
-        let Outcome::Pending(callbacks) = &mut state.outcome else { return 0 };
-        let is_it = |callback: &Callback<T>| matches!(callback, Callback::Call(i, _) if *i == id);
-        let Some(place) = callbacks.iter().position(is_it) else { return 0 };
-        let removed = callbacks.remove(place);
-        drop(state);
-        drop(removed);
-        1
-    }
-
     /// Whether these two handles stand for the same future.
     pub fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
@@ -253,18 +171,6 @@ impl<T: 'static> std::future::Future for Future<T> {
                 }
                 Poll::Pending
             }
-        }
-    }
-}
-
-/// An error that nobody looked at is not lost in silence.
-impl<T> Drop for State<T> {
-    fn drop(&mut self) {
-        if let Outcome::Done(Some(Err(exception))) = &self.outcome
-            && !self.retrieved
-            && !exception.is_cancelled()
-        {
-            self.event_loop.report_unretrieved(exception);
         }
     }
 }

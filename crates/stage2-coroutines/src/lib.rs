@@ -22,6 +22,7 @@
 //! once more, as the state machines that the compiler writes for you.
 
 mod callbacks;
+mod connection;
 mod descriptors;
 mod diagnose;
 mod event_loop;
@@ -30,17 +31,22 @@ mod functions;
 mod future;
 mod io;
 mod names;
+mod running;
 mod signals;
 mod task;
+mod task_table;
 mod time;
 mod waker;
 
 pub mod by_hand;
 pub mod fetcher;
+pub mod generator;
+pub mod traceback;
 
 pub use callbacks::{Handle, Remote};
-pub use diagnose::{Complaint, TaskInfo, Wait, noting};
-pub use event_loop::{EventLoop, Stats};
+pub use connection::Connection;
+pub use diagnose::{Complaint, Stats, TaskInfo, Wait, noting};
+pub use event_loop::EventLoop;
 pub use exception::{Exception, InvalidState};
 pub use fetcher::{crawl, crawl_on};
 pub use functions::{
@@ -48,7 +54,7 @@ pub use functions::{
     multi_map, shield, wait, wait_for,
 };
 pub use future::{CallbackId, Future};
-pub use io::{Connection, connect, read, read_all, write_all};
+pub use io::{connect, read, read_all, write_all};
 pub use names::look_up;
 pub use task::Task;
 pub use time::{TooLate, sleep, sleep_and_return, within, yield_now};

@@ -6,6 +6,9 @@ use transport::{Addresses, NameError, Reply, Ticket};
 
 use crate::{Coroutine, EventLoop, Future, Wait, noting};
 
+/// Who waits for the addresses of a name.
+pub(crate) type Answer = Future<Result<Addresses, NameError>>;
+
 /// The addresses of a host, which is a name, an IPv4 address or an IPv6
 /// address in brackets.
 ///
@@ -21,7 +24,7 @@ pub fn look_up(
     async move {
         let answer = Future::new(event_loop);
         let now = event_loop.now();
-        let reply = event_loop.resolver().look_up(host, port, now, answer.clone());
+        let reply = event_loop.0.resolver.borrow_mut().look_up(host, port, now, answer.clone());
         match reply {
             Reply::Known(addresses, _) => Ok(addresses),
             Reply::Pending(ticket) => {
@@ -41,7 +44,7 @@ struct TakeBack<'l> {
 
 impl Drop for TakeBack<'_> {
     fn drop(&mut self) {
-        let answer = self.event_loop.resolver().take_back(self.ticket);
+        let answer = self.event_loop.0.resolver.borrow_mut().take_back(self.ticket);
         drop(answer);
     }
 }

@@ -1,0 +1,141 @@
+//! An open connection, and what can be tried with it.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::task::{Context, Poll, ready};
+
+use selector_core::{Interest, Key, Socket};
+use transport::{Direction, Stream};
+
+use crate::EventLoop;
+
+/// An open connection, registered with its loop until it is dropped. It owns
+/// no buffer.
+pub struct Connection {
+    pub(crate) stream: Stream<Socket>,
+    pub(crate) key: Key,
+    event_loop: EventLoop,
+    /// Reads since it last had to wait.
+    reads_in_a_row: u8,
+}
+
+impl Connection {
+    /// After so many reads in a row, others have a turn.
+    const READS_PER_TURN: u8 = 16;
+
+    pub(crate) fn new(stream: Stream<Socket>, key: Key, event_loop: &EventLoop) -> Self {
+        Self { stream, key, event_loop: event_loop.clone(), reads_in_a_row: 0 }
+    }
+
+    /// Ready when the socket may be; otherwise the waker is stored under its
+    /// key.
+    pub(crate) fn poll_ready(&mut self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
+        let mut selector = self.event_loop.selector();
+        if selector.readiness(self.key).satisfies(interest) {
+            return Poll::Ready(());
+        }
+        self.reads_in_a_row = 0;
+        let replaced = selector.register(self.key, interest, context.waker().clone());
+        drop(selector);
+        drop(replaced);
+        Poll::Pending
+    }
+
+    /// The socket said `WouldBlock`: what was known of it is used up.
+    fn would_block(&mut self) -> Interest {
+        let interest = match self.stream.blocked_on() {
+            Direction::Read => Interest::Readable,
+            Direction::Write => Interest::Writable,
+        };
+        self.event_loop.selector().clear(self.key, interest);
+        interest
+    }
+
+    pub(crate) fn poll_read<R>(
+        &mut self,
+        context: &mut Context<'_>,
+        sink: impl FnOnce(&[u8]) -> R,
+    ) -> Poll<io::Result<Option<R>>> {
+        let mut interest = Interest::Readable;
+        let event_loop = self.event_loop.clone();
+        event_loop.with_scratch(|scratch| {
+            loop {
+                ready!(self.poll_ready(interest, context));
+                if self.reads_in_a_row == Self::READS_PER_TURN {
+                    self.reads_in_a_row = 0;
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                self.reads_in_a_row += 1;
+                match self.stream.read(scratch) {
+                    Ok(0) => return Poll::Ready(Ok(None)),
+                    Ok(length) => {
+                        if self.stream.is_drained() {
+                            let mut selector = event_loop.selector();
+                            selector.clear(self.key, Interest::Readable);
+                        }
+                        return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
+                    }
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                        interest = self.would_block();
+                    }
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    Err(error) => return Poll::Ready(Err(error)),
+                }
+            }
+        })
+    }
+
+    pub(crate) fn poll_write(
+        &mut self,
+        context: &mut Context<'_>,
+        bytes: &mut &[u8],
+    ) -> Poll<io::Result<()>> {
+        let mut interest = Interest::Writable;
+        while !bytes.is_empty() {
+            ready!(self.poll_ready(interest, context));
+            match self.stream.write(bytes) {
+                Ok(0) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
+                Ok(length) => *bytes = &bytes[length..],
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    interest = self.would_block();
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// The loop it is registered with.
+    pub fn event_loop(&self) -> &EventLoop {
+        &self.event_loop
+    }
+
+    /// Whether nothing has been heard of it since its last read: neither
+    /// bytes nor an end.
+    pub fn is_quiet(&self) -> bool {
+        let readiness = self.event_loop.selector().readiness(self.key);
+        !readiness.satisfies(Interest::Readable)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.event_loop.unregister(self.key);
+    }
+}
+
+/// The size of the one buffer that every read of a loop goes through.
+const SCRATCH: usize = 64 * 1024;
+
+impl EventLoop {
+    /// Lends the buffer that all reads of this loop share, so that a waiting
+    /// connection owns none. Only from one suspension point to the next.
+    pub(crate) fn with_scratch<R>(&self, borrow: impl FnOnce(&mut [u8]) -> R) -> R {
+        let mut scratch = self.0.scratch.take();
+        scratch.resize(SCRATCH, 0);
+        let result = borrow(&mut scratch);
+        self.0.scratch.set(scratch);
+        result
+    }
+}

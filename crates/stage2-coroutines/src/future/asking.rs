@@ -1,0 +1,103 @@
+//! The rest of what asyncio's futures can be asked: how one ended, and to end.
+
+use std::error::Error;
+
+use super::{Callback, CallbackId, Future, Outcome, State};
+use crate::{Exception, InvalidState};
+
+impl<T: 'static> Future<T> {
+    /// Whether it was cancelled.
+    pub fn cancelled(&self) -> bool {
+        matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(Exception::Cancelled))))
+    }
+
+    /// Whether it has an exception, or was cancelled. Asking is not looking at
+    /// it.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(_))))
+    }
+
+    /// Cancels it, and the task whose result it would have been: the coroutine
+    /// is dropped where it is suspended. Returns whether there was anything to
+    /// cancel.
+    pub fn cancel(&self) -> bool {
+        if self.finish(Err(Exception::Cancelled)).is_err() {
+            return false;
+        }
+        let (event_loop, task) = {
+            let state = self.0.borrow();
+            (state.event_loop.clone(), state.task)
+        };
+        if let Some(task) = task {
+            drop(event_loop.remove_task(task));
+        }
+        true
+    }
+
+    /// A copy of the result.
+    ///
+    /// # Errors
+    /// The exception it has instead; or [`InvalidState`], if it is pending or
+    /// the result was moved out.
+    pub fn result(&self) -> Result<T, Exception>
+    where
+        T: Clone,
+    {
+        let mut state = self.0.borrow_mut();
+        state.retrieved = true;
+        match &state.outcome {
+            Outcome::Pending(_) => Err(InvalidState::Pending.into()),
+            Outcome::Done(Some(outcome)) => outcome.clone(),
+            Outcome::Done(None) => Err(InvalidState::Taken.into()),
+        }
+    }
+
+    /// The exception, if that is how it ended.
+    ///
+    /// # Errors
+    /// [`Exception::Cancelled`] if it was cancelled, [`InvalidState`] if it is
+    /// pending.
+    pub fn exception(&self) -> Result<Option<Exception>, Exception> {
+        let mut state = self.0.borrow_mut();
+        state.retrieved = true;
+        match &state.outcome {
+            Outcome::Pending(_) => Err(InvalidState::Pending.into()),
+            Outcome::Done(Some(Err(Exception::Cancelled))) => Err(Exception::Cancelled),
+            Outcome::Done(Some(Err(exception))) => Ok(Some(exception.clone())),
+            Outcome::Done(_) => Ok(None),
+        }
+    }
+
+    /// Ends the future with an error of your own.
+    ///
+    /// # Errors
+    /// When it is done already; `error` is dropped.
+    pub fn set_exception(&self, error: impl Into<Box<dyn Error>>) -> Result<(), InvalidState> {
+        self.finish(Err(Exception::raised(error)))
+    }
+
+    /// Takes a callback back and returns how many were: one, or none if it was
+    /// called or is about to be.
+    pub fn remove_done_callback(&self, id: CallbackId) -> usize {
+        let mut state = self.0.borrow_mut();
+        let Outcome::Pending(callbacks) = &mut state.outcome else { return 0 };
+        let is_it = |callback: &Callback<T>| matches!(callback, Callback::Call(i, _) if *i == id);
+        let Some(place) = callbacks.iter().position(is_it) else { return 0 };
+        let removed = callbacks.remove(place);
+        drop(state);
+        drop(removed);
+        1
+    }
+}
+
+/// An error that nobody looked at is not lost in silence.
+impl<T> Drop for State<T> {
+    fn drop(&mut self) {
+        if let Outcome::Done(Some(Err(exception))) = &self.outcome
+            && !self.retrieved
+            && !exception.is_cancelled()
+        {
+            self.event_loop.report_unretrieved(exception);
+        }
+    }
+}

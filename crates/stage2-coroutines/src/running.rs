@@ -1,0 +1,66 @@
+//! Which loop this thread runs, and whose turn it is.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+use selector_core::Key;
+
+use crate::waker::{RunQueue, Turn};
+use crate::{EventLoop, InvalidState};
+
+thread_local! {
+    /// The loop that this thread runs, if it does.
+    static RUNNING: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Keeps it known that this thread runs a loop.
+pub(crate) struct Running;
+
+impl Running {
+    pub(crate) fn new(event_loop: &EventLoop) -> io::Result<Self> {
+        if RUNNING.get().is_some() {
+            let message = "this thread runs an event loop already";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
+        }
+        RUNNING.set(Some(event_loop.id()));
+        Ok(Self)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.set(None);
+    }
+}
+
+/// Those whose turn it is. Should a panic end the loop, the rest keep theirs.
+pub(crate) struct Batch<'q> {
+    pub(crate) turns: VecDeque<Turn>,
+    pub(crate) queue: &'q RunQueue,
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.turns.drain(..).for_each(|turn| self.queue.push(turn));
+    }
+}
+
+impl EventLoop {
+    /// Whether the one whose turn it is may wait for a future of this loop,
+    /// and of this task.
+    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), InvalidState> {
+        if RUNNING.get().is_some_and(|running| running != self.id()) {
+            return Err(InvalidState::OtherLoop);
+        }
+        if task.is_some() && task == self.0.current.get() {
+            return Err(InvalidState::AwaitsItself);
+        }
+        Ok(())
+    }
+
+    fn id(&self) -> usize {
+        Rc::as_ptr(&self.0).addr()
+    }
+}
