@@ -10,6 +10,7 @@ impl EventLoop {
     pub async fn descriptor_freed(&self) {
         let freed = Future::new(self);
         self.0.starved.borrow_mut().push_back(freed.clone());
+        let _in_line = InLine { event_loop: self, freed: freed.clone() };
         // Resolved or not, the caller will find out.
         let _ = freed.await;
     }
@@ -29,10 +30,28 @@ impl EventLoop {
     /// Has the next one try for a descriptor: one is free, or nobody is left
     /// who could free one.
     pub(crate) fn feed_starved(&self) {
-        let next = self.0.starved.borrow_mut().pop_front();
-        if let Some(next) = next {
-            // Nobody else resolves it.
-            let _ = next.set_result(());
+        loop {
+            let next = self.0.starved.borrow_mut().pop_front();
+            // Who has stopped waiting refuses it.
+            if next.is_none_or(|next| next.set_result(()).is_ok()) {
+                return;
+            }
+        }
+    }
+}
+
+/// Whoever is dropped while it waits takes nobody's descriptor with it.
+struct InLine<'l> {
+    event_loop: &'l EventLoop,
+    freed: Future<()>,
+}
+
+impl Drop for InLine<'_> {
+    fn drop(&mut self) {
+        let is_called = !self.freed.cancel();
+        // Called, but not resumed any more: then the next one.
+        if is_called && self.freed.take_result().is_some() {
+            self.event_loop.feed_starved();
         }
     }
 }

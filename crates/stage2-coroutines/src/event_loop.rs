@@ -30,6 +30,7 @@ pub(crate) struct Inner {
     pub(crate) tasks: RefCell<Slots<TaskSlot>>,
     pub(crate) run_queue: Arc<RunQueue>,
     stopping: Cell<bool>,
+    pub(crate) is_closed: Cell<bool>,
     /// Whose turn it is.
     pub(crate) current: Cell<Option<Key>>,
     /// What the one whose turn it is has begun to wait for.
@@ -42,6 +43,14 @@ pub(crate) struct Inner {
     pub(crate) scratch: Cell<Vec<u8>>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,
+    pub(crate) callbacks_so_far: Cell<u64>,
+}
+
+impl Drop for Inner {
+    /// Whoever waits in the queue holds the queue, and would for ever.
+    fn drop(&mut self) {
+        self.run_queue.close();
+    }
 }
 
 impl EventLoop {
@@ -67,6 +76,7 @@ impl EventLoop {
             tasks: RefCell::new(Slots::new()),
             run_queue,
             stopping: Cell::new(false),
+            is_closed: Cell::new(false),
             current: Cell::new(None),
             note: Cell::new(Note::NONE),
             names: RefCell::new(HashMap::new()),
@@ -76,6 +86,7 @@ impl EventLoop {
             scratch: Cell::new(Vec::new()),
             ticks: Cell::new(0),
             polls: Cell::new(0),
+            callbacks_so_far: Cell::new(0),
         }))
     }
 
@@ -85,8 +96,8 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the selector fails, so that nobody would ever be woken; when
-    /// somebody calls [`EventLoop::stop`] first; or when this thread runs a
-    /// loop already.
+    /// somebody calls [`EventLoop::stop`] or [`EventLoop::close`] first; or
+    /// when this thread runs a loop already.
     pub fn run_until_complete<T>(&self, coroutine: impl Coroutine<Output = T>) -> io::Result<T> {
         let mut coroutine = pin!(coroutine);
         let mut result = None;
@@ -147,6 +158,9 @@ impl EventLoop {
             }
             if self.0.stopping.replace(false) {
                 return Ok(());
+            }
+            if self.0.is_closed.get() {
+                return Err(io::Error::other("the loop is closed"));
             }
             self.tick(&mut keys)?;
         }

@@ -7,6 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
+use crate::diagnose::count;
 use crate::{EventLoop, Exception, InvalidState, Wait};
 
 mod asking;
@@ -28,7 +29,6 @@ struct State<T> {
     event_loop: EventLoop,
     /// The task whose result this is, if it is one's.
     task: Option<Key>,
-    callbacks_so_far: u32,
     /// Whether anybody has looked at the outcome.
     retrieved: bool,
 }
@@ -45,9 +45,9 @@ enum Callback<T> {
 
 type DoneCallback<T> = Box<dyn FnOnce(&Future<T>)>;
 
-/// Names a callback of one future, to take it back.
+/// Names a callback among those of all futures of a loop, to take it back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallbackId(u32);
+pub struct CallbackId(u64);
 
 impl<T: 'static> Future<T> {
     /// A pending future of this loop.
@@ -60,13 +60,16 @@ impl<T: 'static> Future<T> {
             outcome: Outcome::Pending(Vec::new()),
             event_loop: event_loop.clone(),
             task,
-            callbacks_so_far: 0,
             retrieved: false,
         })))
     }
 
     pub(crate) fn set_task(&self, task: Key) {
         self.0.borrow_mut().task = Some(task);
+    }
+
+    pub(crate) fn task(&self) -> Option<Key> {
+        self.0.borrow().task
     }
 
     /// Whether it has a result or an exception, be it taken or not.
@@ -120,8 +123,9 @@ impl<T: 'static> Future<T> {
     /// callback that comes late is called all the same.
     pub fn add_done_callback(&self, callback: impl FnOnce(&Self) + 'static) -> CallbackId {
         let mut state = self.0.borrow_mut();
-        let id = CallbackId(state.callbacks_so_far);
-        state.callbacks_so_far += 1;
+        let callbacks_so_far = &state.event_loop.0.callbacks_so_far;
+        count(callbacks_so_far);
+        let id = CallbackId(callbacks_so_far.get());
         if let Outcome::Pending(callbacks) = &mut state.outcome {
             callbacks.push(Callback::Call(id, Box::new(callback)));
         } else {

@@ -19,7 +19,8 @@
 //! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`], which is what
 //! it was all for. What is practical but not the lesson is in modules beside
 //! them. [`by_hand`] has [`read`] and [`read_all`]
-//! once more, as the state machines that the compiler writes for you.
+//! once more, as the state machines that the compiler writes for you. Whoever
+//! comes from Python finds what they know in [`names_of_asyncio`].
 
 mod callbacks;
 mod connection;
@@ -41,6 +42,7 @@ mod waker;
 pub mod by_hand;
 pub mod fetcher;
 pub mod generator;
+pub mod names_of_asyncio;
 pub mod traceback;
 
 pub use callbacks::{Handle, Remote};

@@ -16,7 +16,6 @@ use crate::{Coroutine, EventLoop, Exception, Future};
 /// returns, panics or is [cancelled](Future::cancel), or with its loop.
 #[must_use = "a task runs without its handle, but nobody learns how it ended"]
 pub struct Task<T> {
-    key: Key,
     future: Future<T>,
 }
 
@@ -30,18 +29,18 @@ impl<T: 'static> Task<T> {
         let key = event_loop.add_task(Box::new(driver), Some(Location::caller()));
         future.set_task(key);
         event_loop.wake_task(key);
-        Self { key, future }
+        Self { future }
     }
 
     /// Gives it a name, for whoever asks what it is doing.
     pub fn named(self, name: impl Into<String>) -> Self {
-        self.future.event_loop().name_task(self.key, name.into());
+        self.future.event_loop().name_task(self.key(), name.into());
         self
     }
 
     /// Which task this is, for as long as it is not done.
     pub fn key(&self) -> Key {
-        self.key
+        self.future.task().expect("spawn has told its future")
     }
 }
 

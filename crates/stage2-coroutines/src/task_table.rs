@@ -55,7 +55,12 @@ impl EventLoop {
         spawned: Option<&'static Location<'static>>,
     ) -> Key {
         let slot = TaskSlot { step: Some(step), spawned, note: Note::NONE };
-        self.0.tasks.borrow_mut().insert(slot)
+        let key = self.0.tasks.borrow_mut().insert(slot);
+        if self.0.is_closed.get() {
+            // Nobody will ever take this step, nor free what it holds.
+            drop(self.remove_task(key));
+        }
+        key
     }
 
     /// Has a task take its first step.
@@ -84,14 +89,17 @@ impl EventLoop {
 
     /// Drops every task that is still pending, each where it is suspended, and
     /// complains about each. Tasks hold handles to their loop, so that without
-    /// this call a loop that has any is never freed.
+    /// this call a loop that has any is never freed. What is spawned on a
+    /// closed loop is dropped at once.
     pub fn close(&self) {
         for task in self.all_tasks() {
             self.complain(&Complaint::TaskDestroyed(task));
         }
+        self.0.is_closed.set(true);
         self.0.run_queue.close();
         // Stale from here on, their keys find nothing while they are dropped.
         drop(self.0.tasks.take());
         drop(self.0.timers.take());
+        drop(self.0.starved.take());
     }
 }

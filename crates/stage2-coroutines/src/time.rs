@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::panic::Location;
 use std::pin::pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use selector_core::TimerKey;
@@ -89,13 +89,13 @@ pub async fn within<T>(
 /// One entry among the loop's timers, at most; none once it is dropped.
 struct Timer<'l> {
     event_loop: &'l EventLoop,
-    key: Option<TimerKey>,
+    /// The entry, and who is woken by it.
+    set: Option<(TimerKey, Waker)>,
 }
 
 impl<'l> Timer<'l> {
     fn new(event_loop: &'l EventLoop) -> Self {
-        let key = None;
-        Self { event_loop, key }
+        Self { event_loop, set: None }
     }
 
     /// Ready when the clock has reached `at`.
@@ -104,18 +104,22 @@ impl<'l> Timer<'l> {
         if at <= now {
             return Poll::Ready(());
         }
-        // A timer that fires before `at` will do: it leads back here.
-        let is_set = self.key.is_some_and(|key| now < key.at() && key.at() <= at);
+        // A timer that fires before `at` will do: it leads back here. One that
+        // wakes somebody else, who had this coroutine before, will not.
+        let is_set = self.set.as_ref().is_some_and(|(key, waker)| {
+            now < key.at() && key.at() <= at && waker.will_wake(context.waker())
+        });
         if !is_set {
             self.cancel();
-            let waker = context.waker().clone();
-            self.key = Some(self.event_loop.timers().set(at, waker));
+            let waker = context.waker();
+            let key = self.event_loop.timers().set(at, waker.clone());
+            self.set = Some((key, waker.clone()));
         }
         Poll::Pending
     }
 
     fn cancel(&mut self) {
-        if let Some(key) = self.key.take() {
+        if let Some((key, _)) = self.set.take() {
             let waker = self.event_loop.timers().cancel(key);
             drop(waker);
         }

@@ -1,10 +1,10 @@
 //! Which coroutine awaited which, down to the one that failed.
 //!
-//! A panic unwinds a stack, and a stack of coroutines has the same order as a
-//! stack of calls; a backtrace taken in the innermost one names them all. An
+//! While a task takes a step, its coroutines lie on the machine's stack like
+//! any functions that call each other, and a backtrace names them all. But an
 //! error is a value that is handed up one `.await` at a time, and by the time
-//! anybody looks the stack is gone. Here the error takes a note of every place
-//! it passes, which costs nothing as long as there is none.
+//! anybody looks at it the stack is gone. So the error itself takes a note of
+//! every place it passes, which costs nothing as long as there is none.
 //!
 //! ```
 //! use stage2_coroutines::traceback::{Traced, TracedIn};

@@ -72,6 +72,9 @@ struct State {
 }
 
 impl RunQueue {
+    /// So many turns have room at all times.
+    const ROOM: usize = 1024;
+
     pub(crate) fn new(notifier: Notifier) -> Self {
         let turns = VecDeque::new();
         let state = State { turns, loop_sleeps: false, is_closed: false };
@@ -92,8 +95,10 @@ impl RunQueue {
         }
     }
 
-    /// Exchanges the queue for an empty one.
+    /// Exchanges the queue for an empty one, which has had its rush and need
+    /// not stay as large as that.
     pub(crate) fn take(&self, empty: &mut VecDeque<Turn>) {
+        empty.shrink_to(Self::ROOM);
         std::mem::swap(&mut self.lock().turns, empty);
     }
 

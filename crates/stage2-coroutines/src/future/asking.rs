@@ -44,7 +44,8 @@ impl<T: 'static> Future<T> {
         T: Clone,
     {
         let mut state = self.0.borrow_mut();
-        state.retrieved = true;
+        // Asked too early, nobody has looked at anything.
+        state.retrieved = matches!(state.outcome, Outcome::Done(_));
         match &state.outcome {
             Outcome::Pending(_) => Err(InvalidState::Pending.into()),
             Outcome::Done(Some(outcome)) => outcome.clone(),
@@ -59,7 +60,8 @@ impl<T: 'static> Future<T> {
     /// pending.
     pub fn exception(&self) -> Result<Option<Exception>, Exception> {
         let mut state = self.0.borrow_mut();
-        state.retrieved = true;
+        // Asked too early, nobody has looked at anything.
+        state.retrieved = matches!(state.outcome, Outcome::Done(_));
         match &state.outcome {
             Outcome::Pending(_) => Err(InvalidState::Pending.into()),
             Outcome::Done(Some(Err(Exception::Cancelled))) => Err(Exception::Cancelled),

@@ -1,0 +1,36 @@
+//! One coroutine waits for another and goes on with what it returns.
+//!
+//! `cargo run -p stage2-coroutines --example chain`
+#![allow(clippy::print_stdout)] // An example may print.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, sleep};
+use transport::system_look_up;
+
+async fn compute(event_loop: &EventLoop, x: u32, y: u32) -> u32 {
+    println!("adding {x} to {y} takes a second");
+    sleep(event_loop, Duration::from_secs(1)).await;
+    x + y
+}
+
+/// `await` is delegation: this coroutine and the one it awaits are one value,
+/// and whoever resumes it resumes the innermost. No task comes between them,
+/// and neither does the loop: a return is a return.
+async fn print_sum(event_loop: &EventLoop, x: u32, y: u32) {
+    let sum = compute(event_loop, x, y).await;
+    println!("{x} + {y} = {sum}");
+}
+
+fn main() -> io::Result<()> {
+    // In virtual time: the second costs nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+
+    event_loop.run_until_complete(print_sum(&event_loop, 1, 2))?;
+    // One step up to the sleep, and one from there to the end.
+    println!("{} steps for the whole chain", event_loop.stats().polls);
+    Ok(())
+}

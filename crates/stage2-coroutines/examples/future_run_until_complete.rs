@@ -1,0 +1,40 @@
+//! A future connects two who do not know each other: a task that will have a
+//! result, and whoever waits for it, here `run_until_complete`.
+//!
+//! `cargo run -p stage2-coroutines --example future_run_until_complete`
+#![allow(clippy::print_stdout)] // An example may print.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep};
+use transport::system_look_up;
+
+/// A task may outlive the function that spawned it, so it owns all it uses.
+/// Handles to a loop or to a future are cheap to clone.
+async fn slow_operation(
+    event_loop: EventLoop,
+    future: Future<&'static str>,
+) -> Result<(), InvalidState> {
+    sleep(&event_loop, Duration::from_secs(1)).await;
+    future.set_result("the slow operation is over")
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // In virtual time: the second costs nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+
+    let future = Future::new(&event_loop);
+    let operation = slow_operation(event_loop.clone(), future.clone());
+    let task = Task::spawn(&event_loop, operation);
+    println!("before: the future is done: {}", future.done());
+
+    let result = event_loop.run_until_complete(future)??;
+    println!("after: {result}");
+
+    // The task is a future as well: of what its coroutine returned.
+    task.result()??;
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! A greeting every two seconds, with callbacks: each call arranges the next.
+//!
+//! `cargo run -p stage2-coroutines --example hello_world_callback`
+#![allow(clippy::print_stdout)] // An example may print.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::EventLoop;
+use transport::system_look_up;
+
+/// What a loop statement would say, a callback has to say by calling itself
+/// again: it cannot wait, only return and be called later. Compare
+/// `hello_world_coroutine`.
+fn greet(event_loop: EventLoop) {
+    println!("Hello World");
+    let again = event_loop.clone();
+    event_loop.call_later(Duration::from_secs(2), move || greet(again));
+}
+
+fn main() -> io::Result<()> {
+    // In virtual time a second costs nothing. With `EventLoop::new()?` the
+    // program takes the five seconds it is given below.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+
+    let first = event_loop.clone();
+    event_loop.call_soon(move || greet(first));
+    let end = event_loop.clone();
+    event_loop.call_later(Duration::from_secs(5), move || end.stop());
+
+    event_loop.run_forever()?;
+    // The fourth greeting is still arranged for; it goes with the loop.
+    event_loop.close();
+    Ok(())
+}

@@ -1,0 +1,43 @@
+//! Three tasks at once on one thread: each suspends itself between two
+//! multiplications, and the others go on.
+//!
+//! `cargo run -p stage2-coroutines --example parallel_factorial`
+#![allow(clippy::print_stdout)] // An example may print.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, ReturnWhen, Task, sleep, wait};
+use transport::system_look_up;
+
+async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
+    let mut product = 1;
+    for factor in 2..=number {
+        println!("{name} multiplies {product} by {factor}");
+        sleep(&event_loop, Duration::from_secs(1)).await;
+        product *= factor;
+    }
+    println!("{name} has {number}! = {product}");
+}
+
+fn main() -> io::Result<()> {
+    // In virtual time: the three seconds cost nothing, and the order of the
+    // lines is always the same.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let begin = event_loop.now();
+
+    // A task is the loop's from the moment it is spawned; nobody has to wait
+    // for it to make it run.
+    let tasks = [("A", 2), ("B", 3), ("C", 4)].map(|(name, number)| {
+        Task::spawn(&event_loop, factorial(event_loop.clone(), name, number))
+    });
+    let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);
+    let (done, pending) = event_loop.run_until_complete(all)?;
+
+    println!("{} done, {} pending", done.len(), pending.len());
+    // The slowest takes three seconds, and so do all.
+    println!("{:?} in all", event_loop.now() - begin);
+    Ok(())
+}

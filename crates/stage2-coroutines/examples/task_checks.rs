@@ -1,0 +1,104 @@
+//! What asyncio's `Task._step` checks at every step, one by one, and what
+//! becomes of it here. Its bad yields are missing: they do not compile, and
+//! the module `names_of_asyncio` of the crate's documentation shows them.
+//!
+//! `cargo run -p stage2-coroutines --example task_checks`
+#![allow(clippy::print_stdout)] // An example may print.
+
+use std::cell::Cell;
+use std::error::Error;
+use std::fmt::Debug;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Exception, Future, Task, ensure_future, yield_now};
+use transport::system_look_up;
+
+/// In virtual time, whoever would wait for ever gets an error instead.
+fn new_loop() -> EventLoop {
+    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
+}
+
+fn say(what: &str, outcome: Result<impl Debug, Exception>) {
+    match outcome {
+        Ok(value) => println!("{what}: {value:?}"),
+        Err(exception) => println!("{what}: {exception}"),
+    }
+}
+
+/// A task comes by its own handle only if somebody passes it in.
+async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
+    let handle: Rc<Cell<Option<Future<()>>>> = Rc::default();
+    let own = Rc::clone(&handle);
+    let task = ensure_future(event_loop, async move {
+        if let Some(myself) = own.take() {
+            say("a task awaits itself", myself.await);
+        }
+    });
+    handle.set(Some(task.clone()));
+    say("and is done with that", task.await);
+
+    let elsewhere = Future::<()>::new(&new_loop());
+    say("a future of another loop", elsewhere.await);
+}
+
+/// Nobody is told that it is cancelled: the coroutine is not resumed, and its
+/// variables are dropped where it is suspended.
+async fn is_cancelled_before_a_step(event_loop: &EventLoop) -> Result<(), Exception> {
+    let task = ensure_future(event_loop, async { println!("never printed") });
+    task.cancel();
+    say("cancelled before the first step", task.await);
+
+    let future = Future::new(event_loop);
+    let awaited = future.clone();
+    let farewell = Farewell;
+    let task = ensure_future(event_loop, async move {
+        let _farewell = farewell;
+        say("never printed", awaited.await);
+    });
+    // It takes its first step; then it is woken, but not resumed yet.
+    yield_now(event_loop).await;
+    future.set_result(())?;
+    task.cancel();
+    say("cancelled before the next step", task.await);
+    Ok(())
+}
+
+struct Farewell;
+
+impl Drop for Farewell {
+    fn drop(&mut self) {
+        println!("  (its variables are dropped)");
+    }
+}
+
+async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
+    let myself = event_loop.clone();
+    let task = Task::spawn(event_loop, async move { myself.current_task() });
+    let key = task.key();
+    println!("a task knows whose turn it is: {}", task.await? == Some(key));
+    println!("outside of tasks it is nobody's: {}", event_loop.current_task().is_none());
+
+    let task = ensure_future(event_loop, async { println!("a bare yield: others have a turn,") });
+    yield_now(event_loop).await;
+    say("and then one goes on", task.await);
+
+    let future = Future::<u32>::new(event_loop);
+    future.set_exception("no route to host")?;
+    say("resumed with an error", future.await);
+
+    // The panic hook has its say on stderr; the loop and all other tasks go on.
+    let task: Future<()> = ensure_future(event_loop, async { panic!("this cannot be") });
+    say("the worst that can happen", task.await);
+    Ok(())
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let event_loop = new_loop();
+    event_loop.run_until_complete(async {
+        waits_for_the_wrong_one(&event_loop).await;
+        is_cancelled_before_a_step(&event_loop).await?;
+        is_resumed(&event_loop).await
+    })?
+}

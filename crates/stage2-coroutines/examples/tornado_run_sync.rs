@@ -1,0 +1,65 @@
+//! What Tornado's coroutines can do, here: `run_sync` with its timeout, a list
+//! and a dict of coroutines in parallel, `gen.sleep`, and `moment`.
+//!
+//! `cargo run -p stage2-coroutines --example tornado_run_sync`
+#![allow(clippy::print_stdout)] // An example may print.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Exception, multi, multi_map, sleep, yield_now};
+use transport::system_look_up;
+
+/// Stands in for a download. Tornado had to raise its result; here a coroutine
+/// returns like any other function.
+async fn get(event_loop: EventLoop, url: &'static str, seconds: u64) -> (&'static str, u64) {
+    sleep(&event_loop, Duration::from_secs(seconds)).await;
+    println!("  {url} took {seconds} s");
+    (url, seconds)
+}
+
+/// Where Tornado converts whatever is yielded, a function says what is meant:
+/// `multi` for a list, `multi_map` for a dict. All parts run at once.
+async fn get_all(event_loop: &EventLoop) -> Result<(), Exception> {
+    let begin = event_loop.now();
+    let list = [("/a", 1), ("/b", 3), ("/c", 2)];
+    println!("a list:");
+    let pages = multi(event_loop, list.map(|(url, s)| get(event_loop.clone(), url, s))).await?;
+    println!("  {pages:?} after {:?}", event_loop.now() - begin);
+
+    let begin = event_loop.now();
+    let dict = [("first", "/a", 2), ("second", "/b", 1)];
+    println!("a dict:");
+    let pages = dict.map(|(name, url, s)| (name, get(event_loop.clone(), url, s)));
+    let pages = multi_map(event_loop, pages).await?;
+    println!("  {pages:?} after {:?}", event_loop.now() - begin);
+    Ok(())
+}
+
+/// Two coroutines that have nothing to wait for, and give way all the same.
+async fn take_turns(event_loop: EventLoop, name: &'static str) {
+    for turn in 1..=2 {
+        println!("  {name}, turn {turn}");
+        yield_now(&event_loop).await;
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // In virtual time: the seconds cost nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    event_loop.run_sync(get_all(&event_loop), Duration::from_secs(10))??;
+
+    println!("a moment for the others:");
+    let players = ["ping", "pong"].map(|name| take_turns(event_loop.clone(), name));
+    event_loop.run_until_complete(multi(&event_loop, players))??;
+
+    println!("too slow:");
+    let slow = get(event_loop.clone(), "/slow", 60);
+    match event_loop.run_sync(slow, Duration::from_secs(10)) {
+        Ok((url, _)) => println!("  {url} came in time"),
+        Err(error) => println!("  {error}"),
+    }
+    Ok(())
+}

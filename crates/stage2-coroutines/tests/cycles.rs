@@ -1,0 +1,413 @@
+//! Reference cycles, and what frees them.
+//!
+//! The rule, which each test shows one case of:
+//!
+//! - A task that waits is held by its loop alone, and the coroutine of a task
+//!   holds whatever it captured, be it its own handle or the loop.
+//!   **Completion, cancelling and `close` drop the coroutine**, and all it
+//!   holds with it.
+//! - The callbacks of a future are held by the future. **Resolving and
+//!   cancelling it hand them to the loop**, which drops each after its call;
+//!   what is never resolved goes when the last handle does. A callback that
+//!   holds its own future is the one cycle that `close` does not know of, since
+//!   the loop does not know the future: resolve it, cancel it, or take the
+//!   callback back.
+//! - A loop is held by its handles, and each pending task or callback may hold
+//!   one. **After `close` only handles outside hold it**, and its exception
+//!   handler if that holds one: then set another.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::cell::RefCell;
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+use selector_core::{Event, Key, Notifier, Socket, VirtualTime, World};
+use stage2_coroutines::{
+    Coroutine, EventLoop, Future, ReturnWhen, Task, as_completed, gather, look_up, shield, sleep,
+    wait, wait_for,
+};
+use transport::system_look_up;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn virtual_loop() -> EventLoop {
+    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
+}
+
+fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
+    event_loop.run_until_complete(coroutine).unwrap()
+}
+
+fn let_time_pass(event_loop: &EventLoop) {
+    run(event_loop, sleep(event_loop, SECOND));
+}
+
+/// Something to be held, and the means to tell whether it still is.
+fn witness() -> (Rc<()>, Weak<()>) {
+    let held = Rc::new(());
+    let watch = Rc::downgrade(&held);
+    (held, watch)
+}
+
+fn is_gone(watch: &Weak<()>) -> bool {
+    watch.strong_count() == 0
+}
+
+/// What tells whether a loop has been freed: its exception handler is.
+fn watch_loop(event_loop: &EventLoop) -> Weak<()> {
+    let (held, watch) = witness();
+    event_loop.set_exception_handler(move |_| {
+        let _ = &held;
+    });
+    watch
+}
+
+/// A task whose coroutine holds its own handle and a witness, and waits for
+/// `until`.
+fn holds_itself(event_loop: &EventLoop, until: &Future<()>) -> (Future<()>, Weak<()>) {
+    let (held, watch) = witness();
+    let own: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let (inside, until) = (Rc::clone(&own), until.clone());
+    let task = Task::spawn(event_loop, async move {
+        let _held = (inside, held);
+        // It ends, one way or the other.
+        let _ = until.await;
+    });
+    own.replace(Some(Future::clone(&task)));
+    (task.into(), watch)
+}
+
+#[test]
+fn a_task_that_holds_its_own_handle_goes_when_it_is_done() {
+    let event_loop = virtual_loop();
+    let until = Future::new(&event_loop);
+    let (_, watch) = holds_itself(&event_loop, &until);
+    let_time_pass(&event_loop);
+    assert!(!is_gone(&watch));
+    until.set_result(()).unwrap();
+    let_time_pass(&event_loop);
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn or_when_it_is_cancelled() {
+    let event_loop = virtual_loop();
+    let until = Future::new(&event_loop);
+    let (task, watch) = holds_itself(&event_loop, &until);
+    let_time_pass(&event_loop);
+    task.cancel();
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn or_when_its_loop_is_closed() {
+    let event_loop = virtual_loop();
+    let until = Future::new(&event_loop);
+    let (_, watch) = holds_itself(&event_loop, &until);
+    let_time_pass(&event_loop);
+    event_loop.close();
+    assert!(is_gone(&watch));
+}
+
+/// A callback that holds its own future and a witness.
+fn holds_its_future(
+    event_loop: &EventLoop,
+) -> (Future<()>, stage2_coroutines::CallbackId, Weak<()>) {
+    let (held, watch) = witness();
+    let future = Future::new(event_loop);
+    let own = future.clone();
+    let id = future.add_done_callback(move |_| drop((own, held)));
+    (future, id, watch)
+}
+
+#[test]
+fn a_callback_that_holds_its_future_goes_when_the_future_is_resolved() {
+    let event_loop = virtual_loop();
+    let (future, _, watch) = holds_its_future(&event_loop);
+    future.set_result(()).unwrap();
+    let_time_pass(&event_loop);
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn or_when_it_is_resolved_and_the_loop_closed_before_the_call() {
+    let event_loop = virtual_loop();
+    let (future, _, watch) = holds_its_future(&event_loop);
+    future.set_result(()).unwrap();
+    event_loop.close();
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn or_when_the_future_is_cancelled_or_the_callback_taken_back() {
+    let event_loop = virtual_loop();
+    let (cancelled, _, watch) = holds_its_future(&event_loop);
+    cancelled.cancel();
+    let_time_pass(&event_loop);
+    assert!(is_gone(&watch));
+    let (future, id, watch) = holds_its_future(&event_loop);
+    future.remove_done_callback(id);
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn a_callback_that_holds_its_task_goes_with_the_task_being_cancelled() {
+    let event_loop = virtual_loop();
+    let (held, watch) = witness();
+    let task = Task::spawn(&event_loop, pending::<()>());
+    let own: Future<()> = Future::clone(&task);
+    task.add_done_callback(move |_| drop((own, held)));
+    let_time_pass(&event_loop);
+    task.cancel();
+    let_time_pass(&event_loop);
+    assert!(is_gone(&watch));
+}
+
+/// Two tasks that await each other, which nothing but the outside can end.
+fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
+    let (held, watch) = witness();
+    let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let (later, first_held) = (Rc::clone(&partner), Rc::clone(&held));
+    let first = Task::spawn(event_loop, async move {
+        let _held = first_held;
+        let second = later.take().unwrap();
+        // It ends, one way or the other.
+        let _ = second.await;
+    });
+    let awaited: Future<()> = Future::clone(&first);
+    let second = Task::spawn(event_loop, async move {
+        let _held = held;
+        let _ = awaited.await;
+    });
+    partner.replace(Some(Future::clone(&second)));
+    ([first.into(), second.into()], watch)
+}
+
+#[test]
+fn two_tasks_that_await_each_other_both_end_when_one_is_cancelled() {
+    let event_loop = virtual_loop();
+    let ([first, second], watch) = await_each_other(&event_loop);
+    let_time_pass(&event_loop);
+    assert!(!first.done() && !second.done());
+    first.cancel();
+    let_time_pass(&event_loop);
+    assert!(second.done() && !second.cancelled());
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn or_when_their_loop_is_closed() {
+    let event_loop = virtual_loop();
+    let loop_watch = watch_loop(&event_loop);
+    let (_, watch) = await_each_other(&event_loop);
+    let_time_pass(&event_loop);
+    event_loop.close();
+    assert!(is_gone(&watch));
+    drop(event_loop);
+    assert!(is_gone(&loop_watch));
+}
+
+#[test]
+fn a_loop_without_tasks_goes_with_its_last_handle() {
+    let event_loop = virtual_loop();
+    let watch = watch_loop(&event_loop);
+    let other_handle = event_loop.clone();
+    let remote = event_loop.remote();
+    let_time_pass(&event_loop);
+    drop(event_loop);
+    assert!(!is_gone(&watch));
+    drop(other_handle);
+    assert!(is_gone(&watch), "a remote does not hold it");
+    remote.call_soon(|_| ());
+}
+
+#[test]
+fn a_handler_that_holds_its_loop_is_to_be_replaced() {
+    let event_loop = virtual_loop();
+    let (held, watch) = witness();
+    let inside = event_loop.clone();
+    event_loop.set_exception_handler(move |_| {
+        let _ = (&held, &inside);
+    });
+    event_loop.close();
+    assert!(!is_gone(&watch), "closing may have something to complain about");
+    event_loop.set_exception_handler(|_| ());
+    assert!(is_gone(&watch));
+}
+
+#[test]
+fn tasks_hold_their_loop_until_they_are_done() {
+    let event_loop = virtual_loop();
+    let watch = watch_loop(&event_loop);
+    let inside = event_loop.clone();
+    let task = Task::spawn(&event_loop, async move { sleep(&inside, SECOND).await });
+    run(&event_loop, task).unwrap();
+    drop(event_loop);
+    assert!(is_gone(&watch));
+}
+
+/// Everything that can wait or hold, all of it at once, and all of it
+/// suspended for good.
+fn everything_waits(event_loop: &EventLoop, held: &Rc<()>) {
+    let spawn_holding = |coroutine: std::pin::Pin<Box<dyn Coroutine<Output = ()>>>| {
+        let held = Rc::clone(held);
+        let spawned = Task::spawn(event_loop, async move {
+            let _held = held;
+            coroutine.await;
+        });
+        drop(spawned.named("waits"));
+    };
+    let future = || Future::<()>::new(event_loop);
+    let task = || Task::spawn(event_loop, pending::<()>());
+    let inside = event_loop.clone();
+    spawn_holding(Box::pin(async move { sleep(&inside, SECOND * 600).await }));
+    let inside = event_loop.clone();
+    spawn_holding(Box::pin(async move { sleep(&inside, Duration::MAX).await }));
+    let (inside, futures) = (event_loop.clone(), [future(), task().into()]);
+    spawn_holding(Box::pin(async move { drop(gather(&inside, futures).await) }));
+    let (inside, futures) = (event_loop.clone(), [future(), task().into()]);
+    spawn_holding(Box::pin(async move {
+        drop(wait(&inside, futures, ReturnWhen::AllCompleted, Some(SECOND * 600)).await);
+    }));
+    let (inside, awaited) = (event_loop.clone(), task());
+    spawn_holding(Box::pin(async move { drop(wait_for(&inside, awaited, SECOND * 600).await) }));
+    let shielded = shield(task());
+    spawn_holding(Box::pin(async move { drop(shielded.await) }));
+    let mut completed = as_completed(event_loop, [future(), task().into()], Some(SECOND * 600));
+    spawn_holding(Box::pin(async move { drop(completed.next().await) }));
+    let inside = event_loop.clone();
+    spawn_holding(Box::pin(async move { drop(look_up(&inside, "example.test", 80).await) }));
+    let callback_held = Rc::clone(held);
+    event_loop.call_later(SECOND * 600, move || drop(callback_held));
+    let (callback_held, inside) = (Rc::clone(held), event_loop.clone());
+    event_loop.call_later(Duration::MAX, move || drop((callback_held, inside)));
+}
+
+#[test]
+fn after_close_only_handles_outside_hold_a_loop() {
+    // The look-up ends when the test does.
+    let (_answer, blocked) = channel::<()>();
+    let blocked = std::sync::Mutex::new(blocked);
+    let never = move |_: &str, _: u16| {
+        let _ = blocked.lock().unwrap().recv();
+        Ok(Vec::new())
+    };
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(never));
+    let loop_watch = watch_loop(&event_loop);
+    let (held, watch) = witness();
+    everything_waits(&event_loop, &held);
+    drop(held);
+    let_time_pass(&event_loop);
+    assert_eq!(watch.strong_count(), 10);
+    event_loop.close();
+    assert!(is_gone(&watch), "{} left", watch.strong_count());
+    assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
+    drop(event_loop);
+    assert!(is_gone(&loop_watch));
+}
+
+/// Virtual time whose bell holds a witness.
+struct WatchedBell(VirtualTime, Arc<()>);
+
+impl World for WatchedBell {
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
+        self.0.connect(address, key)
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, news: &mut Vec<Event>) -> io::Result<()> {
+        self.0.wait(timeout, news)
+    }
+
+    fn notifier(&self) -> Notifier {
+        let (bell, held) = (self.0.notifier(), Arc::clone(&self.1));
+        Notifier::new(move || {
+            let _ = &held;
+            bell.notify();
+        })
+    }
+}
+
+#[test]
+fn a_wake_that_came_too_late_does_not_hold_the_queue_it_lies_in() {
+    let held = Arc::new(());
+    let watch = Arc::downgrade(&held);
+    let world = WatchedBell(VirtualTime::new(), held);
+    let event_loop = EventLoop::in_world(world, Arc::new(system_look_up));
+    let wakes_and_returns = std::future::poll_fn(|context| {
+        context.waker().wake_by_ref();
+        std::task::Poll::Ready(())
+    });
+    run(&event_loop, wakes_and_returns);
+    drop(event_loop);
+    assert_eq!(watch.strong_count(), 0, "the bell, which in the real world is a descriptor");
+}
+
+#[test]
+fn who_waits_for_a_descriptor_is_forgotten_too() {
+    let event_loop = virtual_loop();
+    let loop_watch = watch_loop(&event_loop);
+    let inside = event_loop.clone();
+    drop(Task::spawn(&event_loop, async move { inside.descriptor_freed().await }));
+    let_time_pass(&event_loop);
+    event_loop.close();
+    drop(event_loop);
+    assert!(is_gone(&loop_watch));
+}
+
+#[test]
+fn a_waker_that_outlives_everything_holds_none_of_it() {
+    let event_loop = virtual_loop();
+    let loop_watch = watch_loop(&event_loop);
+    let (held, watch) = witness();
+    let kept: Rc<RefCell<Option<std::task::Waker>>> = Rc::default();
+    let slot = Rc::clone(&kept);
+    drop(Task::spawn(&event_loop, async move {
+        let _held = held;
+        std::future::poll_fn(|context| {
+            slot.replace(Some(context.waker().clone()));
+            std::task::Poll::<()>::Pending
+        })
+        .await;
+    }));
+    let_time_pass(&event_loop);
+    let waker = kept.take().unwrap();
+    // Queued, the waker is held by the queue that it holds.
+    waker.wake_by_ref();
+    event_loop.close();
+    assert!(is_gone(&watch));
+    drop(event_loop);
+    assert!(is_gone(&loop_watch));
+    waker.wake();
+}
+
+#[test]
+fn what_is_spawned_on_a_closed_loop_is_dropped_at_once() {
+    let event_loop = virtual_loop();
+    let loop_watch = watch_loop(&event_loop);
+    event_loop.close();
+    let (held, watch) = witness();
+    let task_held = Rc::clone(&held);
+    let inside = event_loop.clone();
+    let task = Task::spawn(&event_loop, async move {
+        let _held = (task_held, inside);
+        pending::<()>().await;
+    });
+    assert!(!task.done() && task.get_stack().is_none());
+    let (soon_held, later_held) = (Rc::clone(&held), held);
+    let (soon_loop, later_loop) = (event_loop.clone(), event_loop.clone());
+    event_loop.call_soon(move || drop((soon_held, soon_loop)));
+    event_loop.call_later(SECOND, move || drop((later_held, later_loop)));
+    assert!(is_gone(&watch), "{} left", watch.strong_count());
+    assert_eq!(event_loop.pending_tasks(), 0);
+    drop((event_loop, task));
+    assert!(is_gone(&loop_watch));
+}

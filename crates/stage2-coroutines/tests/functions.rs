@@ -1,0 +1,661 @@
+//! The functions that wait for several futures at once: what each promises.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{
+    Coroutine, EventLoop, Exception, Future, InvalidState, ReturnWhen, Task, as_completed,
+    ensure_future, gather, gather_outcomes, multi, multi_map, shield, sleep, sleep_and_return,
+    wait, wait_for, yield_now,
+};
+use transport::system_look_up;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn virtual_loop() -> EventLoop {
+    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
+}
+
+fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
+    event_loop.run_until_complete(coroutine).unwrap()
+}
+
+/// A task that returns `result` after so many seconds.
+fn later<T: 'static>(event_loop: &EventLoop, seconds: u32, result: T) -> Task<T> {
+    let event_loop_inside = event_loop.clone();
+    Task::spawn(event_loop, async move {
+        sleep(&event_loop_inside, SECOND * seconds).await;
+        result
+    })
+}
+
+/// A task that panics after so many seconds.
+fn panics_later(event_loop: &EventLoop, seconds: u32, message: &'static str) -> Task<u32> {
+    let event_loop_inside = event_loop.clone();
+    Task::spawn(event_loop, async move {
+        sleep(&event_loop_inside, SECOND * seconds).await;
+        panic!("{message}")
+    })
+}
+
+fn resolved<T: 'static>(event_loop: &EventLoop, result: T) -> Future<T> {
+    let future = Future::new(event_loop);
+    future.set_result(result).unwrap();
+    future
+}
+
+fn is_cancelled<T>(outcome: &Result<T, Exception>) -> bool {
+    matches!(outcome, Err(Exception::Cancelled))
+}
+
+fn is_timed_out<T>(outcome: &Result<T, Exception>) -> bool {
+    matches!(outcome, Err(Exception::TimedOut))
+}
+
+/// Lets a spawned task wait for what it waits for.
+fn settle(event_loop: &EventLoop) {
+    run(event_loop, yield_now(event_loop));
+}
+
+mod gathering {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_arguments() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [3, 1, 2].map(|seconds| later(&event_loop, seconds, seconds * 10));
+        let results = run(&event_loop, gather(&event_loop, tasks));
+        assert_eq!(results.unwrap(), [30, 10, 20]);
+        assert_eq!(event_loop.now() - start, SECOND * 3, "all at the same time");
+    }
+
+    #[test]
+    fn what_is_done_already_is_waited_for_no_longer() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let futures = ["a", "b"].map(|result| resolved(&event_loop, result));
+        assert_eq!(run(&event_loop, gather(&event_loop, futures)).unwrap(), ["a", "b"]);
+        assert_eq!(event_loop.now(), start);
+    }
+
+    #[test]
+    fn nothing_gathers_to_nothing() {
+        let event_loop = virtual_loop();
+        let none: [Future<()>; 0] = [];
+        assert_eq!(run(&event_loop, gather(&event_loop, none.clone())).unwrap(), []);
+        assert!(run(&event_loop, gather_outcomes(&event_loop, none)).is_empty());
+    }
+
+    #[test]
+    fn the_first_exception_is_returned_at_once_and_the_others_go_on() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let slow = later(&event_loop, 3, 3);
+        let slow_result: Future<u32> = Future::clone(&slow);
+        let fails = panics_later(&event_loop, 1, "no luck");
+        let outcome = run(&event_loop, gather(&event_loop, [slow, fails]));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: no luck");
+        assert_eq!(event_loop.now() - start, SECOND);
+        assert!(!slow_result.done());
+        assert_eq!(run(&event_loop, slow_result).unwrap(), 3);
+    }
+
+    #[test]
+    fn an_exception_that_is_there_already_is_found() {
+        let event_loop = virtual_loop();
+        let failed: Future<u32> = Future::new(&event_loop);
+        failed.set_exception("broken").unwrap();
+        let pending = Future::new(&event_loop);
+        let outcome = run(&event_loop, gather(&event_loop, [pending.clone(), failed]));
+        assert_eq!(outcome.unwrap_err().to_string(), "broken");
+        assert!(!pending.done());
+    }
+
+    #[test]
+    fn cancelling_the_one_who_gathers_cancels_the_children() {
+        let event_loop = virtual_loop();
+        let done = later(&event_loop, 0, 0);
+        let children = [done, later(&event_loop, 2, 2), later(&event_loop, 3, 3)];
+        let watched: Vec<Future<u32>> = children.iter().map(|child| Future::clone(child)).collect();
+        let gathers = {
+            let event_loop = event_loop.clone();
+            async move { gather(&event_loop, children).await }
+        };
+        let gathers = Task::spawn(&event_loop, gathers);
+        run(&event_loop, sleep(&event_loop, SECOND));
+        gathers.cancel();
+        let cancelled: Vec<bool> = watched.iter().map(Future::cancelled).collect();
+        assert_eq!(cancelled, [false, true, true], "what is done stays as it is");
+        assert_eq!(event_loop.pending_tasks(), 0);
+        assert_eq!(event_loop.pending_timers(), 0);
+    }
+
+    #[test]
+    fn cancelling_a_child_is_an_exception_like_others() {
+        let event_loop = virtual_loop();
+        let cancelled = later(&event_loop, 3, 3);
+        let other = later(&event_loop, 3, 3);
+        let others_result: Future<u32> = Future::clone(&other);
+        cancelled.cancel();
+        let gathers = {
+            let event_loop = event_loop.clone();
+            async move { gather(&event_loop, [cancelled, other]).await }
+        };
+        let gathers = Task::spawn(&event_loop, gathers);
+        let outcome = run(&event_loop, gathers).expect("the one who gathers is not cancelled");
+        assert!(is_cancelled(&outcome));
+        assert_eq!(run(&event_loop, others_result).unwrap(), 3, "nor is the other child");
+    }
+
+    #[test]
+    fn all_outcomes_are_there_if_all_are_asked_for() {
+        let event_loop = virtual_loop();
+        let cancelled = later(&event_loop, 9, 9);
+        cancelled.cancel();
+        let tasks = [later(&event_loop, 2, 2), panics_later(&event_loop, 1, "bad"), cancelled];
+        let outcomes = run(&event_loop, gather_outcomes(&event_loop, tasks));
+        assert_eq!(*outcomes[0].as_ref().unwrap(), 2);
+        assert_eq!(outcomes[1].as_ref().unwrap_err().to_string(), "panicked: bad");
+        assert!(is_cancelled(&outcomes[2]));
+    }
+
+    #[test]
+    fn a_result_that_somebody_took_first_is_not_there_a_second_time() {
+        let event_loop = virtual_loop();
+        let future = resolved(&event_loop, 1);
+        let twice = [future.clone(), future];
+        let outcome = run(&event_loop, gather(&event_loop, twice));
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::Taken))));
+    }
+}
+
+mod waiting {
+    use super::*;
+
+    fn numbers(futures: &[Future<u32>]) -> Vec<u32> {
+        futures.iter().map(|future| future.result().unwrap()).collect()
+    }
+
+    #[test]
+    fn for_the_first_that_completes() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [3, 1, 2].map(|seconds| later(&event_loop, seconds, seconds));
+        let first = wait(&event_loop, tasks, ReturnWhen::FirstCompleted, None);
+        let (done, left) = run(&event_loop, first);
+        assert_eq!(numbers(&done), [1]);
+        assert_eq!(left.len(), 2);
+        assert_eq!(event_loop.now() - start, SECOND);
+
+        let rest = wait(&event_loop, left, ReturnWhen::AllCompleted, None);
+        let (done, left) = run(&event_loop, rest);
+        assert_eq!(numbers(&done), [3, 2], "nothing was cancelled; in the order of the arguments");
+        assert!(left.is_empty());
+    }
+
+    #[test]
+    fn a_cancelled_one_completes_too() {
+        let event_loop = virtual_loop();
+        let tasks = [later(&event_loop, 3, 3), later(&event_loop, 9, 9)];
+        tasks[1].cancel();
+        let start = event_loop.now();
+        let (done, left) =
+            run(&event_loop, wait(&event_loop, tasks, ReturnWhen::FirstCompleted, None));
+        assert!(done.len() == 1 && done[0].cancelled());
+        assert_eq!(left.len(), 1);
+        assert_eq!(event_loop.now(), start);
+    }
+
+    #[test]
+    fn for_the_first_exception_and_cancelling_is_none() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let cancelled = later(&event_loop, 9, 9);
+        cancelled.cancel();
+        let tasks = [
+            later(&event_loop, 1, 1),
+            cancelled,
+            panics_later(&event_loop, 2, "bad"),
+            later(&event_loop, 3, 3),
+        ];
+        let (done, left) =
+            run(&event_loop, wait(&event_loop, tasks, ReturnWhen::FirstException, None));
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+        assert_eq!((done.len(), left.len()), (3, 1));
+        assert!(done[2].exception().unwrap().is_some(), "not raised, but there");
+    }
+
+    #[test]
+    fn for_the_first_exception_is_for_all_if_there_is_none() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [2, 1].map(|seconds| later(&event_loop, seconds, seconds));
+        let (done, left) =
+            run(&event_loop, wait(&event_loop, tasks, ReturnWhen::FirstException, None));
+        assert_eq!(numbers(&done), [2, 1]);
+        assert!(left.is_empty());
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+    }
+
+    #[test]
+    fn until_the_time_is_up_raises_and_cancels_nothing() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [1, 5].map(|seconds| later(&event_loop, seconds, seconds));
+        let in_time = wait(&event_loop, tasks, ReturnWhen::AllCompleted, Some(SECOND * 3));
+        let (done, left) = run(&event_loop, in_time);
+        assert_eq!(event_loop.now() - start, SECOND * 3);
+        assert_eq!(numbers(&done), [1]);
+        assert_eq!(event_loop.pending_timers(), 1, "that of the sleeper alone");
+        let [left] = &left[..] else { panic!("one is left") };
+        assert_eq!(run(&event_loop, left.clone()).unwrap(), 5);
+    }
+
+    #[test]
+    fn for_nothing_is_over_at_once() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        for mode in
+            [ReturnWhen::FirstCompleted, ReturnWhen::FirstException, ReturnWhen::AllCompleted]
+        {
+            let none: [Future<()>; 0] = [];
+            let (done, left) = run(&event_loop, wait(&event_loop, none, mode, Some(SECOND)));
+            assert!(done.is_empty() && left.is_empty());
+        }
+        assert_eq!(event_loop.now(), start);
+    }
+
+    #[test]
+    fn no_time_at_all_still_tells_who_is_done() {
+        let event_loop = virtual_loop();
+        let futures = [Future::new(&event_loop), resolved(&event_loop, 7)];
+        let at_once = wait(&event_loop, futures, ReturnWhen::AllCompleted, Some(Duration::ZERO));
+        let (done, left) = run(&event_loop, at_once);
+        assert_eq!(numbers(&done), [7]);
+        assert_eq!(left.len(), 1);
+    }
+
+    #[test]
+    fn cancelling_the_one_who_waits_cancels_nobody_else() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 2, 2);
+        let result: Future<u32> = Future::clone(&task);
+        let waits = {
+            let event_loop = event_loop.clone();
+            async move { drop(wait(&event_loop, [task], ReturnWhen::AllCompleted, None).await) }
+        };
+        let waits = Task::spawn(&event_loop, waits);
+        settle(&event_loop);
+        waits.cancel();
+        assert_eq!(run(&event_loop, result).unwrap(), 2);
+    }
+
+    #[test]
+    fn for_one_in_time_gives_its_result() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let task = later(&event_loop, 1, "in time");
+        let result = run(&event_loop, wait_for(&event_loop, task, SECOND * 9));
+        assert_eq!(result.unwrap(), "in time");
+        assert_eq!(event_loop.now() - start, SECOND);
+        assert_eq!(event_loop.pending_timers(), 0);
+    }
+
+    #[test]
+    fn for_one_too_long_cancels_it() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let task = later(&event_loop, 9, ());
+        let watched: Future<()> = Future::clone(&task);
+        let outcome = run(&event_loop, wait_for(&event_loop, task, SECOND));
+        assert!(is_timed_out(&outcome));
+        assert_eq!(event_loop.now() - start, SECOND);
+        assert!(watched.cancelled());
+        assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
+    }
+
+    #[test]
+    fn a_result_that_comes_together_with_the_deadline_is_not_lost() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, "just so");
+        settle(&event_loop);
+        let result = run(&event_loop, wait_for(&event_loop, task, SECOND));
+        assert_eq!(result.unwrap(), "just so");
+    }
+
+    #[test]
+    fn for_one_that_fails_gives_its_exception() {
+        let event_loop = virtual_loop();
+        let task = panics_later(&event_loop, 1, "bad");
+        let outcome = run(&event_loop, wait_for(&event_loop, task, SECOND * 9));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: bad");
+        let cancelled = later(&event_loop, 1, ());
+        cancelled.cancel();
+        let outcome = run(&event_loop, wait_for(&event_loop, cancelled, SECOND));
+        assert!(is_cancelled(&outcome));
+    }
+
+    #[test]
+    fn for_one_and_being_cancelled_cancels_it_too() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 9, ());
+        let watched: Future<()> = Future::clone(&task);
+        let waits = {
+            let event_loop = event_loop.clone();
+            async move { wait_for(&event_loop, task, SECOND * 5).await }
+        };
+        let waits = Task::spawn(&event_loop, waits);
+        settle(&event_loop);
+        waits.cancel();
+        assert!(watched.cancelled());
+        assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
+    }
+
+    #[test]
+    fn for_one_with_no_end_of_time_waits_like_without() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, 1);
+        let result = run(&event_loop, wait_for(&event_loop, task, Duration::MAX));
+        assert_eq!(result.unwrap(), 1);
+    }
+}
+
+mod as_they_complete {
+    use super::*;
+
+    #[test]
+    fn outcomes_come_in_the_order_of_completion() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [3, 1, 2].map(|seconds| later(&event_loop, seconds, seconds));
+        let order = run(&event_loop, async {
+            let mut order = Vec::new();
+            let mut completed = as_completed(&event_loop, tasks, None);
+            while let Some(outcome) = completed.next().await {
+                order.push((outcome.unwrap(), event_loop.now() - start));
+            }
+            assert!(completed.next().await.is_none(), "and that is all");
+            order
+        });
+        assert_eq!(order, [(1, SECOND), (2, SECOND * 2), (3, SECOND * 3)]);
+    }
+
+    #[test]
+    fn several_that_completed_meanwhile_are_there_without_waiting() {
+        let event_loop = virtual_loop();
+        let tasks = [2, 1].map(|seconds| later(&event_loop, seconds, seconds));
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, tasks, Some(SECOND * 4));
+            sleep(&event_loop, SECOND * 9).await;
+            // Past the deadline, but these were in time.
+            assert_eq!(completed.next().await.unwrap().unwrap(), 1);
+            assert_eq!(completed.next().await.unwrap().unwrap(), 2);
+            assert!(completed.next().await.is_none());
+        });
+    }
+
+    #[test]
+    fn exceptions_are_outcomes() {
+        let event_loop = virtual_loop();
+        let tasks = [later(&event_loop, 2, 2), panics_later(&event_loop, 1, "bad")];
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, tasks, None);
+            assert!(completed.next().await.unwrap().is_err());
+            assert_eq!(completed.next().await.unwrap().unwrap(), 2);
+        });
+    }
+
+    #[test]
+    fn the_end_of_the_time_is_the_last_outcome_and_cancels_nothing() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let slow = later(&event_loop, 9, 9);
+        let slow_result: Future<u32> = Future::clone(&slow);
+        let tasks = [later(&event_loop, 1, 1), slow];
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, tasks, Some(SECOND * 3));
+            assert_eq!(completed.next().await.unwrap().unwrap(), 1);
+            assert!(is_timed_out(&completed.next().await.unwrap()));
+            assert!(completed.next().await.is_none());
+        });
+        assert_eq!(event_loop.now() - start, SECOND * 3);
+        assert_eq!(run(&event_loop, slow_result).unwrap(), 9);
+    }
+
+    #[test]
+    fn of_nothing_there_is_no_outcome_not_even_too_late() {
+        let event_loop = virtual_loop();
+        let none: [Future<()>; 0] = [];
+        let mut completed = as_completed(&event_loop, none, Some(Duration::ZERO));
+        assert!(run(&event_loop, completed.next()).is_none());
+    }
+
+    #[test]
+    fn asking_and_giving_up_loses_no_outcome() {
+        let event_loop = virtual_loop();
+        let mut completed = as_completed(&event_loop, [later(&event_loop, 2, "kept")], None);
+        run(&event_loop, async {
+            let deadline = event_loop.now() + SECOND;
+            let asked = stage2_coroutines::within(&event_loop, || deadline, completed.next());
+            assert!(asked.await.is_err());
+            assert_eq!(completed.next().await.unwrap().unwrap(), "kept");
+        });
+    }
+}
+
+mod shielding {
+    use super::*;
+
+    #[test]
+    fn lets_a_result_and_an_exception_pass() {
+        let event_loop = virtual_loop();
+        let shielded = shield(later(&event_loop, 1, 1));
+        assert_eq!(run(&event_loop, shielded).unwrap(), 1);
+        let shielded = shield(panics_later(&event_loop, 1, "bad"));
+        assert_eq!(run(&event_loop, shielded).unwrap_err().to_string(), "panicked: bad");
+        let shielded = shield(resolved(&event_loop, "there"));
+        assert_eq!(run(&event_loop, shielded).unwrap(), "there");
+    }
+
+    #[test]
+    fn cancelling_the_outer_one_leaves_the_inner_one_alone() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, 1);
+        let inner: Future<u32> = Future::clone(&task);
+        let outer = shield(task);
+        assert!(outer.cancel());
+        assert!(outer.cancelled() && !inner.done());
+        assert_eq!(run(&event_loop, inner).unwrap(), 1, "and its result is not taken away");
+    }
+
+    #[test]
+    fn cancelling_the_inner_one_cancels_the_outer_one() {
+        let event_loop = virtual_loop();
+        let inner = Future::<()>::new(&event_loop);
+        let outer = shield(inner.clone());
+        inner.cancel();
+        settle(&event_loop);
+        assert!(outer.cancelled());
+    }
+
+    #[test]
+    fn wait_for_a_shielded_task_gives_up_without_ending_it() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 2, 2);
+        let inner: Future<u32> = Future::clone(&task);
+        let outcome = run(&event_loop, wait_for(&event_loop, shield(task), SECOND));
+        assert!(is_timed_out(&outcome));
+        assert_eq!(run(&event_loop, inner).unwrap(), 2);
+    }
+}
+
+mod in_parallel {
+    use super::*;
+
+    #[test]
+    fn a_list_of_coroutines_runs_at_the_same_time() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let coroutines = [2, 3, 1].map(|seconds| {
+            let event_loop = event_loop.clone();
+            async move { sleep_and_return(&event_loop, SECOND * seconds, seconds).await }
+        });
+        assert_eq!(run(&event_loop, multi(&event_loop, coroutines)).unwrap(), [2, 3, 1]);
+        assert_eq!(event_loop.now() - start, SECOND * 3);
+    }
+
+    #[test]
+    fn so_does_a_map_and_each_result_has_its_key() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let coroutines = [("two", 2), ("one", 1)].map(|(key, seconds)| {
+            let event_loop = event_loop.clone();
+            (key, async move { sleep_and_return(&event_loop, SECOND * seconds, seconds).await })
+        });
+        let results = run(&event_loop, multi_map(&event_loop, coroutines)).unwrap();
+        assert_eq!(results, BTreeMap::from([("one", 1), ("two", 2)]));
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+    }
+
+    #[test]
+    fn one_exception_is_that_of_all() {
+        let event_loop = virtual_loop();
+        let coroutines = [1, 0].map(|divisor| async move { 10_u32.checked_div(divisor).unwrap() });
+        let outcome = run(&event_loop, multi(&event_loop, coroutines));
+        assert!(matches!(outcome, Err(Exception::Panicked(_))));
+        let coroutines = [("only", async { panic!("bad") })];
+        let outcome: Result<BTreeMap<_, ()>, _> =
+            run(&event_loop, multi_map(&event_loop, coroutines));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: bad");
+    }
+
+    #[test]
+    fn no_coroutines_no_results() {
+        let event_loop = virtual_loop();
+        let none: [std::future::Ready<()>; 0] = [];
+        assert_eq!(run(&event_loop, multi(&event_loop, none)).unwrap(), []);
+        let none: [((), std::future::Ready<()>); 0] = [];
+        assert!(run(&event_loop, multi_map(&event_loop, none)).unwrap().is_empty());
+    }
+}
+
+mod one_at_a_time {
+    use super::*;
+
+    #[test]
+    fn a_coroutine_becomes_a_future_that_runs_by_itself() {
+        let event_loop = virtual_loop();
+        let future = ensure_future(&event_loop, async { 5 });
+        assert!(!future.done());
+        settle(&event_loop);
+        assert_eq!(future.result().unwrap(), 5);
+    }
+
+    #[test]
+    fn sleeping_takes_its_time_and_returns_what_it_was_given() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let result = run(&event_loop, sleep_and_return(&event_loop, SECOND, "rested"));
+        assert_eq!((result, event_loop.now() - start), ("rested", SECOND));
+        run(&event_loop, sleep(&event_loop, Duration::ZERO));
+        assert_eq!(event_loop.now() - start, SECOND);
+    }
+
+    #[test]
+    fn yielding_lets_everybody_else_have_one_turn() {
+        let event_loop = virtual_loop();
+        let order = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let tasks = ["a", "b"].map(|name| {
+            let (event_loop, order) = (event_loop.clone(), std::rc::Rc::clone(&order));
+            async move {
+                for round in 1..=2 {
+                    order.borrow_mut().push(format!("{name}{round}"));
+                    yield_now(&event_loop).await;
+                }
+            }
+        });
+        run(&event_loop, multi(&event_loop, tasks)).unwrap();
+        assert_eq!(*order.borrow(), ["a1", "b1", "a2", "b2"]);
+    }
+
+    #[test]
+    fn run_sync_returns_in_time_or_not_at_all() {
+        let event_loop = virtual_loop();
+        let in_time = event_loop.run_sync(sleep_and_return(&event_loop, SECOND, 1), SECOND * 2);
+        assert_eq!(in_time.unwrap(), 1);
+        let too_late = event_loop.run_sync(pending::<()>(), SECOND).unwrap_err();
+        assert_eq!(too_late.kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!(event_loop.pending_timers(), 0);
+        let no_limit = event_loop.run_sync(async { 2 }, Duration::MAX);
+        assert_eq!(no_limit.unwrap(), 2, "beyond the end of the clock is no limit");
+    }
+}
+
+mod asked_in_the_wrong_place {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_task_that_awaits_itself_is_told() {
+        let event_loop = virtual_loop();
+        let own: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+        let outcome: Future<Result<(), Exception>> = Future::new(&event_loop);
+        let task = {
+            let (own, outcome) = (Rc::clone(&own), outcome.clone());
+            Task::spawn(&event_loop, async move {
+                let own = own.borrow_mut().take().unwrap();
+                outcome.set_result(own.await).unwrap();
+            })
+        };
+        own.replace(Some(Future::clone(&task)));
+        run(&event_loop, task).unwrap();
+        let outcome = outcome.result().unwrap();
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::AwaitsItself))));
+    }
+
+    #[test]
+    fn so_is_one_that_awaits_a_future_of_another_loop() {
+        let (event_loop, other) = (virtual_loop(), virtual_loop());
+        let foreign = Future::<()>::new(&other);
+        let outcome = run(&event_loop, foreign.clone());
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::OtherLoop))));
+        foreign.set_result(()).unwrap();
+        run(&event_loop, foreign).expect("a result that is there is there for everybody");
+    }
+
+    #[test]
+    fn and_one_that_runs_a_loop_within_a_loop() {
+        let (event_loop, other) = (virtual_loop(), virtual_loop());
+        let nested = async {
+            [&event_loop, &other]
+                .map(|inner| inner.run_until_complete(async {}).unwrap_err().kind())
+        };
+        assert_eq!(run(&event_loop, nested), [std::io::ErrorKind::ResourceBusy; 2]);
+        run(&other, async {});
+    }
+
+    #[test]
+    fn a_result_is_there_when_it_is_there() {
+        let event_loop = virtual_loop();
+        let future = Future::<u32>::new(&event_loop);
+        let too_early = future.result().unwrap_err();
+        assert!(matches!(too_early, Exception::InvalidState(InvalidState::Pending)));
+        assert!(future.exception().is_err());
+        assert!(future.take_result().is_none());
+        future.set_result(1).unwrap();
+        assert_eq!(future.set_exception("late"), Err(InvalidState::Done));
+        assert!(!future.cancel());
+        assert!(future.exception().unwrap().is_none());
+        assert_eq!(run(&event_loop, future.clone()).unwrap(), 1);
+        assert!(future.done());
+        let taken = future.result().unwrap_err();
+        assert!(matches!(taken, Exception::InvalidState(InvalidState::Taken)));
+        assert!(run(&event_loop, future).is_err());
+    }
+}
