@@ -1,0 +1,635 @@
+//! Servers that do what servers do.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener};
+use std::time::{Duration, Instant};
+
+use common::{
+    Stage, Told, WATCHDOG, failed, http_error, links, options, other, page, redirect, serve,
+};
+use crawl_core::{ErrorClass, Options};
+use demo_site::scripted::{Reply, Server};
+
+type Script = fn(&mut Reply<'_>);
+
+/// A path, what the server does there, and what every stage is to tell of it.
+type Case = (&'static str, Script, Told);
+
+/// Has every stage crawl a site of these cases, whose root links to them all.
+/// There are two tries for each, which not all errors make use of.
+fn check(cases: impl IntoIterator<Item = Case>, change: impl Fn(&mut Options)) {
+    let (mut scripts, mut expected) = (BTreeMap::new(), BTreeMap::new());
+    for (path, script, told) in cases {
+        scripts.insert(path, script);
+        expected.insert(path, told);
+    }
+    let html = links(scripts.keys());
+    expected.insert("/", page(&html, scripts.len() as u32));
+    for stage in Stage::ALL {
+        let (html, scripts) = (html.clone(), scripts.clone());
+        let site = serve(move |request, reply| match scripts.get(request.path()) {
+            Some(script) => script(reply),
+            None => reply.page(&html),
+        });
+        let mut options = options(site.url("/"));
+        options.max_tries = 2;
+        options.max_tasks = Some(expected.len());
+        change(&mut options);
+        let crawled = stage.crawl(options);
+        crawled.expect(expected.clone());
+        for (path, told) in &expected {
+            let (hits, tries) = (site.hits(path), told.tries.into());
+            // A question that met a kept connection's end is asked once more.
+            let is_asked_once_a_try = hits == tries || stage == Stage::Queue && hits > tries;
+            assert!(is_asked_once_a_try, "{stage:?}: {path}: {hits}");
+        }
+    }
+}
+
+const LINK: &str = "<a href=/x>x</a>";
+
+/// Where [`LINK`] leads: a page as it should be.
+fn x() -> Case {
+    ("/x", |reply| reply.page(""), page("", 0))
+}
+
+#[test]
+fn every_form_of_an_answer() {
+    let cases: [Case; 9] = [
+        x(),
+        (
+            "/chunked-with-extension-and-trailer",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n");
+                reply.send("Transfer-Encoding: chunked\r\n\r\n");
+                reply.send("5;name=\"a value\"\r\n<a hr\r\nB\r\nef=/x>x</a>\r\n");
+                reply.send("0\r\nExpires: never\r\n\r\n");
+            },
+            page(LINK, 1),
+        ),
+        (
+            "/until-the-end",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n");
+                reply.send(LINK);
+                reply.close();
+            },
+            page(LINK, 1),
+        ),
+        (
+            "/of-the-old-version",
+            |reply| {
+                reply.send("HTTP/1.0 200 OK\r\nContent-Type: text/html\r\n\r\n");
+                reply.send(LINK);
+                reply.close();
+            },
+            page(LINK, 1),
+        ),
+        (
+            "/chunked-and-with-a-length",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 3\r\n");
+                reply.send("Transfer-Encoding: chunked\r\n\r\n");
+                reply.send("10\r\n<a href=/x>x</a>\r\n0\r\n\r\n");
+            },
+            page(LINK, 1),
+        ),
+        (
+            "/after-provisional-ones",
+            |reply| {
+                reply.send("HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\n\r\n");
+                reply.sleep(Duration::from_millis(5));
+                reply.send("HTTP/1.1 100 Continue\r\n\r\n");
+                reply.page(LINK);
+            },
+            page(LINK, 1),
+        ),
+        (
+            "/with-the-same-length-twice",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Length: 4, 4\r\n");
+                reply.send("Content-Length: 4\r\n\r\ntext");
+            },
+            other(4),
+        ),
+        (
+            "/with-bare-line-feeds",
+            |reply| reply.send("HTTP/1.1 200 OK\nContent-Length: 4\n\ntext"),
+            other(4),
+        ),
+        (
+            "/without-a-body",
+            |reply| reply.send("HTTP/1.1 204 No Content\r\n\r\n"),
+            other(0).status(204),
+        ),
+    ];
+    check(cases, |_| ());
+}
+
+/// A server that says nonsense will say it again: one try is enough.
+#[test]
+fn nonsense() {
+    let protocol = || failed(ErrorClass::Protocol);
+    let cases: [Case; 8] = [
+        (
+            "/two-lengths",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 5\r\n\r\ntext")
+            },
+            protocol(),
+        ),
+        (
+            "/negative-length",
+            |reply| reply.send("HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\ntext"),
+            protocol(),
+        ),
+        (
+            "/unknown-transfer-coding",
+            |reply| reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: magic\r\n\r\ntext"),
+            protocol(),
+        ),
+        ("/not-http", |reply| reply.send("SSH-2.0-OpenSSH_9.9\r\n"), protocol()),
+        ("/no-head", |reply| reply.send("<a href=/x>x</a>"), protocol()),
+        (
+            "/another-protocol",
+            |reply| reply.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: tea\r\n\r\n"),
+            protocol(),
+        ),
+        (
+            "/no-chunk-size",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                reply.send("4\r\ntext\r\nmore\r\nmore\r\n");
+            },
+            protocol().status(200).size(4),
+        ),
+        (
+            "/compressed",
+            |reply| {
+                let headers = [("Content-Type", "text/html"), ("Content-Encoding", "br")];
+                reply.status(200, "OK", &headers, "who knows");
+            },
+            failed(ErrorClass::Decode).status(200),
+        ),
+    ];
+    check(cases, |_| ());
+}
+
+/// What is not whole counts for nothing, however much of it there was.
+#[test]
+fn cut_short() {
+    let closed = || failed(ErrorClass::Closed).tries(2);
+    let truncated = || failed(ErrorClass::Truncated).tries(2);
+    let cases: [Case; 8] = [
+        ("/closed-at-once", |reply| reply.close(), closed()),
+        ("/reset-at-once", |reply| reply.reset(), closed()),
+        (
+            "/closed-in-the-head",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Type: te");
+                reply.close();
+            },
+            truncated(),
+        ),
+        (
+            "/closed-in-the-body",
+            |reply| {
+                reply.send(
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 99\r\n\r\n",
+                );
+                reply.send(LINK);
+                reply.close();
+            },
+            truncated().status(200).size(LINK.len()),
+        ),
+        (
+            "/closed-in-a-chunk",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nte");
+                reply.close();
+            },
+            truncated().status(200).size(2),
+        ),
+        (
+            "/closed-before-the-last-chunk",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ntext\r\n");
+                reply.close();
+            },
+            truncated().status(200).size(4),
+        ),
+        (
+            "/reset-in-the-body",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext");
+                // A reset may overtake what was sent before it.
+                reply.sleep(Duration::from_millis(100));
+                reply.reset();
+            },
+            truncated().status(200).size(4),
+        ),
+        (
+            "/reset-instead-of-an-end",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\n\r\ntext");
+                reply.sleep(Duration::from_millis(100));
+                reply.reset();
+            },
+            truncated().status(200).size(4),
+        ),
+    ];
+    check(cases, |_| ());
+}
+
+#[test]
+fn limits() {
+    let too_large = || failed(ErrorClass::TooLarge);
+    let cases: [Case; 5] = [
+        ("/just-right", |reply| reply.status(200, "OK", &[], [b'x'; 1000]), other(1000)),
+        (
+            "/declared",
+            |reply| reply.send("HTTP/1.1 200 OK\r\nContent-Length: 1001\r\n\r\n"),
+            too_large().status(200),
+        ),
+        (
+            "/chunk-by-chunk",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                reply.send(format!("258\r\n{:600}\r\n258\r\n{:600}\r\n0\r\n\r\n", ' ', ' '));
+            },
+            too_large().status(200).size(600),
+        ),
+        (
+            "/without-end",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\n\r\n");
+                reply.drip([b'x'; 100_000], 700, Duration::from_micros(100));
+            },
+            too_large().status(200).size(1000),
+        ),
+        (
+            "/head",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\n");
+                reply.send("Cookie: crumb\r\n".repeat(10_000));
+            },
+            too_large(),
+        ),
+    ];
+    check(cases, |options| options.max_body_size = 1000);
+}
+
+#[test]
+fn redirects() {
+    let unusable = |status| http_error(status, 0).error(ErrorClass::RedirectTarget);
+    let cases: [Case; 11] = [
+        x(),
+        (
+            "/permanently",
+            |reply| reply.status(308, "Moved", &[("Location", "/x#part")], ""),
+            redirect(308, "/x"),
+        ),
+        (
+            "/to-itself",
+            |reply| reply.status(303, "Elsewhere", &[("Location", "/to-itself")], ""),
+            redirect(303, "/to-itself"),
+        ),
+        // A row like any other, but nobody goes there.
+        (
+            "/out-of-scope",
+            |reply| reply.status(301, "Moved", &[("Location", "http://elsewhere.test/")], ""),
+            redirect(301, "http://elsewhere.test/"),
+        ),
+        ("/nowhere", |reply| reply.status(302, "Found", &[], ""), unusable(302)),
+        ("/empty", |reply| reply.status(302, "Found", &[("Location", "")], ""), unusable(302)),
+        (
+            "/not-a-url",
+            |reply| reply.status(307, "Elsewhere", &[("Location", "http://[")], ""),
+            unusable(307),
+        ),
+        (
+            "/not-http",
+            |reply| reply.status(301, "Moved", &[("Location", "ftp://127.0.0.1/")], ""),
+            unusable(301),
+        ),
+        (
+            "/choice",
+            |reply| reply.status(300, "Choose", &[("Content-Type", "text/html")], LINK),
+            page(LINK, 1).status(300),
+        ),
+        (
+            "/preferred-choice",
+            |reply| reply.status(300, "Choose", &[("Location", "/x")], ""),
+            redirect(300, "/x"),
+        ),
+        (
+            "/not-a-redirect",
+            |reply| reply.send("HTTP/1.1 304 Not Modified\r\nLocation: /x\r\n\r\n"),
+            other(0).status(304),
+        ),
+    ];
+    check(cases, |_| ());
+}
+
+/// The links of an error page are not those of the site.
+#[test]
+fn error_pages() {
+    const HTML: [(&str, &str); 1] = [("Content-Type", "text/html")];
+    let cases: [Case; 3] = [
+        (
+            "/missing",
+            |reply| reply.status(404, "Not Found", &HTML, LINK),
+            http_error(404, LINK.len()),
+        ),
+        ("/broken", |reply| reply.status(500, "Broken", &HTML, LINK), http_error(500, LINK.len())),
+        (
+            "/unheard-of",
+            |reply| reply.status(999, "Robot?", &HTML, LINK),
+            http_error(999, LINK.len()),
+        ),
+    ];
+    check(cases, |_| ());
+}
+
+/// All three wait for something that never comes; none of them for ever.
+#[test]
+fn too_slow() {
+    let timeout = || failed(ErrorClass::Timeout).tries(2);
+    let cases: [Case; 4] = [
+        ("/silent", |reply| reply.sleep(WATCHDOG), timeout()),
+        (
+            "/silent-in-the-body",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext");
+                reply.sleep(WATCHDOG);
+            },
+            timeout().status(200).size(4),
+        ),
+        (
+            "/dripping-head",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nCookie: ");
+                reply.drip([b'x'; 10_000], 1, Duration::from_millis(20));
+            },
+            timeout(),
+        ),
+        (
+            "/dripping-extension",
+            |reply| {
+                reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;");
+                reply.drip([b'x'; 10_000], 1, Duration::from_millis(20));
+            },
+            timeout().status(200),
+        ),
+    ];
+    let begun = Instant::now();
+    check(cases, |options| {
+        options.read_timeout = Duration::from_millis(200);
+        options.timeout = Duration::from_millis(500);
+    });
+    let all_stages = begun.elapsed();
+    assert!(all_stages > 4 * Duration::from_millis(500 + 100 + 500));
+    assert!(all_stages < WATCHDOG);
+}
+
+/// Which of the limits was reached is said in words.
+#[test]
+fn two_kinds_of_too_slow() {
+    for stage in Stage::ALL {
+        let site = serve(|request, reply| match request.path() {
+            "/" => reply.page(links(["/silent", "/dripping"])),
+            "/silent" => reply.sleep(WATCHDOG),
+            _ => reply.drip([b'\n'; 10_000], 1, Duration::from_millis(20)),
+        });
+        let mut options = options(site.url("/"));
+        options.read_timeout = Duration::from_millis(200);
+        options.timeout = Duration::from_millis(400);
+        let crawled = stage.crawl(options);
+        for (path, words, milliseconds) in [
+            ("/silent", "the server was silent for 200ms", 200),
+            ("/dripping", "no complete response within 400ms", 400),
+        ] {
+            let row = crawled.row(path);
+            let error = row.error.as_ref().unwrap();
+            assert_eq!(error.class, ErrorClass::Timeout, "{stage:?}");
+            assert_eq!(error.message, words, "{stage:?}");
+            assert!(row.elapsed_ms >= milliseconds, "{stage:?}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    for stage in Stage::ALL {
+        for host in ["127.0.0.1", "localhost"] {
+            let mut options = options(format!("http://{host}:{port}/"));
+            options.max_tries = 3;
+            let crawled = stage.crawl(options);
+            crawled.expect([("/", failed(ErrorClass::Connect).tries(3))]);
+            // 100 ms and 200 ms between the tries.
+            assert!(crawled.row("/").elapsed_ms >= 300, "{stage:?}");
+        }
+    }
+}
+
+/// The first try is cut short, and at the second there is nobody any more:
+/// nothing of the first is left in the row.
+#[test]
+fn gone_between_two_tries() {
+    for stage in Stage::ALL {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let root = format!("http://{}/", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            drop(listener);
+            read_request(&mut stream);
+            stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext").unwrap();
+        });
+        let mut options = options(root);
+        options.max_tries = 2;
+        let crawled = stage.crawl(options);
+        crawled.expect([("/", failed(ErrorClass::Connect).tries(2))]);
+        assert_eq!(crawled.row("/").content_type, None);
+        server.join().unwrap();
+    }
+}
+
+/// Not a word is sent, in secret or otherwise.
+#[test]
+fn without_tls_https_is_an_error_with_a_name() {
+    for stage in Stage::ALL {
+        let site = serve(|request, reply| {
+            let host = request.header("host").unwrap();
+            reply.page(links([format!("https://{host}/secret")]));
+        });
+        let mut options = options(site.url("/"));
+        options.max_tries = 2;
+        let crawled = stage.crawl(options);
+        let secret = site.url("/secret").replace("http:", "https:");
+        crawled.expect([("/", page(links([&secret]), 1)), (&secret, failed(ErrorClass::Tls))]);
+        let mut options = self::options(&secret);
+        options.max_tries = 2;
+        let crawled = stage.crawl(options);
+        crawled.expect([(&secret, failed(ErrorClass::Tls))]);
+        assert_eq!(site.requests(), 1, "{stage:?}");
+    }
+}
+
+/// Three million bytes are 46 times what a read takes.
+#[test]
+fn large_bodies() {
+    const SIZE: usize = 3_000_000;
+    let html = || [links(["/x"]), " ".repeat(300_000), links(["/y"])].concat();
+    for stage in Stage::ALL {
+        let site = serve(move |request, reply| match request.path() {
+            "/" => reply.page(links(["/at-once", "/dripped", "/chunked", "/html"])),
+            "/at-once" => reply.status(200, "OK", &[], vec![b'x'; SIZE]),
+            "/dripped" => {
+                reply.send(format!("HTTP/1.1 200 OK\r\nContent-Length: {SIZE}\r\n\r\n"));
+                reply.drip(vec![b'x'; SIZE], 70_000, Duration::from_millis(1));
+            }
+            "/chunked" => {
+                reply.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                for _ in 0..SIZE / 50_000 {
+                    reply.send(format!("{:x}\r\n{:50000}\r\n", 50_000, ' '));
+                }
+                reply.send("0\r\n\r\n");
+            }
+            "/html" => reply.page(html()),
+            _ => reply.page(""),
+        });
+        let crawled = stage.crawl(options(site.url("/")));
+        crawled.expect([
+            ("/", page(links(["/at-once", "/dripped", "/chunked", "/html"]), 4)),
+            ("/at-once", other(SIZE)),
+            ("/dripped", other(SIZE)),
+            ("/chunked", other(SIZE)),
+            ("/html", page(html(), 2)),
+            ("/x", page("", 0)),
+            ("/y", page("", 0)),
+        ]);
+    }
+}
+
+/// A page in one chunk, with a provisional response before it.
+const ANSWER: &str = "HTTP/1.1 100 Continue\r\n\r\n\
+    HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n\
+    10\r\n<a href=/x>x</a>\r\n0\r\n\r\n";
+
+#[test]
+fn one_byte_at_a_time() {
+    for stage in Stage::ALL {
+        let site = serve(|request, reply| match request.path() {
+            "/" => reply.drip(ANSWER, 1, Duration::from_micros(100)),
+            _ => reply.page(""),
+        });
+        let crawled = stage.crawl(options(site.url("/")));
+        crawled.expect([("/", page(LINK, 1)), ("/x", page("", 0))]);
+    }
+}
+
+/// Page number n comes in two pieces, the first of n bytes.
+#[test]
+fn cut_at_every_place() {
+    let paths = || (1..ANSWER.len()).map(|place| format!("/{place}"));
+    for stage in Stage::ALL {
+        let site = serve(move |request, reply| match request.path() {
+            "/" => reply.page(links(paths())),
+            "/x" => reply.page(""),
+            number => {
+                let (first, second) = ANSWER.split_at(number[1..].parse().unwrap());
+                reply.send(first);
+                reply.sleep(Duration::from_millis(1));
+                reply.send(second);
+            }
+        });
+        let crawled = stage.crawl(options(site.url("/")));
+        let root = page(links(paths()), ANSWER.len() as u32 - 1);
+        let pages = paths().map(|path| (path, page(LINK, 1)));
+        let rest = [("/".to_owned(), root), ("/x".to_owned(), page("", 0))];
+        crawled.expect(pages.chain(rest));
+    }
+}
+
+/// An answer may come before the question is heard out, or even asked.
+#[test]
+fn early_answers() {
+    for stage in Stage::ALL {
+        for heard in [0, 1] {
+            let server = Server::start_raw(move |stream, _| {
+                stream.read_exact(&mut [0; 1][..heard]).unwrap();
+                stream.write_all(ANSWER.as_bytes()).unwrap();
+                // Whoever has the answer may be gone by now.
+                let _ = stream.shutdown(Shutdown::Write);
+                let _ = stream.read_to_end(&mut Vec::new());
+            });
+            let server = server.unwrap();
+            let crawled = stage.crawl(options(server.url("/")));
+            crawled.expect([("/", page(LINK, 1)), ("/x", page(LINK, 1))]);
+        }
+    }
+}
+
+/// A server may hang up on a connection that it has promised to keep. Whoever
+/// meant to use it again finds out too late, and has to ask again elsewhere;
+/// that is no fault of the URL's, and not a second try.
+#[test]
+fn a_kept_connection_that_was_closed() {
+    let paths = || (0..20).map(|n| format!("/{n}"));
+    let hang_up: [Script; 2] = [|reply| reply.close(), |reply| reply.reset()];
+    for stage in Stage::ALL {
+        for (max_tasks, hang_up) in [(1, hang_up[0]), (1, hang_up[1]), (3, hang_up[0])] {
+            let site = serve(move |request, reply| match request.path() {
+                _ if request.number == 3 => hang_up(reply),
+                "/" => reply.page(links(paths())),
+                _ => reply.page(""),
+            });
+            let mut options = options(site.url("/"));
+            options.max_tasks = Some(max_tasks);
+            let crawled = stage.crawl(options);
+            let pages = paths().map(|path| (path, page("", 0)));
+            let root = ("/".to_owned(), page(links(paths()), 20));
+            crawled.expect(pages.chain([root]));
+            let asked_again = site.requests() > 21;
+            assert_eq!(asked_again, stage == Stage::Queue, "{stage:?}");
+        }
+    }
+}
+
+/// What comes after an answer belongs to no question. The connection on which
+/// it came is not used again.
+#[test]
+fn more_than_was_asked_for() {
+    let paths = || (0..10).map(|n| format!("/{n}"));
+    for stage in Stage::ALL {
+        let site = serve(move |request, reply| match request.path() {
+            "/" => reply.page(links(paths())),
+            _ => reply.send(
+                "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntext\
+                 HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+            ),
+        });
+        let mut options = options(site.url("/"));
+        options.max_tasks = Some(1);
+        let crawled = stage.crawl(options);
+        let rest = paths().map(|path| (path, other(4)));
+        let root = ("/".to_owned(), page(links(paths()), 10));
+        crawled.expect(rest.chain([root]));
+    }
+}
+
+fn read_request(stream: &mut impl Read) {
+    let mut request = Vec::new();
+    while !request.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        request.extend(byte);
+    }
+}
