@@ -23,7 +23,8 @@ pub struct Options {
     pub scope: ScopeRule,
     /// URLs that match one of these are never fetched.
     pub exclude: Vec<Regex>,
-    /// How many fetches at a time; `None` leaves it to the stage.
+    /// How many fetches at a time; `None` leaves it to the stage, and none at
+    /// all counts as one.
     pub max_tasks: Option<usize>,
     /// How many redirects of one chain are followed.
     pub max_redirect: u32,

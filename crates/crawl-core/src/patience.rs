@@ -48,6 +48,11 @@ impl Patience {
     /// server's fault.
     pub fn restart(&self, now: Instant) {
         self.ends.set(after(now, self.timeout));
+        self.reconnect(now);
+    }
+
+    /// A connection is to be made once more, within the same try.
+    pub fn reconnect(&self, now: Instant) {
         self.phase_ends.set(after(now, self.connect_timeout));
         self.phase.set(Phase::Connecting);
     }
@@ -115,6 +120,10 @@ mod tests {
         patience.heard(at(23));
         assert_eq!(patience.deadline(), at(30));
         assert!(patience.lost().message.contains("no complete response within 30s"));
+        patience.reconnect(at(24));
+        assert_eq!(patience.deadline(), at(30), "the whole is not extended");
+        patience.pause();
+        assert!(patience.deadline() > at(1_000_000));
         patience.restart(at(100));
         assert_eq!(patience.deadline(), at(110));
     }

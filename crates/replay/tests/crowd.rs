@@ -96,3 +96,17 @@ fn max_pages() {
         }
     }
 }
+
+#[test]
+fn no_task_at_all_counts_as_one() {
+    let server = serve(|request, reply| match request.path() {
+        "/" => reply.page(links(["/a", "/b"])),
+        _ => reply.page(""),
+    });
+    for stage in Stage::ALL {
+        let mut options = options(server.url("/"));
+        options.max_tasks = Some(0);
+        let crawled = stage.crawl(options);
+        assert_eq!(crawled.rows().len(), 3, "{stage:?}");
+    }
+}

@@ -44,7 +44,7 @@ pub fn crawl_on(
     event_loop.run()?;
     let mut state = site.state.borrow_mut();
     let untaken = state.urls_todo.len();
-    Ok(state.crawl.end(untaken, site.options.max_tasks))
+    Ok(state.crawl.end(untaken, site.options.max_tasks.map(|max| max.max(1))))
 }
 
 /// What all fetches share; in the chapter these are globals.
@@ -73,7 +73,7 @@ impl Site {
         if std::mem::replace(&mut state.is_starting, true) {
             return;
         }
-        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX);
+        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX).max(1);
         while state.in_flight < max_tasks
             && let Some(job) = state.urls_todo.pop_front()
         {

@@ -1,6 +1,6 @@
 //! The loop: waits for the world, then resumes whoever the news concerns.
 
-use std::cell::{Cell, RefCell, RefMut};
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::pin::pin;
@@ -24,7 +24,7 @@ use crate::{Coroutine, Future};
 pub struct EventLoop(pub(crate) Rc<Inner>);
 
 pub(crate) struct Inner {
-    selector: RefCell<Selector<Waker>>,
+    pub(crate) selector: RefCell<Selector<Waker>>,
     pub(crate) timers: RefCell<Timers<Waker>>,
     pub(crate) resolver: RefCell<Resolver<Answer>>,
     pub(crate) tasks: RefCell<Slots<TaskSlot>>,
@@ -44,13 +44,6 @@ pub(crate) struct Inner {
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,
     pub(crate) callbacks_so_far: Cell<u64>,
-}
-
-impl Drop for Inner {
-    /// Whoever waits in the queue holds the queue, and would for ever.
-    fn drop(&mut self) {
-        self.run_queue.close();
-    }
 }
 
 impl EventLoop {
@@ -203,13 +196,5 @@ impl EventLoop {
     /// The present moment.
     pub fn now(&self) -> Instant {
         self.0.selector.borrow().now()
-    }
-
-    pub(crate) fn selector(&self) -> RefMut<'_, Selector<Waker>> {
-        self.0.selector.borrow_mut()
-    }
-
-    pub(crate) fn timers(&self) -> RefMut<'_, Timers<Waker>> {
-        self.0.timers.borrow_mut()
     }
 }

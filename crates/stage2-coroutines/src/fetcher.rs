@@ -50,7 +50,7 @@ pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Res
     event_loop.close();
     let mut state = fetcher.state.borrow_mut();
     let untaken = state.urls_todo.len();
-    Ok(state.crawl.end(untaken, fetcher.options.max_tasks))
+    Ok(state.crawl.end(untaken, fetcher.options.max_tasks.map(|max| max.max(1))))
 }
 
 struct Fetcher {
@@ -73,7 +73,7 @@ impl Fetcher {
     fn go_on(self: &Rc<Self>, jobs: Vec<Job>) {
         let mut state = self.state.borrow_mut();
         state.urls_todo.extend(jobs);
-        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX);
+        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX).max(1);
         while state.in_flight < max_tasks
             && let Some(job) = state.urls_todo.pop_front()
         {

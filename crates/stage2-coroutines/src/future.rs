@@ -21,7 +21,7 @@ mod asking;
 /// it goes by [`crate::Coroutine`].)
 ///
 /// Awaiting moves the result out, to whoever comes first; [`Future::result`]
-/// copies it.
+/// copies it. An exception is there for everybody.
 pub struct Future<T>(Rc<RefCell<State<T>>>);
 
 struct State<T> {
@@ -64,24 +64,17 @@ impl<T: 'static> Future<T> {
         })))
     }
 
-    pub(crate) fn set_task(&self, task: Key) {
-        self.0.borrow_mut().task = Some(task);
-    }
-
-    pub(crate) fn task(&self) -> Option<Key> {
-        self.0.borrow().task
-    }
-
     /// Whether it has a result or an exception, be it taken or not.
     pub fn done(&self) -> bool {
         matches!(self.0.borrow().outcome, Outcome::Done(_))
     }
 
-    /// Moves the outcome out, if it is there and nobody did so before.
+    /// Moves the result out, if it is there and nobody did so before; or
+    /// copies the exception.
     pub fn take_result(&self) -> Option<Result<T, Exception>> {
         let mut state = self.0.borrow_mut();
         let Outcome::Done(outcome) = &mut state.outcome else { return None };
-        let outcome = outcome.take();
+        let outcome = take(outcome);
         state.retrieved = true;
         outcome
     }
@@ -134,16 +127,6 @@ impl<T: 'static> Future<T> {
         }
         id
     }
-
-    /// Whether these two handles stand for the same future.
-    pub fn is(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// The loop it belongs to.
-    pub fn event_loop(&self) -> EventLoop {
-        self.0.borrow().event_loop.clone()
-    }
 }
 
 /// `yield from future` of the chapter: pending means that the waker is stored.
@@ -157,7 +140,7 @@ impl<T: 'static> std::future::Future for Future<T> {
         match outcome {
             Outcome::Done(outcome) => {
                 *retrieved = true;
-                Poll::Ready(outcome.take().unwrap_or(Err(InvalidState::Taken.into())))
+                Poll::Ready(take(outcome).unwrap_or(Err(InvalidState::Taken.into())))
             }
             Outcome::Pending(callbacks) => {
                 if let Err(error) = event_loop.may_wait_for(*task) {
@@ -176,6 +159,14 @@ impl<T: 'static> std::future::Future for Future<T> {
                 Poll::Pending
             }
         }
+    }
+}
+
+/// Only a result can be used up: how a future failed stays known.
+fn take<T>(outcome: &mut Option<Result<T, Exception>>) -> Option<Result<T, Exception>> {
+    match outcome {
+        Some(Err(exception)) => Some(Err(exception.clone())),
+        _ => outcome.take(),
     }
 }
 

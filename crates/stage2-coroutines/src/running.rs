@@ -1,12 +1,14 @@
 //! Which loop this thread runs, and whose turn it is.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefMut};
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
+use std::task::Waker;
 
-use selector_core::Key;
+use selector_core::{Key, Selector, Timers};
 
+use crate::event_loop::Inner;
 use crate::waker::{RunQueue, Turn};
 use crate::{EventLoop, InvalidState};
 
@@ -62,5 +64,20 @@ impl EventLoop {
 
     fn id(&self) -> usize {
         Rc::as_ptr(&self.0).addr()
+    }
+
+    pub(crate) fn selector(&self) -> RefMut<'_, Selector<Waker>> {
+        self.0.selector.borrow_mut()
+    }
+
+    pub(crate) fn timers(&self) -> RefMut<'_, Timers<Waker>> {
+        self.0.timers.borrow_mut()
+    }
+}
+
+impl Drop for Inner {
+    /// Whoever waits in the queue holds the queue, and would for ever.
+    fn drop(&mut self) {
+        self.run_queue.close();
     }
 }

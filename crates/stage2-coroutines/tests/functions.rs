@@ -658,4 +658,19 @@ mod asked_in_the_wrong_place {
         assert!(matches!(taken, Exception::InvalidState(InvalidState::Taken)));
         assert!(run(&event_loop, future).is_err());
     }
+
+    #[test]
+    fn an_exception_is_there_for_everybody_and_stays() {
+        let event_loop = virtual_loop();
+        let cancelled = Future::<u32>::new(&event_loop);
+        cancelled.cancel();
+        let failed = Future::<u32>::new(&event_loop);
+        failed.set_exception("bad").unwrap();
+        for _ in 0..2 {
+            assert!(is_cancelled(&run(&event_loop, cancelled.clone())));
+            assert!(cancelled.cancelled());
+            assert_eq!(failed.take_result().unwrap().unwrap_err().to_string(), "bad");
+            assert!(failed.exception().unwrap().is_some());
+        }
+    }
 }

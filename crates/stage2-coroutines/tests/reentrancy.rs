@@ -328,7 +328,8 @@ fn a_task_cancels_itself_and_others_in_the_middle_of_its_step() {
 #[test]
 fn who_cancels_itself_and_returns_all_the_same_is_cancelled() {
     let event_loop = virtual_loop();
-    let own: Rc<RefCell<Option<Future<OnDrop<Box<dyn FnMut()>>>>>> = Rc::default();
+    type Slot = Rc<RefCell<Option<Future<OnDrop<Box<dyn FnMut()>>>>>>;
+    let own: Slot = Rc::default();
     let dropped = Rc::new(Cell::new(false));
     let (inside, flag) = (Rc::clone(&own), Rc::clone(&dropped));
     let task = Task::spawn(&event_loop, async move {

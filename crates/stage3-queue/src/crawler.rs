@@ -58,7 +58,7 @@ pub struct Crawler {
 impl Crawler {
     /// A crawler with its roots in the queue, and nobody at work yet.
     pub fn new(event_loop: &EventLoop, options: Options, sink: Sink) -> Rc<Self> {
-        let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS);
+        let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
         let mut crawl = Crawl::new(options.clone());
         let q = JoinableQueue::new(event_loop);
         crawl.roots().into_iter().for_each(|root| q.put_nowait(root));
@@ -159,6 +159,7 @@ impl Crawler {
             // The server had closed it in the meantime. That is its right
             // (RFC 9112, section 9.3.1), and the try goes on without it.
             drop(kept);
+            patience.reconnect(self.event_loop.now());
         }
         let mut fresh = self.open(visit, patience).await?;
         let result = exchange(&mut fresh, &self.options, visit, patience, true).await;

@@ -1,11 +1,32 @@
 //! The rest of what asyncio's futures can be asked: how one ended, and to end.
 
 use std::error::Error;
+use std::rc::Rc;
+
+use selector_core::Key;
 
 use super::{Callback, CallbackId, Future, Outcome, State};
-use crate::{Exception, InvalidState};
+use crate::{EventLoop, Exception, InvalidState};
 
 impl<T: 'static> Future<T> {
+    pub(crate) fn set_task(&self, task: Key) {
+        self.0.borrow_mut().task = Some(task);
+    }
+
+    pub(crate) fn task(&self) -> Option<Key> {
+        self.0.borrow().task
+    }
+
+    /// Whether these two handles stand for the same future.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// The loop it belongs to.
+    pub fn event_loop(&self) -> EventLoop {
+        self.0.borrow().event_loop.clone()
+    }
+
     /// Whether it was cancelled.
     pub fn cancelled(&self) -> bool {
         matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(Exception::Cancelled))))
