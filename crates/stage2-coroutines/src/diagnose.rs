@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use selector_core::Key;
 
-use crate::{Coroutine, EventLoop, Exception, Task};
+use crate::{Coroutine, EventLoop, Exception, Future, Task};
 
 /// What a task waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,8 +100,8 @@ pub enum Complaint {
     TaskDestroyed(TaskInfo),
     /// A future or task ended with an exception that nobody has looked at.
     ExceptionNeverRetrieved(Exception),
-    /// A callback panicked.
-    CallbackPanicked(Exception),
+    /// A callback panicked, or a destructor while the loop dropped a task.
+    Panicked(Exception),
 }
 
 impl fmt::Display for Complaint {
@@ -109,7 +109,7 @@ impl fmt::Display for Complaint {
         match self {
             Self::TaskDestroyed(task) => write!(f, "destroyed but pending: {task}"),
             Self::ExceptionNeverRetrieved(e) => write!(f, "exception was never retrieved: {e}"),
-            Self::CallbackPanicked(e) => write!(f, "exception in a callback: {e}"),
+            Self::Panicked(e) => write!(f, "exception in a callback or destructor: {e}"),
         }
     }
 }
@@ -307,4 +307,26 @@ impl<T: 'static> Task<T> {
 
 pub(crate) fn count(counter: &Cell<u64>) {
     counter.set(counter.get() + 1);
+}
+
+impl fmt::Debug for EventLoop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventLoop").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+impl<T: 'static> fmt::Debug for Future<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match (self.done(), self.cancelled()) {
+            (false, _) => "Future(pending)",
+            (true, false) => "Future(done)",
+            (true, true) => "Future(cancelled)",
+        })
+    }
+}
+
+impl<T: 'static> fmt::Debug for Task<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Task").field(&**self).finish()
+    }
 }

@@ -263,9 +263,11 @@ impl<T: 'static> Watch<T> {
     ) -> Self {
         let settled = Future::new(event_loop);
         let pending = Rc::new(Cell::new(futures.len()));
+        // Nothing of this is refused: nobody else has it yet.
         if futures.is_empty() {
-            // Not refused: nobody else has it yet.
             let _ = settled.set_result(());
+        } else if futures.iter().any(|future| !future.event_loop().is(event_loop)) {
+            let _ = settled.finish(Err(InvalidState::OtherLoop.into()));
         }
         let watch = |future: &Future<T>| {
             let (settled, pending) = (settled.clone(), Rc::clone(&pending));

@@ -62,6 +62,11 @@ impl EventLoop {
         Ok(())
     }
 
+    /// Whether these two handles stand for the same loop.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
     fn id(&self) -> usize {
         Rc::as_ptr(&self.0).addr()
     }

@@ -86,8 +86,11 @@ impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
             Ok(Poll::Ready(value)) => Ok(value),
             Err(panic) => Err(Exception::panicked(&*panic)),
         };
-        // Refused if the task was cancelled during this very step.
-        let _ = self.future.finish(outcome);
-        Poll::Ready(None)
+        // Refused if the task was cancelled during this very step; then what
+        // would have been its result is dropped, by code that may panic.
+        let finish = AssertUnwindSafe(|| {
+            let _ = self.future.finish(outcome);
+        });
+        Poll::Ready(catch_unwind(finish).err().map(|panic| Exception::panicked(&*panic)))
     }
 }

@@ -1,14 +1,14 @@
 //! The tasks of a loop: where coroutines stay between two steps.
 
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
-use crate::EventLoop;
 use crate::diagnose::{Complaint, Note, count};
 use crate::task::Step;
 use crate::waker::TaskWaker;
+use crate::{EventLoop, Exception};
 
 /// A task, or a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
@@ -40,12 +40,14 @@ impl EventLoop {
             _ => Some(step),
         };
         drop(tasks);
-        drop(leftover);
-        if let Poll::Ready(complaint) = state {
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(leftover)));
+        let mut complaint = dropped.err().map(|panic| Exception::panicked(&*panic));
+        if let Poll::Ready(exception) = state {
             drop(self.remove_task(key));
-            if let Some(exception) = complaint {
-                self.complain(&Complaint::CallbackPanicked(exception));
-            }
+            complaint = complaint.or(exception);
+        }
+        if let Some(exception) = complaint {
+            self.complain(&Complaint::Panicked(exception));
         }
     }
 

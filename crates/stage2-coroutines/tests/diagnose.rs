@@ -375,7 +375,7 @@ fn the_last_handler_is_the_one_that_hears() {
         log.borrow_mut().push(match complaint {
             Complaint::TaskDestroyed(_) => "task destroyed",
             Complaint::ExceptionNeverRetrieved(_) => "never retrieved",
-            Complaint::CallbackPanicked(_) => "callback panicked",
+            Complaint::Panicked(_) => "callback panicked",
         });
     });
     event_loop.call_soon(|| panic!("in a callback"));

@@ -674,3 +674,14 @@ mod asked_in_the_wrong_place {
         }
     }
 }
+
+#[test]
+fn gathering_what_belongs_to_another_loop_is_an_error() {
+    let (here, there) = (virtual_loop(), virtual_loop());
+    let foreign = || -> Future<()> { Future::new(&there) };
+    let result = here.run_until_complete(gather(&here, [foreign()])).unwrap();
+    assert!(matches!(result, Err(Exception::InvalidState(InvalidState::OtherLoop))));
+    let wait = wait_for(&here, foreign(), Duration::from_secs(1));
+    let result = here.run_until_complete(wait).unwrap();
+    assert!(matches!(result, Err(Exception::InvalidState(InvalidState::OtherLoop))));
+}

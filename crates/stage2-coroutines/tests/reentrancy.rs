@@ -136,6 +136,35 @@ fn a_callback_that_is_never_called_meddles_when_it_is_dropped() {
 }
 
 #[test]
+fn a_callback_that_is_dropped_turns_to_the_future_that_held_it() {
+    let event_loop = virtual_loop();
+    let asked = Rc::new(Cell::new(0));
+    let asks = |future: &Future<()>| {
+        let (future, asked) = (future.clone(), Rc::clone(&asked));
+        let on_drop = OnDrop(move || {
+            asked.set(asked.get() + u32::from(!future.done()));
+            future.add_done_callback(|_| ());
+        });
+        move || drop(on_drop)
+    };
+    let future = Future::new(&event_loop);
+    let call = asks(&future);
+    let id = future.add_done_callback(move |_| call());
+    assert_eq!(future.remove_done_callback(id), 1);
+    assert_eq!(asked.get(), 1, "dropped while the future is pending");
+
+    let call = asks(&future);
+    event_loop.call_soon(call).cancel();
+    assert_eq!(asked.get(), 2);
+    let call = asks(&future);
+    let task = ends_with(&event_loop, || ());
+    task.add_done_callback(move |_| call());
+    task.cancel();
+    let_time_pass(&event_loop);
+    assert_eq!(asked.get(), 3);
+}
+
+#[test]
 fn a_result_meddles_when_it_is_dropped() {
     let (event_loop, came_of_it, meddle) = meddling();
     let result = || OnDrop(meddle.clone());
@@ -382,6 +411,32 @@ fn a_destructor_wakes_and_so_does_the_one_it_woke() {
 }
 
 #[test]
+fn several_wakes_from_a_destructor_are_one_step() {
+    let event_loop = virtual_loop();
+    let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
+    let (stored, steps) = (Rc::clone(&waker), Rc::new(Cell::new(0)));
+    let count = Rc::clone(&steps);
+    let task = Task::spawn(
+        &event_loop,
+        poll_fn(move |context| {
+            count.set(count.get() + 1);
+            stored.replace(Some(context.waker().clone()));
+            Poll::<()>::Pending
+        }),
+    );
+    let wakes = ends_with(&event_loop, move || {
+        let waker: Waker = waker.take().unwrap();
+        vec![waker; 3].into_iter().for_each(Waker::wake);
+    });
+    let_time_pass(&event_loop);
+    assert_eq!(steps.get(), 1);
+    wakes.cancel();
+    let_time_pass(&event_loop);
+    assert_eq!(steps.get(), 2);
+    task.cancel();
+}
+
+#[test]
 fn a_destructor_cancels_the_one_who_awaits_it() {
     let event_loop = virtual_loop();
     let waits: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
@@ -527,4 +582,34 @@ fn who_stops_waiting_for_a_descriptor_leaves_it_to_the_next() {
         let result = run(&event_loop, wait_for(&event_loop, second, SECOND * 10));
         result.expect("one descriptor was freed, and one waits for it");
     }
+}
+
+/// Panics when it is dropped.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn a_destructor_that_panics_harms_nobody_else() {
+    let event_loop = virtual_loop();
+    let complaints: Rc<RefCell<Vec<String>>> = Rc::default();
+    let heard = Rc::clone(&complaints);
+    event_loop.set_exception_handler(move |c| heard.borrow_mut().push(c.to_string()));
+    // A result that nobody holds, and one that is refused.
+    drop(Task::spawn(&event_loop, async { Bomb }));
+    let slot: Rc<RefCell<Option<Task<Bomb>>>> = Rc::default();
+    let own = Rc::clone(&slot);
+    slot.replace(Some(Task::spawn(&event_loop, async move {
+        own.borrow().as_ref().unwrap().cancel();
+        Bomb
+    })));
+    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
+    assert_eq!(event_loop.pending_tasks(), 0);
+    assert_eq!(event_loop.current_task(), None);
+    let expected = "exception in a callback or destructor: panicked: dropped";
+    assert_eq!(*complaints.borrow(), [expected, expected]);
 }
