@@ -26,7 +26,7 @@ impl ContentType {
         let charset = parts.find_map(|parameter| {
             let (name, label) = parameter.split_once('=')?;
             let label = label.trim().trim_matches(['"', '\'']).trim();
-            (name.trim_end() == "charset" && !label.is_empty()).then(|| label.to_owned())
+            (name.trim_end() == "charset" && is_token(label)).then(|| label.to_owned())
         });
         Self { essence: essence.unwrap_or_default().to_owned(), charset }
     }
@@ -37,13 +37,14 @@ impl ContentType {
     }
 }
 
+/// RFC 9110, section 5.6.2: nothing that a terminal could mistake.
+fn is_token(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    !text.is_empty() && bytes.all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+}
+
 /// Two tokens with a slash between them.
 fn is_essence(text: &str) -> bool {
-    let is_token = |token: &str| {
-        let mut bytes = token.bytes();
-        !token.is_empty()
-            && bytes.all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
-    };
     text.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 

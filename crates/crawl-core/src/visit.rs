@@ -131,6 +131,11 @@ impl Visit {
         self.parser.end()
     }
 
+    /// Whether no try has come to its end yet.
+    pub fn is_first_try(&self) -> bool {
+        self.tries == 0
+    }
+
     /// Whether any byte of the response has come in this try.
     pub fn has_response(&self) -> bool {
         self.parser.has_begun()
@@ -272,6 +277,11 @@ impl http::Sink for Answer {
         self.status = Some(head.status);
         self.content_type = head.get("content-type").map(ContentType::parse);
         self.location = head.get("location").map(<[u8]>::to_vec);
+        let is_html = self.content_type.as_ref().is_some_and(ContentType::is_html);
+        if !is_html || !matches!(head.status, 200..=300) {
+            return Ok(());
+        }
+        // It matters only where the body is read.
         if let Some(coding) = head.get("content-encoding")
             && !coding.is_empty()
             && !coding.eq_ignore_ascii_case(b"identity")
@@ -280,10 +290,7 @@ impl http::Sink for Answer {
             let message = format!("the body is encoded as {coding}, which was not asked for");
             return Err(FetchError::new(ErrorClass::Decode, message));
         }
-        let is_html = self.content_type.as_ref().is_some_and(ContentType::is_html);
-        if is_html && matches!(head.status, 200..=300) {
-            self.links = Some(LinkExtractor::new());
-        }
+        self.links = Some(LinkExtractor::new());
         Ok(())
     }
 

@@ -24,7 +24,7 @@ fn content_types_are_read_as_they_are_written() {
         ("text/html; charset=; charset=gbk", "text/html", Some("gbk")),
         ("text/html; charset", "text/html", None),
         ("text/html; xcharset=gbk", "text/html", None),
-        ("text/html; charset=no such", "text/html", Some("no such")),
+        ("text/html; charset=no such", "text/html", None),
         ("application/vnd.api+json", "application/vnd.api+json", None),
         ("", "", None),
         (";", "", None),
@@ -145,5 +145,14 @@ proptest! {
     #[test]
     fn what_is_valid_utf_8_stays_as_it_is(body in "[^\u{feff}]*") {
         prop_assert_eq!(decode(body.as_bytes(), None), (body.as_str().into(), "utf-8"));
+    }
+}
+
+#[test]
+fn a_charset_that_is_no_token_is_none() {
+    for value in
+        ["text/html; charset=\u{9b}31m", "text/html; charset=a b", "text/html; charset=\x1b[2J"]
+    {
+        assert_eq!(ContentType::parse(value.as_bytes()).charset, None, "{value:?}");
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use common::{
     Stage, Told, WATCHDOG, failed, http_error, links, options, other, page, redirect, serve,
 };
-use crawl_core::{ErrorClass, Options};
+use crawl_core::{ErrorClass, Options, Outcome};
 use demo_site::scripted::{Reply, Server};
 
 type Script = fn(&mut Reply<'_>);
@@ -631,5 +631,28 @@ fn read_request(stream: &mut impl Read) {
         let mut byte = [0];
         stream.read_exact(&mut byte).unwrap();
         request.extend(byte);
+    }
+}
+
+/// A coding that nobody asked for matters only where the text is needed.
+#[test]
+fn encoded_files_are_not_broken() {
+    let server = serve(|request, reply| {
+        let gzip = ("Content-Encoding", "x-gzip");
+        match request.path() {
+            "/" => reply.page(links(["/archive", "/moved", "/missing"])),
+            "/archive" => {
+                reply.status(200, "OK", &[("Content-Type", "application/x-tar"), gzip], "packed")
+            }
+            "/moved" => reply.status(301, "Moved", &[("Location", "/archive"), gzip], ""),
+            _ => reply.status(404, "Not Found", &[("Content-Type", "text/html"), gzip], "packed"),
+        }
+    });
+    for stage in Stage::ALL {
+        let crawled = stage.crawl(options(server.url("/")));
+        let outcome = |path: &str| crawled.row(path).outcome;
+        assert_eq!(outcome("/archive"), Outcome::Other, "{stage:?}");
+        assert_eq!(outcome("/moved"), Outcome::Redirect, "{stage:?}");
+        assert_eq!(outcome("/missing"), Outcome::HttpError, "{stage:?}");
     }
 }

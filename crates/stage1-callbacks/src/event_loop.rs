@@ -95,7 +95,7 @@ impl<S> EventLoop<S> {
     /// When the selector fails: nobody would ever be called again.
     pub fn run(&mut self) -> io::Result<()> {
         let mut keys = Vec::new();
-        while !self.stopped {
+        while !std::mem::take(&mut self.stopped) {
             let next = self.timers.next_due();
             let timeout = next.map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;

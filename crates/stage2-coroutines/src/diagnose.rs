@@ -77,7 +77,7 @@ pub struct TaskInfo {
     pub waiting: String,
     /// Where in the code it waits, if that is known.
     pub at: Option<&'static Location<'static>>,
-    /// For how long.
+    /// For how long, if it does.
     pub waited: Duration,
 }
 
@@ -88,6 +88,9 @@ impl fmt::Display for TaskInfo {
         write!(f, ", spawned at {spawned}, {waiting}")?;
         if let Some(at) = at {
             write!(f, " at {at}")?;
+        }
+        if self.wait == Wait::Nothing {
+            return Ok(());
         }
         write!(f, " for {waited:.1?}")
     }
@@ -217,7 +220,10 @@ impl EventLoop {
             wait,
             waiting: self.in_words(wait),
             at,
-            waited: Duration::from_millis(self.milliseconds().wrapping_sub(since).into()),
+            waited: match wait {
+                Wait::Nothing => Duration::ZERO,
+                _ => Duration::from_millis(self.milliseconds().wrapping_sub(since).into()),
+            },
         })
     }
 

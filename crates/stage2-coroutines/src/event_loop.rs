@@ -114,7 +114,8 @@ impl EventLoop {
         self.run(|_| ())
     }
 
-    /// Has the loop return when everybody who was woken so far has had a turn.
+    /// Has the loop return at the end of the present round. Who was woken during
+    /// it has a turn when the loop runs again.
     pub fn stop(&self) {
         self.0.stopping.set(true);
     }

@@ -1,9 +1,11 @@
 //! What it was all for: fetching a URL is one function again.
 
+use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 use crawl_core::{
@@ -26,10 +28,13 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
     crawl_on(&EventLoop::new()?, options, sink)
 }
 
-/// The same on a loop of your own.
+/// The same on a loop of your own, which is closed afterwards.
 ///
 /// # Errors
 /// Those of [`EventLoop::run_until_complete`].
+///
+/// # Panics
+/// When the sink does.
 pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
     let fetcher = Rc::new(Fetcher {
         event_loop: event_loop.clone(),
@@ -41,13 +46,18 @@ pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Res
         }),
         sink: RefCell::new(sink),
         all_done: Future::new(event_loop),
+        panic: RefCell::new(None),
         options,
     });
     let roots = fetcher.state.borrow_mut().crawl.roots();
     fetcher.go_on(roots);
-    // Resolved by the last fetch; nobody cancels it.
-    let _ = event_loop.run_until_complete(fetcher.all_done.clone())?;
+    let ended = event_loop.run_until_complete(fetcher.all_done.clone());
     event_loop.close();
+    if let Some(panic) = fetcher.panic.take() {
+        resume_unwind(panic);
+    }
+    // Resolved by the last fetch; nobody cancels it.
+    let _ = ended?;
     let mut state = fetcher.state.borrow_mut();
     let untaken = state.urls_todo.len();
     Ok(state.crawl.end(untaken, fetcher.options.max_tasks.map(|max| max.max(1))))
@@ -60,6 +70,8 @@ struct Fetcher {
     state: RefCell<State>,
     sink: RefCell<Sink>,
     all_done: Future<()>,
+    /// What the sink has panicked with.
+    panic: RefCell<Option<Box<dyn Any + Send>>>,
 }
 
 struct State {
@@ -102,9 +114,16 @@ impl Fetcher {
             let error = FetchError::new(ErrorClass::Panic, error.to_string());
             self.state.borrow_mut().crawl.abandon(job, error)
         });
-        (self.sink.borrow_mut())(conclusion.row);
         self.state.borrow_mut().in_flight -= 1;
-        self.go_on(conclusion.jobs);
+        let report = AssertUnwindSafe(|| (self.sink.borrow_mut())(conclusion.row));
+        match catch_unwind(report) {
+            Ok(()) => self.go_on(conclusion.jobs),
+            Err(panic) => {
+                self.panic.replace(Some(panic));
+                // Refused if this is not the first one.
+                let _ = self.all_done.set_result(());
+            }
+        }
     }
 }
 

@@ -14,6 +14,9 @@ pub(crate) type Answer = Future<Result<Addresses, NameError>>;
 ///
 /// # Errors
 /// When the name has none.
+///
+/// # Panics
+/// When it would have to wait in another loop than this one.
 #[track_caller]
 pub fn look_up(
     event_loop: &EventLoop,
@@ -30,7 +33,7 @@ pub fn look_up(
             Reply::Pending(ticket) => {
                 let _ticket = TakeBack { event_loop, ticket };
                 let answer = noting(event_loop, Wait::LookUp, at, answer).await;
-                answer.expect("nobody cancels a look-up but by dropping it")
+                answer.expect("a look-up is awaited in its own loop")
             }
         }
     }

@@ -10,13 +10,13 @@ use selector_core::TimerKey;
 
 use crate::{Coroutine, EventLoop, Wait};
 
-/// Waits this long, at least.
+/// Waits until this long, at least, has passed since the call.
 #[track_caller]
 pub fn sleep(event_loop: &EventLoop, duration: Duration) -> impl Coroutine<Output = ()> {
     sleep_and_return(event_loop, duration, ())
 }
 
-/// Waits this long, at least, and returns `result`.
+/// The same, and then returns `result`.
 #[track_caller]
 pub fn sleep_and_return<T>(
     event_loop: &EventLoop,

@@ -28,7 +28,9 @@ impl TaskWaker {
     /// To be called when the task is taken from the queue, before its step:
     /// what happens from now on is news that this step may have missed.
     pub(crate) fn taken_up(&self) -> Option<Key> {
-        self.queued.store(false, Ordering::Release);
+        // A swap, not a store: it sees all that was done before a wake that it
+        // swallows.
+        self.queued.swap(false, Ordering::AcqRel);
         self.key
     }
 }
@@ -42,8 +44,8 @@ impl Wake for TaskWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.queued.load(Ordering::Acquire) {
-            Arc::clone(self).wake();
+        if !self.queued.swap(true, Ordering::AcqRel) {
+            self.queue.push(Turn::Resume(Arc::clone(self)));
         }
     }
 }

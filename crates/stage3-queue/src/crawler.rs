@@ -80,17 +80,14 @@ impl Crawler {
     /// # Panics
     /// When the sink did.
     pub async fn crawl(self: &Rc<Self>) -> Ending {
-        let workers: Vec<Task<()>> = (0..self.max_tasks)
-            .map(|n| {
-                let worker = Task::spawn(&self.event_loop, Rc::clone(self).work());
-                worker.named(format!("worker {n}"))
-            })
-            .collect();
+        let worker = |n| {
+            let worker = Task::spawn(&self.event_loop, Rc::clone(self).work());
+            worker.named(format!("worker {n}"))
+        };
+        let workers = Workers((0..self.max_tasks).map(worker).collect());
         self.q.join().await;
         // They wait for URLs, of which there will be no more.
-        for worker in &workers {
-            worker.cancel();
-        }
+        drop(workers);
         self.pool.clear();
         if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
@@ -125,19 +122,21 @@ impl Crawler {
         }
     }
 
-    /// Hands a row to whoever wants to know. If that panics, the crawl ends,
-    /// and the panic goes to whoever called for it.
+    /// Hands a row to whoever wants to know. If that panics, nothing more is
+    /// asked for, and the panic goes to whoever called for the crawl.
     fn report(&self, row: Row) {
         let mut sink = self.sink.borrow_mut();
         let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) else {
             return;
         };
-        self.panic.replace(Some(panic));
-        self.q.drain();
+        self.panic.borrow_mut().get_or_insert(panic);
     }
 
     /// Fetches a URL; nothing comes of it when a limit forbids to.
     async fn fetch(&self, job: Job) -> Option<Conclusion> {
+        if self.panic.borrow().is_some() {
+            return None;
+        }
         let now = self.event_loop.now();
         let mut visit = self.crawl.borrow_mut().begin(job, now)?;
         until_finished(&self.event_loop, &self.options, &mut visit, async |visit, patience| {
@@ -148,9 +147,12 @@ impl Crawler {
         Some(self.crawl.borrow_mut().conclude(visit, now))
     }
 
-    /// One try, on a kept connection if there is one.
+    /// One try; the first one on a kept connection, if there is one. Such a
+    /// connection may be dead in a way that only silence tells.
     async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
-        if let Some(mut kept) = self.pool.take(visit) {
+        if visit.is_first_try()
+            && let Some(mut kept) = self.pool.take(visit)
+        {
             patience.heard(self.event_loop.now());
             let result = exchange(&mut kept, &self.options, visit, patience, true).await;
             if result.is_ok() || visit.has_response() {
@@ -184,6 +186,18 @@ impl Crawler {
             self.pool.keep(visit, connection);
         }
         Ok(())
+    }
+}
+
+/// Workers, who go home when this is dropped: at the end of the crawl, or when
+/// somebody no longer waits for it.
+struct Workers(Vec<Task<()>>);
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        for worker in &self.0 {
+            worker.cancel();
+        }
     }
 }
 

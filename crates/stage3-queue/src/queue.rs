@@ -60,14 +60,17 @@ impl<T> JoinableQueue<T> {
     /// Waits for an item. The guard that comes with it must live as long as
     /// the work it stands for. A getter that is dropped while it waits takes
     /// nothing with it.
+    ///
+    /// # Panics
+    /// When it would have to wait in another loop than the queue's own.
     #[track_caller]
     pub fn get(&self) -> impl Coroutine<Output = Item<T>> {
         let at = Location::caller();
         async move {
             let mut turn = Turn::new(self);
             if let Some(called) = turn.called.clone() {
-                // Nobody but this getter could cancel it.
-                let _ = noting(&self.event_loop, Wait::Get, at, called).await;
+                let called = noting(&self.event_loop, Wait::Get, at, called).await;
+                called.expect("a queue is used in its own loop");
             }
             turn.take()
         }
@@ -102,16 +105,6 @@ impl<T> JoinableQueue<T> {
     /// How many items were put in and are not worked off.
     pub fn unfinished(&self) -> usize {
         self.state.borrow().unfinished
-    }
-
-    /// Takes out what waits; it counts as worked off.
-    pub fn drain(&self) -> Vec<T> {
-        let mut state = self.state.borrow_mut();
-        let unpromised = state.promised..;
-        let items: Vec<T> = state.items.drain(unpromised).collect();
-        drop(state);
-        items.iter().for_each(|_| self.task_done());
-        items
     }
 
     /// Promises items to getters, as long as there are both.
@@ -192,7 +185,10 @@ impl<T> Drop for Turn<'_, T> {
             self.queue.call_getters();
         } else if let Some(called) = &self.called {
             let mut state = self.queue.state.borrow_mut();
-            state.getters.retain(|getter| !getter.is(called));
+            // Most often the first: who came first is cancelled first.
+            if let Some(place) = state.getters.iter().position(|getter| getter.is(called)) {
+                state.getters.remove(place);
+            }
         }
     }
 }

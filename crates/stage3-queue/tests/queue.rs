@@ -149,20 +149,6 @@ fn a_worker_that_panics_hands_its_item_back() {
 }
 
 #[test]
-fn draining_counts_as_done_but_leaves_what_is_promised() {
-    let q = JoinableQueue::new(&virtual_loop());
-    let mut getter = pin!(q.get());
-    assert!(poll_once(getter.as_mut()).is_pending());
-    for n in 0..3 {
-        q.put_nowait(n);
-    }
-    assert_eq!(q.drain(), [1, 2]);
-    assert_eq!((q.len(), q.unfinished()), (1, 1));
-    drop(poll_once(getter.as_mut()));
-    assert_eq!(q.unfinished(), 0);
-}
-
-#[test]
 fn workers_share_the_work_and_sleep_meanwhile() {
     let event_loop = virtual_loop();
     let q = JoinableQueue::new(&event_loop);

@@ -81,6 +81,11 @@ impl Known {
         (now < *until).then(|| Arc::clone(addresses))
     }
 
+    /// What was the answer once, for whoever finds no newer one.
+    pub(crate) fn former(&self, name: &Name) -> Option<Addresses> {
+        self.0.get(name).map(|(addresses, _)| Arc::clone(addresses))
+    }
+
     pub(crate) fn keep(&mut self, name: Name, addresses: Addresses, now: Instant) {
         if self.0.len() >= Self::MOST {
             self.0.retain(|_, (_, until)| now < *until);

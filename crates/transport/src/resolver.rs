@@ -100,6 +100,8 @@ impl<W> Resolver<W> {
         let mut answered = Vec::new();
         for (name, answer) in found {
             self.threads -= 1;
+            // Better an old answer than none: the failure may be ours.
+            let answer = answer.or_else(|error| self.known.former(&name).ok_or(error));
             let tickets = self.asked.remove(&name).unwrap_or_default();
             let waiters = tickets.iter().filter_map(|t| self.waiting.remove(t));
             answered.extend(waiters.map(|waiter| (waiter, answer.clone())));
@@ -116,6 +118,12 @@ impl<W> Resolver<W> {
             let Some(name) = self.unasked.pop_front() else {
                 return;
             };
+            let is_waiting = |ticket: &Ticket| self.waiting.contains_key(ticket);
+            if !self.asked.get(&name).is_some_and(|tickets| tickets.iter().any(is_waiting)) {
+                // All who wanted to know have given up.
+                self.asked.remove(&name);
+                continue;
+            }
             self.threads += 1;
             self.ask(name);
         }
