@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::channel;
 use std::task::{Poll, Waker};
 use std::thread;
@@ -355,4 +356,45 @@ fn what_was_woken_is_not_forgotten_when_the_loop_returns_first() {
     assert!(!ran.get());
     run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
     assert!(ran.get());
+}
+
+/// A thread wakes a task, has news for it, and wakes it again, at every moment
+/// of the task's own turn.
+#[test]
+fn no_wake_up_is_lost_between_threads() {
+    const ROUNDS: u64 = 20_000;
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let (news, seen) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (sender, receiver) = channel::<Waker>();
+    let (news_there, seen_there) = (Arc::clone(&news), Arc::clone(&seen));
+    let thread = thread::spawn(move || {
+        let waker = receiver.recv().unwrap();
+        for round in 1..=ROUNDS {
+            waker.wake_by_ref();
+            news_there.store(round, Ordering::Release);
+            waker.wake_by_ref();
+            while seen_there.load(Ordering::Acquire) < round {
+                if Instant::now() > deadline {
+                    return;
+                }
+                std::hint::spin_loop();
+            }
+        }
+    });
+    let event_loop = EventLoop::new().unwrap();
+    let mut sender = Some(sender);
+    let task = Task::spawn(
+        &event_loop,
+        poll_fn(move |context| {
+            if let Some(sender) = sender.take() {
+                sender.send(context.waker().clone()).unwrap();
+            }
+            let latest = news.load(Ordering::Acquire);
+            seen.store(latest, Ordering::Release);
+            if latest == ROUNDS { Poll::Ready(()) } else { Poll::Pending }
+        }),
+    );
+    let result = run(&event_loop, within(&event_loop, || deadline, task));
+    assert!(result.is_ok(), "a wake-up was lost");
+    thread.join().unwrap();
 }
