@@ -1,5 +1,8 @@
 //! Where is everybody? What each task waits for, and since when; and what
 //! went wrong while nobody looked.
+//!
+//! This is always on. It costs 24 bytes a task, and a look at the clock for
+//! each wait.
 
 use std::cell::Cell;
 use std::fmt;
