@@ -257,7 +257,7 @@ impl Visit {
         let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
         // An empty one would lead back here; it is what is left of a mistake.
         let Some(location) = self.answer.location.as_ref().filter(|l| !l.is_empty()) else {
-            return Err(unusable("a redirect without a Location".into()));
+            return Err(unusable("a redirect without a usable Location".into()));
         };
         let shown = || http::printable(location);
         let mut target = self
