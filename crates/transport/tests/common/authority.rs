@@ -43,7 +43,7 @@ impl Authority {
         change(&mut server);
         let key = key();
         let certificate = server.signed_by(&key, &self.issuer).unwrap();
-        Identity { chain: vec![certificate.der().clone()], key }
+        Identity { chain: vec![certificate.der().clone()], pem: certificate.pem(), key }
     }
 
     pub fn der(&self) -> Vec<u8> {
@@ -58,6 +58,7 @@ impl Authority {
 /// What a server has to show.
 pub struct Identity {
     pub chain: Vec<CertificateDer<'static>>,
+    pem: String,
     key: KeyPair,
 }
 
@@ -68,17 +69,22 @@ impl Identity {
         change(&mut server);
         let key = key();
         let certificate = server.self_signed(&key).unwrap();
-        Self { chain: vec![certificate.der().clone()], key }
+        Self { chain: vec![certificate.der().clone()], pem: certificate.pem(), key }
     }
 
     /// Sends the certificate of this authority as well.
     pub fn with(mut self, intermediate: &Authority) -> Self {
         self.chain.push(intermediate.der().into());
+        self.pem += &intermediate.pem();
         self
     }
 
     pub fn private_key(&self) -> PrivateKeyDer<'static> {
         PrivatePkcs8KeyDer::from(self.key.serialize_der()).into()
+    }
+
+    pub fn chain_pem(&self) -> &str {
+        &self.pem
     }
 
     pub fn key_pem(&self) -> String {
