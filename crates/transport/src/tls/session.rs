@@ -54,7 +54,10 @@ impl Session {
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
                     return Err(ended("without saying so (TLS close_notify)"));
                 }
-                result => return result,
+                result => {
+                    self.rest();
+                    return result;
+                }
             }
         }
         Err(ErrorKind::Interrupted.into())
@@ -72,6 +75,7 @@ impl Session {
         for _ in 0..READS_PER_CALL {
             if !self.tls.is_handshaking() {
                 self.send(socket)?;
+                self.rest();
                 return Ok(mem::take(&mut self.taken));
             }
             self.exchange(socket)?;
@@ -116,6 +120,12 @@ impl Session {
         Ok(())
     }
 
+    /// rustls makes its buffer smaller, if it can, before it reads. Should
+    /// this connection wait now, it need not hold more than that.
+    fn rest(&mut self) {
+        let _ = self.tls.read_tls(&mut Silence);
+    }
+
     fn send<S: Write>(&mut self, socket: &mut Watched<S>) -> io::Result<()> {
         while self.tls.wants_write() {
             if self.tls.write_tls(socket)? == 0 {
@@ -123,6 +133,15 @@ impl Session {
             }
         }
         Ok(())
+    }
+}
+
+/// Has nothing to read, for now.
+struct Silence;
+
+impl Read for Silence {
+    fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
+        Err(ErrorKind::WouldBlock.into())
     }
 }
 
