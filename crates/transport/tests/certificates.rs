@@ -50,6 +50,7 @@ fn a_good_certificate_is_accepted() {
         let config = || ROOT.issue(&["a.test", "*.b.test"]).server_of(&[version]);
         assert_eq!(greet(&security, "a.test", config()), Ok(()));
         assert_eq!(greet(&security, "x.b.test", config()), Ok(()));
+        assert_eq!(greet(&security, "a.test.", config()), Ok(()));
         assert!(greet(&security, "b.test", config()).is_err());
         assert!(greet(&security, "x.y.b.test", config()).is_err());
     }

@@ -278,6 +278,24 @@ fn an_end_is_an_end_only_if_it_is_announced() {
 }
 
 #[test]
+fn what_came_before_a_failure_is_heard_first() {
+    let mut pair = acquainted(&NEW);
+    assert_eq!(pair.hear().1, Some(ErrorKind::WouldBlock));
+    pair.server.say(b"good");
+    pair.server.give(&mut pair.end.0.borrow_mut(), usize::MAX);
+    pair.end.0.borrow_mut().inbound.extend(b"bad, and no TLS");
+    let mut buffer = [0; 100];
+    assert_eq!(pair.client.read(&mut buffer).unwrap(), 4);
+    assert!(!pair.client.is_drained(), "there is bad news");
+    // However often one asks, and without another look at the socket.
+    let calls = pair.end.0.borrow().calls;
+    for _ in 0..2 {
+        assert!(is_tls_error(&pair.client.read(&mut buffer).unwrap_err()));
+    }
+    assert_eq!(pair.end.0.borrow().calls, calls);
+}
+
+#[test]
 fn an_end_within_the_handshake_may_pass() {
     for passes in 0..2 {
         let mut pair = pair(&OLD);

@@ -8,6 +8,7 @@ use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection};
 
 use super::words::explain;
+use crate::TlsError;
 use crate::stream::{Direction, Watched};
 
 /// How many bytes may wait to be sealed, or sealed to be sent.
@@ -26,6 +27,8 @@ pub(crate) struct Session {
     /// accounted for before they are on the socket: until then somebody has to
     /// come back and push.
     taken: usize,
+    /// What has made an end of it all. What came before is read first.
+    failure: Option<TlsError>,
 }
 
 impl Session {
@@ -35,12 +38,12 @@ impl Session {
     ) -> Result<Self, rustls::Error> {
         let mut tls = ClientConnection::new(config, server)?;
         tls.set_buffer_limit(Some(BUFFER_LIMIT));
-        Ok(Self { tls, taken: 0 })
+        Ok(Self { tls, taken: 0, failure: None })
     }
 
-    /// Whether nothing that was received is left to be read.
+    /// Whether nothing that was received is left to be told.
     pub(crate) fn is_empty(&self) -> bool {
-        self.tls.wants_read()
+        self.tls.wants_read() && self.failure.is_none()
     }
 
     pub(crate) fn read<S: Read + Write>(
@@ -95,6 +98,9 @@ impl Session {
 
     /// Sends what the peer waits for and takes what it has sent.
     fn exchange<S: Read + Write>(&mut self, socket: &mut Watched<S>) -> io::Result<()> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
         let sent = self.send(socket);
         // Whatever became of it: a peer that hangs up may have said why.
         let received = match self.tls.read_tls(socket) {
@@ -110,9 +116,10 @@ impl Session {
             }
         };
         if let Err(error) = self.tls.process_new_packets() {
+            self.failure = Some(explain(&error));
             // So that the peer knows, if it still listens.
             let _ = self.send(socket);
-            return Err(explain(&error).into());
+            return Ok(());
         }
         if received == 0 && self.tls.is_handshaking() {
             return Err(ended("in the middle of the TLS handshake"));
