@@ -7,7 +7,7 @@ mod common;
 use std::sync::{Arc, LazyLock};
 
 use common::{Authority, Identity, Pair};
-use rcgen::{ExtendedKeyUsagePurpose, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
 use transport::{Security, certificates_from_pem, is_tls_error};
@@ -145,11 +145,26 @@ fn a_self_signed_certificate_is_accepted_only_if_it_is_named() {
     expect_refusal(greeting, &["self-signed", "--cacert"]);
     let security = Security::new(&[alone.chain[0].to_vec()], false);
     assert_eq!(greet(&security, "a.test", alone.server()), Ok(()));
-    let authority = Identity::self_signed(&["a.test"], |params| {
-        params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
-    });
-    let greeting = greet(&trusting(&ROOT), "a.test", authority.server());
-    expect_refusal(greeting, &["self-signed", "authority"]);
+}
+
+/// As `openssl req -x509` makes them, and most instructions for tests do.
+#[test]
+fn a_self_signed_certificate_may_be_an_authority_as_well() {
+    let make = |change: fn(&mut CertificateParams)| {
+        let identity = Identity::self_signed(&["a.test"], |params| {
+            params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+            change(params);
+        });
+        let security = Security::new(&[identity.chain[0].to_vec()], false);
+        (identity, security)
+    };
+    let (identity, security) = make(|_| {});
+    expect_refusal(greet(&trusting(&ROOT), "a.test", identity.server()), &["self-signed"]);
+    assert_eq!(greet(&security, "a.test", identity.server()), Ok(()));
+    let greeting = greet(&security, "b.test", identity.server());
+    expect_refusal(greeting, &["not for b.test but for a.test"]);
+    let (old, security) = make(|params| params.not_after = date_time_ymd(2001, 1, 1));
+    expect_refusal(greet(&security, "a.test", old.server()), &["expired"]);
 }
 
 #[test]

@@ -5,13 +5,14 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::sync::Arc;
 
-use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
 use rustls::crypto::{
     CryptoProvider, WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature,
 };
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{
     CertificateError, DigitallySignedStruct, Error, OtherError, RootCertStore, SignatureScheme,
 };
@@ -47,22 +48,29 @@ pub fn certificates_from_pem(pem: &[u8]) -> Result<Vec<Vec<u8>>, TlsError> {
 #[derive(Debug)]
 pub(super) struct Verifier {
     by_roots: Option<Arc<WebPkiServerVerifier>>,
+    /// Certificates that somebody has named, of authorities or of the very
+    /// servers.
+    named: Vec<CertificateDer<'static>>,
     algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
     /// Accepts any certificate, from whoever proves to have its key.
     pub(super) fn of_nothing(provider: &CryptoProvider) -> Self {
-        Self { by_roots: None, algorithms: provider.signature_verification_algorithms }
+        Self {
+            by_roots: None,
+            named: Vec::new(),
+            algorithms: provider.signature_verification_algorithms,
+        }
     }
 
-    /// Accepts what leads to the common roots, or to one of these.
+    /// Accepts what leads to the common roots, or to one of those named.
     pub(super) fn of_roots(
         provider: &Arc<CryptoProvider>,
-        more: &[CertificateDer<'static>],
+        named: &[CertificateDer<'static>],
     ) -> Result<Self, TlsError> {
         let mut roots = common_roots();
-        for certificate in more {
+        for certificate in named {
             roots.add(certificate.clone()).map_err(|error| explain(&error))?;
         }
         if roots.is_empty() {
@@ -75,6 +83,7 @@ impl Verifier {
                 .map_err(|error| TlsError::new(error.to_string()))?;
         Ok(Self {
             by_roots: Some(verifier),
+            named: named.to_vec(),
             algorithms: provider.signature_verification_algorithms,
         })
     }
@@ -103,12 +112,23 @@ impl ServerCertVerifier for Verifier {
         let Some(by_roots) = &self.by_roots else {
             return Ok(ServerCertVerified::assertion());
         };
-        by_roots
-            .verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            .map_err(|error| match untrusted(&error, end_entity, intermediates) {
-                Some(why) => CertificateError::Other(OtherError(Arc::new(why))).into(),
-                None => error,
-            })
+        let verified =
+            by_roots.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let Err(error) = verified else {
+            return verified;
+        };
+        // What people make for themselves is most often an authority and a
+        // server in one. That it must not be (RFC 5280, section 4.2.1.9) is
+        // found after its time is checked: what is left to check is its name.
+        if is_authority(&error) && self.named.contains(end_entity) {
+            let certificate = ParsedCertificate::try_from(end_entity)?;
+            verify_server_name(&certificate, server_name)?;
+            return Ok(ServerCertVerified::assertion());
+        }
+        Err(match untrusted(&error, end_entity, intermediates) {
+            Some(why) => CertificateError::Other(OtherError(Arc::new(why))).into(),
+            None => error,
+        })
     }
 
     fn verify_tls12_signature(
@@ -138,7 +158,6 @@ impl ServerCertVerifier for Verifier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Untrusted {
     SelfSigned,
-    SelfSignedAuthority,
     NoIntermediate,
     UnknownRoot,
 }
@@ -149,10 +168,6 @@ impl fmt::Display for Untrusted {
             Self::SelfSigned => {
                 "the server's certificate is self-signed: if it is the right one, \
                  trust it with --cacert"
-            }
-            Self::SelfSignedAuthority => {
-                "the server's certificate is self-signed and that of an authority, which cannot \
-                 be a server's as well: issue one for the server and trust this with --cacert"
             }
             Self::NoIntermediate => {
                 "the server's certificate has an unknown issuer: the server does not send its \
@@ -167,26 +182,30 @@ impl fmt::Display for Untrusted {
 
 impl StdError for Untrusted {}
 
+/// Whether a certificate is refused because it is that of an authority.
+fn is_authority(error: &Error) -> bool {
+    let Error::InvalidCertificate(CertificateError::Other(OtherError(other))) = error else {
+        return false;
+    };
+    let error = other.downcast_ref::<webpki::Error>();
+    matches!(error, Some(webpki::Error::CaUsedAsEndEntity))
+}
+
 fn untrusted(
     error: &Error,
     end_entity: &CertificateDer<'_>,
     intermediates: &[CertificateDer<'_>],
 ) -> Option<Untrusted> {
-    let is_authority = match error {
-        Error::InvalidCertificate(CertificateError::UnknownIssuer) => false,
-        Error::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
-            let error = other.downcast_ref::<webpki::Error>();
-            matches!(error, Some(webpki::Error::CaUsedAsEndEntity))
-        }
-        _ => return None,
-    };
+    let is_unknown = matches!(error, Error::InvalidCertificate(CertificateError::UnknownIssuer));
+    if !is_unknown && !is_authority(error) {
+        return None;
+    }
     let end_entity = EndEntityCert::try_from(end_entity).ok()?;
-    let is_self_signed = end_entity.issuer() == end_entity.subject();
-    match (is_authority, is_self_signed) {
-        (true, true) => return Some(Untrusted::SelfSignedAuthority),
-        (true, false) => return None,
-        (false, true) => return Some(Untrusted::SelfSigned),
-        (false, false) => {}
+    if end_entity.issuer() == end_entity.subject() {
+        return Some(Untrusted::SelfSigned);
+    }
+    if !is_unknown {
+        return None;
     }
     let is_issuer = |certificate: &CertificateDer<'_>| {
         let certificate = EndEntityCert::try_from(certificate);
