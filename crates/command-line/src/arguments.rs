@@ -9,7 +9,7 @@ use regex::Regex;
 use url::Url;
 
 use crate::log::Level;
-use crate::values;
+use crate::values::{self, Certificates};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -105,6 +105,14 @@ pub(crate) struct Arguments {
     )]
     user_agent: Option<String>,
 
+    /// A PEM file of certificates to trust beside the system's (repeatable)
+    #[arg(long, value_name = "FILE", help_heading = "Request", value_parser = values::certificates)]
+    cacert: Vec<Certificates>,
+
+    /// Accept any certificate of a server
+    #[arg(short = 'k', long, help_heading = "Request")]
+    insecure: bool,
+
     /// A report at the end, or a JSON object for each URL as it is finished
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
     pub(crate) format: Format,
@@ -157,6 +165,8 @@ impl Arguments {
             timeout: self.timeout,
             max_body_size: self.max_body_size,
             user_agent: self.user_agent.clone().unwrap_or(defaults.user_agent),
+            ca_certificates: self.cacert.iter().flat_map(|file| file.0.clone()).collect(),
+            insecure: self.insecure,
             roots: defaults.roots,
         }
     }
@@ -201,7 +211,7 @@ mod tests {
         let arguments = parse(
             "a.test b.test --lenient --exclude x --exclude y$ --max-pages 7 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
-             --max-body-size 64K -A me --format jsonl -o rows -vv",
+             --max-body-size 64K -A me -k --format jsonl -o rows -vv",
         )
         .unwrap();
         let options = arguments.options();
@@ -216,6 +226,7 @@ mod tests {
         assert_eq!(options.timeout, Duration::from_millis(500));
         assert_eq!(options.max_body_size, 65_536);
         assert_eq!(options.user_agent, "me");
+        assert!(options.insecure);
         assert_eq!(arguments.format, Format::Jsonl);
         assert_eq!(arguments.output, PathBuf::from("rows"));
         assert_eq!(arguments.level(), Level::Efforts);
@@ -241,6 +252,7 @@ mod tests {
             ("--timeout", "8000h"),
             ("--max-body-size", "10X"),
             ("--user-agent", ""),
+            ("--cacert", "/no/such/file"),
             ("--format", "xml"),
         ] {
             let message = parse(&format!("a.test {flag}={value}")).unwrap_err();

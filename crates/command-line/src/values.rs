@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
+use std::fs::File;
+use std::io::Read;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -142,6 +144,24 @@ pub(crate) fn user_agent(text: &str) -> Result<String, String> {
         return Err("must be text without control characters".into());
     }
     Ok(text.to_owned())
+}
+
+/// The certificates of a PEM file, in DER.
+#[derive(Clone, Debug)]
+pub(crate) struct Certificates(pub(crate) Vec<Vec<u8>>);
+
+/// Reads a PEM file of certificates.
+///
+/// # Errors
+/// Why it cannot be read, or is no such file.
+pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
+    // A bundle of all the authorities in the world has some 200 KB.
+    const MOST: u64 = 16 << 20;
+    let mut pem = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MOST).read_to_end(&mut pem));
+    read.map_err(|error| error.to_string())?;
+    let certificates = transport::certificates_from_pem(&pem);
+    certificates.map(Certificates).map_err(|error| error.to_string())
 }
 
 /// `text` as it may be shown on a terminal: control characters, which a

@@ -42,6 +42,10 @@ pub struct Options {
     pub max_body_size: u64,
     /// Who we say we are.
     pub user_agent: String,
+    /// Certificates of authorities to trust beside the common ones, in DER.
+    pub ca_certificates: Vec<Vec<u8>>,
+    /// Whether to accept any certificate of a server.
+    pub insecure: bool,
 }
 
 impl Options {
@@ -60,6 +64,8 @@ impl Options {
             timeout: Duration::from_secs(30),
             max_body_size: 10 * 1024 * 1024,
             user_agent: concat!("crawl/", env!("CARGO_PKG_VERSION")).into(),
+            ca_certificates: Vec::new(),
+            insecure: false,
         }
     }
 }

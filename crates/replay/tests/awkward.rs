@@ -461,27 +461,6 @@ fn gone_between_two_tries() {
     }
 }
 
-/// Not a word is sent, in secret or otherwise.
-#[test]
-fn without_tls_https_is_an_error_with_a_name() {
-    for stage in Stage::ALL {
-        let site = serve(|request, reply| {
-            let host = request.header("host").unwrap();
-            reply.page(links([format!("https://{host}/secret")]));
-        });
-        let mut options = options(site.url("/"));
-        options.max_tries = 2;
-        let crawled = stage.crawl(options);
-        let secret = site.url("/secret").replace("http:", "https:");
-        crawled.expect([("/", page(links([&secret]), 1)), (&secret, failed(ErrorClass::Tls))]);
-        let mut options = self::options(&secret);
-        options.max_tries = 2;
-        let crawled = stage.crawl(options);
-        crawled.expect([(&secret, failed(ErrorClass::Tls))]);
-        assert_eq!(site.requests(), 1, "{stage:?}");
-    }
-}
-
 /// Three million bytes are 46 times what a read takes.
 #[test]
 fn large_bodies() {

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use selector_core::{Event, Key, Notifier, Readiness, ScriptedSocket, Socket, World};
 use stage2_coroutines::{Connection, EventLoop, Stats, by_hand, connect, read, read_all};
-use transport::{Security, system_look_up};
+use transport::{Layer, system_look_up};
 
 /// What comes of a read, in its order. The last one is an end or a reset, and
 /// lasts.
@@ -126,7 +126,7 @@ fn play(
     };
     let performance = async {
         let address = ([127, 0, 0, 1], 1).into();
-        let layer = Security::new().layer(false).unwrap();
+        let layer = Layer::plain();
         let mut connection = connect(&event_loop, address, layer).await.unwrap();
         reader(&mut connection, &mut sink).await
     };

@@ -84,7 +84,7 @@ fn a_silent_server_wakes_nobody() {
         let since = gathering.arrived.lock().unwrap().1.unwrap();
         let silence = since + SETTLING..since + SILENCE;
         let awake = awake.lock().unwrap();
-        let in_vain = awake.iter().filter(|moment| silence.contains(moment));
+        let in_vain = awake.iter().filter(|moment| silence.contains(*moment));
         assert_eq!(in_vain.count(), 0, "{stage:?}: woken by nothing");
         assert!(awake.iter().any(|moment| *moment < silence.start));
         assert!(awake.iter().any(|moment| *moment >= silence.end));

@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
+use common::tls::{ROOT, secure_options};
 use common::{Stage, options};
 use crawl_core::{Outcome, Row};
 
@@ -19,17 +20,21 @@ struct Nginx {
     process: Child,
     folder: PathBuf,
     port: u16,
+    secure_port: u16,
 }
 
 impl Nginx {
     fn start() -> Self {
         let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/real-site");
         let site = site.canonicalize().unwrap();
-        let folder = std::env::temp_dir().join(format!("real-site-{}", std::process::id()));
+        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [port, secure_port] = free.map(|free| free.local_addr().unwrap().port());
+        let folder = std::env::temp_dir().join(format!("real-site-{port}"));
         fs::create_dir_all(&folder).unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let intermediate = ROOT.intermediate("Intermediate");
+        let identity = intermediate.issue(&["127.0.0.1"]).with(&intermediate);
+        fs::write(folder.join("chain.pem"), identity.chain_pem()).unwrap();
+        fs::write(folder.join("key.pem"), identity.key_pem()).unwrap();
         let (root, here) = (site.display(), folder.display());
         let config = format!(
             "daemon off; master_process off; pid {here}/pid; error_log {here}/error.log;
@@ -43,7 +48,11 @@ impl Nginx {
               access_log {here}/access.log asked;
               client_body_temp_path {here}; proxy_temp_path {here};
               fastcgi_temp_path {here}; uwsgi_temp_path {here}; scgi_temp_path {here};
-              server {{ listen 127.0.0.1:{port}; root {root}; autoindex on; }}
+              server {{
+                listen 127.0.0.1:{port}; listen 127.0.0.1:{secure_port} ssl;
+                ssl_certificate {here}/chain.pem; ssl_certificate_key {here}/key.pem;
+                root {root}; autoindex on;
+              }}
             }}"
         );
         fs::write(folder.join("nginx.conf"), config).unwrap();
@@ -55,7 +64,7 @@ impl Nginx {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let nginx = Self { process, folder, port };
+        let nginx = Self { process, folder, port, secure_port };
         let deadline = Instant::now() + Duration::from_secs(10);
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(Instant::now() < deadline, "nginx does not answer");
@@ -66,6 +75,10 @@ impl Nginx {
 
     fn root(&self) -> String {
         format!("http://127.0.0.1:{}/", self.port)
+    }
+
+    fn secure_root(&self) -> String {
+        format!("https://127.0.0.1:{}/", self.secure_port)
     }
 
     /// The paths that wget asked for and was given.
@@ -147,4 +160,25 @@ fn every_stage_agrees_with_every_other_and_with_wget() {
     let others = of(Outcome::Other);
     let missed: Vec<&String> = others.difference(&by_wget).collect();
     assert!(missed.is_empty(), "not found by wget: {missed:?}");
+}
+
+#[test]
+#[cfg_attr(
+    not(has_real_site),
+    ignore = "needs nginx, wget and target/real-site: run .ci/real-site"
+)]
+fn every_stage_finds_the_same_over_tls() {
+    let nginx = Nginx::start();
+    let root = nginx.root();
+    let expected = Stage::Callbacks.crawl(options(&root));
+    for stage in Stage::ALL {
+        let crawled = stage.crawl(secure_options(nginx.secure_root()));
+        assert_eq!(crawled.rows().len(), expected.rows().len(), "{stage:?}");
+        for (url, row) in expected.rows() {
+            let path = &url[root.len() - 1..];
+            let found = crawled.row(path);
+            let told = |row: &Row| (row.status, row.outcome, row.size, row.num_urls);
+            assert_eq!(told(found), told(row), "{stage:?}: {path}: {found:?}");
+        }
+    }
 }

@@ -12,7 +12,7 @@ const SHARED: [(&str, &str, &str); 6] = [
     ("crawl-core", "crawl.rs", "Crawl"),
     ("crawl-core", "visit.rs", "Visit"),
     ("crawl-core", "patience.rs", "Patience"),
-    ("transport", "stream.rs", "Security"),
+    ("transport", "security.rs", "Security"),
     ("transport", "stream.rs", "Stream"),
     ("transport", "resolver.rs", "Resolver"),
 ];

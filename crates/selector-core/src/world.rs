@@ -2,7 +2,7 @@
 //! the clock, and what reads, writes and connects give.
 
 use std::fmt;
-use std::io::{self, Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -130,6 +130,13 @@ impl Write for Socket {
         match &mut self.0 {
             Kind::Os(stream) => stream.write(bytes),
             Kind::Scripted(script) => script.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &mut self.0 {
+            Kind::Os(stream) => stream.write_vectored(bytes),
+            Kind::Scripted(script) => script.write_vectored(bytes),
         }
     }
 

@@ -1,13 +1,15 @@
 //! One page, from the look-up to the last byte.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use crawl_core::{ErrorClass, FetchError, Options, Patience, Received, Verdict, Visit};
-use transport::{BlockingResolver, Security, Stream, out_of_descriptors, system_look_up};
+use transport::{
+    BlockingResolver, Security, Stream, is_tls_error, out_of_descriptors, system_look_up,
+};
 
 use crate::connections::Connections;
 use crate::socket::{Socket, left};
@@ -23,9 +25,9 @@ pub(crate) struct Fetcher {
 impl Fetcher {
     pub(crate) fn new(options: Options) -> Self {
         Self {
+            security: Security::new(&options.ca_certificates, options.insecure),
             options,
             resolver: BlockingResolver::new(Arc::new(system_look_up)),
-            security: Security::new(),
             connections: Connections::default(),
         }
     }
@@ -50,13 +52,13 @@ impl Fetcher {
     /// One try, over a connection of its own.
     fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
         let request = visit.request(&self.options, false);
-        let layer = self.security.layer(visit.is_secure());
+        let layer = self.security.layer(visit.is_secure(), visit.host());
         let layer = layer.map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
         let socket = self.connect(visit, patience)?;
         patience.heard(Instant::now());
         let mut stream = Stream::new(socket, layer);
         let sent = stream.write_all(&request).and_then(|()| stream.flush());
-        sent.map_err(|error| visit.interrupted(&error))?;
+        sent.map_err(|error| failure(visit, &error))?;
         read_response(&mut stream, visit, patience)
     }
 
@@ -110,7 +112,15 @@ fn read_response(
                 }
             }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(visit.interrupted(&error)),
+            Err(error) => return Err(failure(visit, &error)),
         }
     }
+}
+
+/// What a failed read or write means at this point.
+fn failure(visit: &Visit, error: &io::Error) -> FetchError {
+    if is_tls_error(error) {
+        return FetchError::new(ErrorClass::Tls, error.to_string());
+    }
+    visit.interrupted(error)
 }

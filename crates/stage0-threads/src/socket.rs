@@ -1,6 +1,6 @@
 //! A socket that blocks no longer than there is patience.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
@@ -30,6 +30,11 @@ impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(left(self.patience)?))?;
         self.stream.write(bytes)
+    }
+
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.stream.set_write_timeout(Some(left(self.patience)?))?;
+        self.stream.write_vectored(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {

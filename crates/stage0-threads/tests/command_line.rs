@@ -125,6 +125,7 @@ fn bad_usage_is_2_and_named() {
         (&["--timeout", "169h"], &["--timeout", "'169h'"]),
         (&["--max-body-size", "0"], &["--max-body-size", "'0'"]),
         (&["--user-agent", "a\nb"], &["--user-agent"]),
+        (&["--cacert", "/no/such/file"], &["--cacert", "'/no/such/file'"]),
         (&["--format", "xml"], &["--format", "'xml'"]),
         (&["--strict", "--lenient"], &["--strict", "--lenient"]),
         (&["--verbose", "--quiet"], &["--verbose", "--quiet"]),
@@ -375,4 +376,20 @@ fn the_server_is_told_who_asks() {
     })
     .unwrap();
     assert_eq!(run(&["-A", "me/1.0", &server.url("/")]).status.code(), Some(0));
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn without_tls_https_is_an_error_with_a_name() {
+    let site = fine_site();
+    let root = site.url("/").replace("http:", "https:");
+    let output = run(&["--format", "jsonl", &root]);
+    assert_eq!(output.status.code(), Some(3));
+    let row: Value = serde_json::from_str(text(&output.stdout)).unwrap();
+    assert_eq!((&row["outcome"], &row["tries"]), (&"failed".into(), &1.into()));
+    assert_eq!(row["error"]["class"], "tls");
+    assert!(row["error"]["message"].as_str().unwrap().contains("no TLS"), "{row}");
+    let output = run(&["--cacert", "/dev/null", &root]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no TLS"));
 }

@@ -10,7 +10,7 @@ use std::thread;
 
 use selector_core::{Interest, Key, Socket};
 use stage1_callbacks::EventLoop;
-use transport::{Security, Stream};
+use transport::{Layer, Stream};
 
 fn main() -> io::Result<()> {
     let address = serve()?;
@@ -34,7 +34,7 @@ fn crawl(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<(
 fn fetch(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<()> {
     println!("begun in:");
     print_stack();
-    let layer = Security::new().layer(false)?;
+    let layer = Layer::plain();
     let (socket, key) = event_loop.selector.connect(address)?;
     let fetch = Fetch { stream: Stream::new(socket, layer), key, response: Vec::new() };
     event_loop.register(key, Interest::Writable, Box::new(fetch), Fetch::connected);

@@ -2,8 +2,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use crawl_core::{ErrorClass, FetchError, Visit};
 use selector_core::{Interest, Key, Socket};
-use transport::{Direction, Stream};
+use transport::{Direction, Stream, is_tls_error};
 
 use crate::EventLoop;
 
@@ -57,4 +58,12 @@ impl Connection {
         event_loop.selector.clear(self.key, interest);
         interest
     }
+}
+
+/// What a failed read or write means at this point of a visit.
+pub(crate) fn failure(visit: &Visit, error: &io::Error) -> FetchError {
+    if is_tls_error(error) {
+        return FetchError::new(ErrorClass::Tls, error.to_string());
+    }
+    visit.interrupted(error)
 }

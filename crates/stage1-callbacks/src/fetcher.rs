@@ -15,7 +15,7 @@ use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
 use selector_core::{Interest, TimerKey};
 use transport::{Addresses, NameError, Stream, out_of_descriptors};
 
-use crate::connection::Connection;
+use crate::connection::{Connection, failure};
 use crate::event_loop::Alarm;
 use crate::site::Site;
 use crate::{Callback, EventLoop, Method};
@@ -77,7 +77,7 @@ impl Fetcher {
 
     /// Tries the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
-        let layer = match self.site.security.layer(self.visit.is_secure()) {
+        let layer = match self.site.security.layer(self.visit.is_secure(), self.visit.host()) {
             Ok(layer) => layer,
             Err(error) => {
                 let error = FetchError::new(ErrorClass::Tls, error.to_string());
@@ -150,7 +150,7 @@ impl Fetcher {
                 self.wait(interest, Self::send, event_loop);
             }
             Err(error) => {
-                let error = self.visit.interrupted(&error);
+                let error = failure(&self.visit, &error);
                 self.ended(Err(error), event_loop);
             }
         }
@@ -178,7 +178,7 @@ impl Fetcher {
                     let interest = connection.blocked_on(event_loop);
                     return self.wait(interest, Self::read_response, event_loop);
                 }
-                Err(error) => Err(self.visit.interrupted(&error)),
+                Err(error) => Err(failure(&self.visit, &error)),
             };
             return self.ended(result, event_loop);
         }

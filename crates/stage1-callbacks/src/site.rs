@@ -29,7 +29,7 @@ pub fn crawl_on(
     sink: Sink,
 ) -> io::Result<Ending> {
     let site = Rc::new(Site {
-        security: Security::new(),
+        security: Security::new(&options.ca_certificates, options.insecure),
         state: RefCell::new(State {
             urls_todo: VecDeque::new(),
             crawl: Crawl::new(options.clone()),

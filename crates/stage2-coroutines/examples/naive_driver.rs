@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use selector_core::VirtualTime;
 use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, yield_now};
-use transport::{Security, system_look_up};
+use transport::{Layer, system_look_up};
 
 // ANCHOR: naive
 /// Resumes a coroutine until it returns, or until the driver has lost patience.
@@ -118,9 +118,7 @@ async fn be_called(event_loop: &EventLoop) {
 }
 
 async fn dial(event_loop: &EventLoop, address: SocketAddr) {
-    if let Ok(layer) = Security::new().layer(false)
-        && let Err(error) = connect(event_loop, address, layer).await
-    {
+    if let Err(error) = connect(event_loop, address, Layer::plain()).await {
         println!("no connection: {error}");
     }
 }

@@ -10,7 +10,7 @@ use std::thread;
 
 use stage2_coroutines::traceback::{Traced, TracedIn};
 use stage2_coroutines::{Connection, EventLoop, connect, read_all, write_all};
-use transport::Security;
+use transport::Layer;
 
 type Traceable<T> = Result<T, Traced<io::Error>>;
 
@@ -32,7 +32,7 @@ async fn crawl(event_loop: &EventLoop, address: SocketAddr) -> Traceable<()> {
 
 /// `?` alone notes the line at which an ordinary error becomes a traced one.
 async fn fetch(event_loop: &EventLoop, address: SocketAddr, path: &str) -> Traceable<Vec<String>> {
-    let layer = Security::new().layer(false)?;
+    let layer = Layer::plain();
     let mut connection = connect(event_loop, address, layer).await?;
     write_all(&mut connection, format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await?;
     read_page(&mut connection).await.traced_in("fetch")

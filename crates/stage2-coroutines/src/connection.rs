@@ -111,11 +111,20 @@ impl Connection {
         &self.event_loop
     }
 
-    /// Whether nothing has been heard of it since its last read: neither
-    /// bytes nor an end.
-    pub fn is_quiet(&self) -> bool {
-        let readiness = self.event_loop.selector().readiness(self.key);
-        !readiness.satisfies(Interest::Readable)
+    /// Whether there is nothing to read: neither bytes nor an end. If there
+    /// is, the connection is of no more use. (What TLS has to say on its own
+    /// account, such as a session ticket that comes late, does not count.)
+    pub fn is_quiet(&mut self) -> bool {
+        if !self.event_loop.selector().readiness(self.key).satisfies(Interest::Readable) {
+            return true;
+        }
+        let event_loop = self.event_loop.clone();
+        let read = event_loop.with_scratch(|scratch| self.stream.read(scratch));
+        let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
+        if is_quiet {
+            self.would_block();
+        }
+        is_quiet
     }
 }
 

@@ -12,7 +12,7 @@ use crawl_core::{
     Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Received, Sink,
     Verdict, Visit,
 };
-use transport::{Security, out_of_descriptors};
+use transport::{Security, is_tls_error, out_of_descriptors};
 
 use crate::{
     Connection, EventLoop, Exception, Future, Task, TooLate, connect, look_up, read_all, sleep,
@@ -38,7 +38,7 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
 pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
     let fetcher = Rc::new(Fetcher {
         event_loop: event_loop.clone(),
-        security: Security::new(),
+        security: Security::new(&options.ca_certificates, options.insecure),
         state: RefCell::new(State {
             urls_todo: VecDeque::new(),
             crawl: Crawl::new(options.clone()),
@@ -186,7 +186,7 @@ pub async fn open(
     for &address in addresses.iter() {
         loop {
             let layer = security
-                .layer(visit.is_secure())
+                .layer(visit.is_secure(), host)
                 .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
             match connect(event_loop, address, layer).await {
                 Ok(connection) => {
@@ -225,7 +225,7 @@ pub async fn exchange(
 ) -> Result<bool, FetchError> {
     let request = visit.request(options, keep_alive);
     let sent = write_all(connection, &request).await;
-    sent.map_err(|error| visit.interrupted(&error))?;
+    sent.map_err(|error| failure(visit, &error))?;
     drop(request);
     let event_loop = connection.event_loop().clone();
     let response = read_all(connection, |bytes| {
@@ -239,6 +239,14 @@ pub async fn exchange(
     match response.await {
         Ok(Some(complete)) => complete,
         Ok(None) => visit.receive_end().map(|()| false),
-        Err(error) => Err(visit.interrupted(&error)),
+        Err(error) => Err(failure(visit, &error)),
     }
+}
+
+/// What a failed read or write means at this point of a visit.
+fn failure(visit: &Visit, error: &io::Error) -> FetchError {
+    if is_tls_error(error) {
+        return FetchError::new(ErrorClass::Tls, error.to_string());
+    }
+    visit.interrupted(error)
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use selector_core::VirtualTime;
 use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, within, yield_now};
-use transport::{Security, system_look_up};
+use transport::{Layer, system_look_up};
 
 /// In virtual time, a loop that waits for something that never comes says so.
 fn virtual_loop() -> EventLoop {
@@ -59,7 +59,7 @@ fn after_a_bare_yield() {
 fn while_it_connects() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let event_loop = EventLoop::new().unwrap();
-    let layer = Security::new().layer(false).unwrap();
+    let layer = Layer::plain();
     let connecting = connect(&event_loop, listener.local_addr().unwrap(), layer);
     let limit = event_loop.now() + Duration::from_secs(5);
     let connection = begin_and_hand_over(&event_loop, within(&event_loop, || limit, connecting));

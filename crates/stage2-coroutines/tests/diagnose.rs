@@ -14,7 +14,7 @@ use stage2_coroutines::{
     Complaint, Coroutine, EventLoop, Future, Task, TaskInfo, Wait, connect, look_up, read, sleep,
     write_all, yield_now,
 };
-use transport::{Security, system_look_up};
+use transport::{Layer, system_look_up};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -192,8 +192,8 @@ fn a_reader_and_a_writer_tell_the_address_of_their_peer() {
     event_loop.close();
 }
 
-fn plain() -> transport::Layer {
-    Security::new().layer(false).unwrap()
+fn plain() -> Layer {
+    Layer::plain()
 }
 
 #[test]

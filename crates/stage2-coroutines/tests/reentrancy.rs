@@ -15,7 +15,7 @@ use stage2_coroutines::{
     Coroutine, EventLoop, Exception, Future, Task, connect, gather, shield, sleep, wait_for,
     yield_now,
 };
-use transport::{Security, system_look_up};
+use transport::{Layer, system_look_up};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -564,7 +564,7 @@ fn who_stops_waiting_for_a_descriptor_leaves_it_to_the_next() {
     let event_loop = EventLoop::new().unwrap();
     // Cancelled before it is called, or after that and before it is resumed.
     for is_called_first in [false, true] {
-        let layer = Security::new().layer(false).unwrap();
+        let layer = Layer::plain();
         let connection = run(&event_loop, connect(&event_loop, address, layer)).unwrap();
         let waits = || {
             let inside = event_loop.clone();

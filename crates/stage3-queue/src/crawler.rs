@@ -64,9 +64,9 @@ impl Crawler {
         crawl.roots().into_iter().for_each(|root| q.put_nowait(root));
         Rc::new(Self {
             event_loop: event_loop.clone(),
+            security: Security::new(&options.ca_certificates, options.insecure),
             options,
             max_tasks,
-            security: Security::new(),
             q,
             pool: Pool::new(max_tasks),
             crawl: RefCell::new(crawl),

@@ -42,7 +42,7 @@ impl Pool {
         loop {
             let mut idle = self.idle.borrow_mut();
             let place = idle.iter().rposition(|idle| idle.leads_to(visit))?;
-            let found = idle.remove(place)?;
+            let mut found = idle.remove(place)?;
             drop(idle);
             // Bytes nobody asked for, or an end: such a one is of no use.
             if found.connection.is_quiet() {

@@ -3,7 +3,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use transport::{Direction, Security, Stream};
+use transport::{Direction, Layer, Stream};
 
 /// A socket with so many bytes to read and so much room to write.
 struct Fake {
@@ -33,8 +33,7 @@ impl Write for Fake {
 
 #[test]
 fn a_plain_stream_blocks_on_what_it_was_asked_for() {
-    let layer = Security::new().layer(false).unwrap();
-    let mut stream = Stream::new(Fake { readable: 12, room: 3 }, layer);
+    let mut stream = Stream::new(Fake { readable: 12, room: 3 }, Layer::plain());
     let mut buffer = [0; 8];
     assert_eq!(stream.read(&mut buffer).unwrap(), 8);
     assert!(!stream.is_drained(), "there may be more");
@@ -47,9 +46,18 @@ fn a_plain_stream_blocks_on_what_it_was_asked_for() {
     assert_eq!(stream.blocked_on(), Direction::Read);
 }
 
+#[cfg(not(feature = "tls"))]
 #[test]
 fn a_build_without_tls_says_so() {
-    let error = Security::new().layer(true).unwrap_err();
+    let security = transport::Security::default();
+    assert!(security.layer(false, "a.test").is_ok());
+    let error = security.layer(true, "a.test").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("no TLS"));
+}
+
+#[cfg(not(feature = "tls"))]
+#[test]
+fn a_build_without_tls_has_no_use_for_certificates() {
+    assert!(transport::certificates_from_pem(b"").is_err());
 }

@@ -5,6 +5,7 @@
 mod demo;
 pub mod sources;
 mod stage;
+pub mod tls;
 mod told;
 mod world;
 

@@ -1,0 +1,58 @@
+//! What all secure connections of a crawl share.
+
+use std::io;
+use std::sync::{Arc, OnceLock};
+
+use rustls::ClientConfig;
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, ServerName};
+
+use super::session::Session;
+use super::trust::Verifier;
+use super::words::explain;
+use crate::TlsError;
+
+/// Makes sessions. The store of roots is read, and the configuration made, for
+/// the first of them.
+#[derive(Debug)]
+pub(crate) struct Client {
+    certificates: Vec<CertificateDer<'static>>,
+    insecure: bool,
+    config: OnceLock<Result<Arc<ClientConfig>, TlsError>>,
+}
+
+impl Client {
+    pub(crate) fn new(certificates: &[Vec<u8>], insecure: bool) -> Self {
+        let certificates = certificates.iter().cloned().map(CertificateDer::from).collect();
+        Self { certificates, insecure, config: OnceLock::new() }
+    }
+
+    pub(crate) fn session(&self, host: &str) -> io::Result<Session> {
+        let config = self.config.get_or_init(|| self.configure()).clone()?;
+        Ok(Session::new(config, server_name(host)?).map_err(|error| explain(&error))?)
+    }
+
+    fn configure(&self) -> Result<Arc<ClientConfig>, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let verifier = if self.insecure {
+            Verifier::of_nothing(&provider)
+        } else {
+            Verifier::of_roots(&provider, &self.certificates)?
+        };
+        let mut config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| explain(&error))?
+            .dangerous()
+            .with_custom_certificate_verifier(Arc::new(verifier))
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+fn server_name(host: &str) -> Result<ServerName<'static>, TlsError> {
+    let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    ServerName::try_from(bare)
+        .map(|name| name.to_owned())
+        .map_err(|_| TlsError::new(format!("no certificate can be for {}", host.escape_debug())))
+}
