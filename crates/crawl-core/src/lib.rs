@@ -26,6 +26,7 @@
 pub mod content;
 pub mod http;
 pub mod links;
+pub mod robots;
 
 mod admission;
 mod crawl;
