@@ -27,6 +27,7 @@ pub mod content;
 pub mod http;
 pub mod links;
 pub mod robots;
+pub mod sitemap;
 
 mod admission;
 mod crawl;
