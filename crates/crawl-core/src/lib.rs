@@ -26,6 +26,8 @@
 pub mod content;
 pub mod http;
 pub mod links;
+pub mod robots;
+pub mod sitemap;
 
 mod admission;
 mod crawl;

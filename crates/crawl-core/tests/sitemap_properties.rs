@@ -1,0 +1,165 @@
+//! Any sitemap can be read, and has the same URLs however it is cut.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::io::Write;
+use std::time::{Duration, Instant};
+
+use crawl_core::FetchError;
+use crawl_core::sitemap::{Entry, Limits, SitemapParser};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+
+#[derive(Debug, PartialEq, Eq)]
+struct Told {
+    /// Whether it is a page, and where it is; None where one was left out.
+    urls: Vec<Option<(bool, String)>>,
+    result: Result<(), FetchError>,
+}
+
+fn told<'a>(slices: impl IntoIterator<Item = &'a [u8]>) -> Told {
+    let mut parser = SitemapParser::new(Limits::default());
+    let mut urls = Vec::new();
+    let mut sink = |entry: Entry<'_>| {
+        urls.push(match entry {
+            Entry::Page(url) => Some((true, url.to_owned())),
+            Entry::Sitemap(url) => Some((false, url.to_owned())),
+            Entry::TooLong => None,
+        });
+    };
+    for slice in slices {
+        if parser.feed(slice, &mut sink).is_err() {
+            break;
+        }
+    }
+    let result = parser.finish(&mut sink);
+    Told { urls, result }
+}
+
+fn cut<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
+    let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+    places.extend([0, bytes.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
+}
+
+/// Pieces of sitemaps, good and bad, in any order.
+fn sitemap() -> impl Strategy<Value = Vec<u8>> {
+    let start = select(&[
+        "<urlset>",
+        "<?xml version='1.0' encoding='latin1'?>\n<urlset xmlns='x'>",
+        "\u{feff}<?xml version='1.0'?><sitemapindex>",
+        "<sm:urlset>",
+        "<!DOCTYPE urlset [<!ENTITY x '<y>'>]><urlset>",
+        "http://a/1\n",
+        "<html>",
+        "",
+    ]);
+    let piece = select(&[
+        "<url><loc>http://a/&amp;&x;&#65;</loc></url>",
+        "<sitemap><loc><![CDATA[http://b/]]></loc></sitemap>",
+        "<sm:url><sm:loc> http://c/?x&y </sm:loc></sm:url>",
+        "<url>",
+        "</url>",
+        "<loc>",
+        "</loc>",
+        "<loc/>",
+        "http://d/\u{feff}\u{30c4}\u{e9}",
+        "&amp;",
+        "&am",
+        ";",
+        "&",
+        "\u{feff}",
+        "<!-- > -->",
+        "<!--",
+        "]]>",
+        "<![CDATA[",
+        "<?x",
+        "?>",
+        "<a b='>' c=\"'\">",
+        "</urlset>",
+        "</sitemapindex>",
+        "\r\n",
+        "\n http://e/\n",
+        "<",
+        ">",
+    ]);
+    (start, vec(piece, 0..12))
+        .prop_map(|(start, pieces)| (start.to_owned() + &pieces.concat()).into())
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(bytes).unwrap();
+    encoder.finish().unwrap()
+}
+
+proptest! {
+    #[test]
+    fn a_sitemap_may_come_in_any_slices(sitemap in sitemap(), cuts in vec(any::<Index>(), 0..8)) {
+        let whole = told([&sitemap[..]]);
+        prop_assert_eq!(&told(cut(&sitemap, &cuts)), &whole);
+        prop_assert_eq!(&told(sitemap.chunks(1)), &whole);
+        let packed = gzip(&sitemap);
+        prop_assert_eq!(&told(cut(&packed, &cuts)), &whole);
+        prop_assert_eq!(&told(packed.chunks(1)), &whole);
+    }
+
+    #[test]
+    fn good_sitemaps_give_all_their_urls(
+        urls in vec("http://[a-z]{1,5}/[a-z?=&<>;#\u{e9}]{0,12}", 0..40),
+        cuts in vec(any::<Index>(), 0..8),
+    ) {
+        let entry = |url: &String| {
+            let escaped = url.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+            format!("<url>\n<loc>{escaped}</loc>\n</url>")
+        };
+        let xml = format!("<urlset>{}</urlset>", urls.iter().map(entry).collect::<String>());
+        let text = urls.join("\r\n");
+        for sitemap in [xml, text] {
+            let told = told(cut(sitemap.as_bytes(), &cuts));
+            prop_assert_eq!(told.result, Ok(()));
+            let found: Vec<_> = told.urls.into_iter().flatten().map(|(_, url)| url).collect();
+            prop_assert_eq!(&found, &urls);
+        }
+    }
+
+    #[test]
+    fn anything_can_be_read(bytes in vec(any::<u8>(), 0..300), cuts in vec(any::<Index>(), 0..4)) {
+        told(cut(&bytes, &cuts));
+        let gzip = [&[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0], &bytes[..]].concat();
+        told(cut(&gzip, &cuts));
+        let xml = [b"<urlset>", &bytes[..]].concat();
+        prop_assert_eq!(told(cut(&xml, &cuts)), told([&xml[..]]));
+    }
+
+    #[test]
+    fn damaged_gzip_can_be_read(sitemap in sitemap(), at in any::<Index>(), byte in any::<u8>()) {
+        let mut packed = gzip(&sitemap);
+        let at = at.index(packed.len());
+        packed[at] = byte;
+        told(packed.chunks(7));
+    }
+}
+
+/// A parser that begins again with every byte would need minutes for these.
+#[test]
+fn even_single_bytes_take_linear_time() {
+    let url = "<url><loc>http://a/</loc></url>";
+    for piece in [
+        format!("<!-- {} -->", "> ".repeat(15_000)),
+        format!("<x a='{}'/>", ">".repeat(30_000)),
+        "x ".repeat(15_000) + "<x/>",
+        url.repeat(1_000),
+    ] {
+        let sitemap = format!("<urlset>{url}{}{url}</urlset>", piece.repeat(20));
+        let begun = Instant::now();
+        let told = told(sitemap.as_bytes().chunks(1).inspect(|_| {
+            assert!(begun.elapsed() < Duration::from_secs(10), "{:.20}", piece);
+        }));
+        assert_eq!(told.result, Ok(()));
+        assert!(told.urls.len() >= 2);
+    }
+}
