@@ -1,8 +1,16 @@
 //! What a body is, and its text.
+//!
+//! A body passes through a machine that is fed slices as they come, cut
+//! anywhere, and hands on slices: [`BodyDecoder`] undoes its content codings. It
+//! does not wait for the whole, and holds a bounded amount of it.
+
+mod coding;
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8};
+
+pub use coding::{ACCEPT_ENCODING, BodyDecoder, Codings};
 
 /// What a `Content-Type` header says (RFC 9110 section 8.3), as far as it can
 /// be understood.
