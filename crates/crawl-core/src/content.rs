@@ -1,8 +1,20 @@
 //! What a body is, and its text.
+//!
+//! A body passes through two machines that are fed slices as they come, cut
+//! anywhere, and hand on slices: [`BodyDecoder`] undoes its content codings,
+//! [`TextDecoder`] turns what comes of that into UTF-8. Neither waits for the
+//! whole, and both hold a bounded amount of it.
+
+mod coding;
+mod prescan;
+mod text;
 
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8};
+
+pub use coding::{ACCEPT_ENCODING, BodyDecoder, Codings};
+pub use text::{TextDecoder, encoding_name};
 
 /// What a `Content-Type` header says (RFC 9110 section 8.3), as far as it can
 /// be understood.
