@@ -27,6 +27,7 @@ pub mod content;
 pub mod http;
 pub mod links;
 
+mod address;
 mod admission;
 mod crawl;
 mod error;
@@ -37,6 +38,7 @@ mod row;
 mod scope;
 mod visit;
 
+pub use address::{Address, Joiner, Unfit};
 pub use admission::{Admission, Job, Referrers, Via};
 pub use crawl::{Conclusion, Crawl, Ending};
 pub use error::{ErrorClass, FetchError};
