@@ -119,7 +119,7 @@ mod tests {
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<Ending> {
         let mut crawl = Crawl::new(options);
-        for root in crawl.roots() {
+        for root in crawl.roots(&mut sink) {
             let error = FetchError::new(ErrorClass::Dns, "no such host");
             sink(crawl.abandon(&root, error).row);
         }

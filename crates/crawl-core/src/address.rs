@@ -64,6 +64,14 @@ impl<'a> Address<'a> {
         self.text[self.origin_end..].split_once('?').map(|(_, query)| query)
     }
 
+    /// Another text behind the same origin.
+    pub(crate) fn with_text<'b>(self, text: &'b str) -> Address<'b>
+    where
+        'a: 'b,
+    {
+        Address { text, ..self }
+    }
+
     /// What followed the `#`, percent-encoded.
     pub fn fragment(self) -> Option<&'a str> {
         self.fragment

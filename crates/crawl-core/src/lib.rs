@@ -39,7 +39,7 @@ mod scope;
 mod visit;
 
 pub use address::{Address, Joiner, Unfit};
-pub use admission::{Admission, Job, Referrers, Via};
+pub use admission::{Admission, Decision, Job, TrapLimits, Via};
 pub use crawl::{Conclusion, Crawl, Ending};
 pub use error::{ErrorClass, FetchError};
 pub use options::{Options, Sink};

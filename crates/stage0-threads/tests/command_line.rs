@@ -115,6 +115,10 @@ fn something_broken_is_1() {
 fn bad_usage_is_2_and_named() {
     for (arguments, named) in [
         (&["--exclude", "("][..], &["--exclude", "'('"][..]),
+        (&["--include", "("], &["--include", "'('"]),
+        (&["--max-depth", "deep"], &["--max-depth", "'deep'"]),
+        (&["--strip-query", "a=b"], &["--strip-query", "'a=b'"]),
+        (&["--strip-query", "a,,b"], &["--strip-query", "''"]),
         (&["--max-pages", "many"], &["--max-pages", "'many'"]),
         (&["--max-tasks", "0"], &["--max-tasks", "'0'"]),
         (&["-j", "-1"], &["-1"]),
