@@ -127,11 +127,12 @@ impl Admission {
         };
         let address = self.strip_query.strip(address);
         let text = self.traps.shorten(address.as_str());
-        let found = self.known.find(text);
+        let hash = self.known.hash(text);
+        let found = self.known.find(hash, text);
         if found.is_none() && !self.filters.let_through(text, from.is_none()) {
             return Decision::Outside;
         }
-        let number = found.or_else(|| self.known.insert(text.into()));
+        let number = found.or_else(|| self.known.insert(hash, text.into()));
         let Some((number, entry)) = number.and_then(|n| Some((n, self.known.get_mut(n)?))) else {
             return Decision::Outside;
         };
@@ -180,7 +181,7 @@ impl Admission {
     }
 
     fn entry(&self, url: &str) -> Option<&Entry> {
-        self.known.get(self.known.find(url)?)
+        self.known.get(self.known.find(self.known.hash(url), url)?)
     }
 
     fn url(&self, number: u32) -> Option<&str> {

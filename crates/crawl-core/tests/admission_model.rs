@@ -113,7 +113,7 @@ fn is_filtered(url: &str, way: Way) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn as_a_naive_door(steps in steps(), max_depth in 0..4_u32, max_redirect in 0..3_u32) {

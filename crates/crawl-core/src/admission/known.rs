@@ -56,9 +56,13 @@ impl Known {
         self.entries.len()
     }
 
+    /// What to look a URL up by.
+    pub(super) fn hash(&self, url: &str) -> u32 {
+        self.hasher.hash_one(url) as u32
+    }
+
     /// The number of a URL.
-    pub(super) fn find(&self, url: &str) -> Option<u32> {
-        let hash = self.hash(url);
+    pub(super) fn find(&self, hash: u32, url: &str) -> Option<u32> {
         let is_it = |number: &u32| {
             self.get(*number).is_some_and(|entry| entry.hash == hash && &*entry.url == url)
         };
@@ -67,9 +71,8 @@ impl Known {
 
     /// Adds a URL that is not there, undecided, and returns its number; `None`
     /// when there is none left, which takes more memory than there is.
-    pub(super) fn insert(&mut self, url: Arc<str>) -> Option<u32> {
+    pub(super) fn insert(&mut self, hash: u32, url: Arc<str>) -> Option<u32> {
         let number = u32::try_from(self.len()).ok()?;
-        let hash = self.hash(&url);
         let (state, referrers) = (State::TooDeep, Referrers::default());
         self.entries.push(Entry { url, hash, state, referrers });
         let entries = &self.entries;
@@ -84,10 +87,6 @@ impl Known {
 
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut Entry> {
         self.entries.get_mut(number as usize)
-    }
-
-    fn hash(&self, url: &str) -> u32 {
-        self.hasher.hash_one(url) as u32
     }
 }
 

@@ -83,13 +83,14 @@ impl Traps {
             return Err(trap(format!("the URL is longer than {} bytes", limits.url_bytes)));
         }
         let path = address.path();
-        let segments = path.strip_prefix('/').unwrap_or(path);
-        let segments = segments.strip_suffix('/').unwrap_or(segments).split('/');
-        if segments.clone().nth(limits.segments).is_some() {
+        let segments = &path[..path.len() - usize::from(path.ends_with('/'))];
+        // There is a slash before each.
+        let count = segments.bytes().filter(|&byte| byte == b'/').count();
+        if count > limits.segments {
             return Err(trap(format!("the path has more than {} segments", limits.segments)));
         }
-        let is_below = segments.clone().nth(2).is_some();
-        if is_below && repeats_itself(&segments.collect::<Vec<_>>()) {
+        let is_below = count >= 3;
+        if is_below && repeats_itself(&segments.split('/').skip(1).collect::<Vec<_>>()) {
             return Err(trap(format!("the path repeats itself {} times", TrapLimits::REPETITIONS)));
         }
         let cost = if depth > limits.near { TrapLimits::FAR_COST } else { 1 };
