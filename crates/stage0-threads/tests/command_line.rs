@@ -359,6 +359,21 @@ fn quiet_leaves_errors_only() {
 }
 
 #[test]
+fn the_door_is_told_what_to_let_in() {
+    let report = |flag, value, root| {
+        let site = site();
+        let output = run(&[flag, value, &site.url(root)]);
+        text(&output.stdout).replace(&site.url(""), "")
+    };
+    let of_root = report("--max-depth", "0", "/");
+    assert!(of_root.contains("\nTodo: 0\nDone: 1\nToo deep: 4\n"), "{of_root}");
+    let included = report("--include", "/page$", "/");
+    assert!(included.contains("\n/page 200 ") && included.contains("\nDone: 2\n"), "{included}");
+    let stripped = report("--strip-query", "x,y", "/?y=1&z&x");
+    assert!(stripped.contains("\n/?z 200 "), "{stripped}");
+}
+
+#[test]
 fn limits_are_kept() {
     let site = site();
     let output = run(&["--max-pages", "2", &site.url("/")]);
