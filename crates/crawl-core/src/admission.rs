@@ -57,7 +57,7 @@ pub enum Decision {
     /// It is too many clicks away. Should a shorter way to it be found, it may
     /// still be let in.
     TooDeep,
-    /// It was let in or refused before.
+    /// It was found before: it is let in, refused, or too deep still.
     Known,
     /// And this page has led to it before.
     Repeated,
@@ -129,7 +129,7 @@ impl Admission {
         let text = self.traps.shorten(address.as_str());
         let hash = self.known.hash(text);
         let found = self.known.find(hash, text);
-        if found.is_none() && !self.filters.let_through(text, from.is_none()) {
+        if found.is_none() && !self.filters.let_through(address.as_str(), from.is_none()) {
             return Decision::Outside;
         }
         let number = found.or_else(|| self.known.insert(hash, text.into()));

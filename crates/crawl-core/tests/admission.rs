@@ -142,8 +142,9 @@ fn a_trap_is_refused_once_with_a_reason() {
 
 #[test]
 fn of_a_long_url_no_more_is_remembered_than_shows_that_it_is_long() {
-    let (mut door, root) = door(|_| ());
+    let (mut door, root) = door(|options| options.exclude.push(regex(r"\.gif$")));
     let long = |end: &str| format!("{ROOT}{}{end}", "a".repeat(30_000));
+    assert_eq!(admit(&mut door, &long(".gif"), Via::Link(&root)), Decision::Outside);
     let Decision::Refused { url, .. } = admit(&mut door, &long("1"), Via::Link(&root)) else {
         panic!("it is let in");
     };
