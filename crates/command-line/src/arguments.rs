@@ -38,9 +38,24 @@ pub(crate) struct Arguments {
     #[arg(long, help_heading = "Scope")]
     lenient: bool,
 
-    /// Never fetch matching URLs (repeatable)
+    /// Follow only links that match, or match another of these (repeatable)
+    #[arg(long, value_name = "REGEX", help_heading = "Scope")]
+    include: Vec<Regex>,
+
+    /// Never fetch matching URLs, included or not (repeatable)
     #[arg(long, value_name = "REGEX", help_heading = "Scope")]
     exclude: Vec<Regex>,
+
+    /// Go as far as N clicks from a root [default: no limit]
+    #[arg(long, value_name = "N", help_heading = "Scope")]
+    max_depth: Option<u32>,
+
+    /// Take these keys, separated by commas, out of every query; "*" takes all
+    #[arg(
+        long, value_name = "LIST", value_delimiter = ',',
+        help_heading = "Scope", value_parser = values::query_key
+    )]
+    strip_query: Vec<String>,
 
     /// Stop after N URLs [default: no limit]
     #[arg(long, value_name = "N", help_heading = "Scope", value_parser = values::at_least_one::<u64>)]
@@ -155,7 +170,11 @@ impl Arguments {
         let defaults = Options::new(self.roots.clone());
         Options {
             scope: if self.lenient { ScopeRule::Lenient } else { ScopeRule::Strict },
+            include: self.include.clone(),
             exclude: self.exclude.clone(),
+            max_depth: self.max_depth,
+            strip_query: self.strip_query.clone(),
+            traps: defaults.traps,
             max_tasks: self.max_tasks,
             max_redirect: self.max_redirect,
             max_tries: self.max_tries,
@@ -209,7 +228,8 @@ mod tests {
     #[test]
     fn every_flag_arrives() {
         let arguments = parse(
-            "a.test b.test --lenient --exclude x --exclude y$ --max-pages 7 -j 3 --max-tries 2 \
+            "a.test b.test --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
+             --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
              --max-body-size 64K -A me -k --format jsonl -o rows -vv",
         )
@@ -217,7 +237,9 @@ mod tests {
         let options = arguments.options();
         assert_eq!(options.roots.len(), 2);
         assert_eq!(options.scope, ScopeRule::Lenient);
-        assert_eq!(options.exclude.len(), 2);
+        assert_eq!((options.exclude.len(), options.include.len()), (2, 2));
+        assert_eq!(options.max_depth, Some(0));
+        assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
         assert_eq!(options.max_tasks, Some(3));
         assert_eq!((options.max_tries, options.max_redirect), (2, 0));
@@ -242,7 +264,10 @@ mod tests {
     #[test]
     fn a_bad_value_is_named_with_its_flag() {
         for (flag, value) in [
+            ("--include", "["),
             ("--exclude", "("),
+            ("--max-depth", "-1"),
+            ("--strip-query", "a&b"),
             ("--max-pages", "0"),
             ("--max-tasks", "0"),
             ("--max-tries", "0"),

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crawl_core::Row;
+use crawl_core::{Outcome, Row};
 
 use crate::values::printable;
 
@@ -61,6 +61,7 @@ fn say(level: &str, message: &str) {
 fn line(row: &Row, efforts: bool) -> String {
     let status = row.status.map_or("-".into(), |status| status.to_string());
     let what = match (&row.error, &row.next_url) {
+        (Some(error), _) if row.outcome == Outcome::Skipped => format!("skipped {error}"),
         (Some(error), _) => format!("error {error}"),
         (None, Some(next_url)) => format!("redirect {next_url}"),
         (None, None) => format!("{} bytes", row.size),

@@ -65,9 +65,10 @@ pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<E
     let report = output.report();
     let (total, broken) = (report.total(), report.broken());
     log.info(&format!(
-        "finished {total} URLs in {:.3} s, {broken} broken, {} left to do",
+        "finished {total} URLs in {:.3} s, {broken} broken, {} left to do, {} too deep",
         elapsed.as_secs_f64(),
         ending.todo,
+        ending.too_deep,
     ));
     if report.every_root_failed() {
         log.error("no root gave a response");
@@ -119,7 +120,7 @@ mod tests {
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<Ending> {
         let mut crawl = Crawl::new(options);
-        for root in crawl.roots() {
+        for root in crawl.roots(&mut sink) {
             let error = FetchError::new(ErrorClass::Dns, "no such host");
             sink(crawl.abandon(&root, error).row);
         }

@@ -135,6 +135,17 @@ fn has_scheme(text: &str) -> bool {
         && !is_port
 }
 
+/// The key of a pair in a query, as it is when decoded.
+///
+/// # Errors
+/// When no query could have it.
+pub(crate) fn query_key(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(['&', '=', '#']) {
+        return Err("write keys as sid or sid,utm_source, or * for all".into());
+    }
+    Ok(text.to_owned())
+}
+
 /// What the crawler calls itself in its requests.
 ///
 /// # Errors
@@ -259,6 +270,16 @@ mod tests {
             "[::1",
         ] {
             assert!(root(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn query_keys() {
+        for key in ["sid", "*", "utm source", "a[]", "é"] {
+            assert_eq!(query_key(key).as_deref(), Ok(key));
+        }
+        for bad in ["", "a=b", "a&b", "#"] {
+            assert!(query_key(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,13 +1,20 @@
 //! The one door through which URLs become work.
 
+mod known;
+mod strip_query;
+mod traps;
+
 use std::sync::Arc;
 
-use indexmap::IndexMap;
 use regex::Regex;
-use url::Url;
 
-use crate::Options;
+use self::known::{Entry, Known, State};
+use self::strip_query::StripQuery;
+use self::traps::Traps;
 use crate::scope::Scope;
+use crate::{Address, FetchError, Options};
+
+pub use self::traps::TrapLimits;
 
 /// A URL to fetch, once. What the queue holds, so it is small.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +39,35 @@ pub enum Via<'a> {
     Redirect(&'a Job),
 }
 
+/// What is decided about a URL at the door.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Nobody has been given it before: it is to be fetched.
+    Admitted(Job),
+    /// Nobody has been given it before, and nobody will be.
+    Refused {
+        /// Normalised, without a fragment, and no longer than is worth
+        /// remembering.
+        url: Arc<str>,
+        /// Clicks from a root.
+        depth: u32,
+        /// Why: a trap.
+        error: FetchError,
+    },
+    /// It is too many clicks away. Should a shorter way to it be found, it may
+    /// still be let in.
+    TooDeep,
+    /// It was found before: it is let in, refused, or too deep still.
+    Known,
+    /// And this page has led to it before.
+    Repeated,
+    /// It does not belong to what is to be crawled.
+    Outside,
+    /// This chain of redirects has used up its budget. The URL may be let in
+    /// another way.
+    ChainTooLong,
+}
+
 /// Lets each URL of the site in once.
 ///
 /// The chapter's `seen_urls` lives in here, out of reach: testing whether a
@@ -40,175 +76,130 @@ pub enum Via<'a> {
 #[derive(Debug, Default)]
 pub struct Admission {
     scope: Scope,
-    exclude: Vec<Regex>,
+    strip_query: StripQuery,
+    filters: Filters,
+    max_depth: Option<u32>,
     max_redirect: u32,
-    seen: IndexMap<Arc<str>, Referrers>,
+    traps: Traps,
+    known: Known,
+    decided: usize,
 }
 
 impl Admission {
+    /// How many referrers of one URL are remembered by name.
+    pub const MOST_REFERRERS: usize = known::MOST_REFERRERS;
+
     /// The door of the site that these options describe.
     pub fn new(options: &Options) -> Self {
         Self {
             scope: Scope::new(options.scope, &options.roots),
-            exclude: options.exclude.clone(),
+            strip_query: StripQuery::new(&options.strip_query),
+            filters: Filters { include: options.include.clone(), exclude: options.exclude.clone() },
+            max_depth: options.max_depth,
             max_redirect: options.max_redirect,
-            seen: IndexMap::new(),
+            traps: Traps::new(options.traps.clone()),
+            known: Known::default(),
+            decided: 0,
         }
     }
 
-    /// Whether a URL belongs to what is to be crawled, new or not.
-    pub fn allows(&self, url: &Url) -> bool {
-        self.scope.contains(url) && !self.exclude.iter().any(|e| e.is_match(url.as_str()))
-    }
-
-    /// The job of fetching this URL, if it belongs to the crawl and nobody has
-    /// been given it before. However it was found, that is remembered.
+    /// Decides about a URL. However it was found, that is remembered.
     ///
-    /// The URL is taken as the WHATWG rules normalise it, less its fragment,
-    /// which never reaches a server. Nothing else is changed: with and
+    /// It is taken as the WHATWG rules normalise it. Nothing else is changed,
+    /// but for the parts of its query that are to be stripped: with and
     /// without a slash at the end are two URLs.
-    pub fn admit(&mut self, mut url: Url, via: Via<'_>) -> Option<Job> {
-        url.set_fragment(None);
-        if !self.allows(&url) {
-            return None;
+    ///
+    /// Then, in this order: it has to be of the site; unless it is known
+    /// already, it must not be excluded, and, unless it is a root, it has to be
+    /// included; not too deep; and no trap. All that one page leads to is to be
+    /// asked in a row, for [`Decision::Repeated`] to be told.
+    pub fn admit(&mut self, address: Address<'_>, via: Via<'_>) -> Decision {
+        if !self.scope.contains(address) {
+            return Decision::Outside;
         }
-        // 2^32 URLs would not fit into memory anyway.
-        let next_number = u32::try_from(self.seen.len()).ok()?;
         let (redirects_left, depth, from) = match via {
             Via::Root => (self.max_redirect, 0, None),
             Via::Link(from) => (self.max_redirect, from.depth + 1, Some(from.number)),
-            Via::Redirect(from) => {
-                let left = from.redirects_left.checked_sub(1)?;
-                (left, from.depth, Some(from.number))
-            }
+            Via::Redirect(from) => match from.redirects_left.checked_sub(1) {
+                Some(left) => (left, from.depth, Some(from.number)),
+                None => return Decision::ChainTooLong,
+            },
         };
-        if let Some(referrers) = self.seen.get_mut(url.as_str()) {
-            referrers.add(from);
-            return None;
+        let address = self.strip_query.strip(address);
+        let text = self.traps.shorten(address.as_str());
+        let hash = self.known.hash(text);
+        let found = self.known.find(hash, text);
+        if found.is_none() && !self.filters.let_through(address.as_str(), from.is_none()) {
+            return Decision::Outside;
         }
-        let url: Arc<str> = url.as_str().into();
-        let mut referrers = Referrers { is_root: from.is_none(), ..Referrers::default() };
-        referrers.add(from);
-        self.seen.insert(Arc::clone(&url), referrers);
-        Some(Job { url, redirects_left, depth, number: next_number })
+        let number = found.or_else(|| self.known.insert(hash, text.into()));
+        let Some((number, entry)) = number.and_then(|n| Some((n, self.known.get_mut(n)?))) else {
+            return Decision::Outside;
+        };
+        let is_news = from.is_none_or(|from| entry.referrers.add(from));
+        if entry.state == State::TooDeep && self.max_depth.is_none_or(|max| depth <= max) {
+            entry.state = if from.is_none() { State::Root } else { State::Decided };
+            self.decided += 1;
+            let url = Arc::clone(&entry.url);
+            return match self.traps.pass(address, depth) {
+                Ok(()) => Decision::Admitted(Job { url, redirects_left, depth, number }),
+                Err(error) => Decision::Refused { url, depth, error },
+            };
+        }
+        match (found, is_news) {
+            (None, _) => Decision::TooDeep,
+            (Some(_), true) => Decision::Known,
+            (Some(_), false) => Decision::Repeated,
+        }
     }
 
-    /// How many different URLs were let in.
+    /// How many different URLs were let in, or refused for good: each is, or
+    /// will be, a row, unless the crawl ends before.
     pub fn seen(&self) -> usize {
-        self.seen.len()
+        self.decided
+    }
+
+    /// How many different URLs were left out for being too many clicks away.
+    pub fn too_deep(&self) -> usize {
+        self.known.len() - self.decided
     }
 
     /// Who led to this URL first: nobody, if the user named it.
     pub fn first_referrer(&self, url: &str) -> Option<&str> {
-        let referrers = self.seen.get(url).filter(|referrers| !referrers.is_root)?;
-        let (url, _) = self.seen.get_index(*referrers.first.first()? as usize)?;
-        Some(url)
+        let entry = self.entry(url).filter(|entry| entry.state != State::Root)?;
+        self.url(*entry.referrers.first().first()?)
     }
 
     /// The URLs that lead to this one, the first to be found first, and how
     /// many there are in all.
     pub fn referrers(&self, url: &str) -> (Vec<&str>, u32) {
-        let Some(referrers) = self.seen.get(url) else {
+        let Some(entry) = self.entry(url) else {
             return (Vec::new(), 0);
         };
-        let text = |&number: &u32| self.seen.get_index(number as usize).map(|(url, _)| &**url);
-        let first = referrers.first.iter().filter_map(text).collect();
-        (first, referrers.count)
+        let first = entry.referrers.first().iter().filter_map(|&number| self.url(number));
+        (first.collect(), entry.referrers.count())
+    }
+
+    fn entry(&self, url: &str) -> Option<&Entry> {
+        self.known.get(self.known.find(self.known.hash(url), url)?)
+    }
+
+    fn url(&self, number: u32) -> Option<&str> {
+        self.known.get(number).map(|entry| &*entry.url)
     }
 }
 
-/// Who leads to a URL: the first few, and how many.
-#[derive(Clone, Debug, Default)]
-pub struct Referrers {
-    is_root: bool,
-    first: Vec<u32>,
-    count: u32,
+/// What the user wants of a site.
+#[derive(Debug, Default)]
+struct Filters {
+    include: Vec<Regex>,
+    exclude: Vec<Regex>,
 }
 
-impl Referrers {
-    /// How many referrers of one URL are remembered by name.
-    pub const REMEMBERED: usize = 10;
-
-    fn add(&mut self, from: Option<u32>) {
-        let Some(from) = from else { return };
-        self.count = self.count.saturating_add(1);
-        if self.first.len() < Self::REMEMBERED {
-            self.first.push(from);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn url(text: &str) -> Url {
-        Url::parse(text).unwrap()
-    }
-
-    fn door(change: impl FnOnce(&mut Options)) -> Admission {
-        let mut options = Options::new(vec![url("http://site.test/")]);
-        change(&mut options);
-        Admission::new(&options)
-    }
-
-    #[test]
-    fn each_url_is_let_in_once_however_it_is_written() {
-        let mut door = door(|_| ());
-        let root = door.admit(url("http://site.test"), Via::Root).unwrap();
-        assert_eq!(&*root.url, "http://site.test/");
-        for again in ["HTTP://Site.Test:80/", "http://site.test/./#x", "http://site.test/a/.."] {
-            assert_eq!(door.admit(url(again), Via::Link(&root)), None, "{again}");
-        }
-        let a = door.admit(url("http://site.test/a#top"), Via::Link(&root)).unwrap();
-        let slash = door.admit(url("http://site.test/a/"), Via::Link(&a)).unwrap();
-        assert_eq!((&*a.url, a.depth), ("http://site.test/a", 1));
-        assert_eq!((&*slash.url, slash.depth), ("http://site.test/a/", 2));
-        assert_eq!(door.seen(), 3);
-    }
-
-    #[test]
-    fn the_redirect_budget_travels_with_the_job() {
-        let mut door = door(|options| options.max_redirect = 1);
-        let root = door.admit(url("http://site.test/"), Via::Root).unwrap();
-        let next = door.admit(url("http://site.test/1"), Via::Redirect(&root)).unwrap();
-        assert_eq!((next.redirects_left, next.depth), (0, 0));
-        assert_eq!(door.admit(url("http://site.test/2"), Via::Redirect(&next)), None);
-        let link = door.admit(url("http://site.test/2"), Via::Link(&next)).unwrap();
-        assert_eq!((link.redirects_left, link.depth), (1, 1), "a page begins a new chain");
-    }
-
-    #[test]
-    fn roots_links_and_redirects_pass_the_same_door() {
-        let mut door = door(|o| o.exclude.push(Regex::new("private").unwrap()));
-        let root = door.admit(url("http://site.test/"), Via::Root).unwrap();
-        for refused in [
-            "http://elsewhere.test/",
-            "ftp://site.test/",
-            "mailto:somebody@site.test",
-            "http://site.test/private/1",
-        ] {
-            for via in [Via::Root, Via::Link(&root), Via::Redirect(&root)] {
-                assert_eq!(door.admit(url(refused), via), None, "{refused}");
-            }
-        }
-        assert_eq!(door.seen(), 1);
-    }
-
-    #[test]
-    fn the_first_referrers_are_remembered_and_all_are_counted() {
-        let mut door = door(|_| ());
-        let root = door.admit(url("http://site.test/"), Via::Root).unwrap();
-        let target = || url("http://site.test/target");
-        door.admit(target(), Via::Link(&root)).unwrap();
-        for n in 0..20 {
-            let page = url(&format!("http://site.test/{n}"));
-            let page = door.admit(page, Via::Link(&root)).unwrap();
-            assert_eq!(door.admit(target(), Via::Link(&page)), None);
-        }
-        let (first, count) = door.referrers("http://site.test/target");
-        assert_eq!(count, 21);
-        assert_eq!(first.len(), Referrers::REMEMBERED);
-        assert_eq!(first[..2], ["http://site.test/", "http://site.test/0"]);
+impl Filters {
+    fn let_through(&self, url: &str, is_root: bool) -> bool {
+        let matches = |filter: &Regex| filter.is_match(url);
+        let is_included = is_root || self.include.is_empty() || self.include.iter().any(matches);
+        is_included && !self.exclude.iter().any(matches)
     }
 }

@@ -1,11 +1,14 @@
 //! What all fetches of one crawl share.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use url::Url;
 
 use crate::visit::Discovery;
-use crate::{Admission, FetchError, Job, Options, Outcome, Row, Via, Visit};
+use crate::{
+    Address, Admission, Decision, FetchError, Job, Options, Outcome, Row, Sink, Via, Visit,
+};
 
 /// The state of a crawl that is not control flow: the door, and the counts.
 #[derive(Debug)]
@@ -13,8 +16,9 @@ pub struct Crawl {
     options: Options,
     admission: Admission,
     begun: u64,
-    refused: u64,
+    left: u64,
     finished: u64,
+    skipped: u64,
     peak_in_flight: u64,
 }
 
@@ -23,7 +27,9 @@ pub struct Crawl {
 pub struct Conclusion {
     /// The one row of this URL.
     pub row: Row,
-    /// What nobody had found before.
+    /// What nobody had found before, and nobody will ask.
+    pub skipped: Vec<Row>,
+    /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
 }
 
@@ -34,12 +40,23 @@ pub struct Ending {
     pub done: u64,
     /// How many were let in and never asked, because a limit was reached.
     pub todo: u64,
+    /// How many more were found and not let in, for being too many clicks away.
+    pub too_deep: u64,
     /// The greatest number of visits under way at a time.
     pub peak_in_flight: u64,
     /// How many were allowed to be, if that was limited.
     pub max_tasks: Option<usize>,
     /// Who links to whom.
     pub admission: Admission,
+}
+
+/// What came of the URLs of one page.
+#[derive(Default)]
+struct Findings {
+    jobs: Vec<Job>,
+    skipped: Vec<Row>,
+    /// How many different ones are of the site.
+    of_the_site: u32,
 }
 
 impl Crawl {
@@ -49,8 +66,9 @@ impl Crawl {
             admission: Admission::new(&options),
             options,
             begun: 0,
-            refused: 0,
+            left: 0,
             finished: 0,
+            skipped: 0,
             peak_in_flight: 0,
         }
     }
@@ -60,10 +78,15 @@ impl Crawl {
         &self.options
     }
 
-    /// The first jobs.
-    pub fn roots(&mut self) -> Vec<Job> {
-        let roots = self.options.roots.iter().cloned();
-        roots.filter_map(|root| self.admission.admit(root, Via::Root)).collect()
+    /// The first jobs. A root that is refused is handed to `sink` as a row.
+    pub fn roots(&mut self, sink: &mut Sink) -> Vec<Job> {
+        let roots = self.options.roots.clone();
+        let mut found = Findings::default();
+        for address in roots.iter().flat_map(Address::of) {
+            self.admit(address, Via::Root, &mut found);
+        }
+        found.skipped.into_iter().for_each(sink);
+        found.jobs
     }
 
     /// Takes up a job, unless the limit on pages is reached: then the job
@@ -73,7 +96,7 @@ impl Crawl {
         // What was let in was a URL, and its text is one still.
         let url = Url::parse(&job.url).ok().filter(|_| within_limit);
         let Some(url) = url else {
-            self.refused += 1;
+            self.left += 1;
             return None;
         };
         self.begun += 1;
@@ -84,45 +107,66 @@ impl Crawl {
     /// Ends a visit: what it found goes through the door.
     pub fn conclude(&mut self, visit: Visit, now: Instant) -> Conclusion {
         let (job, mut row, discovery) = visit.finish(now);
-        let mut jobs = Vec::new();
+        let mut found = Findings::default();
         match discovery {
             Discovery::Nothing => {}
             Discovery::Redirect(target) => {
-                jobs.extend(self.admission.admit(target, Via::Redirect(&job)));
+                if let Ok(address) = Address::of(&target) {
+                    self.admit(address, Via::Redirect(&job), &mut found);
+                }
             }
             Discovery::Links(links) => {
-                for link in links {
-                    if self.admission.allows(&link) {
-                        row.num_urls += 1;
-                        jobs.extend(self.admission.admit(link, Via::Link(&job)));
-                    }
+                for address in links.iter().flat_map(Address::of) {
+                    self.admit(address, Via::Link(&job), &mut found);
                 }
-                row.num_new_urls = jobs.len() as u32;
+                row.num_urls = found.of_the_site;
+                row.num_new_urls = (found.jobs.len() + found.skipped.len()) as u32;
             }
         }
-        self.close(row, jobs)
+        self.close(row, found)
     }
 
     /// Ends a visit of which nothing is left but the job and a reason, because
     /// the code that held it failed.
     pub fn abandon(&mut self, job: &Job, error: FetchError) -> Conclusion {
-        let mut row = Row::of(job);
+        let mut row = Row::new(Arc::clone(&job.url), job.depth);
         row.error = Some(error);
-        self.close(row, Vec::new())
+        self.close(row, Findings::default())
     }
 
-    fn close(&mut self, mut row: Row, jobs: Vec<Job>) -> Conclusion {
+    fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
         self.finished += 1;
-        row.referrer = self.admission.first_referrer(&row.url).map(str::to_owned);
-        Conclusion { row, jobs }
+        row.referrer = self.referrer(&row.url);
+        Conclusion { row, skipped: found.skipped, jobs: found.jobs }
+    }
+
+    /// Every URL goes through here.
+    fn admit(&mut self, address: Address<'_>, via: Via<'_>, found: &mut Findings) {
+        match self.admission.admit(address, via) {
+            Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
+            Decision::Known | Decision::TooDeep => {}
+            Decision::Admitted(job) => found.jobs.push(job),
+            Decision::Refused { url, depth, error } => {
+                self.skipped += 1;
+                let referrer = self.referrer(&url);
+                let (outcome, error) = (Outcome::Skipped, Some(error));
+                found.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
+            }
+        }
+        found.of_the_site += 1;
+    }
+
+    fn referrer(&self, url: &str) -> Option<String> {
+        self.admission.first_referrer(url).map(str::to_owned)
     }
 
     /// Ends the crawl; from now on nobody is let in. `untaken` is how many jobs
     /// nobody took up, and `max_tasks` how many could be under way at a time.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> Ending {
         Ending {
-            done: self.finished,
-            todo: self.refused + untaken as u64,
+            done: self.finished + self.skipped,
+            todo: self.left + untaken as u64,
+            too_deep: self.admission.too_deep() as u64,
             peak_in_flight: self.peak_in_flight,
             max_tasks,
             admission: std::mem::take(&mut self.admission),
@@ -131,10 +175,10 @@ impl Crawl {
 }
 
 impl Row {
-    /// The row of a job of which nothing is known yet.
-    pub(crate) fn of(job: &Job) -> Self {
+    /// The row of a URL of which nothing else is known yet.
+    pub(crate) fn new(url: Arc<str>, depth: u32) -> Self {
         Self {
-            url: job.url.clone(),
+            url,
             status: None,
             outcome: Outcome::Failed,
             next_url: None,
@@ -144,7 +188,7 @@ impl Row {
             size: 0,
             num_urls: 0,
             num_new_urls: 0,
-            depth: job.depth,
+            depth,
             tries: 0,
             elapsed_ms: 0,
             referrer: None,

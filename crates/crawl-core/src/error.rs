@@ -34,6 +34,9 @@ pub enum ErrorClass {
     RedirectLimit,
     /// A redirect without a usable target.
     RedirectTarget,
+    /// The URL was not asked: it seems to belong to a part of the site that
+    /// has no end.
+    Trap,
     /// The crawler itself failed on this URL; a bug worth reporting.
     Panic,
 }
@@ -54,6 +57,7 @@ impl ErrorClass {
             Self::Decode => "decode",
             Self::RedirectLimit => "redirect_limit",
             Self::RedirectTarget => "redirect_target",
+            Self::Trap => "trap",
             Self::Panic => "panic",
         }
     }

@@ -6,8 +6,8 @@
 //!
 //! 1. **One door.** A URL becomes work only through [`Admission::admit`],
 //!    which normalises it, tests it and remembers it in one step.
-//! 2. **One visit, one row.** Whatever happens to a URL that was let in ends
-//!    as exactly one [`Row`].
+//! 2. **One URL, one row.** Whatever happens to a URL that was let in, or
+//!    refused for good, ends as exactly one [`Row`].
 //! 3. **A visit decides, a stage waits.** [`Visit`] says what to send, when a
 //!    response is complete, whether to try again and after how long. Which
 //!    thread, callback or coroutine does the waiting is none of its business.
@@ -29,6 +29,7 @@ pub mod links;
 pub mod robots;
 pub mod sitemap;
 
+mod address;
 mod admission;
 mod crawl;
 mod error;
@@ -39,7 +40,8 @@ mod row;
 mod scope;
 mod visit;
 
-pub use admission::{Admission, Job, Referrers, Via};
+pub use address::{Address, Joiner, Unfit};
+pub use admission::{Admission, Decision, Job, TrapLimits, Via};
 pub use crawl::{Conclusion, Crawl, Ending};
 pub use error::{ErrorClass, FetchError};
 pub use options::{Options, Sink};

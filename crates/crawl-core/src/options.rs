@@ -5,7 +5,7 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
-use crate::{Row, ScopeRule};
+use crate::{Row, ScopeRule, TrapLimits};
 
 /// Takes each row as its URL is finished.
 ///
@@ -21,8 +21,18 @@ pub struct Options {
     pub roots: Vec<Url>,
     /// Which other hosts belong to the site.
     pub scope: ScopeRule,
-    /// URLs that match one of these are never fetched.
+    /// If there are any: URLs that match none of these are not fetched, except
+    /// for the roots.
+    pub include: Vec<Regex>,
+    /// URLs that match one of these are never fetched, whatever `include` says.
     pub exclude: Vec<Regex>,
+    /// How many clicks from a root it goes; a redirect is none.
+    pub max_depth: Option<u32>,
+    /// The keys of pairs that are taken out of every query before anything
+    /// else is asked about a URL; `*` stands for the whole query.
+    pub strip_query: Vec<String>,
+    /// What is taken for a site without an end.
+    pub traps: TrapLimits,
     /// How many fetches at a time; `None` leaves it to the stage, and none at
     /// all counts as one.
     pub max_tasks: Option<usize>,
@@ -54,7 +64,11 @@ impl Options {
         Self {
             roots,
             scope: ScopeRule::Strict,
+            include: Vec::new(),
             exclude: Vec::new(),
+            max_depth: None,
+            strip_query: Vec::new(),
+            traps: TrapLimits::default(),
             max_tasks: None,
             max_redirect: 10,
             max_tries: 4,

@@ -9,8 +9,9 @@ use crate::{Ending, Outcome, Row};
 /// Adds rows up, and tells about them.
 ///
 /// The statistics have the names of the original program: `html`, `other`,
-/// `error`, `redirect` and `fail` count URLs, each ends up in one of them;
-/// `*_bytes` are their bodies, `status_*` and `fail_*` say more about errors.
+/// `error`, `redirect` and `fail`, and `skip` beside them, count URLs, each
+/// ends up in one of them; `*_bytes` are their bodies, `status_*`, `fail_*` and
+/// `skip_*` say more about errors.
 #[derive(Debug, Default)]
 pub struct Report {
     counts: BTreeMap<String, u64>,
@@ -56,12 +57,19 @@ impl Report {
                     add(&format!("fail_{}", error.class.name()), 1);
                 }
             }
+            Outcome::Skipped => {
+                add("skip", 1);
+                if let Some(error) = &row.error {
+                    add(&format!("skip_{}", error.class.name()), 1);
+                }
+            }
         }
         self.total += 1;
         self.broken += u64::from(row.is_broken());
         if row.referrer.is_none() {
             self.roots += 1;
-            self.roots_failed += u64::from(row.outcome == Outcome::Failed);
+            let gave_none = matches!(row.outcome, Outcome::Failed | Outcome::Skipped);
+            self.roots_failed += u64::from(gave_none);
         }
     }
 
@@ -118,6 +126,9 @@ impl Report {
         }
         writeln!(out, "Todo: {}", ending.todo)?;
         writeln!(out, "Done: {}", ending.done)?;
+        if ending.too_deep > 0 {
+            writeln!(out, "Too deep: {}", ending.too_deep)?;
+        }
         writeln!(out, "Date: {date}")?;
         self.write_broken(out, ending)
     }
@@ -151,6 +162,7 @@ fn line(row: &Row) -> String {
     let encoding = or_none(&row.encoding);
     let size = row.size;
     match (row.outcome, &row.error, &row.next_url) {
+        (Outcome::Skipped, Some(error), _) => format!("{url} {status} skipped {error}"),
         (_, Some(error), _) => format!("{url} {status} error {error}"),
         (_, None, Some(next_url)) => format!("{url} {status} redirect {next_url}"),
         (Outcome::Page, None, None) => {

@@ -55,6 +55,8 @@ pub enum Outcome {
     HttpError,
     /// No complete response.
     Failed,
+    /// It was not asked, and will not be; the error says why.
+    Skipped,
 }
 
 impl Row {

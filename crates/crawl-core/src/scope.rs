@@ -2,6 +2,8 @@
 
 use url::{Host, Url};
 
+use crate::Address;
+
 /// Which hosts besides those of the roots belong to the site. Only http and
 /// https ever do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub enum ScopeRule {
 pub(crate) struct Scope {
     rule: ScopeRule,
     places: Vec<Place>,
+    /// The origins asked for of late, the last one first, and what was said.
+    decided: Vec<(String, bool)>,
 }
 
 /// What two URLs of one site have in common.
@@ -29,6 +33,9 @@ struct Place {
     port: Option<u16>,
 }
 
+/// Pages link to their own site and to a few others, again and again.
+const MOST_DECIDED: usize = 8;
+
 impl Scope {
     pub(crate) fn new(rule: ScopeRule, roots: &[Url]) -> Self {
         let mut places = Vec::new();
@@ -37,11 +44,21 @@ impl Scope {
                 places.push(place);
             }
         }
-        Self { rule, places }
+        Self { rule, places, decided: Vec::with_capacity(MOST_DECIDED) }
     }
 
-    pub(crate) fn contains(&self, url: &Url) -> bool {
-        place(self.rule, url).is_some_and(|place| self.places.contains(&place))
+    /// One comparison, for an address of the same origin as the last one.
+    pub(crate) fn contains(&mut self, address: Address<'_>) -> bool {
+        let origin = address.origin();
+        if let Some(n) = self.decided.iter().position(|(decided, _)| decided == origin) {
+            self.decided[..=n].rotate_right(1);
+        } else {
+            let place = Url::parse(origin).ok().and_then(|url| place(self.rule, &url));
+            let is_ours = place.is_some_and(|place| self.places.contains(&place));
+            self.decided.truncate(MOST_DECIDED - 1);
+            self.decided.insert(0, (origin.to_owned(), is_ours));
+        }
+        self.decided.first().is_some_and(|&(_, is_ours)| is_ours)
     }
 }
 
@@ -82,7 +99,20 @@ mod tests {
 
     fn within(rule: ScopeRule, root: &str, other: &str) -> bool {
         let parse = |text: &str| Url::parse(text).unwrap();
-        Scope::new(rule, &[parse(root)]).contains(&parse(other))
+        let mut scope = Scope::new(rule, &[parse(root)]);
+        Address::of(&parse(other)).is_ok_and(|other| scope.contains(other))
+    }
+
+    #[test]
+    fn what_is_remembered_is_what_was_said() {
+        let root = Url::parse("http://1.site.test/").unwrap();
+        let mut scope = Scope::new(ScopeRule::Strict, &[root]);
+        // Near and far again, in an order that moves all of them about.
+        for n in (0..500).map(|n| n * n % 23 % (2 * MOST_DECIDED)) {
+            let url = Url::parse(&format!("http://{n}.site.test/{n}")).unwrap();
+            assert_eq!(scope.contains(Address::of(&url).unwrap()), n == 1, "{n}");
+            assert!(scope.decided.len() <= MOST_DECIDED);
+        }
     }
 
     #[test]

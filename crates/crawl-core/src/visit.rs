@@ -1,6 +1,7 @@
 //! One URL, from the first try to the verdict.
 
 use std::io;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use url::Url;
@@ -185,7 +186,7 @@ impl Visit {
 
     /// The job, and what it leads to.
     pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
-        let mut row = Row::of(&self.job);
+        let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
         row.status = self.answer.status;
         row.tries = self.tries;
         row.size = self.answer.size;

@@ -14,11 +14,11 @@ pub(crate) type Fetch = dyn Fn(Visit) -> Visit + Sync;
 
 /// Crawls with up to `max_tasks` threads, of which the caller's is one. Each
 /// visit goes through `fetch` on one of them.
-pub(crate) fn crawl(options: Options, max_tasks: usize, sink: Sink, fetch: &Fetch) -> Ending {
+pub(crate) fn crawl(options: Options, max_tasks: usize, mut sink: Sink, fetch: &Fetch) -> Ending {
     let mut crawl = Crawl::new(options);
     let pool = Pool {
         state: Mutex::new(State {
-            urls_todo: crawl.roots().into(),
+            urls_todo: crawl.roots(&mut sink).into(),
             crawl,
             in_flight: 0,
             idle: 0,
@@ -61,9 +61,10 @@ impl Pool<'_> {
         let _leaving = Leaving(&self.changed);
         while let Some((job, visit)) = self.take() {
             self.call_another(scope);
-            let Conclusion { row, jobs } = self.survive(&job, visit);
+            let Conclusion { row, skipped, jobs } = self.survive(&job, visit);
             self.put(jobs);
-            (*lock(&self.sink))(row);
+            let mut sink = lock(&self.sink);
+            skipped.into_iter().chain([row]).for_each(&mut *sink);
         }
     }
 

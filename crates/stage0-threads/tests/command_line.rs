@@ -115,6 +115,10 @@ fn something_broken_is_1() {
 fn bad_usage_is_2_and_named() {
     for (arguments, named) in [
         (&["--exclude", "("][..], &["--exclude", "'('"][..]),
+        (&["--include", "("], &["--include", "'('"]),
+        (&["--max-depth", "deep"], &["--max-depth", "'deep'"]),
+        (&["--strip-query", "a=b"], &["--strip-query", "'a=b'"]),
+        (&["--strip-query", "a,,b"], &["--strip-query", "''"]),
         (&["--max-pages", "many"], &["--max-pages", "'many'"]),
         (&["--max-tasks", "0"], &["--max-tasks", "'0'"]),
         (&["-j", "-1"], &["-1"]),
@@ -353,6 +357,21 @@ fn quiet_leaves_errors_only() {
     assert!(!stderr.contains("[warning] ") && stderr.contains("[error] "), "{stderr}");
     assert_eq!(output.status.code(), Some(3));
     assert_eq!(site.requests(), 0);
+}
+
+#[test]
+fn the_door_is_told_what_to_let_in() {
+    let report = |flag, value, root| {
+        let site = site();
+        let output = run(&[flag, value, &site.url(root)]);
+        text(&output.stdout).replace(&site.url(""), "")
+    };
+    let of_root = report("--max-depth", "0", "/");
+    assert!(of_root.contains("\nTodo: 0\nDone: 1\nToo deep: 4\n"), "{of_root}");
+    let included = report("--include", "/page$", "/");
+    assert!(included.contains("\n/page 200 ") && included.contains("\nDone: 2\n"), "{included}");
+    let stripped = report("--strip-query", "x,y", "/?y=1&z&x");
+    assert!(stripped.contains("\n/?z 200 "), "{stripped}");
 }
 
 #[test]

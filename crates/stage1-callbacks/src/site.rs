@@ -26,20 +26,21 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
 pub fn crawl_on(
     event_loop: &mut EventLoop<Fetcher>,
     options: Options,
-    sink: Sink,
+    mut sink: Sink,
 ) -> io::Result<Ending> {
+    let mut crawl = Crawl::new(options.clone());
+    let roots = crawl.roots(&mut sink);
     let site = Rc::new(Site {
         security: Security::new(&options.ca_certificates, options.insecure),
         state: RefCell::new(State {
             urls_todo: VecDeque::new(),
-            crawl: Crawl::new(options.clone()),
+            crawl,
             in_flight: 0,
             is_starting: false,
         }),
         sink: RefCell::new(sink),
         options,
     });
-    let roots = site.state.borrow_mut().crawl.roots();
     site.go_on(roots, event_loop);
     event_loop.run()?;
     let mut state = site.state.borrow_mut();
@@ -93,10 +94,10 @@ impl Site {
     /// A fetch has ended: what it found may be fetched next.
     pub(crate) fn finished(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
         let mut state = self.state.borrow_mut();
-        let Conclusion { row, jobs } = state.crawl.conclude(visit, event_loop.now());
+        let Conclusion { row, skipped, jobs } = state.crawl.conclude(visit, event_loop.now());
         state.in_flight -= 1;
         drop(state);
-        (self.sink.borrow_mut())(row);
+        skipped.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
         self.go_on(jobs, event_loop);
     }
 }

@@ -35,21 +35,18 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
 ///
 /// # Panics
 /// When the sink does.
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
+pub fn crawl_on(event_loop: &EventLoop, options: Options, mut sink: Sink) -> io::Result<Ending> {
+    let mut crawl = Crawl::new(options.clone());
+    let roots = crawl.roots(&mut sink);
     let fetcher = Rc::new(Fetcher {
         event_loop: event_loop.clone(),
         security: Security::new(&options.ca_certificates, options.insecure),
-        state: RefCell::new(State {
-            urls_todo: VecDeque::new(),
-            crawl: Crawl::new(options.clone()),
-            in_flight: 0,
-        }),
+        state: RefCell::new(State { urls_todo: VecDeque::new(), crawl, in_flight: 0 }),
         sink: RefCell::new(sink),
         all_done: Future::new(event_loop),
         panic: RefCell::new(None),
         options,
     });
-    let roots = fetcher.state.borrow_mut().crawl.roots();
     fetcher.go_on(roots);
     let ended = event_loop.run_until_complete(fetcher.all_done.clone());
     event_loop.close();
@@ -115,9 +112,11 @@ impl Fetcher {
             self.state.borrow_mut().crawl.abandon(job, error)
         });
         self.state.borrow_mut().in_flight -= 1;
-        let report = AssertUnwindSafe(|| (self.sink.borrow_mut())(conclusion.row));
+        let Conclusion { row, skipped, jobs } = conclusion;
+        let rows = skipped.into_iter().chain([row]);
+        let report = AssertUnwindSafe(|| rows.for_each(&mut *self.sink.borrow_mut()));
         match catch_unwind(report) {
-            Ok(()) => self.go_on(conclusion.jobs),
+            Ok(()) => self.go_on(jobs),
             Err(panic) => {
                 self.panic.replace(Some(panic));
                 // Refused if this is not the first one.

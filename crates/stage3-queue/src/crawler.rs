@@ -57,11 +57,11 @@ pub struct Crawler {
 
 impl Crawler {
     /// A crawler with its roots in the queue, and nobody at work yet.
-    pub fn new(event_loop: &EventLoop, options: Options, sink: Sink) -> Rc<Self> {
+    pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
         let mut crawl = Crawl::new(options.clone());
         let q = JoinableQueue::new(event_loop);
-        crawl.roots().into_iter().for_each(|root| q.put_nowait(root));
+        crawl.roots(&mut sink).into_iter().for_each(|root| q.put_nowait(root));
         Rc::new(Self {
             event_loop: event_loop.clone(),
             security: Security::new(&options.ca_certificates, options.insecure),
@@ -102,11 +102,11 @@ impl Crawler {
             // Held until the end of the turn: the URL counts as done only
             // after all that it leads to has been put in.
             let job = self.q.get().await;
-            if let Some(conclusion) = self.survive(&job).await {
-                for job in conclusion.jobs {
+            if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
+                for job in jobs {
                     self.q.put_nowait(job);
                 }
-                self.report(conclusion.row);
+                skipped.into_iter().chain([row]).for_each(|row| self.report(row));
             }
         }
     }

@@ -67,6 +67,11 @@ impl Told {
         }
     }
 
+    pub fn outcome(mut self, outcome: Outcome) -> Self {
+        self.outcome = outcome;
+        self
+    }
+
     pub fn status(mut self, status: u16) -> Self {
         self.status = Some(status);
         self

@@ -1,0 +1,213 @@
+//! Links that are normalised as they stand.
+
+use url::{Position, Url};
+
+/// An `http` or `https` base, and where its parts end.
+#[derive(Debug)]
+pub(super) struct Plain<'a> {
+    /// Without the fragment.
+    base: &'a str,
+    origin_end: usize,
+    directory_end: usize,
+    path_end: usize,
+}
+
+impl<'a> Plain<'a> {
+    pub(super) fn new(base: &'a Url) -> Option<Self> {
+        if !matches!(base.scheme(), "http" | "https") {
+            return None;
+        }
+        let path = &base[..Position::AfterPath];
+        Some(Self {
+            base: &base[..Position::AfterQuery],
+            origin_end: base[..Position::BeforePath].len(),
+            directory_end: path.rfind('/')? + 1,
+            path_end: path.len(),
+        })
+    }
+
+    /// Writes the URL that `reference` means, and returns where its origin
+    /// ends; `None` if that takes more than putting two texts together.
+    pub(super) fn join(&self, reference: &str, url: &mut String) -> Option<usize> {
+        let (kept, rest) = match reference.as_bytes() {
+            [] | [b'#', ..] => (self.base, reference),
+            [b'?', ..] => (&self.base[..self.path_end], reference),
+            [b'/', b'/', ..] => return self.join_host(reference, url),
+            [b'/', ..] => (&self.base[..self.origin_end], reference),
+            _ if reference.starts_with("http") => return self.join_absolute(reference, url),
+            _ => self.relative(reference)?,
+        };
+        if !is_plain(rest) {
+            return None;
+        }
+        url.push_str(kept);
+        url.push_str(rest);
+        Some(self.origin_end)
+    }
+
+    /// With a scheme, unless it is a file of that name.
+    fn join_absolute(&self, reference: &str, url: &mut String) -> Option<usize> {
+        // The base is normalised already, and most links lead to the same host.
+        if let Some(rest) = reference.strip_prefix(&self.base[..self.origin_end])
+            && rest.starts_with('/')
+        {
+            url.push_str(if is_plain(rest) { reference } else { return None });
+            return Some(self.origin_end);
+        }
+        let after_scheme = reference.strip_prefix("http:");
+        let after_scheme = after_scheme.or_else(|| reference.strip_prefix("https:"))?;
+        url.push_str(&reference[..reference.len() - after_scheme.len()]);
+        join_authority(after_scheme, url)
+    }
+
+    /// With the scheme of the base.
+    fn join_host(&self, reference: &str, url: &mut String) -> Option<usize> {
+        url.push_str(&self.base[..=self.base.find(':')?]);
+        join_authority(reference, url)
+    }
+
+    /// What is left of the base, and of the reference.
+    fn relative<'r>(&'r self, reference: &'r str) -> Option<(&'r str, &'r str)> {
+        let first = reference.split(['/', '?', '#']).next()?;
+        if first.contains(':') {
+            return None;
+        }
+        let (mut kept, mut rest) = (&self.base[..self.directory_end], reference);
+        while rest.starts_with('.') {
+            if let Some(after) = rest.strip_prefix("./") {
+                rest = after;
+            } else {
+                rest = rest.strip_prefix("../")?;
+                // The root is its own parent.
+                let parent = kept[..kept.len() - 1].rfind('/')?;
+                kept = &kept[..=parent.max(self.origin_end)];
+            }
+        }
+        Some((kept, rest))
+    }
+}
+
+/// Two slashes, a host and the rest.
+fn join_authority(reference: &str, url: &mut String) -> Option<usize> {
+    let rest = reference.strip_prefix("//")?;
+    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (host, rest) = rest.split_at(host_end);
+    if !is_plain_host(host) || !is_plain(rest) {
+        return None;
+    }
+    url.push_str("//");
+    url.push_str(host);
+    let origin_end = url.len();
+    if !rest.starts_with('/') {
+        url.push('/');
+    }
+    url.push_str(rest);
+    Some(origin_end)
+}
+
+/// Whether it is a name in lower-case ASCII: no address, no port, nothing
+/// encoded.
+fn is_plain_host(host: &str) -> bool {
+    let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    let last_label = host.rsplit('.').next().unwrap_or_default();
+    last_label.starts_with(|c: char| c.is_ascii_lowercase())
+        && host.bytes().all(is_plain)
+        && !host.contains("xn--")
+}
+
+/// Whether a path, query and fragment stay as they are behind a slash: nothing
+/// to encode, and no segment that means this directory or the one above.
+fn is_plain(rest: &str) -> bool {
+    let mut part = PATH;
+    let mut previous = b'/';
+    let rest = rest.as_bytes();
+    for (n, &byte) in rest.iter().enumerate() {
+        match byte {
+            b'#' if part != FRAGMENT => part = FRAGMENT,
+            b'?' if part == PATH => part = QUERY,
+            b'.' if part == PATH && previous == b'/' => return false,
+            // A dot in disguise.
+            b'%' if part == PATH && matches!(rest.get(n + 1..), Some([b'2', b'e' | b'E', ..])) => {
+                return false;
+            }
+            _ if PLAIN_IN[usize::from(byte)] & part == 0 => return false,
+            _ => {}
+        }
+        previous = byte;
+    }
+    true
+}
+
+const PATH: u8 = 1;
+const QUERY: u8 = 2;
+const FRAGMENT: u8 = 4;
+
+/// The parts of a URL in which a byte stays as it is. Some bytes that would are
+/// left out: they are rare, and the `url` crate knows them.
+static PLAIN_IN: [u8; 256] = {
+    const fn add(table: &mut [u8; 256], bytes: &[u8], parts: u8) {
+        let mut n = 0;
+        while n < bytes.len() {
+            table[bytes[n] as usize] |= parts;
+            n += 1;
+        }
+    }
+    let mut table = [0; 256];
+    add(&mut table, b"abcdefghijklmnopqrstuvwxyz", PATH | QUERY | FRAGMENT);
+    add(&mut table, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ", PATH | QUERY | FRAGMENT);
+    add(&mut table, b"0123456789-._~!$&()*+,;=:@%/", PATH | QUERY | FRAGMENT);
+    add(&mut table, b"?[]", QUERY | FRAGMENT);
+    table
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(base: &str, reference: &str) -> Option<String> {
+        let base = Url::parse(base).unwrap();
+        let mut url = String::new();
+        Plain::new(&base).unwrap().join(reference, &mut url).map(|_| url)
+    }
+
+    #[test]
+    fn the_usual_links_go_the_short_way() {
+        let base = "https://site.test:81/a/b?c";
+        for (reference, url) in [
+            ("", "https://site.test:81/a/b?c"),
+            ("#d", "https://site.test:81/a/b?c#d"),
+            ("?d=e&f[]=g", "https://site.test:81/a/b?d=e&f[]=g"),
+            ("/d/e.html", "https://site.test:81/d/e.html"),
+            ("d/e.html?f#g", "https://site.test:81/a/d/e.html?f#g"),
+            ("./d", "https://site.test:81/a/d"),
+            ("../../d", "https://site.test:81/d"),
+            ("//other.test", "https://other.test/"),
+            ("http://other.test/d?e", "http://other.test/d?e"),
+            ("https://site.test:81/d%20e", "https://site.test:81/d%20e"),
+        ] {
+            assert_eq!(join(base, reference).as_deref(), Some(url), "{reference}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_to_be_changed_does_not() {
+        for reference in [
+            "HTTP://site.test/",
+            "http://Site.test/",
+            "http://site.test:80/",
+            "http://10.1/",
+            "http://xn--a/",
+            "mailto:a",
+            "a/./b",
+            "a/..",
+            "a/%2E",
+            "a b",
+            "a\\b",
+            "é",
+            "?'",
+            "#<",
+        ] {
+            assert_eq!(join("http://site.test/", reference), None, "{reference}");
+        }
+    }
+}
