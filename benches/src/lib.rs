@@ -9,6 +9,8 @@
 //!    found before it believes how fast they were.
 //! 3. **One factor at a time**, around one workload.
 
+pub mod pages;
+
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, Stdio};
 

@@ -9,10 +9,6 @@ mod coding;
 mod prescan;
 mod text;
 
-use std::borrow::Cow;
-
-use encoding_rs::{Encoding, UTF_8};
-
 pub use coding::{ACCEPT_ENCODING, BodyDecoder, Codings};
 pub use text::{TextDecoder, encoding_name};
 
@@ -59,51 +55,3 @@ fn is_token(text: &str) -> bool {
 fn is_essence(text: &str) -> bool {
     text.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
-
-/// The text of `body`, and the name of its encoding.
-///
-/// A byte order mark decides, else `charset_label` (what the header says), else
-/// it is UTF-8, as it is when nobody knows the label. Malformed bytes become
-/// U+FFFD; nothing is an error. Valid UTF-8 is not copied. The name is that of
-/// the WHATWG Encoding Standard, in lower case.
-pub fn decode<'a>(body: &'a [u8], charset_label: Option<&str>) -> (Cow<'a, str>, &'static str) {
-    let declared = charset_label
-        // Without the encodings that browsers blank out for the sake of scripts.
-        .and_then(|label| Encoding::for_label_no_replacement(label.as_bytes()))
-        .unwrap_or(UTF_8);
-    let (text, encoding, _) = declared.decode(body);
-    (text, lower_case(encoding.name()))
-}
-
-fn lower_case(name: &'static str) -> &'static str {
-    LOWER_CASE.into_iter().find(|lower| lower.eq_ignore_ascii_case(name)).unwrap_or(name)
-}
-
-/// The names that are not in lower case already.
-const LOWER_CASE: [&str; 25] = [
-    "utf-8",
-    "utf-16be",
-    "utf-16le",
-    "big5",
-    "euc-jp",
-    "euc-kr",
-    "gbk",
-    "ibm866",
-    "iso-2022-jp",
-    "iso-8859-2",
-    "iso-8859-3",
-    "iso-8859-4",
-    "iso-8859-5",
-    "iso-8859-6",
-    "iso-8859-7",
-    "iso-8859-8",
-    "iso-8859-8-i",
-    "iso-8859-10",
-    "iso-8859-13",
-    "iso-8859-14",
-    "iso-8859-15",
-    "iso-8859-16",
-    "koi8-r",
-    "koi8-u",
-    "shift_jis",
-];

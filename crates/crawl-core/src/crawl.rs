@@ -7,7 +7,7 @@ use url::Url;
 
 use crate::visit::Discovery;
 use crate::{
-    Address, Admission, Decision, FetchError, Job, Options, Outcome, Row, Sink, Via, Visit,
+    Address, Admission, Decision, FetchError, Job, Joiner, Options, Outcome, Row, Sink, Via, Visit,
 };
 
 /// The state of a crawl that is not control flow: the door, and the counts.
@@ -115,9 +115,12 @@ impl Crawl {
                     self.admit(address, Via::Redirect(&job), &mut found);
                 }
             }
-            Discovery::Links(links) => {
-                for address in links.iter().flat_map(Address::of) {
-                    self.admit(address, Via::Link(&job), &mut found);
+            Discovery::Page(page) => {
+                let mut joiner = Joiner::new(&page.base, page.encoding);
+                for link in page.found.links() {
+                    if let Ok(address) = joiner.join(link.href) {
+                        self.admit(address, Via::Link(&job), &mut found);
+                    }
                 }
                 row.num_urls = found.of_the_site;
                 row.num_new_urls = (found.jobs.len() + found.skipped.len()) as u32;

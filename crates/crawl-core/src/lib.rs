@@ -24,13 +24,16 @@
 //! ```
 
 pub mod content;
+pub mod html;
 pub mod http;
 pub mod links;
+pub mod page;
 pub mod robots;
 pub mod sitemap;
 
 mod address;
 mod admission;
+mod answer;
 mod crawl;
 mod error;
 mod options;

@@ -24,7 +24,8 @@ pub struct Row {
     /// How the text of a page was encoded, by the name of the WHATWG
     /// Encoding Standard in lower case.
     pub encoding: Option<String>,
-    /// The size of the body in bytes, without transfer coding.
+    /// The size of the body in bytes, without transfer coding. A page is counted
+    /// as decoded, anything else as it was sent.
     pub size: u64,
     /// How many different URLs of the site the page links to.
     pub num_urls: u32,

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::content::ContentType;
-use crate::http::{self, Head, Limits, Method, Progress, ResponseParser};
-use crate::links::{Found, LinkExtractor};
+use crate::answer::{Answer, Receiving};
+use crate::content::encoding_name;
+use crate::http::{self, Limits, Method, Progress, ResponseParser};
+use crate::page::Page;
 use crate::{ErrorClass, FetchError, Job, Options, Outcome, Row};
 
 /// Makes every decision about one URL, and waits for nothing.
@@ -23,20 +24,11 @@ pub struct Visit {
     begun: Instant,
     tries: u32,
     max_tries: u32,
+    max_body_size: u64,
     parser: ResponseParser,
     answer: Answer,
     error: Option<FetchError>,
-    found: Option<Found>,
-}
-
-/// What the present try has brought so far.
-#[derive(Debug, Default)]
-struct Answer {
-    status: Option<u16>,
-    content_type: Option<ContentType>,
-    location: Option<Vec<u8>>,
-    size: u64,
-    links: Option<LinkExtractor>,
+    page: Option<Page>,
 }
 
 /// What the bytes received so far amount to.
@@ -63,7 +55,7 @@ pub enum Verdict {
 /// What a finished visit leads to.
 pub(crate) enum Discovery {
     Nothing,
-    Links(Vec<Url>),
+    Page(Page),
     Redirect(Url),
 }
 
@@ -76,10 +68,11 @@ impl Visit {
             begun: now,
             tries: 0,
             max_tries: options.max_tries.max(1),
+            max_body_size: options.max_body_size,
             parser: ResponseParser::new(Method::Get, Limits::default()),
             answer: Answer::default(),
             error: None,
-            found: None,
+            page: None,
         }
     }
 
@@ -116,7 +109,9 @@ impl Visit {
     /// # Errors
     /// When they are no valid response, or one beyond a limit.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
-        Ok(match self.parser.feed(bytes, &mut self.answer)? {
+        let limit = self.max_body_size;
+        let mut receiving = Receiving { answer: &mut self.answer, url: &self.url, limit };
+        Ok(match self.parser.feed(bytes, &mut receiving)? {
             Progress::NeedMore => Received::More,
             Progress::Complete { unread } => {
                 Received::Complete { reusable: unread == 0 && self.parser.keep_alive() }
@@ -158,7 +153,10 @@ impl Visit {
         self.tries += 1;
         match attempt {
             Ok(()) => {
-                self.search_for_links();
+                match self.answer.finish(&self.url) {
+                    Ok(page) => self.page = page,
+                    Err(error) => self.error = Some(error),
+                }
                 Verdict::Finished
             }
             Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
@@ -169,18 +167,6 @@ impl Visit {
                 self.error = Some(error);
                 Verdict::Finished
             }
-        }
-    }
-
-    fn search_for_links(&mut self) {
-        let Some(links) = self.answer.links.take() else {
-            return;
-        };
-        let charset = self.answer.content_type.as_ref();
-        let charset = charset.and_then(|content_type| content_type.charset.as_deref());
-        match links.finish(&self.url, charset) {
-            Ok(found) => self.found = Some(found),
-            Err(error) => self.error = Some(error),
         }
     }
 
@@ -201,29 +187,21 @@ impl Visit {
             row.content_type = Some(content_type.essence);
             row.encoding = content_type.charset;
         }
-        if let Some(found) = &self.found {
-            row.encoding = Some(found.encoding.to_owned());
+        if let Some(page) = &self.page {
+            row.encoding = Some(encoding_name(page.encoding));
         }
         // A chain that has used up its budget ends here, but says where it
         // would have led.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
-            Discovery::Nothing => match self.found {
-                Some(found) => Discovery::Links(found.links),
-                None => Discovery::Nothing,
-            },
+            Discovery::Nothing => self.page.map_or(Discovery::Nothing, Discovery::Page),
             other => other,
         };
         (self.job, row, discovery)
     }
 
     fn outcome(&mut self) -> (Outcome, Discovery) {
-        let complete = match &self.error {
-            None => true,
-            // The response was complete; only its links are unknown.
-            Some(error) => error.class == ErrorClass::Nesting,
-        };
-        let Some(status) = self.answer.status.filter(|_| complete) else {
+        let Some(status) = self.answer.status.filter(|_| self.error.is_none()) else {
             return (Outcome::Failed, Discovery::Nothing);
         };
         match status {
@@ -248,7 +226,7 @@ impl Visit {
     }
 
     fn body_outcome(&self) -> Outcome {
-        match self.found {
+        match self.page {
             Some(_) => Outcome::Page,
             None => Outcome::Other,
         }
@@ -270,37 +248,6 @@ impl Visit {
         }
         target.set_fragment(None);
         Ok(target)
-    }
-}
-
-impl http::Sink for Answer {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
-        self.status = Some(head.status);
-        self.content_type = head.get("content-type").map(ContentType::parse);
-        self.location = head.get("location").map(<[u8]>::to_vec);
-        let is_html = self.content_type.as_ref().is_some_and(ContentType::is_html);
-        if !is_html || !matches!(head.status, 200..=300) {
-            return Ok(());
-        }
-        // It matters only where the body is read.
-        if let Some(coding) = head.get("content-encoding")
-            && !coding.is_empty()
-            && !coding.eq_ignore_ascii_case(b"identity")
-        {
-            let coding = http::printable(coding);
-            let message = format!("the body is encoded as {coding}, which was not asked for");
-            return Err(FetchError::new(ErrorClass::Decode, message));
-        }
-        self.links = Some(LinkExtractor::new());
-        Ok(())
-    }
-
-    fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
-        self.size += bytes.len() as u64;
-        if let Some(links) = &mut self.links {
-            links.feed(bytes);
-        }
-        Ok(())
     }
 }
 

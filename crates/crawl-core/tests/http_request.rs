@@ -17,7 +17,7 @@ fn a_request_is_complete() {
          User-Agent: crawl/1.0\r\n\
          Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\
          Accept-Language: *\r\n\
-         Accept-Encoding: identity\r\n\
+         Accept-Encoding: gzip, deflate, br, zstd\r\n\
          Connection: keep-alive\r\n\r\n"
     );
 }

@@ -2,36 +2,45 @@
 //! whole tree of the page holds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use crawl_core::FetchError;
-use crawl_core::links::{Found, LinkExtractor};
+mod common;
+
+use common::{links_of, read, resolve};
+use crawl_core::links::{LinkExtractor, Tree, Wanted};
+use crawl_core::page::Page;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use scraper::{Html, Selector};
+use serde_json::Value as Json;
 use url::Url;
 
-fn page_url() -> Url {
-    Url::parse("http://example.com/dir/page").unwrap()
+const PAGE: &str = "http://example.com/dir/page";
+
+fn search(html: &str) -> Page {
+    read(PAGE, [html.as_bytes()], Some("utf-8"), Wanted::default())
 }
 
-fn search<'a>(slices: impl Iterator<Item = &'a [u8]>) -> Result<Found, FetchError> {
-    let mut extractor = LinkExtractor::new();
-    slices.for_each(|slice| extractor.feed(slice));
-    extractor.finish(&page_url(), None)
+/// The links of the tree that a browser builds of the whole page, if it can.
+fn links_of_the_tree(html: &str, page: &Page) -> Option<Vec<Url>> {
+    let tree = Tree::of(html).ok()?;
+    let url = Url::parse(PAGE).unwrap();
+    let base = tree.base().and_then(|base| url.join(base).ok());
+    let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
+    Some(resolve(&base.unwrap_or(url), page, tree.links()))
 }
 
-/// The links of the tree that a browser builds of the whole page.
-fn links_of_the_tree(html: &str) -> Vec<Url> {
-    let tree = Html::parse_document(html);
-    let mut links = Vec::new();
-    for link in tree.select(&Selector::parse("a[href], area[href]").unwrap()) {
-        let mut url = page_url().join(link.attr("href").unwrap()).unwrap();
-        url.set_fragment(None);
-        if !links.contains(&url) {
-            links.push(url);
-        }
+fn without<'a>(these: &'a [String], those: &[String]) -> Vec<&'a String> {
+    these.iter().filter(|one| !those.contains(one)).collect()
+}
+
+#[track_caller]
+fn assert_like_the_tree(html: &str) {
+    let page = search(html);
+    if let Some(expected) = links_of_the_tree(html, &page) {
+        let text = |links: Vec<Url>| links.into_iter().map(String::from).collect::<Vec<_>>();
+        let (found, expected) = (text(links_of(&page)), text(expected));
+        let (extra, missing) = (without(&found, &expected), without(&expected, &found));
+        assert!(found == expected, "too many {extra:?}, too few {missing:?} in {html:?}");
     }
-    links
 }
 
 /// Pieces of markup, good and bad, without the elements for which a page is
@@ -40,8 +49,8 @@ fn pieces() -> impl Strategy<Value = String> {
     let element = select(&[
         "p", "div", "span", "b", "i", "font", "ul", "li", "dl", "dt", "dd", "table", "tbody", "tr",
         "td", "th", "caption", "select", "option", "button", "form", "h1", "h2", "center", "nobr",
-        "object", "template", "x-y", "br", "hr", "img", "input", "html", "head", "body", "title",
-        "style", "script", "textarea", "xmp", "iframe", "TITLE", "Script",
+        "object", "template", "x-y", "noscript", "noembed", "br", "hr", "img", "input", "html",
+        "head", "body", "title", "style", "script", "textarea", "xmp", "iframe", "TITLE", "Script",
     ]);
     let text = select(&[
         "text",
@@ -115,38 +124,186 @@ fn pieces() -> impl Strategy<Value = String> {
     ]
 }
 
+/// Drawings and formulas: every element of them ends where it should, for what
+/// a stray end tag means depends on the elements around them.
+fn drawings() -> impl Strategy<Value = String> {
+    let link = (0..9_u8).prop_map(|n| format!("<a href={n}>link</a>"));
+    let text = select(&[
+        "text",
+        "<path d='>'/>",
+        "<title/>",
+        "<style/>",
+        "<script/>",
+        "<mi/>",
+        "<![CDATA[ <a href=no> ]]>",
+        "<![CDATA[]]]>]]>",
+        "<!-- </svg> -->",
+        "&lt;",
+        "<svg/>",
+        "<math/>",
+    ]);
+    prop_oneof![link, text.prop_map(Into::into)].prop_recursive(4, 30, 5, |inner| {
+        let name = select(&["g", "text", "style", "script", "textarea", "iframe", "svg"]);
+        let point = select(&[
+            ("svg", "foreignObject"),
+            ("svg", "foreignobject"),
+            ("svg", "desc"),
+            ("svg", "title"),
+        ]);
+        let html =
+            select(&["<b>text</b>", "<title><a href=no></title>", "<style><a href=no></style>"]);
+        let inner = vec(inner, 0..5).prop_map(|inner| inner.concat());
+        prop_oneof![
+            inner.clone().prop_map(|inner| format!("<svg>{inner}</svg>")),
+            inner.clone().prop_map(|inner| format!("<math>{inner}</math>")),
+            (name, inner.clone())
+                .prop_map(|(name, inner)| format!("<svg><{name}>{inner}</{name}></svg>")),
+            (point, html, inner).prop_map(|((root, point), html, inner)| {
+                format!("<{root}><{point}>{html}<{root}>{inner}</{root}>{html}</{point}></{root}>")
+            }),
+        ]
+    })
+}
+
 fn pages() -> impl Strategy<Value = String> {
-    vec(pieces(), 0..40).prop_map(|pieces| pieces.concat())
+    vec(prop_oneof![12 => pieces(), 1 => drawings()], 0..40).prop_map(|pieces| pieces.concat())
+}
+
+/// The places where to cut, as slices.
+fn slices<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
+    let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+    places.extend([0, bytes.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
+}
+
+/// Real pages, of three programs that make documentation.
+const PAGES: [&str; 3] = [
+    include_str!("pages/nomicon.html"),
+    include_str!("pages/std.html"),
+    include_str!("pages/cargo.html"),
+];
+
+/// A page, and what befell it on its way: pieces were lost, doubled, moved, or
+/// came from elsewhere.
+fn mutated_pages() -> impl Strategy<Value = String> {
+    let mutation = (0..4, any::<Index>(), any::<Index>(), 0..300_usize, pieces());
+    (select(&PAGES[..]), vec(mutation, 0..6)).prop_map(|(page, mutations)| {
+        let mut page = page.to_owned();
+        for (what, from, to, length, piece) in mutations {
+            let at = |index: Index, page: &str| page.floor_char_boundary(index.index(page.len()));
+            let from = at(from, &page);
+            let end = page.floor_char_boundary((from + length).min(page.len()));
+            let part = page[from..end].to_owned();
+            match what {
+                0 => page.replace_range(from..end, ""),
+                1 => page.insert_str(from, &part),
+                2 => {
+                    let to = at(to, &page);
+                    page.insert_str(to, &part);
+                }
+                _ => page.insert_str(from, &piece),
+            }
+        }
+        page
+    })
+}
+
+#[test]
+fn real_pages_have_the_links_of_their_trees() {
+    for (page, least) in PAGES.into_iter().zip([10, 10, 10]) {
+        assert_like_the_tree(page);
+        assert!(links_of(&search(page)).len() >= least);
+    }
+}
+
+/// What the tests of html5lib are made of is as nasty as HTML gets.
+#[test]
+fn inputs_of_html5lib_have_the_links_of_their_trees() {
+    let mut inputs = 0;
+    for file in [
+        include_str!("html5lib/tokenizer/contentModelFlags.test"),
+        include_str!("html5lib/tokenizer/domjs.test"),
+        include_str!("html5lib/tokenizer/entities.test"),
+        include_str!("html5lib/tokenizer/escapeFlag.test"),
+        include_str!("html5lib/tokenizer/numericEntities.test"),
+        include_str!("html5lib/tokenizer/test1.test"),
+        include_str!("html5lib/tokenizer/test2.test"),
+        include_str!("html5lib/tokenizer/test3.test"),
+        include_str!("html5lib/tokenizer/test4.test"),
+        include_str!("html5lib/tokenizer/unicodeCharsProblematic.test"),
+    ] {
+        let tests: Json = serde_json::from_str(file).unwrap();
+        for test in tests["tests"].as_array().unwrap() {
+            let input = test["input"].as_str().unwrap();
+            // What is around them shows where the tokenizer went.
+            assert_like_the_tree(&format!("<a href=1>{input}<a href=2><!-- -->\"'--><a href=3>"));
+            assert_like_the_tree(&format!(
+                "<a href=\"{input}\"><a href='{input}'><a href={input}>"
+            ));
+            assert_like_the_tree(&format!("<svg><a href=1>{input}<a href=2></svg><a href=3>"));
+            for element in ["title", "style", "script", "svg", "math", "noscript"] {
+                assert_like_the_tree(&format!("<{element}>{input}</{element}><a href=1>"));
+            }
+            inputs += 1;
+        }
+    }
+    assert!(inputs > 2_000, "only {inputs} inputs");
 }
 
 proptest! {
     #[test]
     fn the_links_are_those_of_the_whole_tree(html in pages()) {
-        let found = search(std::iter::once(html.as_bytes())).unwrap();
-        prop_assert_eq!(found.links, links_of_the_tree(&html));
+        assert_like_the_tree(&html);
+    }
+
+    #[test]
+    fn the_links_of_mutated_pages_are_those_of_their_trees(html in mutated_pages()) {
+        assert_like_the_tree(&html);
     }
 
     #[test]
     fn any_slicing_of_a_page_gives_the_same(html in pages(), cuts in vec(any::<Index>(), 0..8)) {
-        let bytes = html.as_bytes();
-        let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
-        places.extend([0, bytes.len()]);
-        places.sort_unstable();
-        let slices = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]);
-        prop_assert_eq!(search(slices), search(std::iter::once(bytes)));
+        let whole = read(PAGE, [html.as_bytes()], None, Wanted::ALL);
+        let sliced = read(PAGE, slices(html.as_bytes(), &cuts), None, Wanted::ALL);
+        prop_assert_eq!(sliced.found, whole.found);
+    }
+
+    #[test]
+    fn any_slicing_of_a_real_page_gives_the_same(
+        html in mutated_pages(),
+        cuts in vec(any::<Index>(), 0..100),
+    ) {
+        let whole = read(PAGE, [html.as_bytes()], None, Wanted::ALL);
+        let sliced = read(PAGE, slices(html.as_bytes(), &cuts), None, Wanted::ALL);
+        prop_assert_eq!(sliced.found, whole.found);
     }
 
     #[test]
     fn any_bytes_can_be_searched(
         bytes in vec(prop_oneof![any::<u8>(), select(&b"<>/!-='\"abcsvgtile \n"[..])], 0..300),
         label in prop_oneof![Just(None), select(&["utf-16", "gbk", "iso-2022-jp", "x-user-defined"]).prop_map(Some)],
+        cuts in vec(any::<Index>(), 0..8),
     ) {
-        let mut extractor = LinkExtractor::new();
-        extractor.feed(&bytes);
-        let found = extractor.finish(&page_url(), label).unwrap();
-        for link in found.links {
+        let page = read(PAGE, slices(&bytes, &cuts), label, Wanted::ALL);
+        for link in links_of(&page) {
             prop_assert!(matches!(link.scheme(), "http" | "https"));
             prop_assert_eq!(link.fragment(), None);
         }
+    }
+
+    /// Malformed UTF-8 is passed through the tokenizer, and replaced in values
+    /// only: that comes to the same as replacing it in the page.
+    #[test]
+    fn malformed_text_is_read_as_if_it_were_replaced_first(
+        pieces in vec(prop_oneof![pieces().prop_map(String::into_bytes), vec(any::<u8>(), 0..5)], 0..30),
+        cuts in vec(any::<Index>(), 0..8),
+    ) {
+        let bytes = pieces.concat();
+        let mut extractor = LinkExtractor::new(Wanted::default());
+        slices(&bytes, &cuts).into_iter().for_each(|slice| extractor.feed(slice));
+        let mut expected = LinkExtractor::new(Wanted::default());
+        expected.feed(String::from_utf8_lossy(&bytes).as_bytes());
+        prop_assert_eq!(extractor.finish(), expected.finish());
     }
 }

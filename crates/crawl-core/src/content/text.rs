@@ -1,5 +1,7 @@
 //! The text of a page, whatever it is encoded in.
 
+use std::fmt;
+
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
 
@@ -66,6 +68,12 @@ struct Detection {
     detector: EncodingDetector,
     /// From the first byte on that is not plain ASCII.
     held: Vec<u8>,
+}
+
+impl fmt::Debug for TextDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextDecoder").finish_non_exhaustive()
+    }
 }
 
 impl TextDecoder {

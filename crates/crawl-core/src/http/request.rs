@@ -2,11 +2,12 @@
 
 use url::{Position, Url};
 
+use crate::content::ACCEPT_ENCODING;
+
 /// A `GET` for `url` in the form of RFC 9112 section 3, ready to be sent.
 ///
 /// `url` is an `http` or `https` URL. Its fragment stays here, and so do a user
-/// name and password. No compression is accepted: what is counted, limited and
-/// parsed is what was sent. `keep_alive` says whether the connection is wanted
+/// name and password. `keep_alive` says whether the connection is wanted
 /// for another request afterwards.
 ///
 /// Characters of `user_agent` that could end the header (see
@@ -23,9 +24,10 @@ pub fn get(url: &Url, user_agent: &str, keep_alive: bool) -> Vec<u8> {
     request.push_str(
         "\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\
          \r\nAccept-Language: *\
-         \r\nAccept-Encoding: identity\
-         \r\nConnection: ",
+         \r\nAccept-Encoding: ",
     );
+    request.push_str(ACCEPT_ENCODING);
+    request.push_str("\r\nConnection: ");
     request.push_str(if keep_alive { "keep-alive" } else { "close" });
     request.push_str("\r\n\r\n");
     request.into_bytes()

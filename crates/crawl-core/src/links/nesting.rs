@@ -1,5 +1,7 @@
 //! How deep elements lie in each other, told from their tags alone.
 
+use crate::html::Name;
+
 /// An end tag looks no further than this for its element, so that each tag
 /// costs the same. Whoever leaves more open within one element may be counted
 /// as nested deeper than he is.
@@ -11,27 +13,27 @@ const REACH: usize = 32;
 /// be left open by the rules, or is by habit, does not add up, and an end tag
 /// without its element changes nothing.
 #[derive(Debug, Default)]
-pub(super) struct Nesting<'a> {
-    open: Vec<&'a [u8]>,
+pub(super) struct Nesting {
+    open: Vec<Name>,
 }
 
-impl<'a> Nesting<'a> {
+impl Nesting {
     /// How many elements are open.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
 
     /// A start tag: of an element that can hold others, unless it is a void one.
-    pub(super) fn enter(&mut self, name: &'a [u8]) {
-        if is_void(name) {
+    pub(super) fn enter(&mut self, name: Name) {
+        if name.spelled(is_void) {
             return;
         }
-        if name == b"a" {
+        if name == Name::of(b"a") {
             // A link cannot lie in a link.
             self.leave(name);
         }
-        while let Some(ended) = self.nearest(|open| !is_inline(open))
-            && is_ended_by(self.open[ended], name)
+        while let Some(ended) = self.nearest(|open| !open.spelled(is_inline))
+            && self.open[ended].spelled(|open| name.spelled(|name| is_ended_by(open, name)))
         {
             self.open.truncate(ended);
         }
@@ -39,8 +41,11 @@ impl<'a> Nesting<'a> {
     }
 
     /// An end tag.
-    pub(super) fn leave(&mut self, name: &[u8]) {
-        if let Some(nearest) = self.nearest(|open| open == name || !ends_within(name, open))
+    pub(super) fn leave(&mut self, name: Name) {
+        let stops = |open: Name| {
+            open == name || !name.spelled(|name| open.spelled(|open| ends_within(name, open)))
+        };
+        if let Some(nearest) = self.nearest(stops)
             && self.open[nearest] == name
         {
             self.open.truncate(nearest);
@@ -48,9 +53,9 @@ impl<'a> Nesting<'a> {
     }
 
     /// The innermost open element, within reach, that `is` holds of.
-    fn nearest(&self, is: impl Fn(&[u8]) -> bool) -> Option<usize> {
+    fn nearest(&self, is: impl Fn(Name) -> bool) -> Option<usize> {
         let beyond = self.open.len().saturating_sub(REACH);
-        let within = self.open[beyond..].iter().rposition(|open| is(open));
+        let within = self.open[beyond..].iter().rposition(|&open| is(open));
         within.map(|index| beyond + index)
     }
 }

@@ -1,0 +1,165 @@
+//! Where in a page HTML ends and SVG or MathML begins.
+
+use super::name::Name;
+
+const SVG: Name = Name::of(b"svg");
+const MATH: Name = Name::of(b"math");
+
+/// How deep foreign elements are tracked. Drawings stay far below it.
+const DEEPEST: usize = 256;
+
+/// The foreign elements that are open, the innermost last.
+///
+/// There is HTML within some of them (`foreignObject`), foreign elements
+/// within that, and so on. Foreign elements hold no raw text, may close
+/// themselves, and know CDATA sections (HTML standard, section 13.2.6.5).
+///
+/// What is open between them is not known, since HTML elements are not tracked.
+/// An end tag that ends no foreign element is taken to end the HTML element
+/// around it, and all that was left open within.
+#[derive(Debug, Default)]
+pub(super) struct Foreign {
+    open: Vec<Element>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Element {
+    name: Name,
+    language: Language,
+    /// Whether it is an integration point.
+    holds_html: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Svg,
+    MathMl,
+}
+
+impl Foreign {
+    /// Whether what comes now belongs to a foreign element.
+    pub(super) fn is_here(&self) -> bool {
+        self.open.last().is_some_and(|element| !element.holds_html)
+    }
+
+    /// A start tag has come. Returns whether its element is foreign.
+    pub(super) fn start(&mut self, name: Name, is_self_closing: bool) -> bool {
+        if self.open.is_empty() && name != SVG && name != MATH {
+            return false;
+        }
+        if self.is_here() && breaks_out(name) {
+            self.break_out();
+        }
+        let language = match self.open.last() {
+            Some(outer) if !outer.holds_html => outer.language,
+            _ if name == SVG => Language::Svg,
+            _ if name == MATH => Language::MathMl,
+            _ => return false,
+        };
+        if !is_self_closing && self.open.len() < DEEPEST {
+            self.open.push(Element { name, language, holds_html: holds_html(name, language) });
+        }
+        true
+    }
+
+    /// An end tag has come.
+    pub(super) fn end(&mut self, name: Name) {
+        let Some(innermost) = self.open.last() else {
+            return;
+        };
+        let is_among_html = innermost.holds_html;
+        let ended = self.open.iter().rposition(|open| {
+            open.name == name && (!is_among_html || open.holds_html || name == SVG || name == MATH)
+        });
+        match ended {
+            Some(ended) => self.open.truncate(ended),
+            // No drawing can lie in an HTML element that holds only text.
+            None if !is_among_html && !holds_only_text(name) => self.break_out(),
+            None => {}
+        }
+    }
+
+    /// HTML where there can be none: the foreign elements were not closed.
+    fn break_out(&mut self) {
+        while self.is_here() {
+            self.open.pop();
+        }
+    }
+}
+
+/// The integration points. `annotation-xml` is one only with certain
+/// attributes; nobody has been seen to put a page there.
+fn holds_html(name: Name, language: Language) -> bool {
+    name.spelled(|name| match language {
+        Language::Svg => matches!(name, b"foreignobject" | b"desc" | b"title"),
+        Language::MathMl => matches!(name, b"mi" | b"mo" | b"mn" | b"ms" | b"mtext"),
+    })
+}
+
+fn holds_only_text(name: Name) -> bool {
+    name.spelled(|name| {
+        matches!(
+            name,
+            b"script"
+                | b"style"
+                | b"title"
+                | b"textarea"
+                | b"iframe"
+                | b"xmp"
+                | b"noembed"
+                | b"noframes"
+        )
+    })
+}
+
+/// The HTML elements that no foreign element holds.
+fn breaks_out(tag: Name) -> bool {
+    tag.spelled(|tag| {
+        matches!(
+            tag,
+            b"b" | b"big"
+                | b"blockquote"
+                | b"body"
+                | b"br"
+                | b"center"
+                | b"code"
+                | b"dd"
+                | b"div"
+                | b"dl"
+                | b"dt"
+                | b"em"
+                | b"embed"
+                | b"h1"
+                | b"h2"
+                | b"h3"
+                | b"h4"
+                | b"h5"
+                | b"h6"
+                | b"head"
+                | b"hr"
+                | b"i"
+                | b"img"
+                | b"li"
+                | b"listing"
+                | b"menu"
+                | b"meta"
+                | b"nobr"
+                | b"ol"
+                | b"p"
+                | b"pre"
+                | b"ruby"
+                | b"s"
+                | b"small"
+                | b"span"
+                | b"strong"
+                | b"strike"
+                | b"sub"
+                | b"sup"
+                | b"table"
+                | b"tt"
+                | b"u"
+                | b"ul"
+                | b"var"
+        )
+    })
+}

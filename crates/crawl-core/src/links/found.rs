@@ -1,0 +1,152 @@
+//! What a page contains that matters to a crawl.
+
+use url::Url;
+
+use super::place::Place;
+
+/// The links of a page, as they are written there.
+///
+/// All texts lie in one string: a page costs a few allocations, not some per
+/// link.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    pub(super) texts: String,
+    pub(super) base: Option<Span>,
+    pub(super) links: Vec<RawLink>,
+    pub(super) ids: Vec<Span>,
+}
+
+/// A part of the texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    start: u32,
+    length: u32,
+}
+
+impl Span {
+    pub(super) const EMPTY: Self = Self { start: 0, length: 0 };
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RawLink {
+    pub(super) href: Span,
+    pub(super) element: Element,
+    pub(super) place: Option<Place>,
+    pub(super) text: Span,
+}
+
+/// A link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link<'a> {
+    /// Where it leads, as it is written in the page: to be seen from
+    /// [`Found::base`].
+    pub href: &'a str,
+    /// What it belongs to.
+    pub element: Element,
+    /// Where the tag begins, if that was wanted.
+    pub place: Option<Place>,
+    /// What a reader sees of it, if that was wanted: at most 80 characters, with
+    /// single blanks.
+    pub text: &'a str,
+}
+
+impl Found {
+    /// The links, in the order of the page. One that a page repeats may be there
+    /// once or several times.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = Link<'_>> {
+        self.links.iter().map(|link| Link {
+            href: self.text(link.href),
+            element: link.element,
+            place: link.place,
+            text: self.text(link.text),
+        })
+    }
+
+    /// The places of the page that a fragment can name, if they were wanted.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.ids.iter().map(|&id| self.text(id))
+    }
+
+    /// What links are seen from: the first `base` element with an `href`, if
+    /// that can be one, or else the page itself (HTML standard, section
+    /// 2.4.1).
+    pub fn base(&self, page: &Url) -> Url {
+        let base = self.base.and_then(|href| page.join(self.text(href)).ok());
+        let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
+        base.unwrap_or_else(|| page.clone())
+    }
+
+    pub(super) fn text(&self, span: Span) -> &str {
+        let start = span.start as usize;
+        self.texts.get(start..start + span.length as usize).unwrap_or_default()
+    }
+
+    /// Adds a text, unless there are 4 GiB already.
+    pub(super) fn keep(&mut self, text: &str) -> Option<Span> {
+        let start = u32::try_from(self.texts.len()).ok()?;
+        let length = u32::try_from(text.len()).ok()?;
+        self.texts.push_str(text);
+        Some(Span { start, length })
+    }
+}
+
+/// What a link belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// `a href`
+    A,
+    /// `area href`
+    Area,
+    /// `audio src`
+    Audio,
+    /// `url()` or `@import` in a `style` element or attribute
+    Css,
+    /// `embed src`
+    Embed,
+    /// `frame src`
+    Frame,
+    /// `iframe src`
+    Iframe,
+    /// `img src` and `img srcset`
+    Img,
+    /// `input src`
+    Input,
+    /// `link href`
+    Link,
+    /// `meta http-equiv=refresh`
+    Meta,
+    /// `object data`
+    Object,
+    /// `script src`
+    Script,
+    /// `source src` and `source srcset`
+    Source,
+    /// `track src`
+    Track,
+    /// `video src` and `video poster`
+    Video,
+}
+
+impl Element {
+    /// The name of the element; `style` for CSS.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::Area => "area",
+            Self::Audio => "audio",
+            Self::Css => "style",
+            Self::Embed => "embed",
+            Self::Frame => "frame",
+            Self::Iframe => "iframe",
+            Self::Img => "img",
+            Self::Input => "input",
+            Self::Link => "link",
+            Self::Meta => "meta",
+            Self::Object => "object",
+            Self::Script => "script",
+            Self::Source => "source",
+            Self::Track => "track",
+            Self::Video => "video",
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! The links a page has just had.
+
+/// Remembers where links were, so that a page that repeats a few of them
+/// without end costs no memory.
+///
+/// It forgets: a link whose place was taken by another counts as new.
+#[derive(Debug, Default)]
+pub(super) struct Recent {
+    /// Indexes of links, plus one. Empty until there is a link.
+    slots: Vec<u32>,
+}
+
+impl Recent {
+    const SLOTS: usize = 256;
+
+    /// Whether this text is that of a link that `is_same` knows by its index. If
+    /// not, it is from now on at index `next`.
+    pub(super) fn has(
+        &mut self,
+        text: &[u8],
+        next: usize,
+        is_same: impl FnOnce(usize) -> bool,
+    ) -> bool {
+        if self.slots.is_empty() {
+            self.slots.resize(Self::SLOTS, 0);
+        }
+        let slot = &mut self.slots[slot(text)];
+        if *slot != 0 && is_same(*slot as usize - 1) {
+            return true;
+        }
+        *slot = u32::try_from(next + 1).unwrap_or(0);
+        false
+    }
+}
+
+/// The links of a page differ in their last bytes, if they differ.
+fn slot(text: &[u8]) -> usize {
+    let tail = text.last_chunk::<8>().map_or_else(
+        || text.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)),
+        |tail| u64::from_le_bytes(*tail),
+    );
+    // Multiplied by 2^64 divided by the golden ratio, the upper bits depend on
+    // all of them.
+    let mixed = (tail ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (mixed >> 56) as usize
+}

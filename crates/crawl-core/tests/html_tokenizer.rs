@@ -1,0 +1,198 @@
+//! The tokenizer against the tests that browsers' tokenizers are tested with:
+//! those of html5lib (in `html5lib/`, with their licence).
+//!
+//! Comments and doctypes are not told of, so they are left out of what is
+//! expected; what is next to them then is one text.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use crawl_core::html::{
+    Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute, decode_text,
+};
+use serde_json::Value as Json;
+
+#[derive(Clone, Debug, PartialEq)]
+enum Token {
+    Start(Name, Vec<(Name, String)>, bool),
+    End(Name),
+    Text(String),
+}
+
+/// Wants everything.
+#[derive(Default)]
+struct Everything {
+    tokens: Vec<Token>,
+    attributes: Vec<(Name, String)>,
+    text: Vec<u8>,
+    how: Text,
+}
+
+impl Everything {
+    fn end_of_text(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        let text = match self.how {
+            Text::WithReferences => decode_text(&text).into_owned(),
+            Text::Literal => {
+                String::from_utf8_lossy(&text).replace("\r\n", "\n").replace('\r', "\n")
+            }
+        };
+        if !text.is_empty() {
+            self.tokens.push(Token::Text(text));
+        }
+    }
+}
+
+impl TokenSink for Everything {
+    fn wants_any(&mut self, _: Name) -> bool {
+        true
+    }
+
+    fn wants(&mut self, _: Name, attribute: Name) -> bool {
+        !self.attributes.iter().any(|(name, _)| *name == attribute)
+    }
+
+    fn attribute(&mut self, attribute: Name, value: Value<'_>) {
+        let Value::Whole(value) = value else { panic!("no test has such a long value") };
+        self.attributes.push((attribute, decode_attribute(value).into_owned()));
+    }
+
+    fn start_tag(&mut self, tag: StartTag) {
+        self.end_of_text();
+        let attributes = std::mem::take(&mut self.attributes);
+        self.tokens.push(Token::Start(tag.name, attributes, tag.is_self_closing));
+    }
+
+    fn end_tag(&mut self, tag: Name) {
+        self.end_of_text();
+        self.tokens.push(Token::End(tag));
+    }
+
+    fn text(&mut self, text: &[u8], how: Text) {
+        self.how = how;
+        self.text.extend_from_slice(text);
+    }
+}
+
+fn tokens(mut tokenizer: Tokenizer, input: &str, slice: usize) -> Vec<Token> {
+    let mut sink = Everything::default();
+    input.as_bytes().chunks(slice).for_each(|slice| tokenizer.feed(slice, &mut sink));
+    tokenizer.finish(&mut sink);
+    sink.end_of_text();
+    sink.tokens
+}
+
+/// A name as the tokenizer sees it: there, a NUL is not a character yet.
+fn name(json: &Json) -> Name {
+    Name::of(json.as_str().unwrap().replace('\u{fffd}', "\0").as_bytes())
+}
+
+fn expected(output: &Json, nul_is_replaced: bool) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    for token in output.as_array().unwrap() {
+        match token[0].as_str().unwrap() {
+            "StartTag" => {
+                let attributes = token[2].as_object().unwrap().iter();
+                let attributes = attributes
+                    .map(|(key, value)| {
+                        (name(&Json::from(key.as_str())), value.as_str().unwrap().to_owned())
+                    })
+                    .collect();
+                tokens.push(Token::Start(name(&token[1]), attributes, token.get(3).is_some()));
+            }
+            "EndTag" => tokens.push(Token::End(name(&token[1]))),
+            "Character" => {
+                let text = token[1].as_str().unwrap();
+                // The tree builder drops or replaces them, and so does nobody here.
+                let text =
+                    if nul_is_replaced { text.replace('\u{fffd}', "\0") } else { text.into() };
+                match tokens.last_mut() {
+                    Some(Token::Text(last)) => last.push_str(&text),
+                    _ => tokens.push(Token::Text(text)),
+                }
+            }
+            "Comment" | "DOCTYPE" => {}
+            other => panic!("{other} is no token"),
+        }
+    }
+    tokens
+}
+
+/// Attributes have no order.
+fn sorted(mut tokens: Vec<Token>) -> Vec<Token> {
+    for token in &mut tokens {
+        if let Token::Start(_, attributes, _) = token {
+            attributes.sort_by(|one, other| format!("{one:?}").cmp(&format!("{other:?}")));
+        }
+    }
+    tokens
+}
+
+fn check(file: &str) -> usize {
+    let tests: Json = serde_json::from_str(file).unwrap();
+    let mut checked = 0;
+    for test in tests["tests"].as_array().into_iter().flatten() {
+        let states = test["initialStates"].as_array();
+        let states: Vec<_> = states.map_or(vec!["Data state"], |states| {
+            states.iter().map(|state| state.as_str().unwrap()).collect()
+        });
+        for state in states {
+            let mut test = test.clone();
+            if test["doubleEscaped"] == true {
+                // Half of a surrogate pair is no text, and cannot come out of a decoder.
+                match serde_json::from_str(&test.to_string().replace("\\\\u", "\\u")) {
+                    Ok(unescaped) => test = unescaped,
+                    Err(_) => continue,
+                }
+            }
+            let within = |default: &str, how| {
+                let last = test["lastStartTag"].as_str().unwrap_or(default);
+                Tokenizer::within(Name::of(last.as_bytes()), how)
+            };
+            let tokenizer = || match state {
+                "Data state" => Tokenizer::new(),
+                "PLAINTEXT state" => {
+                    let mut tokenizer = Tokenizer::new();
+                    tokenizer.feed(b"<plaintext>", &mut Everything::default());
+                    tokenizer
+                }
+                "RCDATA state" => within("title", Text::WithReferences),
+                "RAWTEXT state" => within("style", Text::Literal),
+                "Script data state" => within("script", Text::Literal),
+                other => panic!("{other} is no state"),
+            };
+            if state == "CDATA section state" {
+                // Within two tags, which nothing but a tag leads to.
+                continue;
+            }
+            let input = test["input"].as_str().unwrap();
+            let expected = sorted(expected(&test["output"], input.contains('\0')));
+            for slice in [usize::MAX, 1, 3] {
+                let tokens = sorted(tokens(tokenizer(), input, slice));
+                assert_eq!(tokens, expected, "{input:?} in {state}, cut by {slice}: {test}");
+            }
+            checked += 1;
+        }
+    }
+    checked
+}
+
+#[test]
+fn html5lib() {
+    let mut checked = 0;
+    for file in [
+        include_str!("html5lib/tokenizer/contentModelFlags.test"),
+        include_str!("html5lib/tokenizer/domjs.test"),
+        include_str!("html5lib/tokenizer/entities.test"),
+        include_str!("html5lib/tokenizer/escapeFlag.test"),
+        include_str!("html5lib/tokenizer/numericEntities.test"),
+        include_str!("html5lib/tokenizer/pendingSpecChanges.test"),
+        include_str!("html5lib/tokenizer/test1.test"),
+        include_str!("html5lib/tokenizer/test2.test"),
+        include_str!("html5lib/tokenizer/test3.test"),
+        include_str!("html5lib/tokenizer/test4.test"),
+        include_str!("html5lib/tokenizer/unicodeChars.test"),
+        include_str!("html5lib/tokenizer/unicodeCharsProblematic.test"),
+    ] {
+        checked += check(file);
+    }
+    assert!(checked > 2_500, "only {checked} tests");
+}
