@@ -9,6 +9,7 @@
 //! 3. What a tag means is what browsers take it for (see [`crate::html`]). The
 //!    [`Tree`] is there to prove it, and for what needs a tree.
 
+mod collector;
 mod css;
 mod extractor;
 mod found;

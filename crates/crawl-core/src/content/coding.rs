@@ -26,6 +26,8 @@ mod zstd;
 
 use std::fmt;
 
+use encoding_rs::Encoding;
+
 use crate::http::printable;
 use crate::{ErrorClass, FetchError};
 
@@ -104,7 +106,8 @@ pub struct Codings(Vec<Coding>);
 
 impl Codings {
     /// Reads the values of all `Content-Encoding` headers of a response, in
-    /// their order. `identity` and empty elements mean nothing.
+    /// their order. `identity` and empty elements mean nothing, and so does what
+    /// servers put there by mistake: `none`, or the label of a character encoding.
     ///
     /// # Errors
     /// [`ErrorClass::Decode`] when there is a coding that is not one of
@@ -114,7 +117,7 @@ impl Codings {
         let mut codings = Vec::new();
         let names = values.into_iter().flat_map(|value| value.split(|&byte| byte == b','));
         for name in names.map(<[u8]>::trim_ascii) {
-            if name.is_empty() || name.eq_ignore_ascii_case(b"identity") {
+            if is_none(name) {
                 continue;
             }
             let coding = Coding::of(name).ok_or_else(|| {
@@ -135,6 +138,14 @@ impl Codings {
     pub fn is_identity(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+/// Whether this names no coding at all.
+fn is_none(name: &[u8]) -> bool {
+    name.is_empty()
+        || name.eq_ignore_ascii_case(b"identity")
+        || name.eq_ignore_ascii_case(b"none")
+        || Encoding::for_label(name).is_some()
 }
 
 /// Undoes the content codings of one body.

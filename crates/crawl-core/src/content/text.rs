@@ -4,6 +4,7 @@ use std::fmt;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{CoderResult, Decoder, Encoding, UTF_8};
+use memchr::memchr;
 
 use super::prescan::{PRESCANNED, encoding_of, prescan};
 
@@ -198,8 +199,9 @@ impl Detection {
     fn hold<'b>(&mut self, bytes: &'b [u8], out: &mut impl FnMut(&[u8])) -> &'b [u8] {
         let mut rest = bytes;
         if self.held.is_empty() {
-            let special = bytes.iter().position(|&byte| !byte.is_ascii() || byte == ESCAPE);
-            let (ascii, special) = bytes.split_at(special.unwrap_or(bytes.len()));
+            let ascii = &bytes[..Encoding::ascii_valid_up_to(bytes)];
+            let plain = memchr(ESCAPE, ascii).unwrap_or(ascii.len());
+            let (ascii, special) = bytes.split_at(plain);
             // The letters before the first special one matter to the detector.
             self.detector.feed(ascii, false);
             if !ascii.is_empty() {

@@ -77,17 +77,33 @@ impl<'a> Urls<'a> {
         if self.rest.starts_with(['"', '\'']) {
             return Some(self.string());
         }
-        let mut is_escaped = false;
-        let end = self.rest.find(|c: char| {
-            let ends = !is_escaped && matches!(c, ')' | '(' | '"' | '\'');
-            is_escaped = !is_escaped && c == '\\';
-            ends
+        // How many hexadecimal digits have come since a backslash.
+        let mut escape = None;
+        let mut length = None;
+        let end = self.rest.char_indices().find(|&(at, c)| {
+            match escape {
+                Some(digits @ ..6) if c.is_ascii_hexdigit() => escape = Some(digits + 1),
+                // The blank after the digits is one of theirs.
+                Some(1..) if c.is_ascii_whitespace() => escape = None,
+                Some(0) => escape = None,
+                _ if c == '\\' => escape = Some(0),
+                _ if c.is_ascii_whitespace() => {
+                    length.get_or_insert(at);
+                    escape = None;
+                }
+                _ => {
+                    escape = None;
+                    // Nothing may follow on a blank.
+                    return matches!(c, ')' | '(' | '"' | '\'') || length.is_some();
+                }
+            }
+            false
         });
-        let (address, after) = self.rest.split_at(end.unwrap_or(self.rest.len()));
-        self.rest = after;
-        let address = address.trim_end_matches(|c: char| c.is_ascii_whitespace());
+        let (address, after) = self.rest.split_at(end.map_or(self.rest.len(), |(at, _)| at));
+        // What is none has no end but the parenthesis.
+        self.rest = after.find(')').map_or("", |end| &after[end..]);
         let is_one = after.is_empty() || after.starts_with(')');
-        (is_one && !address.contains(|c: char| c.is_ascii_whitespace())).then_some(address)
+        is_one.then(|| length.map_or(address, |length| &address[..length]))
     }
 }
 

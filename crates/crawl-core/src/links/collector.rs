@@ -1,0 +1,312 @@
+//! What of a page is kept while its tags go by.
+
+use super::found::{Element, Found, RawLink, Span};
+use super::link_text::LinkText;
+use super::place::{Lines, Place};
+use super::recent::Recent;
+use super::sources::*;
+use super::{Wanted, css, refresh, srcset};
+use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute};
+
+/// How many bytes of a `style` element are searched for addresses.
+const LONGEST_STYLE_SHEET: usize = 1024 * 1024;
+
+/// What has been found, and what is being looked at.
+#[derive(Debug)]
+pub(super) struct Collector {
+    wanted: Wanted,
+    pub(super) found: Found,
+    recent: Recent,
+    /// What is wanted of the present tag. The texts are at the end of those
+    /// found; a value that is too long has none, but keeps its name taken.
+    attributes: Vec<(Name, Option<Span>)>,
+    /// Where the texts of the present tag begin.
+    tag_texts: usize,
+    lines: Lines,
+    /// Where the tag begins that the last slice has cut through.
+    open_tag: Option<Place>,
+    link_text: Option<LinkText>,
+    /// The style sheet that is going by, as far as it has come.
+    style: Option<StyleSheet>,
+}
+
+/// The content of a `style` element.
+#[derive(Debug)]
+struct StyleSheet {
+    css: Vec<u8>,
+    place: Option<Place>,
+}
+
+/// A collector, and the slice that is being read.
+pub(super) struct Collecting<'a> {
+    pub(super) collector: &'a mut Collector,
+    pub(super) slice: &'a [u8],
+    /// Where it begins, in bytes from the beginning of the text.
+    pub(super) slice_at: u64,
+}
+
+impl Collector {
+    pub(super) fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            found: Found::default(),
+            recent: Recent::default(),
+            attributes: Vec::new(),
+            tag_texts: 0,
+            lines: Lines::new(),
+            open_tag: None,
+            link_text: None,
+            style: None,
+        }
+    }
+
+    /// A slice has been read. Its lines are counted before it is gone.
+    pub(super) fn count_lines(&mut self, open_tag: Option<u64>, slice: &[u8], slice_at: u64) {
+        if !self.wanted.details {
+            return;
+        }
+        match open_tag {
+            Some(at) if at >= slice_at => {
+                self.open_tag = Some(self.lines.place(slice, slice_at, at));
+            }
+            // The tag began before, and has not ended yet.
+            Some(_) => {}
+            None => self.open_tag = None,
+        }
+        self.lines.place(slice, slice_at, slice_at + slice.len() as u64);
+    }
+
+    /// Whether this attribute, or what it leads to, is wanted.
+    fn wants(&self, tag: Name, attribute: Name) -> bool {
+        let wanted = self.wanted;
+        let leads_somewhere = match tag {
+            A if attribute == NAME => wanted.ids,
+            A | BASE => attribute == HREF,
+            AREA => attribute == HREF || (wanted.details && attribute == ALT),
+            LINK => (wanted.styles || wanted.relations) && matches!(attribute, REL | HREF),
+            META => wanted.frames && matches!(attribute, HTTP_EQUIV | CONTENT),
+            IMG if attribute == ALT => wanted.details,
+            _ => source(tag, attribute).is_some_and(|(_, kind)| wanted.has(kind)),
+        };
+        leads_somewhere || (attribute == ID && wanted.ids) || (attribute == STYLE && wanted.styles)
+    }
+
+    /// What the present tag says for this attribute.
+    fn get(&self, attribute: Name) -> Option<Span> {
+        self.attributes.iter().find(|(name, _)| *name == attribute)?.1
+    }
+
+    fn text_of(&self, attribute: Name) -> Option<&str> {
+        Some(self.found.text(self.get(attribute)?))
+    }
+
+    fn link(&mut self, element: Element, href: Span, place: Option<Place>) {
+        let links = &self.found.links;
+        let is_same = |index: usize| {
+            let other: &RawLink = &links[index];
+            other.element == element && self.found.text(other.href) == self.found.text(href)
+        };
+        if self.recent.has(self.found.text(href).as_bytes(), links.len(), is_same) {
+            return;
+        }
+        self.found.links.push(RawLink { href, element, place, text: Span::EMPTY });
+        // The texts of the tag are needed now.
+        self.tag_texts = self.found.texts.len();
+    }
+
+    /// Adds a link whose address is not in the page as such.
+    fn link_to(&mut self, element: Element, href: &str, place: Option<Place>) {
+        if let Some(href) = self.found.keep(href) {
+            self.link(element, href, place);
+        }
+    }
+}
+
+impl Collecting<'_> {
+    /// The place of the present tag, if places are wanted.
+    fn place_of(&mut self, tag: StartTag) -> Option<Place> {
+        let collector = &mut *self.collector;
+        if !collector.wanted.details {
+            return None;
+        }
+        match collector.open_tag {
+            Some(place) if tag.at < self.slice_at => Some(place),
+            _ => Some(collector.lines.place(self.slice, self.slice_at, tag.at)),
+        }
+    }
+
+    fn hyperlink(&mut self, element: Element, tag: StartTag) {
+        self.end_of_link_text();
+        let Some(href) = self.collector.get(HREF) else {
+            return;
+        };
+        let place = self.place_of(tag);
+        let collector = &mut *self.collector;
+        let before = collector.found.links.len();
+        collector.link(element, href, place);
+        if !collector.wanted.details || collector.found.links.len() == before {
+            return;
+        }
+        let mut text = LinkText::of(before);
+        if element == Element::Area {
+            text.add(collector.text_of(ALT).unwrap_or_default());
+            collector.link_text = Some(text);
+            self.end_of_link_text();
+        } else {
+            collector.link_text = Some(text);
+        }
+    }
+
+    pub(super) fn end_of_link_text(&mut self) {
+        let collector = &mut *self.collector;
+        let Some(text) = collector.link_text.take() else {
+            return;
+        };
+        let (index, text) = text.finish();
+        let text = collector.found.keep(&text).unwrap_or(Span::EMPTY);
+        collector.found.links[index].text = text;
+        collector.tag_texts = collector.found.texts.len();
+    }
+
+    pub(super) fn end_of_style_sheet(&mut self) {
+        if let Some(sheet) = self.collector.style.take() {
+            let css = String::from_utf8_lossy(&sheet.css);
+            css::urls(&css).for_each(|url| self.collector.link_to(Element::Css, &url, sheet.place));
+        }
+    }
+
+    /// What an element loads, and what it looks like.
+    fn resources(&mut self, tag: StartTag) {
+        let place = self.place_of(tag);
+        let collector = &mut *self.collector;
+        if tag.name == IMG
+            && let Some(text) = &mut collector.link_text
+            && let Some((_, Some(alt))) = collector.attributes.iter().find(|(name, _)| *name == ALT)
+        {
+            text.add(collector.found.text(*alt));
+        }
+        let attributes = std::mem::take(&mut collector.attributes);
+        for &(name, value) in &attributes {
+            let Some(value) = value else { continue };
+            if name == ID || (tag.name == A && name == NAME) {
+                collector.found.ids.push(value);
+                collector.tag_texts = collector.found.texts.len();
+            } else if name == STYLE {
+                let css = collector.found.text(value).to_owned();
+                css::urls(&css).for_each(|url| collector.link_to(Element::Css, &url, place));
+            } else if let Some((element, _)) = source(tag.name, name) {
+                if name == SRCSET {
+                    let images = collector.found.text(value).to_owned();
+                    srcset::urls(&images).for_each(|url| collector.link_to(element, url, place));
+                } else {
+                    collector.link(element, value, place);
+                }
+            }
+        }
+        collector.attributes = attributes;
+        match tag.name {
+            LINK => self.relation(place),
+            META => self.refresh(place),
+            _ => {}
+        }
+    }
+
+    fn relation(&mut self, place: Option<Place>) {
+        let collector = &mut *self.collector;
+        let rel = collector.text_of(REL).unwrap_or_default();
+        let mut relations = rel.split_ascii_whitespace();
+        let is_style = relations.any(|relation| relation.eq_ignore_ascii_case("stylesheet"));
+        let wanted = collector.wanted;
+        if let Some(href) = collector.get(HREF)
+            && if is_style { wanted.styles } else { wanted.relations }
+        {
+            collector.link(Element::Link, href, place);
+        }
+    }
+
+    fn refresh(&mut self, place: Option<Place>) {
+        let collector = &mut *self.collector;
+        let is_refresh = |equivalent: &str| equivalent.eq_ignore_ascii_case("refresh");
+        if collector.text_of(HTTP_EQUIV).is_some_and(is_refresh)
+            && let Some(content) = collector.text_of(CONTENT)
+            && let Some(url) = refresh::url(content).map(str::to_owned)
+        {
+            collector.link_to(Element::Meta, &url, place);
+        }
+    }
+}
+
+impl TokenSink for Collecting<'_> {
+    #[inline]
+    fn wants_any(&mut self, tag: Name) -> bool {
+        matches!(tag, A | AREA | BASE) || self.collector.wanted.has_more_than_hyperlinks()
+    }
+
+    fn wants(&mut self, tag: Name, attribute: Name) -> bool {
+        // Of attributes with the same name, the first counts.
+        let is_new = |collector: &Collector| {
+            !collector.attributes.iter().any(|(name, _)| *name == attribute)
+        };
+        self.collector.wants(tag, attribute) && is_new(self.collector)
+    }
+
+    fn attribute(&mut self, attribute: Name, value: Value<'_>) {
+        let value = match value {
+            Value::Whole(value) => self.collector.found.keep(&decode_attribute(value)),
+            Value::TooLong => None,
+        };
+        self.collector.attributes.push((attribute, value));
+    }
+
+    fn start_tag(&mut self, tag: StartTag) {
+        if let Some(text) = &mut self.collector.link_text {
+            text.end_of_run();
+        }
+        match tag.name {
+            A => self.hyperlink(Element::A, tag),
+            AREA => self.hyperlink(Element::Area, tag),
+            BASE if self.collector.found.base.is_none() => {
+                self.collector.found.base = self.collector.get(HREF);
+                if self.collector.found.base.is_some() {
+                    self.collector.tag_texts = self.collector.found.texts.len();
+                }
+            }
+            STYLE if self.collector.wanted.styles && !tag.is_foreign => {
+                let place = self.place_of(tag);
+                self.collector.style = Some(StyleSheet { css: Vec::new(), place });
+            }
+            _ => {}
+        }
+        if !self.collector.attributes.is_empty() {
+            if self.collector.wanted.has_more_than_hyperlinks() {
+                self.resources(tag);
+            }
+            self.collector.attributes.clear();
+        }
+        self.collector.found.texts.truncate(self.collector.tag_texts);
+    }
+
+    fn end_tag(&mut self, tag: Name) {
+        if let Some(text) = &mut self.collector.link_text {
+            text.end_of_run();
+            if tag == A {
+                self.end_of_link_text();
+            }
+        }
+        if tag == STYLE {
+            self.end_of_style_sheet();
+        }
+    }
+
+    fn text(&mut self, text: &[u8], how: Text) {
+        let collector = &mut *self.collector;
+        if let Some(sheet) = &mut collector.style {
+            let room = LONGEST_STYLE_SHEET - sheet.css.len();
+            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
+        } else if how == Text::WithReferences
+            && let Some(link_text) = &mut collector.link_text
+        {
+            link_text.feed(text);
+        }
+    }
+}
