@@ -43,10 +43,14 @@ impl Foreign {
     }
 
     /// A start tag has come. Returns whether its element is foreign.
+    #[inline]
     pub(super) fn start(&mut self, name: Name, is_self_closing: bool) -> bool {
-        if self.open.is_empty() && name != SVG && name != MATH {
-            return false;
-        }
+        // What nearly all pages are.
+        let is_html = self.open.is_empty() && name != SVG && name != MATH;
+        !is_html && self.start_within(name, is_self_closing)
+    }
+
+    fn start_within(&mut self, name: Name, is_self_closing: bool) -> bool {
         if self.is_here() && breaks_out(name) {
             self.break_out();
         }
@@ -63,7 +67,14 @@ impl Foreign {
     }
 
     /// An end tag has come.
+    #[inline]
     pub(super) fn end(&mut self, name: Name) {
+        if !self.open.is_empty() {
+            self.end_within(name);
+        }
+    }
+
+    fn end_within(&mut self, name: Name) {
         let Some(innermost) = self.open.last() else {
             return;
         };
@@ -90,76 +101,67 @@ impl Foreign {
 /// The integration points. `annotation-xml` is one only with certain
 /// attributes; nobody has been seen to put a page there.
 fn holds_html(name: Name, language: Language) -> bool {
-    name.spelled(|name| match language {
-        Language::Svg => matches!(name, b"foreignobject" | b"desc" | b"title"),
-        Language::MathMl => matches!(name, b"mi" | b"mo" | b"mn" | b"ms" | b"mtext"),
-    })
+    const SVG_POINTS: [Name; 3] = Name::all(["foreignobject", "desc", "title"]);
+    const MATHML_POINTS: [Name; 5] = Name::all(["mi", "mo", "mn", "ms", "mtext"]);
+    match language {
+        Language::Svg => SVG_POINTS.contains(&name),
+        Language::MathMl => MATHML_POINTS.contains(&name),
+    }
 }
 
 fn holds_only_text(name: Name) -> bool {
-    name.spelled(|name| {
-        matches!(
-            name,
-            b"script"
-                | b"style"
-                | b"title"
-                | b"textarea"
-                | b"iframe"
-                | b"xmp"
-                | b"noembed"
-                | b"noframes"
-        )
-    })
+    const ELEMENTS: [Name; 8] =
+        Name::all(["script", "style", "title", "textarea", "iframe", "xmp", "noembed", "noframes"]);
+    ELEMENTS.contains(&name)
 }
 
 /// The HTML elements that no foreign element holds.
-fn breaks_out(tag: Name) -> bool {
-    tag.spelled(|tag| {
-        matches!(
-            tag,
-            b"b" | b"big"
-                | b"blockquote"
-                | b"body"
-                | b"br"
-                | b"center"
-                | b"code"
-                | b"dd"
-                | b"div"
-                | b"dl"
-                | b"dt"
-                | b"em"
-                | b"embed"
-                | b"h1"
-                | b"h2"
-                | b"h3"
-                | b"h4"
-                | b"h5"
-                | b"h6"
-                | b"head"
-                | b"hr"
-                | b"i"
-                | b"img"
-                | b"li"
-                | b"listing"
-                | b"menu"
-                | b"meta"
-                | b"nobr"
-                | b"ol"
-                | b"p"
-                | b"pre"
-                | b"ruby"
-                | b"s"
-                | b"small"
-                | b"span"
-                | b"strong"
-                | b"strike"
-                | b"sub"
-                | b"sup"
-                | b"table"
-                | b"tt"
-                | b"u"
-                | b"ul"
-                | b"var"
-        )
-    })
+fn breaks_out(name: Name) -> bool {
+    const ELEMENTS: [Name; 44] = Name::all([
+        "b",
+        "big",
+        "blockquote",
+        "body",
+        "br",
+        "center",
+        "code",
+        "dd",
+        "div",
+        "dl",
+        "dt",
+        "em",
+        "embed",
+        "h1",
+        "h2",
+        "h3",
+        "h4",
+        "h5",
+        "h6",
+        "head",
+        "hr",
+        "i",
+        "img",
+        "li",
+        "listing",
+        "menu",
+        "meta",
+        "nobr",
+        "ol",
+        "p",
+        "pre",
+        "ruby",
+        "s",
+        "small",
+        "span",
+        "strong",
+        "strike",
+        "sub",
+        "sup",
+        "table",
+        "tt",
+        "u",
+        "ul",
+        "var",
+    ]);
+    ELEMENTS.contains(&name)
 }

@@ -2,57 +2,68 @@
 
 /// The name of a tag or an attribute, in lower case.
 ///
-/// Up to 16 bytes are packed into a number, so that comparing names is
-/// comparing numbers. All longer names are one, [`Name::LONG`]: no name that
-/// means anything to a crawler is as long.
+/// Up to eight bytes are packed into a number, so that comparing names is
+/// comparing numbers. Of a longer one, the number is a hash. Two names could be
+/// confused, by somebody who spends effort on it; he could as well write the
+/// other name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Name(u128);
+pub struct Name(u64);
 
 impl Name {
-    /// Any name of more than 16 bytes.
-    pub const LONG: Self = Self(u128::MAX);
-
     /// The name that a tag spells like this.
     pub const fn of(spelling: &[u8]) -> Self {
         let mut name = Self(0);
         let mut at = 0;
         while at < spelling.len() {
-            name.push(spelling[at]);
+            name.push(LETTERS[spelling[at] as usize]);
             at += 1;
         }
         name
     }
 
-    /// Appends a byte.
-    pub(super) const fn push(&mut self, byte: u8) {
-        self.0 = if self.0 >> 120 == 0 {
-            self.0 << 8 | LETTERS[byte as usize] as u128
+    /// The names that tags spell like these.
+    pub(crate) const fn all<const N: usize>(spellings: [&str; N]) -> [Self; N] {
+        let mut names = [Self(0); N];
+        let mut at = 0;
+        while at < N {
+            names[at] = Self::of(spellings[at].as_bytes());
+            at += 1;
+        }
+        names
+    }
+
+    /// Goes on with what `input` holds from `at` on, up to a byte that `letters`
+    /// has no letter for. Returns where that is.
+    #[inline]
+    pub(super) fn take(&mut self, input: &[u8], at: usize, letters: &[u8; 256]) -> usize {
+        let mut end = at;
+        while let Some(&byte) = input.get(end)
+            && letters[usize::from(byte)] != NONE
+        {
+            self.push(letters[usize::from(byte)]);
+            end += 1;
+        }
+        end
+    }
+
+    /// Appends a byte, whatever it is.
+    pub(super) fn append(&mut self, byte: u8) {
+        self.push(LETTERS[usize::from(byte)]);
+    }
+
+    #[inline]
+    const fn push(&mut self, letter: u8) {
+        const LONG: u64 = 0xff << 56;
+        self.0 = if self.0 >> 56 == 0 {
+            self.0 << 8 | letter as u64
         } else {
-            u128::MAX
+            (self.0.rotate_left(5) ^ letter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | LONG
         };
     }
-
-    /// Appends bytes.
-    pub(super) fn extend(&mut self, bytes: &[u8]) {
-        if self.0 != 0 || bytes.len() > 8 {
-            bytes.iter().for_each(|&byte| self.push(byte));
-            return;
-        }
-        // Nearly all names are short, and come in one piece.
-        let pack = |name: u64, &byte: &u8| name << 8 | u64::from(LETTERS[usize::from(byte)]);
-        self.0 = u128::from(bytes.iter().fold(0, pack));
-    }
-
-    /// Hands its spelling to `read`: in lower case, and empty for
-    /// [`Name::LONG`].
-    pub(crate) fn spelled<T>(self, read: impl FnOnce(&[u8]) -> T) -> T {
-        if self == Self::LONG {
-            return read(b"");
-        }
-        let padded = self.0.to_be_bytes();
-        read(&padded[self.0.leading_zeros() as usize / 8..])
-    }
 }
+
+/// No letter: what ends a name.
+pub(super) const NONE: u8 = 0;
 
 /// The bytes in lower case. A NUL would vanish at the beginning of a name; the
 /// standard has a U+FFFD for it.
@@ -66,18 +77,29 @@ const LETTERS: [u8; 256] = {
     letters
 };
 
-/// What ends a name, outside of attributes.
-pub(super) fn ends_name(byte: u8) -> bool {
-    const ENDS: [bool; 256] = {
-        let mut ends = [false; 256];
-        let mut byte = 0;
-        while byte < 256 {
-            ends[byte] = is_blank(byte as u8) || matches!(byte as u8, b'/' | b'>');
-            byte += 1;
+/// The letters of the names of tags.
+pub(super) const TAG: [u8; 256] = {
+    let mut letters = LETTERS;
+    let mut byte = 0;
+    while byte < 256 {
+        if is_blank(byte as u8) || matches!(byte as u8, b'/' | b'>') {
+            letters[byte] = NONE;
         }
-        ends
-    };
-    ENDS[usize::from(byte)]
+        byte += 1;
+    }
+    letters
+};
+
+/// The letters of the names of attributes, but for their first.
+pub(super) const ATTRIBUTE: [u8; 256] = {
+    let mut letters = TAG;
+    letters[b'=' as usize] = NONE;
+    letters
+};
+
+/// What ends the name of a tag.
+pub(super) fn ends_name(byte: u8) -> bool {
+    TAG[usize::from(byte)] == NONE
 }
 
 /// What the HTML standard calls whitespace.

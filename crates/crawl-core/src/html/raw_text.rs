@@ -5,6 +5,9 @@ use memchr::{memchr, memchr3};
 use super::name::{Name, ends_name};
 use super::{Text, TokenSink};
 
+/// Longer names end no element of text.
+const LONGEST: usize = 16;
+
 /// The content of a `style`, `title`, `script` or suchlike element (HTML
 /// standard, sections 13.2.5.2 to 13.2.5.31).
 ///
@@ -18,6 +21,7 @@ pub(super) struct RawText {
     progress: Progress,
     /// The name that may turn out to be the one that ends the element.
     candidate: Name,
+    candidate_length: usize,
     /// What of it lay in earlier slices: text, unless it is the end tag.
     held: Vec<u8>,
     /// How many dashes came last, up to two. Counted in escaped scripts only.
@@ -109,9 +113,10 @@ impl RawText {
                     at += 1;
                 }
                 Progress::EndTag | Progress::StartTag
-                    if byte.is_ascii_alphabetic() && self.candidate != Name::LONG =>
+                    if byte.is_ascii_alphabetic() && self.candidate_length < LONGEST =>
                 {
-                    self.candidate.push(byte);
+                    self.candidate.append(byte);
+                    self.candidate_length += 1;
                     at += 1;
                 }
                 Progress::EndTag if self.candidate == self.element && ends_name(byte) => {
@@ -153,6 +158,7 @@ impl RawText {
     fn begin(&mut self, progress: Progress) {
         self.progress = progress;
         self.candidate = Name::default();
+        self.candidate_length = 0;
     }
 
     fn give_up_held(&mut self, sink: &mut impl TokenSink) {

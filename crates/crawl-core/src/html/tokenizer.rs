@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use super::foreign::Foreign;
-use super::name::{Name, ends_name, is_blank};
+use super::name::{self, Name, is_blank};
 use super::raw_text::RawText;
 use super::skipped::Skipped;
 use super::{SCRIPT, StartTag, Text, TokenSink, Value};
@@ -144,30 +144,12 @@ impl Tokenizer {
     fn step(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
         let byte = input[at];
         match self.state {
-            State::Data => {
-                let Some(passed) = memchr(b'<', &input[at..]) else {
-                    sink.text(&input[at..], Text::WithReferences);
-                    return input.len();
-                };
-                let less = at + passed;
-                if passed > 0 {
-                    sink.text(&input[at..less], Text::WithReferences);
-                }
-                self.tag_at = self.taken + less as u64;
-                // Nearly always one of these; the others take the long way.
-                match *input.get(less + 1..).unwrap_or_default() {
-                    [b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(false, input, less + 1, sink),
-                    [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
-                        self.begin_tag(true, input, less + 2, sink)
-                    }
-                    _ => self.go(State::TagOpen, less + 1),
-                }
-            }
+            State::Data => self.data(input, at, sink),
             State::TagOpen => match byte {
                 b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(false, input, at, sink),
                 b'/' => self.go(State::EndTagOpen, at + 1),
                 b'!' => self.go(State::MarkupDeclarationOpen, at + 1),
-                b'?' => self.go(State::Skipped(Skipped::Bogus), at),
+                b'?' => self.skip(Skipped::Bogus, input, at),
                 _ => {
                     sink.text(b"<", Text::WithReferences);
                     self.go(State::Data, at)
@@ -176,12 +158,12 @@ impl Tokenizer {
             State::EndTagOpen => match byte {
                 b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(true, input, at, sink),
                 b'>' => self.go(State::Data, at + 1),
-                _ => self.go(State::Skipped(Skipped::Bogus), at),
+                _ => self.skip(Skipped::Bogus, input, at),
             },
             State::TagName => self.tag_name(input, at, sink),
             State::BeforeAttributeName => self.attributes(input, at, sink),
             State::AttributeName => {
-                let end = self.attribute_name(input, at, at, sink);
+                let end = self.attribute_name(input, at, sink);
                 if end < input.len() { self.go(State::AfterAttributeName, end) } else { end }
             }
             State::AfterAttributeName => match byte {
@@ -202,15 +184,7 @@ impl Tokenizer {
                 _ => self.go(State::Unquoted, at),
             },
             State::Quoted(quote) => self.quoted(quote, input, at, sink),
-            State::Unquoted => {
-                let end = run(input, at, |byte| byte != b'>' && !is_blank(byte));
-                if end == input.len() {
-                    self.value_goes_on(&input[at..]);
-                    return end;
-                }
-                self.value_ends(&input[at..end], sink);
-                self.go(State::BeforeAttributeName, end)
-            }
+            State::Unquoted => self.unquoted(input, at, sink),
             State::SelfClosingStartTag => match byte {
                 b'>' => self.end_of_tag(true, at + 1, sink),
                 _ => self.go(State::BeforeAttributeName, at),
@@ -218,23 +192,20 @@ impl Tokenizer {
             State::MarkupDeclarationOpen => match byte {
                 b'-' => self.go(State::CommentOpen, at + 1),
                 b'[' if self.foreign.is_here() => self.go(State::CdataOpen { matched: 1 }, at + 1),
-                _ => self.go(State::Skipped(Skipped::Bogus), at),
+                _ => self.skip(Skipped::Bogus, input, at),
             },
             State::CommentOpen => match byte {
-                b'-' => self.go(State::Skipped(Skipped::COMMENT), at + 1),
-                _ => self.go(State::Skipped(Skipped::Bogus), at),
+                b'-' => self.skip(Skipped::COMMENT, input, at + 1),
+                _ => self.skip(Skipped::Bogus, input, at),
             },
             State::CdataOpen { matched } => match CDATA.get(matched) {
-                None => self.go(State::Skipped(Skipped::CDATA), at),
+                None => self.skip(Skipped::CDATA, input, at),
                 Some(&next) if byte == next => {
                     self.go(State::CdataOpen { matched: matched + 1 }, at + 1)
                 }
-                Some(_) => self.go(State::Skipped(Skipped::Bogus), at),
+                Some(_) => self.skip(Skipped::Bogus, input, at),
             },
-            State::Skipped(mut skipped) => match skipped.end(input, at) {
-                Some(end) => self.go(State::Data, end),
-                None => self.go(State::Skipped(skipped), input.len()),
-            },
+            State::Skipped(skipped) => self.skip(skipped, input, at),
             State::RawText => match self.raw_text.feed(input, at, sink) {
                 Ok(end) => {
                     self.tag = self.raw_text.element();
@@ -257,6 +228,49 @@ impl Tokenizer {
         at
     }
 
+    /// Takes text, and the tag that ends it if it can be told from its first two
+    /// bytes.
+    #[inline]
+    fn data(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let mut from = at;
+        loop {
+            let Some(less) = next_less(input, from) else {
+                sink.text(&input[at..], Text::WithReferences);
+                return input.len();
+            };
+            let next = input.get(less + 1..).unwrap_or_default();
+            if let &[first, ..] = next
+                && !first.is_ascii_alphabetic()
+                && !matches!(first, b'/' | b'!' | b'?')
+            {
+                // It stands for itself.
+                from = less + 1;
+                continue;
+            }
+            if at < less {
+                sink.text(&input[at..less], Text::WithReferences);
+            }
+            self.tag_at = self.taken + less as u64;
+            return match *next {
+                [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                    self.begin_tag(true, input, less + 2, sink)
+                }
+                [b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(false, input, less + 1, sink),
+                [b'!', b'-', b'-', ..] => self.skip(Skipped::COMMENT, input, less + 4),
+                _ => self.go(State::TagOpen, less + 1),
+            };
+        }
+    }
+
+    /// Passes over what `skipped` is.
+    fn skip(&mut self, skipped: Skipped, input: &[u8], at: usize) -> usize {
+        let mut skipped = skipped;
+        match skipped.end(input, at) {
+            Some(end) => self.go(State::Data, end),
+            None => self.go(State::Skipped(skipped), input.len()),
+        }
+    }
+
     fn begin_tag(
         &mut self,
         is_end_tag: bool,
@@ -272,8 +286,7 @@ impl Tokenizer {
 
     #[inline]
     fn tag_name(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        let end = run(input, at, |byte| !ends_name(byte));
-        self.tag.extend(&input[at..end]);
+        let end = self.tag.take(input, at, &name::TAG);
         if end == input.len() {
             return self.go(State::TagName, end);
         }
@@ -296,8 +309,12 @@ impl Tokenizer {
                 _ if is_blank(byte) => at += 1,
                 _ => {
                     self.attribute = Name::default();
-                    // The first byte may even be an equals sign.
-                    at = self.attribute_name(input, at, at + 1, sink);
+                    if byte == b'=' {
+                        // Here, it is the first byte of a name.
+                        self.attribute.append(byte);
+                        at += 1;
+                    }
+                    at = self.attribute_name(input, at, sink);
                     match *input.get(at..).unwrap_or_default() {
                         [] => return self.go(State::AttributeName, at),
                         [b'=', quote @ (b'"' | b'\''), ..] => {
@@ -306,6 +323,13 @@ impl Tokenizer {
                                 return at;
                             }
                         }
+                        [b'=', first, ..] if first != b'>' && !is_blank(first) => {
+                            at = self.unquoted(input, at + 1, sink);
+                            if at == input.len() {
+                                return at;
+                            }
+                        }
+                        [b'>' | b'/', ..] => self.value_ends(b"", sink),
                         _ => return self.go(State::AfterAttributeName, at),
                     }
                 }
@@ -314,21 +338,15 @@ impl Tokenizer {
         self.go(State::BeforeAttributeName, at)
     }
 
-    /// The name of an attribute goes on at `at`; it does not end before `after`.
+    /// The name of an attribute goes on at `at`.
     #[inline]
-    fn attribute_name(
-        &mut self,
-        input: &[u8],
-        at: usize,
-        after: usize,
-        sink: &mut impl TokenSink,
-    ) -> usize {
-        let end = run(input, after, |byte| byte != b'=' && !ends_name(byte));
-        if self.wants_any {
-            self.attribute.extend(&input[at..end]);
+    fn attribute_name(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        if !self.wants_any {
+            self.is_wanted = false;
+            return run(input, at, |byte| name::ATTRIBUTE[usize::from(byte)] != name::NONE);
         }
-        self.is_wanted =
-            self.wants_any && end < input.len() && sink.wants(self.tag, self.attribute);
+        let end = self.attribute.take(input, at, &name::ATTRIBUTE);
+        self.is_wanted = end < input.len() && sink.wants(self.tag, self.attribute);
         end
     }
 
@@ -345,6 +363,18 @@ impl Tokenizer {
                 self.go(State::BeforeAttributeName, at + length + 1)
             }
         }
+    }
+
+    /// A value without quotes goes on at `at`.
+    #[inline]
+    fn unquoted(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let end = run(input, at, |byte| byte != b'>' && !is_blank(byte));
+        if end == input.len() {
+            self.value_goes_on(&input[at..]);
+            return self.go(State::Unquoted, end);
+        }
+        self.value_ends(&input[at..end], sink);
+        self.go(State::BeforeAttributeName, end)
     }
 
     /// The value goes on in the next slice.
@@ -413,6 +443,12 @@ impl Tokenizer {
         sink.start_tag(StartTag { name, at, is_self_closing, is_foreign });
         end
     }
+}
+
+/// Where the next `<` is. Where a tag follows on a tag, it is here.
+#[inline]
+fn next_less(input: &[u8], at: usize) -> Option<usize> {
+    if input.get(at) == Some(&b'<') { Some(at) } else { Some(at + memchr(b'<', input.get(at..)?)?) }
 }
 
 /// The end of the run of bytes from `at` on of which `belongs` holds.

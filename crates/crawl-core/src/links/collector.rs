@@ -17,6 +17,7 @@ pub(super) struct Collector {
     wanted: Wanted,
     pub(super) found: Found,
     recent: Recent,
+    recent_ids: Recent,
     /// What is wanted of the present tag. The texts are at the end of those
     /// found; a value that is too long has none, but keeps its name taken.
     attributes: Vec<(Name, Option<Span>)>,
@@ -51,6 +52,7 @@ impl Collector {
             wanted,
             found: Found::default(),
             recent: Recent::default(),
+            recent_ids: Recent::default(),
             attributes: Vec::new(),
             tag_texts: 0,
             lines: Lines::new(),
@@ -104,7 +106,7 @@ impl Collector {
         let links = &self.found.links;
         let is_same = |index: usize| {
             let other: &RawLink = &links[index];
-            other.element == element && self.found.text(other.href) == self.found.text(href)
+            other.element == element && self.found.is_same(other.href, href)
         };
         if self.recent.has(self.found.text(href).as_bytes(), links.len(), is_same) {
             return;
@@ -112,6 +114,15 @@ impl Collector {
         self.found.links.push(RawLink { href, element, place, text: Span::EMPTY });
         // The texts of the tag are needed now.
         self.tag_texts = self.found.texts.len();
+    }
+
+    fn id(&mut self, id: Span) {
+        let (ids, text) = (&self.found.ids, self.found.text(id));
+        let is_same = |index: usize| self.found.is_same(ids[index], id);
+        if !self.recent_ids.has(text.as_bytes(), ids.len(), is_same) {
+            self.found.ids.push(id);
+            self.tag_texts = self.found.texts.len();
+        }
     }
 
     /// Adds a link whose address is not in the page as such.
@@ -189,8 +200,7 @@ impl Collecting<'_> {
         for &(name, value) in &attributes {
             let Some(value) = value else { continue };
             if name == ID || (tag.name == A && name == NAME) {
-                collector.found.ids.push(value);
-                collector.tag_texts = collector.found.texts.len();
+                collector.id(value);
             } else if name == STYLE {
                 let css = collector.found.text(value).to_owned();
                 css::urls(&css).for_each(|url| collector.link_to(Element::Css, &url, place));
@@ -282,8 +292,8 @@ impl TokenSink for Collecting<'_> {
                 self.resources(tag);
             }
             self.collector.attributes.clear();
+            self.collector.found.texts.truncate(self.collector.tag_texts);
         }
-        self.collector.found.texts.truncate(self.collector.tag_texts);
     }
 
     fn end_tag(&mut self, tag: Name) {

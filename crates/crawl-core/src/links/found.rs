@@ -81,6 +81,13 @@ impl Found {
         self.texts.get(start..start + span.length as usize).unwrap_or_default()
     }
 
+    /// Whether both say the same.
+    pub(super) fn is_same(&self, one: Span, other: Span) -> bool {
+        // To compare nothing takes some machines longer than to compare a little:
+        // there may be nothing where it is.
+        one.length == other.length && (one.length == 0 || self.text(one) == self.text(other))
+    }
+
     /// Adds a text, unless there are 4 GiB already.
     pub(super) fn keep(&mut self, text: &str) -> Option<Span> {
         let start = u32::try_from(self.texts.len()).ok()?;

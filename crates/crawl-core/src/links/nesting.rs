@@ -25,15 +25,15 @@ impl Nesting {
 
     /// A start tag: of an element that can hold others, unless it is a void one.
     pub(super) fn enter(&mut self, name: Name) {
-        if name.spelled(is_void) {
+        if VOID.contains(&name) {
             return;
         }
-        if name == Name::of(b"a") {
+        if name == A {
             // A link cannot lie in a link.
             self.leave(name);
         }
-        while let Some(ended) = self.nearest(|open| !open.spelled(is_inline))
-            && self.open[ended].spelled(|open| name.spelled(|name| is_ended_by(open, name)))
+        while let Some(ended) = self.nearest(|open| !INLINE.contains(&open))
+            && is_ended_by(self.open[ended], name)
         {
             self.open.truncate(ended);
         }
@@ -42,10 +42,7 @@ impl Nesting {
 
     /// An end tag.
     pub(super) fn leave(&mut self, name: Name) {
-        let stops = |open: Name| {
-            open == name || !name.spelled(|name| open.spelled(|open| ends_within(name, open)))
-        };
-        if let Some(nearest) = self.nearest(stops)
+        if let Some(nearest) = self.nearest(|open| open == name || !ends_within(name, open))
             && self.open[nearest] == name
         {
             self.open.truncate(nearest);
@@ -61,148 +58,102 @@ impl Nesting {
 }
 
 /// Whether the end tag of `name` also ends an element left `open` within.
-fn ends_within(name: &[u8], open: &[u8]) -> bool {
-    match name {
-        b"table" | b"caption" | b"thead" | b"tbody" | b"tfoot" | b"tr" | b"td" | b"th" => {
-            open != b"table"
-        }
-        _ if is_block(name) => !matches!(open, b"table" | b"caption" | b"td" | b"th"),
-        _ => is_inline(open) || may_be_left_open(open),
+fn ends_within(name: Name, open: Name) -> bool {
+    if name == TABLE || name == CAPTION || name == TR || is_section(name) || CELLS.contains(&name) {
+        open != TABLE
+    } else if BLOCKS.contains(&name) {
+        open != TABLE && open != CAPTION && !CELLS.contains(&open)
+    } else {
+        INLINE.contains(&open) || MAY_BE_LEFT_OPEN.contains(&open)
     }
 }
 
 /// Whether the start tag of `next` ends an element that is still `open`.
-fn is_ended_by(open: &[u8], next: &[u8]) -> bool {
+fn is_ended_by(open: Name, next: Name) -> bool {
+    const AFTER_P: [Name; 5] = Name::all(["p", "li", "dt", "dd", "table"]);
+    const TERMS: [Name; 2] = Name::all(["dt", "dd"]);
+    const RUBY: [Name; 4] = Name::all(["rb", "rt", "rtc", "rp"]);
     match open {
-        b"p" => is_block(next) || matches!(next, b"p" | b"li" | b"dt" | b"dd" | b"table"),
-        b"li" => next == b"li",
-        b"dt" | b"dd" => matches!(next, b"dt" | b"dd"),
-        b"option" => matches!(next, b"option" | b"optgroup"),
-        b"optgroup" => next == b"optgroup",
-        b"rb" | b"rt" | b"rtc" | b"rp" => matches!(next, b"rb" | b"rt" | b"rtc" | b"rp"),
-        b"td" | b"th" => is_section(next) || matches!(next, b"td" | b"th" | b"tr"),
-        b"tr" => is_section(next) || next == b"tr",
-        b"caption" | b"colgroup" => is_section(next) || matches!(next, b"colgroup" | b"tr"),
-        b"thead" | b"tbody" | b"tfoot" => is_section(next),
-        _ => false,
+        P => BLOCKS.contains(&next) || AFTER_P.contains(&next),
+        LI => next == LI,
+        OPTION => next == OPTION || next == OPTGROUP,
+        OPTGROUP => next == OPTGROUP,
+        TR => is_section(next) || next == TR,
+        CAPTION | COLGROUP => is_section(next) || next == COLGROUP || next == TR,
+        _ if TERMS.contains(&open) => TERMS.contains(&next),
+        _ if RUBY.contains(&open) => RUBY.contains(&next),
+        _ if CELLS.contains(&open) => is_section(next) || CELLS.contains(&next) || next == TR,
+        _ => is_section(open) && is_section(next),
     }
 }
 
-fn is_section(name: &[u8]) -> bool {
-    matches!(name, b"thead" | b"tbody" | b"tfoot")
+fn is_section(name: Name) -> bool {
+    const SECTIONS: [Name; 3] = Name::all(["thead", "tbody", "tfoot"]);
+    SECTIONS.contains(&name)
 }
+
+const A: Name = Name::of(b"a");
+const CAPTION: Name = Name::of(b"caption");
+const COLGROUP: Name = Name::of(b"colgroup");
+const LI: Name = Name::of(b"li");
+const OPTGROUP: Name = Name::of(b"optgroup");
+const OPTION: Name = Name::of(b"option");
+const P: Name = Name::of(b"p");
+const TABLE: Name = Name::of(b"table");
+const TR: Name = Name::of(b"tr");
+const CELLS: [Name; 2] = Name::all(["td", "th"]);
 
 /// The elements whose end tag the standard lets one omit.
-fn may_be_left_open(name: &[u8]) -> bool {
-    is_section(name)
-        || matches!(
-            name,
-            b"p" | b"li"
-                | b"dt"
-                | b"dd"
-                | b"option"
-                | b"optgroup"
-                | b"rb"
-                | b"rt"
-                | b"rtc"
-                | b"rp"
-                | b"td"
-                | b"th"
-                | b"tr"
-                | b"caption"
-                | b"colgroup"
-        )
-}
+const MAY_BE_LEFT_OPEN: [Name; 18] = Name::all([
+    "p", "li", "dt", "dd", "option", "optgroup", "rb", "rt", "rtc", "rp", "td", "th", "tr",
+    "caption", "colgroup", "thead", "tbody", "tfoot",
+]);
 
 /// The elements without content or end tag, and those a page has once.
-fn is_void(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"area"
-            | b"base"
-            | b"basefont"
-            | b"bgsound"
-            | b"br"
-            | b"col"
-            | b"embed"
-            | b"frame"
-            | b"hr"
-            | b"image"
-            | b"img"
-            | b"input"
-            | b"keygen"
-            | b"link"
-            | b"meta"
-            | b"param"
-            | b"source"
-            | b"track"
-            | b"wbr"
-            | b"html"
-            | b"head"
-            | b"body"
-    )
-}
+const VOID: [Name; 22] = Name::all([
+    "area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "image", "img",
+    "input", "keygen", "link", "meta", "param", "source", "track", "wbr", "html", "head", "body",
+]);
 
 /// The elements within a line, which people forget to end.
-fn is_inline(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"a" | b"b"
-            | b"big"
-            | b"code"
-            | b"em"
-            | b"font"
-            | b"i"
-            | b"label"
-            | b"nobr"
-            | b"s"
-            | b"small"
-            | b"span"
-            | b"strike"
-            | b"strong"
-            | b"sub"
-            | b"sup"
-            | b"tt"
-            | b"u"
-    )
-}
+const INLINE: [Name; 18] = Name::all([
+    "a", "b", "big", "code", "em", "font", "i", "label", "nobr", "s", "small", "span", "strike",
+    "strong", "sub", "sup", "tt", "u",
+]);
 
 /// The elements that end a paragraph, and that end with what is in them.
-fn is_block(name: &[u8]) -> bool {
-    matches!(
-        name,
-        b"address"
-            | b"article"
-            | b"aside"
-            | b"blockquote"
-            | b"center"
-            | b"details"
-            | b"dialog"
-            | b"dir"
-            | b"div"
-            | b"dl"
-            | b"fieldset"
-            | b"figcaption"
-            | b"figure"
-            | b"footer"
-            | b"form"
-            | b"h1"
-            | b"h2"
-            | b"h3"
-            | b"h4"
-            | b"h5"
-            | b"h6"
-            | b"header"
-            | b"hgroup"
-            | b"listing"
-            | b"main"
-            | b"menu"
-            | b"nav"
-            | b"ol"
-            | b"pre"
-            | b"search"
-            | b"section"
-            | b"summary"
-            | b"ul"
-    )
-}
+const BLOCKS: [Name; 33] = Name::all([
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "center",
+    "details",
+    "dialog",
+    "dir",
+    "div",
+    "dl",
+    "fieldset",
+    "figcaption",
+    "figure",
+    "footer",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hgroup",
+    "listing",
+    "main",
+    "menu",
+    "nav",
+    "ol",
+    "pre",
+    "search",
+    "section",
+    "summary",
+    "ul",
+]);

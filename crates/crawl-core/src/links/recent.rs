@@ -1,20 +1,20 @@
-//! The links a page has just had.
+//! What a page has just had.
 
-/// Remembers where links were, so that a page that repeats a few of them
+/// Remembers where texts were, so that a page that repeats a few of them
 /// without end costs no memory.
 ///
-/// It forgets: a link whose place was taken by another counts as new.
+/// It forgets: a text whose slot was taken by another counts as new.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    /// Indexes of links, plus one. Empty until there is a link.
+    /// Indexes of texts, plus one. Empty until there is one.
     slots: Vec<u32>,
 }
 
 impl Recent {
     const SLOTS: usize = 256;
 
-    /// Whether this text is that of a link that `is_same` knows by its index. If
-    /// not, it is from now on at index `next`.
+    /// Whether this text is one that `is_same` knows by its index. If not, it is
+    /// from now on at index `next`.
     pub(super) fn has(
         &mut self,
         text: &[u8],
@@ -33,7 +33,7 @@ impl Recent {
     }
 }
 
-/// The links of a page differ in their last bytes, if they differ.
+/// Links differ in their last bytes, if they differ.
 fn slot(text: &[u8]) -> usize {
     let tail = text.last_chunk::<8>().map_or_else(
         || text.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)),
