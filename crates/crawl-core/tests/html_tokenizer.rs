@@ -30,7 +30,11 @@ impl Everything {
     fn end_of_text(&mut self) {
         let text = std::mem::take(&mut self.text);
         let text = match self.how {
-            Text::WithReferences => decode_text(&text).into_owned(),
+            Text::WithReferences => {
+                let mut decoded = String::new();
+                decode_text(&text, &mut decoded);
+                decoded
+            }
             Text::Literal => {
                 String::from_utf8_lossy(&text).replace("\r\n", "\n").replace('\r', "\n")
             }
@@ -52,7 +56,9 @@ impl TokenSink for Everything {
 
     fn attribute(&mut self, attribute: Name, value: Value<'_>) {
         let Value::Whole(value) = value else { panic!("no test has such a long value") };
-        self.attributes.push((attribute, decode_attribute(value).into_owned()));
+        let mut decoded = String::new();
+        decode_attribute(value, &mut decoded);
+        self.attributes.push((attribute, decoded));
     }
 
     fn start_tag(&mut self, tag: StartTag) {

@@ -1,34 +1,32 @@
 //! Character references: what `&amp;` stands for.
 
-use std::borrow::Cow;
-
 use markup5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use memchr::{memchr, memchr3};
 
-/// The value of an attribute as a program sees it: character references are
-/// characters, line ends are line feeds, and what is not UTF-8 is U+FFFD.
+/// Appends the value of an attribute as a program sees it: character references
+/// are characters, line ends are line feeds, and what is not UTF-8 is U+FFFD.
 ///
 /// A reference without a semicolon is none when a letter, a digit or an equals
 /// sign follows (HTML standard, section 13.2.5.73): `?a=1&copy=2` is a query
 /// and has nothing to do with copyright.
-pub fn decode_attribute(value: &[u8]) -> Cow<'_, str> {
-    decode(value, true)
-}
-
-/// Text as a program sees it, see [`decode_attribute`]. Here, `&copy=2` begins
-/// with a reference.
-pub fn decode_text(text: &[u8]) -> Cow<'_, str> {
-    decode(text, false)
-}
-
-fn decode(bytes: &[u8], in_attribute: bool) -> Cow<'_, str> {
+#[inline]
+pub fn decode_attribute(value: &[u8], decoded: &mut String) {
     let is_special = |&byte: &u8| matches!(byte, b'&' | b'\r' | 0);
-    let text = match std::str::from_utf8(bytes) {
-        Ok(text) if !bytes.iter().any(is_special) => return text.into(),
-        Ok(text) => text.into(),
-        Err(_) => String::from_utf8_lossy(bytes),
-    };
-    let mut decoded = String::with_capacity(text.len());
+    match std::str::from_utf8(value) {
+        // Most values are what they look like.
+        Ok(text) if !value.iter().any(is_special) => decoded.push_str(text),
+        _ => decode(value, true, decoded),
+    }
+}
+
+/// Appends text as a program sees it, see [`decode_attribute`]. Here, `&copy=2`
+/// begins with a reference.
+pub fn decode_text(text: &[u8], decoded: &mut String) {
+    decode(text, false, decoded);
+}
+
+fn decode(bytes: &[u8], in_attribute: bool, decoded: &mut String) {
+    let text = String::from_utf8_lossy(bytes);
     let mut rest: &str = &text;
     while let Some(at) = memchr3(b'&', b'\r', 0, rest.as_bytes()) {
         decoded.push_str(&rest[..at]);
@@ -51,7 +49,6 @@ fn decode(bytes: &[u8], in_attribute: bool) -> Cow<'_, str> {
         }
     }
     decoded.push_str(rest);
-    Cow::Owned(decoded)
 }
 
 /// What stands behind an ampersand.

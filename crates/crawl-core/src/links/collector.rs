@@ -262,7 +262,9 @@ impl TokenSink for Collecting<'_> {
 
     fn attribute(&mut self, attribute: Name, value: Value<'_>) {
         let value = match value {
-            Value::Whole(value) => self.collector.found.keep(&decode_attribute(value)),
+            Value::Whole(value) => {
+                self.collector.found.write(|texts| decode_attribute(value, texts))
+            }
             Value::TooLong => None,
         };
         self.collector.attributes.push((attribute, value));

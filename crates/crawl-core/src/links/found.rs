@@ -90,10 +90,15 @@ impl Found {
 
     /// Adds a text, unless there are 4 GiB already.
     pub(super) fn keep(&mut self, text: &str) -> Option<Span> {
-        let start = u32::try_from(self.texts.len()).ok()?;
-        let length = u32::try_from(text.len()).ok()?;
-        self.texts.push_str(text);
-        Some(Span { start, length })
+        self.write(|texts| texts.push_str(text))
+    }
+
+    /// Adds what `write` appends, unless there are 4 GiB already.
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut String)) -> Option<Span> {
+        let start = self.texts.len();
+        write(&mut self.texts);
+        let length = self.texts.len() - start;
+        Some(Span { start: u32::try_from(start).ok()?, length: u32::try_from(length).ok()? })
     }
 }
 

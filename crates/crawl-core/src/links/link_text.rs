@@ -37,7 +37,9 @@ impl LinkText {
     pub(super) fn end_of_run(&mut self) {
         if !self.run.is_empty() {
             let run = std::mem::take(&mut self.run);
-            self.add(&decode_text(&run));
+            let mut text = String::new();
+            decode_text(&run, &mut text);
+            self.add(&text);
         }
     }
 
