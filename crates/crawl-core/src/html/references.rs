@@ -11,23 +11,20 @@ use memchr::{memchr, memchr3};
 /// and has nothing to do with copyright.
 #[inline]
 pub fn decode_attribute(value: &[u8], decoded: &mut String) {
-    let is_special = |&byte: &u8| matches!(byte, b'&' | b'\r' | 0);
     match std::str::from_utf8(value) {
-        // Most values are what they look like.
-        Ok(text) if !value.iter().any(is_special) => decoded.push_str(text),
-        _ => decode(value, true, decoded),
+        Ok(text) => decode(text, true, decoded),
+        Err(_) => decode(&String::from_utf8_lossy(value), true, decoded),
     }
 }
 
 /// Appends text as a program sees it, see [`decode_attribute`]. Here, `&copy=2`
 /// begins with a reference.
 pub fn decode_text(text: &[u8], decoded: &mut String) {
-    decode(text, false, decoded);
+    decode(&String::from_utf8_lossy(text), false, decoded);
 }
 
-fn decode(bytes: &[u8], in_attribute: bool, decoded: &mut String) {
-    let text = String::from_utf8_lossy(bytes);
-    let mut rest: &str = &text;
+fn decode(text: &str, in_attribute: bool, decoded: &mut String) {
+    let mut rest = text;
     while let Some(at) = memchr3(b'&', b'\r', 0, rest.as_bytes()) {
         decoded.push_str(&rest[..at]);
         let special = rest.as_bytes()[at];

@@ -238,8 +238,8 @@ impl Tokenizer {
                 sink.text(&input[at..], Text::WithReferences);
                 return input.len();
             };
-            let next = input.get(less + 1..).unwrap_or_default();
-            if let &[first, ..] = next
+            let next = input.get(less + 1);
+            if let Some(&first) = next
                 && !first.is_ascii_alphabetic()
                 && !matches!(first, b'/' | b'!' | b'?')
             {
@@ -251,12 +251,16 @@ impl Tokenizer {
                 sink.text(&input[at..less], Text::WithReferences);
             }
             self.tag_at = self.taken + less as u64;
-            return match *next {
-                [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
+            return match (next, input.get(less + 2)) {
+                (Some(b'a'..=b'z' | b'A'..=b'Z'), _) => {
+                    self.begin_tag(false, input, less + 1, sink)
+                }
+                (Some(b'/'), Some(b'a'..=b'z' | b'A'..=b'Z')) => {
                     self.begin_tag(true, input, less + 2, sink)
                 }
-                [b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(false, input, less + 1, sink),
-                [b'!', b'-', b'-', ..] => self.skip(Skipped::COMMENT, input, less + 4),
+                (Some(b'!'), Some(b'-')) if input.get(less + 3) == Some(&b'-') => {
+                    self.skip(Skipped::COMMENT, input, less + 4)
+                }
                 _ => self.go(State::TagOpen, less + 1),
             };
         }
@@ -315,21 +319,21 @@ impl Tokenizer {
                         at += 1;
                     }
                     at = self.attribute_name(input, at, sink);
-                    match *input.get(at..).unwrap_or_default() {
-                        [] => return self.go(State::AttributeName, at),
-                        [b'=', quote @ (b'"' | b'\''), ..] => {
+                    match (input.get(at), input.get(at + 1)) {
+                        (None, _) => return self.go(State::AttributeName, at),
+                        (Some(b'='), Some(&quote @ (b'"' | b'\''))) => {
                             at = self.quoted(quote, input, at + 2, sink);
                             if at == input.len() {
                                 return at;
                             }
                         }
-                        [b'=', first, ..] if first != b'>' && !is_blank(first) => {
+                        (Some(b'='), Some(&first)) if first != b'>' && !is_blank(first) => {
                             at = self.unquoted(input, at + 1, sink);
                             if at == input.len() {
                                 return at;
                             }
                         }
-                        [b'>' | b'/', ..] => self.value_ends(b"", sink),
+                        (Some(b'>' | b'/'), _) => self.value_ends(b"", sink),
                         _ => return self.go(State::AfterAttributeName, at),
                     }
                 }

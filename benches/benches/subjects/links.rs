@@ -1,0 +1,186 @@
+//! Everybody who finds links.
+//!
+//! Everybody gets the page as one string and gives the values of all `href`
+//! attributes of `a` elements, with character references decoded where the
+//! subject decodes them.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::hint::black_box;
+
+use crawl_core::links::{LinkExtractor, Wanted};
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{
+    BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, states,
+};
+use html5gum::{Emitter, State};
+use scraper::{Html, Selector};
+
+pub(crate) fn ours(page: &str) -> Vec<String> {
+    let mut extractor = LinkExtractor::new(Wanted::default());
+    extractor.feed(page.as_bytes());
+    extractor.finish().links().map(|link| link.href.to_owned()).collect()
+}
+
+/// What a crawl does with the links: it looks at them where they are.
+pub(crate) fn count_ours(page: &str) -> usize {
+    let mut extractor = LinkExtractor::new(Wanted::default());
+    extractor.feed(page.as_bytes());
+    extractor.finish().links().map(|link| black_box(link.href).len().min(1)).sum()
+}
+
+pub(crate) fn scraper(page: &str, links: &Selector) -> Vec<String> {
+    let tree = Html::parse_document(page);
+    tree.select(links).filter_map(|link| link.attr("href")).map(str::to_owned).collect()
+}
+
+pub(crate) fn lol_html(page: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let handler = lol_html::element!("a[href]", |element| {
+        links.extend(element.get_attribute("href"));
+        Ok(())
+    });
+    let settings = lol_html::Settings::new().append_element_content_handler(handler);
+    let mut rewriter = lol_html::HtmlRewriter::new(settings, |_: &[u8]| {});
+    rewriter.write(page.as_bytes()).unwrap();
+    rewriter.end().unwrap();
+    links
+}
+
+#[derive(Default)]
+struct Hrefs(RefCell<Vec<String>>);
+
+impl TokenSink for Hrefs {
+    type Handle = ();
+
+    fn process_token(&self, token: Token, _: u64) -> TokenSinkResult<()> {
+        if let Token::TagToken(Tag { kind: TagKind::StartTag, name, attrs, .. }) = token {
+            match &*name {
+                "a" => {
+                    let href = attrs.iter().find(|attribute| &*attribute.name.local == "href");
+                    self.0.borrow_mut().extend(href.map(|href| href.value.to_string()));
+                }
+                "script" => {
+                    return TokenSinkResult::RawData(states::RawKind::ScriptData);
+                }
+                "title" => return TokenSinkResult::RawData(states::RawKind::Rcdata),
+                "style" => return TokenSinkResult::RawData(states::RawKind::Rawtext),
+                _ => {}
+            }
+        }
+        TokenSinkResult::Continue
+    }
+}
+
+pub(crate) fn html5ever(page: &str) -> Vec<String> {
+    let tokenizer = Tokenizer::new(Hrefs::default(), TokenizerOpts::default());
+    let queue = BufferQueue::default();
+    queue.push_back(StrTendril::from(page));
+    let _ = tokenizer.feed(&queue);
+    tokenizer.end();
+    tokenizer.sink.0.take()
+}
+
+/// Keeps the names of tags, and of attributes only those of `a`.
+struct Gum<'a> {
+    tag: Vec<u8>,
+    last_start_tag: Vec<u8>,
+    is_end: bool,
+    attribute: Vec<u8>,
+    value: Vec<u8>,
+    href: Option<Vec<u8>>,
+    links: &'a mut Vec<String>,
+}
+
+impl Gum<'_> {
+    fn attribute_ends(&mut self) {
+        if !self.is_end && self.tag == b"a" && self.attribute == b"href" && self.href.is_none() {
+            self.href = Some(std::mem::take(&mut self.value));
+        }
+        self.attribute.clear();
+        self.value.clear();
+    }
+}
+
+impl Emitter for Gum<'_> {
+    type Token = Infallible;
+
+    fn set_last_start_tag(&mut self, tag: Option<&[u8]>) {
+        self.last_start_tag.clear();
+        self.last_start_tag.extend_from_slice(tag.unwrap_or_default());
+    }
+    fn emit_eof(&mut self) {}
+    fn emit_error(&mut self, _: html5gum::Error) {}
+    fn should_emit_errors(&mut self) -> bool {
+        false
+    }
+    fn pop_token(&mut self) -> Option<Infallible> {
+        None
+    }
+    fn emit_string(&mut self, _: &[u8]) {}
+    fn init_start_tag(&mut self) {
+        self.tag.clear();
+        self.is_end = false;
+    }
+    fn init_end_tag(&mut self) {
+        self.tag.clear();
+        self.is_end = true;
+    }
+    fn init_comment(&mut self) {}
+    fn emit_current_tag(&mut self) -> Option<State> {
+        self.attribute_ends();
+        if self.is_end {
+            return None;
+        }
+        std::mem::swap(&mut self.last_start_tag, &mut self.tag);
+        if let Some(href) = self.href.take() {
+            self.links.push(String::from_utf8(href).unwrap());
+        }
+        html5gum::emitters::naive_next_state(&self.last_start_tag)
+    }
+    fn emit_current_comment(&mut self) {}
+    fn emit_current_doctype(&mut self) {}
+    fn set_self_closing(&mut self) {}
+    fn set_force_quirks(&mut self) {}
+    fn push_tag_name(&mut self, name: &[u8]) {
+        self.tag.extend_from_slice(name);
+    }
+    fn push_comment(&mut self, _: &[u8]) {}
+    fn push_doctype_name(&mut self, _: &[u8]) {}
+    fn init_doctype(&mut self) {}
+    fn init_attribute(&mut self) {
+        self.attribute_ends();
+    }
+    fn push_attribute_name(&mut self, name: &[u8]) {
+        if self.tag == b"a" {
+            self.attribute.extend_from_slice(name);
+        }
+    }
+    fn push_attribute_value(&mut self, value: &[u8]) {
+        if self.attribute == b"href" {
+            self.value.extend_from_slice(value);
+        }
+    }
+    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
+    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
+    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
+        self.is_end && self.tag == self.last_start_tag
+    }
+}
+
+pub(crate) fn html5gum(page: &str) -> Vec<String> {
+    let mut links = Vec::new();
+    let emitter = Gum {
+        tag: Vec::new(),
+        last_start_tag: Vec::new(),
+        is_end: false,
+        attribute: Vec::new(),
+        value: Vec::new(),
+        href: None,
+        links: &mut links,
+    };
+    let Ok(()) = html5gum::Tokenizer::new_with_emitter(page, emitter).finish();
+    links
+}
