@@ -8,9 +8,13 @@ mod subjects;
 use std::hint::black_box;
 
 use benches::pages::documentation;
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use crawl_core::links::{LinkExtractor, Wanted};
+use crawl_core::{Address, Admission, Decision, Job, Joiner, Options, Via};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use encoding_rs::UTF_8;
 use scraper::Selector;
 use subjects::{count_ours, html5ever, html5gum, lol_html, ours, scraper};
+use url::Url;
 
 fn links(criterion: &mut Criterion) {
     let selector = Selector::parse("a[href]").unwrap();
@@ -35,5 +39,44 @@ fn links(criterion: &mut Criterion) {
     }
 }
 
-criterion_group!(benches, links);
+/// Joining the links of a page with its address, and taking them to the door:
+/// per link, when all are known, and when none is.
+fn admission(criterion: &mut Criterion) {
+    let page = documentation(8 * 1024);
+    let mut extractor = LinkExtractor::new(Wanted::default());
+    extractor.feed(page.as_bytes());
+    let found = extractor.finish();
+    let url = Url::parse("http://site.test/manual/index.html").unwrap();
+    let options = Options::new(vec![url.clone()]);
+    let links = found.links().len() as u64;
+
+    let mut group = criterion.benchmark_group("links/admission");
+    group.throughput(Throughput::Elements(links));
+    let door = || {
+        let mut door = Admission::new(&options);
+        let Decision::Admitted(root) = door.admit(Address::of(&url).unwrap(), Via::Root) else {
+            panic!("a root is let in")
+        };
+        (door, root)
+    };
+    let admit = |(door, root): &mut (Admission, Job)| {
+        let mut joiner = Joiner::new(&url, UTF_8);
+        for link in found.links() {
+            let address = joiner.join(black_box(link.href)).unwrap();
+            black_box(door.admit(address, Via::Link(root)));
+        }
+    };
+    group.bench_function("known", |b| {
+        let mut door = door();
+        admit(&mut door);
+        assert!(door.0.seen() > 20);
+        b.iter(|| admit(&mut door));
+    });
+    group.bench_function("new", |b| {
+        b.iter_batched_ref(door, |door| admit(door), BatchSize::SmallInput);
+    });
+    group.finish();
+}
+
+criterion_group!(benches, links, admission);
 criterion_main!(benches);

@@ -5,6 +5,8 @@
 //! documentation; if one takes longer, the program fails. What they may take
 //! of memory is a test of `crawl-core`.
 
+#![allow(clippy::print_stdout, clippy::print_stderr)]
+
 #[path = "../../../crates/crawl-core/tests/common/pathological.rs"]
 mod pathological;
 
