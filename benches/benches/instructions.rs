@@ -1,6 +1,6 @@
 //! How many instructions things take, counted by valgrind: the same on every
 //! run and every machine of a kind, however busy.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "subjects/links.rs"]
 mod subjects;

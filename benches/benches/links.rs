@@ -1,6 +1,6 @@
 //! How fast the links of a page are found: by the extractor of this workspace,
 //! and by what one would use instead. `links/<page>/<subject>`.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "subjects/links.rs"]
 mod subjects;
