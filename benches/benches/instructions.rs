@@ -23,7 +23,7 @@ fn page_and_selector(size: usize) -> (String, Selector) {
 #[bench::small(8 * 1024)]
 #[bench::large(60 * 1024)]
 fn links_ours(page: String) -> usize {
-    subjects::count_ours(black_box(&page))
+    subjects::ours(black_box(&page))
 }
 
 #[library_benchmark(setup = page_and_selector)]
