@@ -4,7 +4,8 @@ use crawl_core::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 
 /// Whether a page has none of what is read differently on purpose, because
 /// there is no stack of open elements (see [`crawl_core::html`]): frames instead
-/// of a body, and elements of SVG and MathML that do not end where they should.
+/// of a body, columns of a table in a template, which then holds nothing else,
+/// and elements of SVG and MathML that do not end where they should.
 pub(super) fn is_comparable(html: &str) -> bool {
     let mut shape = Shape { is_comparable: true, ..Shape::default() };
     let mut tokenizer = Tokenizer::new();
@@ -16,6 +17,7 @@ pub(super) fn is_comparable(html: &str) -> bool {
 #[derive(Debug, Default)]
 struct Shape {
     is_comparable: bool,
+    has_template: bool,
     /// The elements that are open, from the first one of SVG or MathML on.
     open: Vec<Name>,
 }
@@ -24,6 +26,8 @@ const SVG: Name = Name::of(b"svg");
 const MATH: Name = Name::of(b"math");
 
 const FRAMESET: Name = Name::of(b"frameset");
+const TEMPLATE: Name = Name::of(b"template");
+const COL: Name = Name::of(b"col");
 
 /// Within SVG and MathML, what they are depends on their attributes.
 const AMBIGUOUS: [Name; 2] = [Name::of(b"annotation-xml"), Name::of(b"font")];
@@ -59,7 +63,11 @@ impl TokenSink for Shape {
 
     fn start_tag(&mut self, tag: StartTag) {
         let is_within_foreign = !self.open.is_empty();
-        if tag.name == FRAMESET || (is_within_foreign && AMBIGUOUS.contains(&tag.name)) {
+        self.has_template |= tag.name == TEMPLATE;
+        if tag.name == FRAMESET
+            || (tag.name == COL && self.has_template)
+            || (is_within_foreign && AMBIGUOUS.contains(&tag.name))
+        {
             self.is_comparable = false;
         }
         let ends_at_once =
