@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use crawl_core::{Address, Admission, Decision, ErrorClass, Job, Options, TrapLimits, Via};
 use url::Url;
 
-use crate::assert_documented;
+use crate::{assert_documented, has_file_url};
 
 /// Small enough to be crossed by small inputs.
 const LIMITS: TrapLimits =
@@ -17,6 +17,9 @@ const MAX_REDIRECT: u32 = 2;
 /// and `>` a redirect, both of the page that the next character names. Each URL
 /// is decided upon once, as it was normalised, and counted.
 pub fn admission(input: &[u8]) {
+    if has_file_url(input) {
+        return;
+    }
     let Ok(input) = str::from_utf8(input) else { return };
     let base = Url::parse("http://site.test/").ok();
     let mut options = Options::new(base.iter().cloned().collect());

@@ -6,12 +6,15 @@ use crawl_core::{Address, Joiner, Unfit};
 use encoding_rs::{Encoding, UTF_8};
 use url::{Position, Url};
 
-use crate::split_text_line;
+use crate::{has_file_url, split_text_line};
 
 /// Joins links with a base: the first line is the base, the second the label of
 /// the page's encoding, and the rest a link, as a whole and line by line. The
 /// result is that of the `url` crate, and normal: joined once more, it stays.
 pub fn join(input: &[u8]) {
+    if has_file_url(input) {
+        return;
+    }
     let Some((base, rest)) = split_text_line(input) else { return };
     let Some((label, rest)) = split_text_line(rest) else { return };
     let Ok(base) = Url::parse(base) else { return };

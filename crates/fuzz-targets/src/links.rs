@@ -8,6 +8,7 @@ use indexmap::IndexSet;
 use url::Url;
 
 use self::shape::is_comparable;
+use crate::has_file_url;
 use crate::slices::in_any_slices;
 
 mod shape;
@@ -17,6 +18,9 @@ mod shape;
 /// and the links are those of the tree that a browser builds, unless the page
 /// is one of those that are read differently on purpose.
 pub fn links(input: &[u8]) {
+    if has_file_url(input) {
+        return;
+    }
     let Ok(url) = Url::parse("http://site.test/dir/page") else { return };
     for (charset, wanted) in [(None, Wanted::ALL), (Some("utf-8"), Wanted::default())] {
         let page = in_any_slices(input, |slices| {

@@ -5,8 +5,8 @@ use std::time::Instant;
 use crawl_core::{Crawl, ErrorClass, Job, Options, Outcome, Received, Row};
 use url::Url;
 
-use crate::assert_documented;
 use crate::slices::in_any_slices;
+use crate::{assert_documented, has_file_url};
 
 /// How long a body may be.
 const LARGEST_BODY: u64 = 50_000;
@@ -14,6 +14,9 @@ const LARGEST_BODY: u64 = 50_000;
 /// Gives a visit the input for its response: one row comes of it, and the same
 /// jobs in any slices.
 pub fn visit(input: &[u8]) {
+    if has_file_url(input) {
+        return;
+    }
     let now = Instant::now();
     in_any_slices(input, |slices| crawl(slices, now));
 }
