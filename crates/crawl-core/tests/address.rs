@@ -219,6 +219,20 @@ fn every_byte_everywhere() {
     }
 }
 
+/// The `url` crate does not go above what looks like a drive; the short way must
+/// not either.
+#[test]
+fn drives_in_the_path() {
+    for path in ["a/C:/b", "a/C:/", "C:/b", "a/c|/b", "a/C:/D:/b", "a/1:/b", "a/CD:/b", "a/C:"] {
+        let base = Url::parse(&format!("http://site.test/{path}")).unwrap();
+        let mut joiner = Joiner::new(&base, UTF_8);
+        for reference in ["../x", "../../x", "../../../x", "./x", "x", "../C:/../x", ".."] {
+            let expected = by_url_crate(&base, UTF_8, reference);
+            assert_eq!(by_joiner(&mut joiner, reference), expected, "{base} {reference}");
+        }
+    }
+}
+
 #[test]
 fn the_parts_of_an_address() {
     let base = Url::parse("http://site.test:81/a/b").unwrap();

@@ -144,6 +144,21 @@ proptest! {
     }
 }
 
+/// Where it seems to end is all that is waited for.
+#[test]
+fn a_declaration_with_a_bracket_in_it_is_cut_like_any_other() {
+    for declaration in [
+        "<?xml version='1>0' encoding='latin1'?>",
+        "<?xml a>b='1.0' encoding='latin1'?>",
+        "<?xml version='1.0' x='>' encoding='latin1'?>",
+    ] {
+        let sitemap =
+            [declaration.as_bytes(), b"<urlset><url><loc>http://a/\xe9</loc></url></urlset>"];
+        let sitemap = sitemap.concat();
+        assert_eq!(told(sitemap.chunks(1)), told([&sitemap[..]]), "{declaration}");
+    }
+}
+
 /// A parser that begins again with every byte would need minutes for these.
 #[test]
 fn even_single_bytes_take_linear_time() {

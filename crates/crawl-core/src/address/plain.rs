@@ -78,8 +78,11 @@ impl<'a> Plain<'a> {
                 rest = after;
             } else {
                 rest = rest.strip_prefix("../")?;
-                // The root is its own parent.
                 let parent = kept[..kept.len() - 1].rfind('/')?;
+                if is_drive(&kept[parent + 1..]) {
+                    return None;
+                }
+                // The root is its own parent.
                 kept = &kept[..=parent.max(self.origin_end)];
             }
         }
@@ -113,6 +116,13 @@ fn is_plain_host(host: &str) -> bool {
     last_label.starts_with(|c: char| c.is_ascii_lowercase())
         && host.bytes().all(is_plain)
         && !host.contains("xn--")
+}
+
+/// Whether it looks like `C:/`. The standard keeps such a segment in file URLs
+/// only; the `url` crate has its own ideas (servo/rust-url#1130), and what one
+/// URL is must not depend on how it was found.
+fn is_drive(segment: &str) -> bool {
+    matches!(segment.as_bytes(), [letter, b':' | b'|', b'/'] if letter.is_ascii_alphabetic())
 }
 
 /// Whether a path, query and fragment stay as they are behind a slash: nothing

@@ -60,7 +60,9 @@ impl Characters {
 /// The encoding that an XML declaration names (XML 1.0, section 2.8).
 fn declared(beginning: &[u8]) -> Option<&'static Encoding> {
     let start = &beginning[..beginning.len().min(DECLARATION)];
-    let ascii: String = start.iter().map(|&byte| char::from(byte)).collect();
+    // What lies behind may not have come yet.
+    let tag = start.split_inclusive(|&byte| byte == b'>').next().unwrap_or_default();
+    let ascii: String = tag.iter().map(|&byte| char::from(byte)).collect();
     let Ok(Event::Decl(declaration)) = Reader::from_str(&ascii).read_event() else {
         return None;
     };

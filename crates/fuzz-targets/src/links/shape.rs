@@ -1,0 +1,87 @@
+//! Which pages are read as browsers read them, without exception.
+
+use crawl_core::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
+
+/// Whether a page has none of what is read differently on purpose, because
+/// there is no stack of open elements (see [`crawl_core::html`]): frames instead
+/// of a body, columns of a table in a template, which then holds nothing else,
+/// and elements of SVG and MathML that do not end where they should.
+pub(super) fn is_comparable(html: &str) -> bool {
+    let mut shape = Shape { is_comparable: true, ..Shape::default() };
+    let mut tokenizer = Tokenizer::new();
+    tokenizer.feed(html.as_bytes(), &mut shape);
+    tokenizer.finish(&mut shape);
+    shape.is_comparable
+}
+
+#[derive(Debug, Default)]
+struct Shape {
+    is_comparable: bool,
+    has_template: bool,
+    /// The elements that are open, from the first one of SVG or MathML on.
+    open: Vec<Name>,
+}
+
+const SVG: Name = Name::of(b"svg");
+const MATH: Name = Name::of(b"math");
+
+const FRAMESET: Name = Name::of(b"frameset");
+const TEMPLATE: Name = Name::of(b"template");
+const COL: Name = Name::of(b"col");
+
+/// Within SVG and MathML, what they are depends on their attributes.
+const AMBIGUOUS: [Name; 2] = [Name::of(b"annotation-xml"), Name::of(b"font")];
+
+/// HTML elements without an end.
+const VOID: [Name; 14] = [
+    Name::of(b"area"),
+    Name::of(b"base"),
+    Name::of(b"br"),
+    Name::of(b"col"),
+    Name::of(b"embed"),
+    Name::of(b"hr"),
+    Name::of(b"img"),
+    Name::of(b"input"),
+    Name::of(b"link"),
+    Name::of(b"meta"),
+    Name::of(b"param"),
+    Name::of(b"source"),
+    Name::of(b"track"),
+    Name::of(b"wbr"),
+];
+
+impl TokenSink for Shape {
+    fn wants_any(&mut self, _: Name) -> bool {
+        false
+    }
+
+    fn wants(&mut self, _: Name, _: Name) -> bool {
+        false
+    }
+
+    fn attribute(&mut self, _: Name, _: Value<'_>) {}
+
+    fn start_tag(&mut self, tag: StartTag) {
+        let is_within_foreign = !self.open.is_empty();
+        self.has_template |= tag.name == TEMPLATE;
+        if tag.name == FRAMESET
+            || (tag.name == COL && self.has_template)
+            || (is_within_foreign && AMBIGUOUS.contains(&tag.name))
+        {
+            self.is_comparable = false;
+        }
+        let ends_at_once =
+            if tag.is_foreign { tag.is_self_closing } else { VOID.contains(&tag.name) };
+        if (is_within_foreign || tag.name == SVG || tag.name == MATH) && !ends_at_once {
+            self.open.push(tag.name);
+        }
+    }
+
+    fn end_tag(&mut self, tag: Name) {
+        if !self.open.is_empty() && self.open.pop() != Some(tag) {
+            self.is_comparable = false;
+        }
+    }
+
+    fn text(&mut self, _: &[u8], _: Text) {}
+}
