@@ -177,9 +177,12 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
 
 /// `text` as it may be shown on a terminal: control characters, which a
 /// terminal could take for commands, appear as `\u001b`, except for the ends
-/// of lines. In JSON that is the same text still.
+/// of lines; and so do the characters that turn the direction of what is
+/// beside them (Unicode, property `Bidi_Control`). In JSON that is the same
+/// text still.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_command = |c: char| c.is_control() && c != '\n';
+    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let is_command = |c: char| (c.is_control() && c != '\n') || turns(c);
     if !text.contains(is_command) {
         return Cow::Borrowed(text);
     }
@@ -322,5 +325,6 @@ mod tests {
     fn commands_are_shown_and_lines_kept() {
         assert_eq!(printable("plain\ntext: é\n"), "plain\ntext: é\n");
         assert_eq!(printable("\u{1b}[2J\u{9b}\r\n"), "\\u001b[2J\\u009b\\u000d\n");
+        assert_eq!(printable("a\u{202e}b\u{2066}c\u{200f}"), "a\\u202eb\\u2066c\\u200f");
     }
 }

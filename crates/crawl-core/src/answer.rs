@@ -52,6 +52,16 @@ impl Answer {
     }
 }
 
+/// The status, or the one that an unknown one is to be read as (RFC 9110
+/// section 15): the first of its class, and what is of no class, as a 5xx.
+pub(crate) fn known_status(status: u16) -> u16 {
+    match status {
+        306 | 309..=399 => 300,
+        0..=99 | 600.. => 500,
+        known => known,
+    }
+}
+
 impl http::Sink for Receiving<'_> {
     fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
         let answer = &mut *self.answer;
@@ -61,7 +71,7 @@ impl http::Sink for Receiving<'_> {
         let Some(content_type) = &answer.content_type else {
             return Ok(());
         };
-        if !content_type.is_html() || !matches!(head.status, 200..=300) {
+        if !content_type.is_html() || !matches!(known_status(head.status), 200..=300) {
             return Ok(());
         }
         let codings = Codings::parse(head.get_all("content-encoding"))?;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::answer::{Answer, Receiving};
+use crate::answer::{Answer, Receiving, known_status};
 use crate::content::encoding_name;
 use crate::http::{self, Limits, Method, Progress, ResponseParser};
 use crate::page::Page;
@@ -204,7 +204,7 @@ impl Visit {
         let Some(status) = self.answer.status.filter(|_| self.error.is_none()) else {
             return (Outcome::Failed, Discovery::Nothing);
         };
-        match status {
+        match known_status(status) {
             300 if self.answer.location.is_none() => (self.body_outcome(), Discovery::Nothing),
             300..=303 | 307 | 308 => match self.redirect_target() {
                 Err(error) => {

@@ -100,13 +100,15 @@ impl<S> EventLoop<S> {
             let timeout = next.map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;
             self.selector.select(timeout, &mut keys)?;
+            // Of what comes while it calls back, the loop has yet to hear:
+            // nobody is too late for it before that.
+            let now = self.now();
             for key in keys.drain(..) {
                 // Gone, if a callback before this one closed the connection.
                 if let Some(callback) = self.selector.take(key) {
                     self.call(callback);
                 }
             }
-            let now = self.now();
             while let Some(alarm) = self.timers.pop_due(now) {
                 self.ring(alarm);
             }

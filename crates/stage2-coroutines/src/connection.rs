@@ -114,10 +114,9 @@ impl Connection {
     /// Whether there is nothing to read: neither bytes nor an end. If there
     /// is, the connection is of no more use. (What TLS has to say on its own
     /// account, such as a session ticket that comes late, does not count.)
+    ///
+    /// It asks the socket, for the loop hears of news only when it waits.
     pub fn is_quiet(&mut self) -> bool {
-        if !self.event_loop.selector().readiness(self.key).satisfies(Interest::Readable) {
-            return true;
-        }
         let event_loop = self.event_loop.clone();
         let read = event_loop.with_scratch(|scratch| self.stream.read(scratch));
         let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);

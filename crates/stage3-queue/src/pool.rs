@@ -38,6 +38,13 @@ impl Pool {
 
     /// A connection to where this visit leads. It may turn out to have been
     /// closed after all, by news still on its way.
+    ///
+    /// One on which anything has come since its last response is of no use: a
+    /// response that began before the request was sent answers nothing (RFC
+    /// 9112, section 9.2). What comes after that cannot be told from an
+    /// answer: HTTP/1.1 does not number its requests. A server that forges one
+    /// at that very moment lies about its own pages only, for a connection
+    /// never serves two origins.
     pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
         loop {
             let mut idle = self.idle.borrow_mut();

@@ -4,12 +4,10 @@
 use super::{at_most, printable, protocol, too_large};
 use crate::FetchError;
 
-/// How many bytes of chunk extensions and trailers one body may carry in all.
-/// Nobody uses either here, but a server could send them for ever.
+/// How many bytes of chunk extensions and trailers one body may carry in all,
+/// zeros before a size included. Nobody uses them here, but a server could send
+/// them for ever.
 const MOST_EXTRAS: usize = 16 * 1024;
-
-/// Sixteen hexadecimal digits are as many as a `u64` has.
-const MOST_DIGITS: u8 = 16;
 
 /// Where in a chunked body the decoder stands.
 #[derive(Debug)]
@@ -17,7 +15,8 @@ pub(super) struct Chunked {
     state: State,
     /// The size of the current chunk while it is read, then what is left of it.
     left: u64,
-    digits: u8,
+    /// Whether its size has a digit yet.
+    has_size: bool,
     extras: usize,
 }
 
@@ -57,7 +56,7 @@ pub(super) enum Piece {
 
 impl Chunked {
     pub(super) fn new() -> Self {
-        Self { state: State::Size, left: 0, digits: 0, extras: 0 }
+        Self { state: State::Size, left: 0, has_size: false, extras: 0 }
     }
 
     /// Takes the beginning of `input` and says what it was: one byte of framing,
@@ -69,17 +68,12 @@ impl Chunked {
         self.state = match (self.state, byte) {
             (State::Data, _) => return Ok(Piece::Data(self.take_data(input.len()))),
 
-            (State::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => {
-                self.push_digit(byte)?;
-                State::Size
-            }
-            (State::Size, b'\r') if self.digits > 0 => State::SizeEnd,
-            (State::Size, b';' | b' ' | b'\t') if self.digits > 0 => {
-                self.extra(State::Extension)?
-            }
+            (State::Size, b'0'..=b'9' | b'a'..=b'f' | b'A'..=b'F') => self.push_digit(byte)?,
+            (State::Size, b'\r') if self.has_size => State::SizeEnd,
+            (State::Size, b';' | b' ' | b'\t') if self.has_size => self.extra(State::Extension)?,
             (State::Extension, b'\r') => State::SizeEnd,
             // A line may end without its carriage return, as in the head.
-            (State::Size, b'\n') if self.digits > 0 => return Ok(self.begin_chunk()),
+            (State::Size, b'\n') if self.has_size => return Ok(self.begin_chunk()),
             (State::Extension | State::SizeEnd, b'\n') => return Ok(self.begin_chunk()),
             (State::Extension, _) => self.extra(State::Extension)?,
 
@@ -105,14 +99,17 @@ impl Chunked {
         data
     }
 
-    fn push_digit(&mut self, digit: u8) -> Result<(), FetchError> {
-        if self.digits == MOST_DIGITS {
-            return Err(protocol(format!("a chunk size has more than {MOST_DIGITS} digits")));
-        }
+    /// A size may have any number of digits, and must not overflow (RFC 9112
+    /// section 7.1). Zeros in front of it could go on for ever.
+    fn push_digit(&mut self, digit: u8) -> Result<State, FetchError> {
+        let is_leading_zero = self.has_size && self.left == 0;
         let value = char::from(digit).to_digit(16).unwrap_or_default();
-        self.left = (self.left << 4) | u64::from(value);
-        self.digits += 1;
-        Ok(())
+        self.left = match self.left.checked_mul(16) {
+            Some(left) => left | u64::from(value),
+            None => return Err(too_large("a chunk is longer than anything that can be counted")),
+        };
+        self.has_size = true;
+        if is_leading_zero { self.extra(State::Size) } else { Ok(State::Size) }
     }
 
     fn extra(&mut self, next: State) -> Result<State, FetchError> {
@@ -126,7 +123,7 @@ impl Chunked {
     }
 
     fn begin_chunk(&mut self) -> Piece {
-        self.digits = 0;
+        self.has_size = false;
         self.state = match self.left {
             0 => State::Trailer,
             _ => State::Data,

@@ -84,13 +84,14 @@ fn content_length(head: &Head<'_>) -> Result<Option<u64>, FetchError> {
     Ok(length)
 }
 
-/// One or more digits, and nothing else: no sign, no blank.
+/// One or more digits, and nothing else: no sign, no blank. A number beyond all
+/// limits is one still (RFC 9110 section 8.6), and as good as the largest.
 fn decimal(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() {
         return None;
     }
     digits.iter().try_fold(0_u64, |value, byte| {
         let digit = char::from(*byte).to_digit(10)?;
-        value.checked_mul(10)?.checked_add(u64::from(digit))
+        Some(value.saturating_mul(10).saturating_add(u64::from(digit)))
     })
 }

@@ -1,8 +1,10 @@
 //! The head of a response: status line and headers, as views of the bytes.
 
+use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, ParserConfig, Response, Status};
+use memchr::memchr_iter;
 
 use super::{printable, protocol, too_large};
 use crate::FetchError;
@@ -14,7 +16,7 @@ const MOST_HEADERS: usize = 256;
 /// lives as long as the call of [`Sink::head`](super::Sink::head).
 #[derive(Debug)]
 pub struct Head<'a> {
-    /// The status code, 200 to 999.
+    /// The status code: three digits, and not 1xx.
     pub status: u16,
     /// 0 or 1: HTTP/1.0 or HTTP/1.1.
     pub(super) minor_version: u8,
@@ -50,8 +52,9 @@ impl<'a> Head<'a> {
 /// head to `then`.
 ///
 /// It is read as browsers read it: a line may end without its carriage return,
-/// and a line that is no header is passed over. That is safe here, where nobody
-/// else reads the same bytes differently.
+/// and a line that is no header is passed over, unless it would have decided
+/// where the body ends. That is safe here, where nobody else reads the same
+/// bytes differently.
 pub(super) fn parse<T>(
     bytes: &[u8],
     most_headers: usize,
@@ -59,13 +62,18 @@ pub(super) fn parse<T>(
 ) -> Result<T, FetchError> {
     let mut places = [const { MaybeUninit::uninit() }; MOST_HEADERS];
     let most_headers = most_headers.min(MOST_HEADERS);
+    let bytes = &*with_known_version(bytes);
     let mut response = Response::new(&mut []);
     let parsed = ParserConfig::default()
         .allow_multiple_spaces_in_response_status_delimiters(true)
         .allow_spaces_after_header_name_in_responses(true)
+        .allow_obsolete_multiline_headers_in_responses(true)
         .ignore_invalid_headers_in_responses(true)
         .parse_response_with_uninit_headers(&mut response, bytes, &mut places[..most_headers]);
     match parsed {
+        Ok(Status::Complete(_)) if hides_framing(bytes, response.headers) => {
+            Err(protocol("a header that says where the body ends cannot be understood"))
+        }
         Ok(Status::Complete(_)) => then(&Head {
             status: response.code.unwrap_or_default(),
             minor_version: response.version.unwrap_or_default(),
@@ -80,6 +88,38 @@ pub(super) fn parse<T>(
         }
         Err(error) => Err(protocol(format!("{error} in the head of the response"))),
     }
+}
+
+/// A minor version yet to be made is read as the last one known (RFC 9110
+/// section 2.5).
+fn with_known_version(bytes: &[u8]) -> Cow<'_, [u8]> {
+    const MINOR: usize = "HTTP/1.".len();
+    match bytes.get(MINOR) {
+        Some(b'2'..=b'9') => {
+            let mut bytes = bytes.to_vec();
+            bytes[MINOR] = b'1';
+            bytes.into()
+        }
+        _ => bytes.into(),
+    }
+}
+
+/// Whether one of the lines that were passed over has the name of a header on
+/// which the framing depends.
+fn hides_framing(bytes: &[u8], headers: &[Header<'_>]) -> bool {
+    // Nothing was passed over if there is a line for each header, and two more.
+    if memchr_iter(b'\n', bytes).count() == headers.len() + 2 {
+        return false;
+    }
+    ["transfer-encoding", "content-length"].iter().any(|name| {
+        let has_name = |line: &&[u8]| {
+            let (start, rest) = line.split_at_checked(name.len()).unwrap_or_default();
+            let is_longer = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'-';
+            start.eq_ignore_ascii_case(name.as_bytes()) && !rest.first().is_some_and(is_longer)
+        };
+        let lines = bytes.split(|&byte| byte == b'\n').filter(has_name).count();
+        lines != headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name)).count()
+    })
 }
 
 fn first_line(bytes: &[u8]) -> &[u8] {

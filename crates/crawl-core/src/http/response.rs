@@ -296,7 +296,7 @@ impl ResponseParser {
                 }
                 Ok(())
             }
-            200.. => {
+            _ => {
                 let (framing, keep_alive) = framing(self.method, head)?;
                 self.keep_alive = keep_alive;
                 sink.head(head)?;
@@ -311,7 +311,6 @@ impl ResponseParser {
                 };
                 Ok(())
             }
-            status => Err(protocol(format!("{status:03} is not a status"))),
         })
     }
 }

@@ -11,7 +11,7 @@ mod world;
 
 pub use demo::{demo_site, expect_all_of, expect_asked_once};
 pub use stage::{Crawled, Stage, Work};
-pub use told::{Told, failed, http_error, other, page, redirect};
+pub use told::{Told, failed, http_error, other, page, redirect, skipped};
 use world::Meddled;
 pub use world::Meddler;
 

@@ -1,6 +1,7 @@
 //! What a row tells, except for what depends on time and order.
 
 use crawl_core::{ErrorClass, Outcome, Row};
+use serde_json::{Value, json};
 
 /// The part of a row on which all stages agree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +41,11 @@ pub fn failed(error: ErrorClass) -> Told {
     Told { status: None, ..Told::new(Outcome::Failed, 0).error(error) }
 }
 
+/// Not asked.
+pub fn skipped(error: ErrorClass) -> Told {
+    Told { status: None, ..Told::new(Outcome::Skipped, 0).error(error).tries(0) }
+}
+
 impl Told {
     fn new(outcome: Outcome, status: u16) -> Self {
         Self {
@@ -65,6 +71,21 @@ impl Told {
             num_urls: row.num_urls,
             tries: row.tries,
         }
+    }
+
+    /// What does not depend on how often it was tried, nor on the limit on
+    /// bodies, as `--format jsonl` has it.
+    pub fn json(&self, origin: &str) -> Value {
+        let on_site = |url: &String| {
+            if url.starts_with('/') { format!("{origin}{url}") } else { url.clone() }
+        };
+        json!({
+            "outcome": self.outcome,
+            "status": self.status,
+            "error": self.error,
+            "next_url": self.next_url.as_ref().map(on_site),
+            "num_urls": self.num_urls,
+        })
     }
 
     pub fn outcome(mut self, outcome: Outcome) -> Self {

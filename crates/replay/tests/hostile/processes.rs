@@ -1,0 +1,230 @@
+//! The binaries of all stages against everything at once.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::behaviour::{Site, Theme, whole};
+use crate::common::page;
+use crate::common::tls::{ROOT, good_server, serve_securely};
+use crate::tls::{Stranger, strangers};
+use crate::{LARGE, QUICK, silence};
+
+/// The package of each stage, and its binary.
+const STAGES: [(&str, &str); 4] = [
+    ("stage0-threads", "stage0-threads"),
+    ("stage1-callbacks", "stage1-callbacks"),
+    ("stage2-coroutines", "stage2-coroutines"),
+    ("stage3-queue", "crawl"),
+];
+
+/// What the whole of it may take.
+const MOST_KIB: u64 = 100_000;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A process that does not outlive its test.
+struct Guard(Child);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A directory that is gone after the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hostile-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The binary of a stage. It lies beside our own when the workspace is tested
+/// as a whole.
+fn binary(package: &str, name: &str) -> PathBuf {
+    let own = Path::new(env!("CARGO_BIN_EXE_replay"));
+    let binary = own.with_file_name(name);
+    if !binary.exists() {
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "-p", package]);
+        if own.components().any(|part| part.as_os_str() == "release") {
+            build.arg("--release");
+        }
+        assert!(build.status().unwrap().success(), "{package} cannot be built");
+    }
+    binary
+}
+
+/// Waits for the end, and returns how it ended and the most memory it has had,
+/// in KiB.
+fn watch(child: &mut Child) -> (ExitStatus, u64) {
+    let (begun, mut peak) = (Instant::now(), 0);
+    loop {
+        peak = peak.max(peak_memory(child.id()).unwrap_or(0));
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status, peak);
+        }
+        assert!(begun.elapsed() < PATIENCE, "the process hangs");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn peak_memory(id: u32) -> Option<u64> {
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// Whatever a server can do, with default limits and twenty fetches at a time:
+/// everything is told as it should be, nothing takes much memory, it ends by
+/// itself, and a terminal hears no command.
+#[test]
+fn everything_but_silence() {
+    let themes = [&QUICK[..], &LARGE].concat();
+    every_stage(|| Run { themes: themes.clone(), strangers: Vec::new(), arguments: &[] });
+}
+
+/// The same of those for whom nobody has the patience, over TLS or not.
+#[test]
+fn everything_that_takes_its_time() {
+    const PATIENCE: &[&str] = &["--read-timeout", "3s", "--timeout", "4s", "--max-tries", "1"];
+    let themes = [&QUICK[..], &[silence::behaviours]].concat();
+    every_stage(|| Run { themes: themes.clone(), strangers: strangers(), arguments: PATIENCE });
+}
+
+/// What one process is to stand.
+struct Run {
+    themes: Vec<Theme>,
+    strangers: Vec<Stranger>,
+    arguments: &'static [&'static str],
+}
+
+fn every_stage(run: impl Fn() -> Run + Sync) {
+    thread::scope(|scope| {
+        for (package, name) in STAGES {
+            let run = &run;
+            scope.spawn(move || check(package, name, &run()));
+        }
+    });
+}
+
+fn check(package: &str, name: &str, run: &Run) {
+    let scratch = Scratch::new(&format!("{name}-{}", run.themes.len()));
+    let (rows, log, root) = (scratch.file("rows"), scratch.file("log"), scratch.file("root.pem"));
+    fs::write(&root, ROOT.pem()).unwrap();
+    let site = Site::of(&run.themes);
+    let healthy = serve_securely(good_server(), |_, talk| talk.page("here"));
+    let child = Command::new(binary(package, name))
+        .args(["-j", "20", "-vv", "--format", "jsonl", "--cacert"])
+        .arg(&root)
+        .args(run.arguments)
+        .args([site.server.url("/"), healthy.url("/")])
+        .args(run.strangers.iter().map(Stranger::url))
+        .stdin(Stdio::null())
+        .stdout(File::create(&rows).unwrap())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let (status, peak) = watch(&mut Guard(child).0);
+    let (rows, log) = (printable(&rows), printable(&log));
+    assert_eq!(status.code(), Some(1), "{name}: {log}");
+    assert!(peak > 0 && peak < MOST_KIB, "{name}: {peak} KiB");
+
+    let found = told(name, &rows);
+    let origin = site.server.url("");
+    let expected = site.expected();
+    let expected = expected.iter().map(|(path, told)| (whole(&origin, path), told.json(&origin)));
+    let mut expected: BTreeMap<_, _> = expected.collect();
+    expected.insert(healthy.url("/"), page("here", 0).json(""));
+    for stranger in &run.strangers {
+        // How far a response has come that fails is another theme.
+        let status = found.get(&stranger.url()).map(|row| row["status"].clone());
+        let told = json!({
+            "outcome": "failed",
+            "status": status,
+            "error": stranger.class,
+            "next_url": null,
+            "num_urls": 0,
+        });
+        expected.insert(stranger.url(), told);
+    }
+    site.compare(name, &found, &expected);
+}
+
+/// What each row tells, as [`Told::json`](crate::common::Told::json) has it.
+fn told(name: &str, rows: &str) -> BTreeMap<String, Value> {
+    let mut told = BTreeMap::new();
+    for line in rows.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let url = row["url"].as_str().unwrap().to_owned();
+        let parts = json!({
+            "outcome": row["outcome"],
+            "status": row["status"],
+            "error": row["error"].get("class"),
+            "next_url": row["next_url"],
+            "num_urls": row["num_urls"],
+        });
+        let before = told.insert(url, parts);
+        assert_eq!(before, None, "{name}: a second row: {line}");
+    }
+    told
+}
+
+/// What was written, which has nothing in it that a terminal could take for a
+/// command, nor what turns text around.
+fn printable(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let is_command = |c: char| {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (c.is_control() && c != '\n') || turns
+    };
+    let line = text.lines().find(|line| line.contains(is_command));
+    assert_eq!(line, None, "{}", file.display());
+    text
+}
+
+/// The same holds for the report, and for what is said meanwhile.
+#[test]
+fn the_report_is_printable() {
+    let scratch = Scratch::new("report");
+    let (report, log) = (scratch.file("report"), scratch.file("log"));
+    let themes = [
+        crate::heads::behaviours,
+        crate::redirects::behaviours,
+        crate::text::behaviours,
+        crate::links::behaviours,
+    ];
+    let site = Site::of(&themes);
+    let child = Command::new(binary("stage3-queue", "crawl"))
+        .args(["-vv", "--max-tries", "1", &site.server.url("/")])
+        .stdin(Stdio::null())
+        .stdout(File::create(&report).unwrap())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let (status, _) = watch(&mut Guard(child).0);
+    let (report, log) = (printable(&report), printable(&log));
+    assert_eq!(status.code(), Some(1), "{log}");
+    assert!(report.contains("*** Broken: "), "{report}");
+    assert!(report.contains(r"HTTP/1.1 200 \x1b[31m"), "{report}");
+}

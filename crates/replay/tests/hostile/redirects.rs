@@ -1,0 +1,223 @@
+//! Where a redirect may lead.
+
+use crawl_core::ErrorClass::{RedirectLimit, RedirectTarget, TooLarge};
+use crawl_core::Options;
+
+use crate::behaviour::{Behaviour, does, says};
+use crate::common::{failed, http_error, other, page, redirect};
+
+fn to(status: u16, location: &str) -> String {
+    format!("HTTP/1.1 {status} Moved\r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n")
+}
+
+pub(crate) fn behaviours(host: &str) -> Vec<Behaviour> {
+    let mut all = targets(host);
+    all.extend(unusable());
+    all.extend(statuses());
+    all.extend(chains());
+    all
+}
+
+fn targets(host: &str) -> Vec<Behaviour> {
+    const REFERENCE: &str = "RFC 9110, section 10.2.2: any URI reference";
+    const SELF: &str = "asked once, wherever it leads";
+    const OUTSIDE: &str = "a redirect like any other, but nobody goes there";
+    const TARGET: &str = "/redirects/target";
+    let leads = |path: &str, why, location: &str, target: &str| {
+        says(&format!("/redirects/{path}"), why, to(302, location), redirect(302, target))
+    };
+    vec![
+        says("/redirects/target", "where some lead", page_of("here"), page("here", 0)),
+        leads("absolute-path", REFERENCE, TARGET, TARGET),
+        leads("relative", REFERENCE, "target", TARGET),
+        leads("upwards", REFERENCE, "../../../redirects/./target", TARGET),
+        leads("with-fragment", "a fragment stays with the client", "target#part", TARGET),
+        leads("blanks-around", "RFC 9110, section 5.5: none of the value", " \t target \t", TARGET),
+        leads("backslashes", "WHATWG URL: as slashes", "\\redirects\\target", TARGET),
+        leads("tab-within", "WHATWG URL: to be left out", "/redirects/tar\tget", TARGET),
+        leads("scheme-only", "WHATWG URL: relative to the same scheme", "http:target", TARGET),
+        leads("upper-case", "WHATWG URL: schemes are", "HTTP:target", TARGET),
+        leads("8-bit", "WHATWG URL: encoded as UTF-8", "\u{fc}", "/redirects/%C3%BC"),
+        says("/redirects/%C3%BC", "where one leads", page_of("here"), page("here", 0)),
+        leads("bidi", "WHATWG URL: encoded", "\u{202e}", "/redirects/%E2%80%AE"),
+        says("/redirects/%E2%80%AE", "where one leads", page_of("here"), page("here", 0)),
+        leads("itself", SELF, "/redirects/itself", "/redirects/itself"),
+        leads("fragment-only", SELF, "#top", "/redirects/fragment-only"),
+        leads("query-only", SELF, "?a=b", "/redirects/query-only?a=b"),
+        leads("query-only?a=b", SELF, "?a=b", "/redirects/query-only?a=b").hidden(),
+        leads("one", SELF, "another", "/redirects/another"),
+        leads("another", SELF, "one", "/redirects/one"),
+        leads("outside", OUTSIDE, "http://elsewhere.test/?\u{9b}", "http://elsewhere.test/?%C2%9B"),
+        leads("outside-without-scheme", OUTSIDE, "//elsewhere.test", "http://elsewhere.test/"),
+        leads("another-port", OUTSIDE, "http://127.0.0.1:1/", "http://127.0.0.1:1/"),
+        leads("to-https", OUTSIDE, "https://elsewhere.test/", "https://elsewhere.test/"),
+        leads(
+            "unicode-host",
+            "WHATWG URL: in Punycode",
+            "//b\u{fc}cher.test",
+            "http://xn--bcher-kva.test/",
+        ),
+        leads(
+            "forty-kilobytes",
+            OUTSIDE,
+            &format!("//elsewhere.test/{}", "x".repeat(40_000)),
+            &format!("http://elsewhere.test/{}", "x".repeat(40_000)),
+        ),
+        does(
+            "/redirects/with-user",
+            "RFC 9110, section 4.2.4: a user name makes another URL; it is not sent",
+            |request, reply| {
+                let host = request.header("host").unwrap_or_default();
+                reply.send(to(302, &format!("http://user:word@{host}/redirects/target?user")));
+            },
+            redirect(302, format!("http://user:word@{host}/redirects/target?user")),
+        ),
+        says("/redirects/target?user", "where one leads", page_of("here"), page("here", 0))
+            .hidden()
+            .known_as(format!("http://user:word@{host}/redirects/target?user")),
+        says(
+            "/redirects/two-locations",
+            "no rule for what must not be (RFC 9110, section 5.3): the first counts",
+            "HTTP/1.1 302 Found\r\nLocation: target\r\nLocation: http://elsewhere.test/\r\n\
+             Content-Length: 0\r\n\r\n",
+            redirect(302, TARGET),
+        ),
+        says(
+            "/redirects/with-page",
+            "what comes with a redirect is not searched",
+            "HTTP/1.1 301 Moved\r\nLocation: target\r\nContent-Type: text/html\r\n\
+             Content-Length: 18\r\n\r\n<a href=/no>no</a>",
+            redirect(301, TARGET).size(18),
+        ),
+        says(
+            "/redirects/with-rubbish",
+            "what comes with a redirect is not decoded",
+            "HTTP/1.1 301 Moved\r\nLocation: target\r\nContent-Type: text/html\r\n\
+             Content-Encoding: gzip\r\nContent-Length: 4\r\n\r\ntext",
+            redirect(301, TARGET).size(4),
+        ),
+    ]
+}
+
+fn unusable() -> Vec<Behaviour> {
+    const NONE: &str = "a redirect has to lead somewhere";
+    const INVALID: &str = "WHATWG URL: a failure";
+    const SCHEME: &str = "only http and https are followed";
+    let leads_nowhere = |path: &str, why, location: &str| {
+        let told = http_error(302, 0).error(RedirectTarget);
+        says(&format!("/redirects/{path}"), why, to(302, location), told)
+    };
+    vec![
+        says(
+            "/redirects/no-location",
+            NONE,
+            "HTTP/1.1 302 Found\r\nContent-Length: 4\r\n\r\ntext",
+            http_error(302, 4).error(RedirectTarget),
+        ),
+        leads_nowhere("empty", NONE, ""),
+        leads_nowhere("blank", NONE, " \t "),
+        leads_nowhere("open-bracket", INVALID, "http://["),
+        leads_nowhere("no-host", INVALID, "https://"),
+        leads_nowhere("bad-port", INVALID, "http://a.test:99999/"),
+        leads_nowhere("bad-host", INVALID, "http://a<b>.test/"),
+        leads_nowhere("bad-address", INVALID, "http://1.2.3.256/"),
+        leads_nowhere("blank-in-host", INVALID, "http://a b.test/"),
+        leads_nowhere("bad-punycode", INVALID, "http://xn--\u{fc}.test/"),
+        leads_nowhere("file", SCHEME, "file:///etc/passwd"),
+        leads_nowhere("javascript", SCHEME, "javascript:alert(1)"),
+        leads_nowhere("data", SCHEME, "data:text/html,<a href=/>home</a>"),
+        leads_nowhere("mail", SCHEME, "mailto:a@a.test"),
+        leads_nowhere("ftp", SCHEME, "ftp://127.0.0.1/"),
+        leads_nowhere("web-socket", SCHEME, "ws://127.0.0.1/"),
+        leads_nowhere("view-source", SCHEME, "view-source:http://127.0.0.1/"),
+        leads_nowhere("unknown-scheme", SCHEME, "crawl://127.0.0.1/"),
+        says(
+            "/redirects/escape",
+            "RFC 9110, section 5.5: with other controls, it is of no use",
+            to(302, "/\x1b[31m"),
+            http_error(302, 0).error(RedirectTarget),
+        ),
+        says(
+            "/redirects/hundred-kilobytes",
+            "a head has a limit",
+            to(302, &"x".repeat(100_000)),
+            failed(TooLarge),
+        ),
+    ]
+}
+
+fn statuses() -> Vec<Behaviour> {
+    const TARGET: &str = "/redirects/target";
+    const UNKNOWN: &str = "RFC 9110, section 15: an unknown 3xx is read as 300";
+    let moved = |status: u16| {
+        let path = format!("/redirects/{status}");
+        says(&path, "RFC 9110, section 15.4", to(status, TARGET), redirect(status, TARGET))
+    };
+    let unmoved = |path: &str, status: u16, why| {
+        says(&format!("/redirects/{path}"), why, to(status, TARGET), other(0).status(status))
+    };
+    vec![
+        moved(300),
+        moved(301),
+        moved(302),
+        moved(303),
+        moved(307),
+        moved(308),
+        says(
+            "/redirects/300-without-location",
+            "RFC 9110, section 15.4.1: a list to choose from",
+            "HTTP/1.1 300 Choose\r\nContent-Type: text/html\r\nContent-Length: 18\r\n\r\n\
+             <a href=/>home</a>",
+            page("<a href=/>home</a>", 1).status(300),
+        ),
+        unmoved("304", 304, "RFC 9110, section 15.4.5: nobody has asked whether it is modified"),
+        unmoved("305", 305, "RFC 9110, section 15.4.6: deprecated, for it could lead anywhere"),
+        says("/redirects/310", UNKNOWN, to(310, TARGET), redirect(310, TARGET)),
+        says("/redirects/399", UNKNOWN, to(399, TARGET), redirect(399, TARGET)),
+        says(
+            "/redirects/399-without-location",
+            UNKNOWN,
+            "HTTP/1.1 399 What?\r\nContent-Type: text/html\r\nContent-Length: 18\r\n\r\n\
+             <a href=/>home</a>",
+            page("<a href=/>home</a>", 1).status(399),
+        ),
+        unmoved(
+            "200-with-location",
+            200,
+            "RFC 9110, section 10.2.2: only 201 and 3xx have a use for it",
+        ),
+        unmoved(
+            "201-with-location",
+            201,
+            "RFC 9110, section 15.3.2: what was made, not where to go",
+        ),
+        says(
+            "/redirects/404-with-location",
+            "RFC 9110, section 10.2.2: only 201 and 3xx have a use for it",
+            to(404, TARGET),
+            http_error(404, 0),
+        ),
+    ]
+}
+
+/// One link longer than may be followed.
+fn chains() -> Vec<Behaviour> {
+    const CHAIN: &str = "RFC 9110, section 15.4: a client is to detect endless redirects";
+    let most = Options::new(Vec::new()).max_redirect;
+    let link = |n: u32| {
+        let next = format!("/redirects/chain/{}", n + 1);
+        let told = if n == most {
+            http_error(307, 0).error(RedirectLimit).next_url(&next)
+        } else {
+            redirect(307, &next)
+        };
+        let link = says(&format!("/redirects/chain/{n}"), CHAIN, to(307, &next), told);
+        if n == 0 { link } else { link.hidden() }
+    };
+    (0..=most).map(link).collect()
+}
+
+fn page_of(html: &str) -> String {
+    let length = html.len();
+    format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{html}")
+}
