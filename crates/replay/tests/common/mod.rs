@@ -5,6 +5,8 @@
 mod demo;
 pub mod faults;
 pub mod gateway;
+pub mod peer;
+pub mod programs;
 pub mod sources;
 mod stage;
 pub mod tls;
