@@ -1,20 +1,30 @@
-//! Finds out whether this machine has what the tests against a real website
-//! need, so that without it they are reported as ignored.
+//! Finds out whether this machine has what the tests against servers and pages
+//! of others need, so that without it they are reported as ignored.
 
 use std::path::Path;
 
 fn main() {
-    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/real-site");
-    println!("cargo::rerun-if-changed={}", site.display());
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
+    let (site, httpbin) = (target.join("real-site"), target.join("httpbin/bin/gunicorn"));
+    for place in [&site, &httpbin] {
+        println!("cargo::rerun-if-changed={}", place.display());
+    }
     println!("cargo::rerun-if-env-changed=PATH");
-    println!("cargo::rustc-check-cfg=cfg(has_real_site)");
     let path = std::env::var("PATH").unwrap_or_default();
     let has = |program: &str| {
-        // nginx lives in sbin, which is not on everybody's path.
+        // Servers live in sbin, which is not on everybody's path.
         let folders = path.split(':').chain(["/usr/sbin", "/usr/local/sbin"]);
         folders.into_iter().any(|folder| Path::new(folder).join(program).exists())
     };
-    if site.exists() && has("nginx") && has("wget") {
-        println!("cargo::rustc-cfg=has_real_site");
+    for (name, is_there) in [
+        ("has_nginx", has("nginx")),
+        ("has_apache", has("apache2") && Path::new("/usr/lib/apache2/modules").exists()),
+        ("has_httpbin", httpbin.exists()),
+        ("has_real_site", site.exists() && has("nginx") && has("wget")),
+    ] {
+        println!("cargo::rustc-check-cfg=cfg({name})");
+        if is_there {
+            println!("cargo::rustc-cfg={name}");
+        }
     }
 }

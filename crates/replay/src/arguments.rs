@@ -47,6 +47,13 @@ pub(crate) struct Arguments {
     )]
     pub(crate) stages: Vec<Stage>,
 
+    /// Sees how much they can bear instead: 100,000 pages, and 19,000
+    /// connections held at once
+    #[arg(
+        long, conflicts_with_all = ["url", "pages", "slow_pages", "delay", "tasks"]
+    )]
+    pub(crate) load: bool,
+
     #[command(subcommand)]
     pub(crate) role: Option<Role>,
 }
@@ -61,10 +68,19 @@ pub(crate) enum Role {
         stage: Stage,
         tasks: usize,
         url: String,
+        /// Begins with so many pages of the demo site instead of one.
+        #[arg(long, value_name = "N")]
+        first_pages: Option<u32>,
     },
     /// Serves the demo site until stdin is closed.
     #[command(hide = true)]
-    Serve { pages: u32, delay_ms: u64 },
+    Serve {
+        pages: u32,
+        delay_ms: u64,
+        /// Small pages, and nothing else.
+        #[arg(long)]
+        plain: bool,
+    },
 }
 
 fn url(text: &str) -> Result<String, String> {
@@ -99,5 +115,14 @@ mod tests {
         assert_eq!(parse("replay localhost:80").unwrap().url.as_deref(), Some("http://localhost/"));
         assert!(parse("replay localhost --pages 10").is_err());
         assert!(parse("replay -j 0").is_err());
+    }
+
+    #[test]
+    fn a_load_is_as_heavy_as_it_is() {
+        let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
+        assert!(parse("replay --load --stages 3").unwrap().load);
+        for line in ["replay --load -j 10", "replay --load --pages 10", "replay --load localhost"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
     }
 }

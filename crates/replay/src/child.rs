@@ -7,6 +7,7 @@
 use std::env;
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::iter;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -28,10 +29,18 @@ pub(crate) struct Crawled {
     pub(crate) peak_memory: Option<u64>,
 }
 
-/// What the child does.
-pub(crate) fn crawl(stage: Stage, tasks: usize, url: &str) -> io::Result<()> {
-    let root = values::root(url).map_err(io::Error::other)?;
-    let mut options = Options::new(vec![root]);
+/// What the child does. It begins with the root, or with so many pages of the
+/// demo site, of which the root is one.
+pub(crate) fn crawl(
+    stage: Stage,
+    tasks: usize,
+    root: &str,
+    first_pages: Option<u32>,
+) -> io::Result<()> {
+    let more = (1..first_pages.unwrap_or(1)).map(|n| format!("{root}page/{n}"));
+    let roots = iter::once(root.to_owned()).chain(more);
+    let roots = roots.map(|root| values::root(&root)).collect::<Result<_, _>>();
+    let mut options = Options::new(roots.map_err(io::Error::other)?);
     options.max_tasks = Some(tasks);
     let out = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
     let rows = Arc::clone(&out);
@@ -63,12 +72,14 @@ fn peak_memory() -> Option<u64> {
 pub(crate) fn run(
     stage: Stage,
     tasks: usize,
-    url: &str,
+    root: &str,
+    first_pages: Option<u32>,
     progress: &mut Progress,
 ) -> io::Result<Crawled> {
     let failed = |why: &str| io::Error::other(format!("stage {stage} {why}"));
     let child = Command::new(env::current_exe()?)
-        .args(["crawl", &stage.number.to_string(), &tasks.to_string(), url])
+        .args(["crawl", &stage.number.to_string(), &tasks.to_string(), root])
+        .args(first_pages.map(|pages| format!("--first-pages={pages}")))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .spawn()?;

@@ -16,17 +16,21 @@ const SHOWN: usize = 10;
 pub(crate) type Entrant = (Stage, usize);
 
 /// What has become of an entrant.
-struct Entry {
-    stage: Stage,
+pub(crate) struct Entry {
+    pub(crate) stage: Stage,
     tasks: usize,
-    crawled: Crawled,
+    pub(crate) crawled: Crawled,
 }
 
 /// Lets them crawl `url` and tells about it on stdout. True when all have found
 /// the same.
 pub(crate) fn hold(title: &str, url: &str, entrants: &[Entrant]) -> io::Result<bool> {
-    let results = crawl(url, entrants)?;
-    let Some((first, others)) = results.split_first() else {
+    tell(title, &crawl(url, entrants)?)
+}
+
+/// Tells about them on stdout. True when all have found the same.
+pub(crate) fn tell(title: &str, entries: &[Entry]) -> io::Result<bool> {
+    let Some((first, others)) = entries.split_first() else {
         return Ok(true);
     };
     let mut lines = vec![first.line("-")];
@@ -50,17 +54,25 @@ pub(crate) fn hold(title: &str, url: &str, entrants: &[Entrant]) -> io::Result<b
     Ok(agree)
 }
 
-fn crawl(url: &str, entrants: &[Entrant]) -> io::Result<Vec<Entry>> {
-    let mut progress = Progress::new();
-    let crawl = |&(stage, tasks): &Entrant| {
-        let crawled = child::run(stage, tasks, url, &mut progress)?;
-        Ok(Entry { stage, tasks, crawled })
-    };
+/// Lets them crawl `url`.
+pub(crate) fn crawl(url: &str, entrants: &[Entrant]) -> io::Result<Vec<Entry>> {
+    let crawl = |&(stage, tasks): &Entrant| Entry::new(stage, tasks, url, None);
     entrants.iter().map(crawl).collect()
 }
 
 impl Entry {
-    fn line(&self, agrees: &'static str) -> Line {
+    /// Lets one stage crawl; see [`child::crawl`].
+    pub(crate) fn new(
+        stage: Stage,
+        tasks: usize,
+        root: &str,
+        first_pages: Option<u32>,
+    ) -> io::Result<Self> {
+        let crawled = child::run(stage, tasks, root, first_pages, &mut Progress::new())?;
+        Ok(Self { stage, tasks, crawled })
+    }
+
+    pub(crate) fn line(&self, agrees: &'static str) -> Line {
         let crawled = &self.crawled;
         Line {
             stage: self.stage.to_string(),

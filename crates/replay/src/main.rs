@@ -13,6 +13,7 @@ mod arguments;
 mod child;
 mod contest;
 mod findings;
+mod load;
 mod progress;
 mod site;
 mod stages;
@@ -34,10 +35,13 @@ use crate::table::thousands;
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let agreed = match arguments.role {
-        Some(Role::Crawl { stage, tasks, url }) => child::crawl(stage, tasks, &url).map(|()| true),
-        Some(Role::Serve { pages, delay_ms }) => {
-            site::serve(pages, Duration::from_millis(delay_ms)).map(|()| true)
+        Some(Role::Crawl { stage, tasks, url, first_pages }) => {
+            child::crawl(stage, tasks, &url, first_pages).map(|()| true)
         }
+        Some(Role::Serve { pages, delay_ms, plain }) => {
+            site::serve(pages, Duration::from_millis(delay_ms), plain).map(|()| true)
+        }
+        None if arguments.load => load::bear(&arguments.stages),
         None => replay(&arguments),
     };
     match agreed {
@@ -63,13 +67,13 @@ fn replay(arguments: &Arguments) -> io::Result<bool> {
     }
     let (fast, slow, delay) = (arguments.pages, arguments.slow_pages, arguments.delay);
 
-    let site = Site::start(fast, Duration::ZERO)?;
+    let site = Site::start(fast, Duration::ZERO, false)?;
     let pages = thousands(fast.into());
     let title = format!("Fast pages: {pages} of 8 KB, answered at once");
     let fast_agreed = contest::hold(&title, site.root(), &entrants(|_| 100))?;
     drop(site);
 
-    let site = Site::start(slow, delay)?;
+    let site = Site::start(slow, delay, false)?;
     let pages = thousands(slow.into());
     let title = format!("Slow pages: {pages} of 8 KB, each answered after {delay:?}");
     let slow_agreed = contest::hold(&title, site.root(), &entrants(|stage| stage.natural_tasks))?;

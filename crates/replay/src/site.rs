@@ -2,7 +2,7 @@
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use demo_site::{DemoSite, Latency, SiteOptions};
@@ -10,28 +10,41 @@ use demo_site::{DemoSite, Latency, SiteOptions};
 /// A demo site that is served until this is dropped.
 pub(crate) struct Site {
     process: Child,
+    told: BufReader<ChildStdout>,
     root: String,
 }
 
 impl Site {
-    /// Serves this many pages, each after `delay`, rounded to milliseconds.
-    pub(crate) fn start(pages: u32, delay: Duration) -> io::Result<Self> {
+    /// Serves this many pages, each after `delay`, rounded to milliseconds. A
+    /// plain site has small ones, and nothing but them.
+    pub(crate) fn start(pages: u32, delay: Duration, is_plain: bool) -> io::Result<Self> {
+        let failed = || io::Error::other("the demo site has not started");
         let mut process = Command::new(env::current_exe()?)
             .arg("serve")
             .args([pages.to_string(), delay.as_millis().to_string()])
+            .args(is_plain.then_some("--plain"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let mut root = String::new();
-        if let Some(stdout) = process.stdout.take() {
-            BufReader::new(stdout).read_line(&mut root)?;
-        }
-        let root = root.trim_end().to_owned();
-        let site = Self { process, root };
+        let told = BufReader::new(process.stdout.take().ok_or_else(failed)?);
+        let mut site = Self { process, told, root: String::new() };
+        site.root = site.hear()?;
         if site.root.is_empty() {
-            return Err(io::Error::other("the demo site has not started"));
+            return Err(failed());
         }
         Ok(site)
+    }
+
+    /// Ends it; how many requests it has had at once, all unanswered?
+    pub(crate) fn end(mut self) -> io::Result<u64> {
+        drop(self.process.stdin.take());
+        self.hear()?.parse().map_err(io::Error::other)
+    }
+
+    fn hear(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.told.read_line(&mut line)?;
+        Ok(line.trim_end().to_owned())
     }
 
     /// Where to begin.
@@ -49,16 +62,23 @@ impl Drop for Site {
 }
 
 /// Serves, says where on stdout, and returns when stdin is closed: by whoever
-/// has started this process, or because he is gone.
-pub(crate) fn serve(pages: u32, delay: Duration) -> io::Result<()> {
-    let site = DemoSite::start(SiteOptions {
+/// has started this process, or because he is gone. In the end it says how many
+/// requests were unanswered at once.
+pub(crate) fn serve(pages: u32, delay: Duration, is_plain: bool) -> io::Result<()> {
+    let mut options = SiteOptions {
         pages,
         latency: if delay.is_zero() { Latency::None } else { Latency::Fixed(delay) },
         ..SiteOptions::default()
-    })?;
+    };
+    if is_plain {
+        (options.page_size, options.special_cases) = (1024, false);
+    }
+    let site = DemoSite::start(options)?;
     let mut stdout = io::stdout();
     writeln!(stdout, "{}", site.root())?;
     stdout.flush()?;
     io::copy(&mut io::stdin(), &mut io::sink())?;
+    // Unless nobody has asked.
+    let _ = writeln!(stdout, "{}", site.peak_in_flight());
     Ok(())
 }

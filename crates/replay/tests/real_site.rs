@@ -5,36 +5,22 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{fs, thread};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
+use common::peer::Peer;
+use common::programs::programs;
 use common::tls::{ROOT, secure_options};
 use common::{Stage, options};
 use crawl_core::{Outcome, Row};
+use serde_json::Value;
 
-/// nginx, serving the packages with directory listings, until it is dropped.
-struct Nginx {
-    process: Child,
-    folder: PathBuf,
-    port: u16,
-    secure_port: u16,
-}
-
-impl Nginx {
-    fn start() -> Self {
-        let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/real-site");
-        let site = site.canonicalize().unwrap();
-        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [port, secure_port] = free.map(|free| free.local_addr().unwrap().port());
-        let folder = std::env::temp_dir().join(format!("real-site-{port}"));
-        fs::create_dir_all(&folder).unwrap();
-        let intermediate = ROOT.intermediate("Intermediate");
-        let identity = intermediate.issue(&["127.0.0.1"]).with(&intermediate);
-        fs::write(folder.join("chain.pem"), identity.chain_pem()).unwrap();
-        fs::write(folder.join("key.pem"), identity.key_pem()).unwrap();
+/// nginx, serving the packages with directory listings.
+fn nginx() -> Peer {
+    let site = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/real-site");
+    let site = site.canonicalize().unwrap();
+    Peer::start(|folder, port, secure_port| {
         let (root, here) = (site.display(), folder.display());
         let config = format!(
             "daemon off; master_process off; pid {here}/pid; error_log {here}/error.log;
@@ -56,48 +42,20 @@ impl Nginx {
             }}"
         );
         fs::write(folder.join("nginx.conf"), config).unwrap();
-        let path = std::env::var("PATH").unwrap_or_default();
-        let process = Command::new("nginx")
-            .env("PATH", format!("{path}:/usr/sbin:/usr/local/sbin"))
-            .arg("-c")
-            .arg(folder.join("nginx.conf"))
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let nginx = Self { process, folder, port, secure_port };
-        let deadline = Instant::now() + Duration::from_secs(10);
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(Instant::now() < deadline, "nginx does not answer");
-            thread::sleep(Duration::from_millis(20));
-        }
-        nginx
-    }
-
-    fn root(&self) -> String {
-        format!("http://127.0.0.1:{}/", self.port)
-    }
-
-    fn secure_root(&self) -> String {
-        format!("https://127.0.0.1:{}/", self.secure_port)
-    }
-
-    /// The paths that wget asked for and was given.
-    fn given_to_wget(&self) -> BTreeSet<String> {
-        let log = fs::read_to_string(self.folder.join("access.log")).unwrap();
-        let of_wget = log.lines().filter(|line| line.starts_with("Wget/"));
-        of_wget
-            .filter_map(|line| line.split_once("|200|"))
-            .map(|(_version, path)| path.to_owned())
-            .collect()
-    }
+        let mut command = Command::new("nginx");
+        command.arg("-c").arg(folder.join("nginx.conf"));
+        command
+    })
 }
 
-impl Drop for Nginx {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
-    }
+/// The paths that wget asked for and was given.
+fn given_to_wget(nginx: &Peer) -> BTreeSet<String> {
+    let log = nginx.read("access.log");
+    let of_wget = log.lines().filter(|line| line.starts_with("Wget/"));
+    of_wget
+        .filter_map(|line| line.split_once("|200|"))
+        .map(|(_version, path)| path.to_owned())
+        .collect()
 }
 
 /// Whatever does not depend on which page was fetched first.
@@ -109,11 +67,11 @@ fn essence(row: &Row) -> impl PartialEq + std::fmt::Debug {
 #[test]
 #[cfg_attr(
     not(has_real_site),
-    ignore = "needs nginx, wget and target/real-site: run .ci/real-site"
+    ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"
 )]
 fn every_stage_agrees_with_every_other_and_with_wget() {
-    let nginx = Nginx::start();
-    let root = nginx.root();
+    let nginx = nginx();
+    let root = nginx.origin() + "/";
     let crawls = Stage::ALL.map(|stage| (stage, stage.crawl(options(&root))));
     let (first, expected) = &crawls[0];
     for (stage, crawled) in &crawls {
@@ -138,7 +96,7 @@ fn every_stage_agrees_with_every_other_and_with_wget() {
         .unwrap();
     // 8: some link leads nowhere. The packages have such links.
     assert!(matches!(status.code(), Some(0 | 8)), "wget: {status}");
-    let by_wget = nginx.given_to_wget();
+    let by_wget = given_to_wget(&nginx);
     let of = |outcome: Outcome| -> BTreeSet<String> {
         let rows = expected.rows().values();
         rows.filter(|row| row.outcome == outcome)
@@ -165,14 +123,14 @@ fn every_stage_agrees_with_every_other_and_with_wget() {
 #[test]
 #[cfg_attr(
     not(has_real_site),
-    ignore = "needs nginx, wget and target/real-site: run .ci/real-site"
+    ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"
 )]
 fn every_stage_finds_the_same_over_tls() {
-    let nginx = Nginx::start();
-    let root = nginx.root();
+    let nginx = nginx();
+    let root = nginx.origin() + "/";
     let expected = Stage::Callbacks.crawl(options(&root));
     for stage in Stage::ALL {
-        let crawled = stage.crawl(secure_options(nginx.secure_root()));
+        let crawled = stage.crawl(secure_options(nginx.secure_origin() + "/"));
         assert_eq!(crawled.rows().len(), expected.rows().len(), "{stage:?}");
         for (url, row) in expected.rows() {
             let path = &url[root.len() - 1..];
@@ -180,5 +138,40 @@ fn every_stage_finds_the_same_over_tls() {
             let told = |row: &Row| (row.status, row.outcome, row.size, row.num_urls);
             assert_eq!(told(found), told(row), "{stage:?}: {path}: {found:?}");
         }
+    }
+}
+
+/// The programs themselves, told on the command line whom to trust.
+#[test]
+#[cfg_attr(
+    not(has_real_site),
+    ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"
+)]
+fn every_program_finds_the_same_with_a_private_authority() {
+    let nginx = nginx();
+    let root = nginx.secure_origin() + "/";
+    let authority = nginx.folder.join("root.pem");
+    fs::write(&authority, ROOT.pem()).unwrap();
+    let expected = Stage::Callbacks.crawl(secure_options(&root));
+    let told = |row: &Value| {
+        ["url", "status", "outcome", "size", "num_urls"].map(|field| row[field].to_string())
+    };
+    let expected: BTreeSet<_> =
+        expected.rows().values().map(|row| told(&serde_json::to_value(row).unwrap())).collect();
+    for (program, path) in programs() {
+        let output = Command::new(&path)
+            .args(["--format", "jsonl", "--quiet", "--cacert"])
+            .arg(&authority)
+            .arg(&root)
+            .output()
+            .unwrap();
+        // 1: some link leads nowhere. The packages have such links.
+        assert_eq!(output.status.code(), Some(1), "{program}: {output:?}");
+        let rows = String::from_utf8(output.stdout).unwrap();
+        let rows = rows.lines().map(|row| told(&serde_json::from_str(row).unwrap()));
+        assert_eq!(rows.collect::<BTreeSet<_>>(), expected, "{program}");
+
+        let untrusting = Command::new(&path).arg(&root).output().unwrap();
+        assert_eq!(untrusting.status.code(), Some(3), "{program}: {untrusting:?}");
     }
 }

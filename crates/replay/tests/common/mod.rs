@@ -3,6 +3,10 @@
 #![allow(dead_code, unreachable_pub, unused_imports, clippy::unwrap_used, missing_docs)]
 
 mod demo;
+pub mod faults;
+pub mod gateway;
+pub mod peer;
+pub mod programs;
 pub mod sources;
 mod stage;
 pub mod tls;

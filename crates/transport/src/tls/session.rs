@@ -5,7 +5,7 @@ use std::mem;
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection};
+use rustls::{ClientConfig, ClientConnection, Error};
 
 use super::words::explain;
 use crate::TlsError;
@@ -35,7 +35,7 @@ impl Session {
     pub(crate) fn new(
         config: Arc<ClientConfig>,
         server: ServerName<'static>,
-    ) -> Result<Self, rustls::Error> {
+    ) -> Result<Self, Error> {
         let mut tls = ClientConnection::new(config, server)?;
         tls.set_buffer_limit(Some(BUFFER_LIMIT));
         Ok(Self { tls, taken: 0, failure: None })
@@ -116,7 +116,13 @@ impl Session {
             }
         };
         if let Err(error) = self.tls.process_new_packets() {
-            self.failure = Some(explain(&error));
+            self.failure = Some(match error {
+                // It was readable as long as they came to an agreement.
+                Error::DecryptError | Error::InvalidMessage(_) if !self.tls.is_handshaking() => {
+                    TlsError::damage()
+                }
+                error => explain(&error),
+            });
             // So that the peer knows, if it still listens.
             let _ = self.send(socket);
             return Ok(());

@@ -19,7 +19,7 @@ pub(super) fn explain(error: &Error) -> TlsError {
         Error::InvalidMessage(_) => {
             "what the server sends is not TLS: does it speak plain http on this port?".into()
         }
-        Error::DecryptError => "what the server sends was damaged on its way".into(),
+        Error::DecryptError => "what the server sends cannot be deciphered".into(),
         Error::NoCertificatesPresented => "the server has shown no certificate".into(),
         Error::PeerMisbehaved(why) => format!("the server breaks the rules of TLS: {why:?}"),
         other => format!("no secure connection: {}", printable(&other.to_string())),

@@ -1,0 +1,81 @@
+//! How much the stages can bear.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use crate::contest::{self, Entrant, Entry};
+use crate::site::Site;
+use crate::stages::Stage;
+use crate::table::{self, thousands};
+
+const PAGES: u32 = 100_000;
+const TASKS: usize = 1000;
+const CONNECTIONS: u64 = 19_000;
+/// Descriptors for everything that is no connection.
+const SPARE: u64 = 100;
+/// How long a request is left unanswered: long enough for all the others to
+/// come.
+const DELAY: Duration = Duration::from_secs(6);
+
+/// Whether they have borne it: every page found, no connection failed, and as
+/// many held at once as there should be.
+pub(crate) fn bear(stages: &[Stage]) -> io::Result<bool> {
+    let pages = many_pages(stages)?;
+    Ok(many_connections(stages)? && pages)
+}
+
+fn many_pages(stages: &[Stage]) -> io::Result<bool> {
+    let site = Site::start(PAGES, Duration::ZERO, true)?;
+    let entrants: Vec<Entrant> = stages.iter().map(|stage| (*stage, TASKS)).collect();
+    let entries = contest::crawl(site.root(), &entrants)?;
+    let title = format!("Many pages: {} of 1 KB", thousands(PAGES.into()));
+    let agree = contest::tell(&title, &entries)?;
+    let faults: String = entries.iter().map(|entry| what_is_missing(entry, PAGES.into())).collect();
+    io::stdout().write_all(faults.as_bytes())?;
+    Ok(agree && faults.is_empty())
+}
+
+/// A thread for each would be another story, so stage 0 is not asked.
+fn many_connections(stages: &[Stage]) -> io::Result<bool> {
+    // What is raised here, the processes to come inherit.
+    let limit = rlimit::increase_nofile_limit(CONNECTIONS + SPARE)?;
+    let connections = limit.saturating_sub(SPARE).min(CONNECTIONS);
+    let mut out = io::stdout();
+    if connections < CONNECTIONS {
+        let (limit, wanted) = (thousands(limit), thousands(CONNECTIONS));
+        writeln!(out, "Not {wanted} connections: a process may open {limit} files (ulimit -n).\n")?;
+    }
+    let (mut lines, mut faults) = (Vec::new(), String::new());
+    let pages = u32::try_from(connections).map_err(io::Error::other)?;
+    for &stage in stages.iter().filter(|stage| stage.number > 0) {
+        let site = Site::start(pages, DELAY, true)?;
+        let entry = Entry::new(stage, pages as usize, site.root(), Some(pages))?;
+        let held = site.end()?;
+        if held != connections {
+            faults += &format!("{stage}: the site had {} at once.\n", thousands(held));
+        }
+        faults += &what_is_missing(&entry, connections);
+        lines.push(entry.line(if held == connections { "yes" } else { "no" }));
+    }
+    let all = thousands(connections);
+    if !lines.is_empty() {
+        writeln!(out, "Many connections: {all} held at once, each for {DELAY:?}\n")?;
+        writeln!(out, "{}", table::format(&lines))?;
+    }
+    if faults.is_empty() {
+        faults = format!("The site agrees that there were {all} at once.\n");
+        return out.write_all(faults.as_bytes()).map(|()| true);
+    }
+    out.write_all(faults.as_bytes()).map(|()| false)
+}
+
+/// Nothing, if all is well.
+fn what_is_missing(entry: &Entry, urls: u64) -> String {
+    let findings = &entry.crawled.findings;
+    let (found, broken) = (findings.total(), findings.broken());
+    if found == urls && broken == 0 {
+        return String::new();
+    }
+    let [found, urls, broken] = [found, urls, broken].map(thousands);
+    format!("{}: {found} of {urls} URLs, {broken} of them broken.\n", entry.stage)
+}

@@ -1,0 +1,133 @@
+//! Servers that nobody here wrote, and the rows they lead to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use crawl_core::{Outcome, Row};
+
+use super::Crawled;
+use super::tls::ROOT;
+
+/// A server with a folder of its own, until it is dropped.
+pub struct Peer {
+    process: Child,
+    pub folder: PathBuf,
+    pub port: u16,
+    pub secure_port: u16,
+}
+
+impl Peer {
+    /// Starts what `command` gives, which hears of the folder and of two ports
+    /// to listen on, and waits until the first of them does. The folder has a
+    /// certificate that [`ROOT`] vouches for: `chain.pem` and `key.pem`.
+    pub fn start(command: impl FnOnce(&Path, u16, u16) -> Command) -> Self {
+        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [port, secure_port] = free.map(|free| free.local_addr().unwrap().port());
+        let folder = env::temp_dir().join(format!("real-peer-{}-{port}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let intermediate = ROOT.intermediate("Intermediate");
+        let identity = intermediate.issue(&["127.0.0.1"]).with(&intermediate);
+        fs::write(folder.join("chain.pem"), identity.chain_pem()).unwrap();
+        fs::write(folder.join("key.pem"), identity.key_pem()).unwrap();
+        // Servers live in sbin, which is not on everybody's path.
+        let path = env::var("PATH").unwrap_or_default();
+        let process = command(&folder, port, secure_port)
+            .env("PATH", format!("{path}:/usr/sbin:/usr/local/sbin"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(folder.join("stderr")).unwrap())
+            .spawn()
+            .unwrap();
+        let peer = Self { process, folder, port, secure_port };
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(Instant::now() < deadline, "it does not start: {}", peer.read("stderr"));
+            sleep(Duration::from_millis(20));
+        }
+        peer
+    }
+
+    pub fn origin(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    pub fn secure_origin(&self) -> String {
+        format!("https://127.0.0.1:{}", self.secure_port)
+    }
+
+    /// A file of its folder, such as a log.
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        // It may have processes of its own, to which only it can see.
+        let _ = Command::new("kill").arg(self.process.id().to_string()).status();
+        let deadline = Instant::now() + Duration::from_secs(5);
+        while matches!(self.process.try_wait(), Ok(None)) && Instant::now() < deadline {
+            sleep(Duration::from_millis(10));
+        }
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Fails unless there are the rows of this table and no others. Its lines are
+/// a path, the outcome, and
+///
+/// ```text
+/// page        status, size, how many links
+/// other       status, type, size
+/// redirect    status, target
+/// http_error  status
+/// failed      class
+/// ```
+/// where `*` stands for anything, and `ORIGIN` for scheme, host and port.
+#[track_caller]
+pub fn expect_table(crawled: &Crawled, origin: &str, table: &str) {
+    let mut expected = BTreeMap::new();
+    for line in table.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        let mut words = line.split_whitespace();
+        let path = words.next().unwrap();
+        let words: Vec<String> = words.map(|word| word.replace("ORIGIN", origin)).collect();
+        assert!(expected.insert(format!("{origin}{path}"), words).is_none(), "twice: {line}");
+    }
+    let mut differences = String::new();
+    let urls: BTreeSet<&String> = crawled.rows().keys().chain(expected.keys()).collect();
+    for url in urls {
+        let found = crawled.rows().get(url).map(words);
+        let expected = expected.get(url);
+        let is_same = found.as_ref().zip(expected).is_some_and(|(found, expected)| {
+            let is_same = |(word, wanted): (&String, &String)| wanted == "*" || word == wanted;
+            found.len() == expected.len() && found.iter().zip(expected).all(is_same)
+        });
+        if !is_same {
+            differences += &format!("{url}\n  expected {expected:?}\n  found    {found:?}\n");
+        }
+    }
+    assert!(differences.is_empty(), "{:?}:\n{differences}", crawled.stage);
+}
+
+fn words(row: &Row) -> Vec<String> {
+    let status = row.status.map_or("-".into(), |status| status.to_string());
+    let (size, text) =
+        (row.size.to_string(), |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into()));
+    match row.outcome {
+        Outcome::Page => vec!["page".into(), status, size, row.num_urls.to_string()],
+        Outcome::Other => vec!["other".into(), status, text(&row.content_type), size],
+        Outcome::Redirect => vec!["redirect".into(), status, text(&row.next_url)],
+        Outcome::HttpError => vec!["http_error".into(), status],
+        Outcome::Failed | Outcome::Skipped => {
+            let class = row.error.as_ref().map_or("-", |error| error.class.name());
+            vec!["failed".into(), class.into()]
+        }
+    }
+}
