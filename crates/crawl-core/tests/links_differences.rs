@@ -22,6 +22,7 @@ fn assert_differ(html: &str, ours: &[&str], of_the_tree: &[&str]) {
 #[test]
 fn links_where_there_can_be_none_are_links() {
     assert_differ("<frameset><a href=/x></frameset>", &["/x"], &[]);
+    assert_differ("<template><col><a href=/x></template>", &["/x"], &[]);
 }
 
 /// Which elements are open is not known here. So an end tag within a drawing
