@@ -147,7 +147,7 @@ fn check(package: &str, name: &str, run: &Run) {
         .unwrap();
     let (status, peak) = watch(&mut Guard(child).0);
     let (rows, log) = (printable(&rows), printable(&log));
-    assert_eq!(status.code(), Some(1), "{name}: {log}");
+    assert_eq!(status.code(), Some(1), "{name}: {status}: {}", complaints(&log));
     assert!(peak > 0 && peak < MOST_KIB, "{name}: {peak} KiB");
 
     let found = told(name, &rows);
@@ -190,6 +190,12 @@ fn told(name: &str, rows: &str) -> BTreeMap<String, Value> {
     told
 }
 
+/// What a process has said beyond what it was asked to.
+fn complaints(log: &str) -> String {
+    let lines = log.lines().filter(|line| !line.starts_with("[info]"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 /// What was written, which has nothing in it that a terminal could take for a
 /// command, nor what turns text around.
 fn printable(file: &Path) -> String {
@@ -224,7 +230,7 @@ fn the_report_is_printable() {
         .unwrap();
     let (status, _) = watch(&mut Guard(child).0);
     let (report, log) = (printable(&report), printable(&log));
-    assert_eq!(status.code(), Some(1), "{log}");
+    assert_eq!(status.code(), Some(1), "{status}: {}", complaints(&log));
     assert!(report.contains("*** Broken: "), "{report}");
     assert!(report.contains(r"HTTP/1.1 200 \x1b[31m"), "{report}");
 }
