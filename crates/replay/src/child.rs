@@ -10,7 +10,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::iter;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use command_line::values;
 use crawl_core::{Options, Row};
@@ -42,6 +42,13 @@ pub(crate) fn crawl(
     let roots = roots.map(|root| values::root(&root)).collect::<Result<_, _>>();
     let mut options = Options::new(roots.map_err(io::Error::other)?);
     options.max_tasks = Some(tasks);
+    if first_pages.is_some() {
+        // Many at once may take a busy machine longer than anybody would wait
+        // for a website.
+        let patience = Duration::from_secs(60);
+        (options.connect_timeout, options.read_timeout) = (patience, patience);
+        options.timeout = patience;
+    }
     let out = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
     let rows = Arc::clone(&out);
     let sink = Box::new(move |row: Row| {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use crate::contest::{self, Entrant, Entry};
+use crate::findings::Findings;
 use crate::site::Site;
 use crate::stages::Stage;
 use crate::table::{self, thousands};
@@ -30,7 +31,10 @@ fn many_pages(stages: &[Stage]) -> io::Result<bool> {
     let entries = contest::crawl(site.root(), &entrants)?;
     let title = format!("Many pages: {} of 1 KB", thousands(PAGES.into()));
     let agree = contest::tell(&title, &entries)?;
-    let faults: String = entries.iter().map(|entry| what_is_missing(entry, PAGES.into())).collect();
+    let faults: String = entries
+        .iter()
+        .map(|entry| missing(entry.stage, &entry.crawled.findings, PAGES.into()))
+        .collect();
     io::stdout().write_all(faults.as_bytes())?;
     Ok(agree && faults.is_empty())
 }
@@ -54,7 +58,7 @@ fn many_connections(stages: &[Stage]) -> io::Result<bool> {
         if held != connections {
             faults += &format!("{stage}: the site had {} at once.\n", thousands(held));
         }
-        faults += &what_is_missing(&entry, connections);
+        faults += &missing(stage, &entry.crawled.findings, connections);
         lines.push(entry.line(if held == connections { "yes" } else { "no" }));
     }
     let all = thousands(connections);
@@ -69,13 +73,30 @@ fn many_connections(stages: &[Stage]) -> io::Result<bool> {
     out.write_all(faults.as_bytes()).map(|()| false)
 }
 
-/// Nothing, if all is well.
-fn what_is_missing(entry: &Entry, urls: u64) -> String {
-    let findings = &entry.crawled.findings;
+/// What is amiss; nothing, if all is well.
+fn missing(stage: Stage, findings: &Findings, urls: u64) -> String {
     let (found, broken) = (findings.total(), findings.broken());
     if found == urls && broken == 0 {
         return String::new();
     }
     let [found, urls, broken] = [found, urls, broken].map(thousands);
-    format!("{}: {found} of {urls} URLs, {broken} of them broken.\n", entry.stage)
+    format!("{stage}: {found} of {urls} URLs, {broken} of them broken.\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn whatever_is_missing_or_broken_is_told() {
+        let stage = Stage::numbered("3").unwrap();
+        let mut findings = Findings::default();
+        findings.add(&json!({"url": "/a", "outcome": "page"}));
+        assert_eq!(missing(stage, &findings, 1), "");
+        assert_eq!(missing(stage, &findings, 2), "3 queue: 1 of 2 URLs, 0 of them broken.\n");
+        findings.add(&json!({"url": "/b", "outcome": "failed"}));
+        assert_eq!(missing(stage, &findings, 2), "3 queue: 2 of 2 URLs, 1 of them broken.\n");
+    }
 }
