@@ -7,6 +7,7 @@ use std::io::Read;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crawl_core::is_command;
 use url::{Host, Url};
 
 /// The longest duration taken for one that was meant.
@@ -175,11 +176,11 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
     certificates.map(Certificates).map_err(|error| error.to_string())
 }
 
-/// `text` as it may be shown on a terminal: control characters, which a
-/// terminal could take for commands, appear as `\u001b`, except for the ends
-/// of lines. In JSON that is the same text still.
+/// `text` as it may be shown on a terminal: characters that it could take for
+/// commands (see [`crawl_core::is_command`]) appear as `\u001b`, except for the
+/// ends of lines. In JSON that is the same text still.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let is_command = |c: char| c.is_control() && c != '\n';
+    let is_command = |c: char| is_command(c) && c != '\n';
     if !text.contains(is_command) {
         return Cow::Borrowed(text);
     }
@@ -307,7 +308,7 @@ mod tests {
         #[test]
         fn nothing_printable_is_a_command(text: String) {
             let shown = printable(&text);
-            prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
+            prop_assert!(!shown.contains(|c: char| is_command(c) && c != '\n'));
         }
 
         #[test]
@@ -322,5 +323,6 @@ mod tests {
     fn commands_are_shown_and_lines_kept() {
         assert_eq!(printable("plain\ntext: é\n"), "plain\ntext: é\n");
         assert_eq!(printable("\u{1b}[2J\u{9b}\r\n"), "\\u001b[2J\\u009b\\u000d\n");
+        assert_eq!(printable("evil\u{202e}gpj.exe"), "evil\\u202egpj.exe");
     }
 }
