@@ -8,17 +8,27 @@ use std::collections::BTreeSet;
 use common::sources::{code_lines, source, sources};
 
 /// What the stages share, and where it is written.
-const SHARED: [(&str, &str, &str); 6] = [
+const SHARED: [(&str, &str, &str); 8] = [
     ("crawl-core", "crawl.rs", "Crawl"),
     ("crawl-core", "visit.rs", "Visit"),
     ("crawl-core", "patience.rs", "Patience"),
+    ("transport", "candidates.rs", "Candidates"),
+    ("transport", "connect_queue.rs", "ConnectQueue"),
     ("transport", "security.rs", "Security"),
     ("transport", "stream.rs", "Stream"),
     ("transport", "resolver.rs", "Resolver"),
 ];
 
 /// What callbacks and coroutines call alike.
-const CALLS: [&str; 29] = [
+const CALLS: [&str; 39] = [
+    "Candidates::current",
+    "Candidates::failed",
+    "Candidates::failure",
+    "Candidates::left",
+    "Candidates::new",
+    "ConnectQueue::enter",
+    "ConnectQueue::leave",
+    "ConnectQueue::new",
     "Crawl::begin",
     "Crawl::conclude",
     "Crawl::end",
@@ -26,10 +36,12 @@ const CALLS: [&str; 29] = [
     "Crawl::roots",
     "Patience::deadline",
     "Patience::heard",
+    "Patience::is_next_address_due",
     "Patience::lost",
     "Patience::new",
     "Patience::pause",
-    "Patience::restart",
+    "Patience::resume",
+    "Patience::try_address",
     "Resolver::answered",
     "Resolver::look_up",
     "Resolver::new",
