@@ -181,7 +181,9 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
 /// ends of lines. In JSON that is the same text still.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_command = |c: char| is_command(c) && c != '\n';
-    if !text.contains(is_command) {
+    // Nearly all there is to show is plain, and bytes are tested faster.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
+    if is_plain || !text.contains(is_command) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 5);

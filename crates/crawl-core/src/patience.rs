@@ -23,8 +23,8 @@ pub struct Patience {
     /// When the present phase is over: a look-up, an address, or a silence.
     phase_ends: Cell<Instant>,
     phase: Cell<Phase>,
-    /// Since when the clock stands still, if it does.
-    paused: Cell<Option<Instant>>,
+    /// Since when the clock stands still, if it does, and until when at least.
+    paused: Cell<Option<(Instant, Instant)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -87,13 +87,18 @@ impl Patience {
     /// clock stands still until [`Patience::resume`].
     pub fn pause(&self, now: Instant) {
         if self.paused.get().is_none() {
-            self.paused.set(Some(now));
+            self.paused.set(Some((now, now + A_CENTURY)));
         }
+    }
+
+    /// The clock, which stands still, is to be looked at then.
+    pub fn pause_until(&self, moment: Instant) {
+        self.paused.update(|paused| paused.map(|(since, _)| (since, moment)));
     }
 
     /// The clock goes on where it stood.
     pub fn resume(&self, now: Instant) {
-        let Some(since) = self.paused.take() else {
+        let Some((since, _)) = self.paused.take() else {
             return;
         };
         let lost = now.saturating_duration_since(since);
@@ -111,7 +116,7 @@ impl Patience {
     /// When to lose patience, as things stand.
     pub fn deadline(&self) -> Instant {
         match self.paused.get() {
-            Some(since) => since + A_CENTURY,
+            Some((_, until)) => until,
             None => self.ends.get().min(self.phase_ends.get()),
         }
     }

@@ -79,12 +79,12 @@ impl Fetcher {
         let mut candidates = Candidates::new(addresses.ok_or_else(|| patience.lost())?);
         while let Some(address) = candidates.current() {
             patience.pause(Instant::now());
-            let _turn = self.turns.wait(address);
+            let turn = Some(self.turns.wait(address));
             patience.resume(Instant::now());
             patience.try_address(Instant::now(), candidates.left());
             match left(patience).and_then(|time| TcpStream::connect_timeout(&address, time)) {
                 Ok(stream) => {
-                    return Ok(Socket { stream, patience, _place: self.connections.open() });
+                    return Ok(Socket { stream, patience, turn, _place: self.connections.open() });
                 }
                 // Not the server's fault: its time goes on when there is room.
                 Err(error) if out_of_descriptors(&error) => {

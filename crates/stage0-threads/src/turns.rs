@@ -1,12 +1,12 @@
-//! Waiting for one's turn to connect.
+//! Waiting for one's turn to knock at a server.
 
 use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use transport::ConnectQueue;
+use transport::{ConnectQueue, Entry};
 
-/// Lets so many threads at a time connect to an address.
+/// Lets so many threads at a time knock at an address.
 #[derive(Debug, Default)]
 pub(crate) struct Turns(Mutex<ConnectQueue<Sender<()>>>);
 
@@ -22,9 +22,12 @@ impl Turns {
     /// calls.
     pub(crate) fn wait(&self, address: SocketAddr) -> Turn<'_> {
         let (call, called) = channel();
-        if self.queue().enter(address, call).is_none() {
-            // The other end is in the queue until it is used.
-            let _ = called.recv();
+        let entry = self.queue().enter(address, call);
+        if let Entry::Later(number, patience) = entry
+            && called.recv_timeout(patience).is_err()
+        {
+            // If it is not in line any more, it has just been called.
+            let _ = self.queue().let_in(number);
         }
         Turn { turns: self, address }
     }
@@ -46,28 +49,27 @@ impl Drop for Turn<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
+    use std::time::Instant;
 
     use super::*;
 
-    const PLACES: usize = ConnectQueue::<()>::PLACES;
+    type Queue = ConnectQueue<()>;
 
     #[test]
-    fn everybody_has_a_turn_and_never_too_many_at_a_time() {
+    fn a_place_is_waited_for_but_not_for_long() {
         let turns = Turns::default();
         let address = ([127, 0, 0, 1], 80).into();
-        let (connecting, peak) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let connect = || {
-            let _turn = turns.wait(address);
-            let now = connecting.fetch_add(1, Ordering::SeqCst) + 1;
-            peak.fetch_max(now, Ordering::SeqCst);
-            thread::yield_now();
-            connecting.fetch_sub(1, Ordering::SeqCst);
-        };
-        let first: Vec<Turn<'_>> = (0..PLACES - 1).map(|_| turns.wait(address)).collect();
-        thread::scope(|scope| (0..20).for_each(|_| drop(scope.spawn(connect))));
-        assert_eq!(peak.load(Ordering::SeqCst), 1, "one place was left");
-        drop(first);
+        let mut all: Vec<Turn<'_>> = (0..Queue::PLACES).map(|_| turns.wait(address)).collect();
+        thread::scope(|scope| {
+            let next = scope.spawn(|| turns.wait(address));
+            all.pop();
+            all.push(next.join().unwrap());
+        });
+        let begun = Instant::now();
+        all.push(turns.wait(address));
+        assert!(begun.elapsed() >= Queue::PATIENCE);
+        drop(all);
+        assert!(!format!("{turns:?}").contains("addresses: 1"), "{turns:?}");
     }
 }

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use selector_core::{Interest, Key, Os, Selector, TimerKey, Timers, World};
-use transport::{ConnectQueue, LookUp, Resolver, Ticket, system_look_up};
+use transport::{ConnectQueue, LookUp, Number, Resolver, Ticket, system_look_up};
 
 use crate::names::Asker;
+use crate::turns::InLine;
 
 /// Where somebody goes on, with everything that is theirs.
 pub type Method<S> = fn(Box<S>, &mut EventLoop<S>);
@@ -34,7 +35,7 @@ pub struct EventLoop<S> {
     /// Who wants to open a connection and has no descriptor for it.
     pub(crate) starved: VecDeque<Callback<S>>,
     /// Who wants to open a connection to an address to which many do.
-    pub(crate) connecting: ConnectQueue<Callback<S>>,
+    pub(crate) connecting: ConnectQueue<InLine<S>>,
     /// The one buffer that every read of this loop goes through.
     pub(crate) scratch: Vec<u8>,
     stopped: bool,
@@ -49,6 +50,8 @@ pub enum Alarm<S> {
     /// Whoever still waits under this key has waited too long, and goes on
     /// with this method instead.
     Interrupt(Key, Method<S>),
+    /// Whoever waits for his turn to connect has waited long enough.
+    LetIn(Number),
     /// The same for whoever waits for the addresses of a name.
     InterruptLookUp(Ticket, Method<S>),
 }
@@ -133,6 +136,7 @@ impl<S> EventLoop<S> {
                 let waiter = self.selector.take(key);
                 waiter.map(|Callback { this, .. }| Callback { this, method })
             }
+            Alarm::LetIn(number) => self.connecting.let_in(number).map(|waiter| waiter.callback),
             Alarm::InterruptLookUp(ticket, method) => {
                 let asker = self.resolver.take_back(ticket);
                 asker.map(|Asker { this, .. }| Callback { this, method })

@@ -31,7 +31,7 @@ pub struct Fetcher {
     patience: Patience,
     timer: Option<TimerKey>,
     candidates: Candidates,
-    /// To whom it is its turn to connect.
+    /// To whom it is its turn to connect, until there is an answer.
     turn: Option<SocketAddr>,
     connection: Option<Connection>,
     /// What is still to be sent.
@@ -122,7 +122,6 @@ impl Fetcher {
         let connection = self.connection.as_ref().expect(IS_CONNECTED);
         match connection.stream.socket().connected() {
             Ok(true) => {
-                event_loop.end_turn(&mut self.turn);
                 self.patience.heard(event_loop.now());
                 self.request = self.visit.request(&self.site.options, false);
                 self.send(event_loop);
@@ -154,6 +153,7 @@ impl Fetcher {
     /// Takes what has come. There may be no more news of it: the selector
     /// tells of a change, and what is left unread changes nothing.
     fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
+        event_loop.end_turn(&mut self.turn);
         for _ in 0..READS_PER_TURN {
             let connection = self.connection.as_mut().expect(IS_CONNECTED);
             if !connection.is_readable(event_loop) {

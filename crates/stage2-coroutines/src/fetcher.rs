@@ -187,14 +187,15 @@ pub async fn open(
     let mut candidates = Candidates::new(addresses);
     while let Some(address) = candidates.current() {
         patience.pause(event_loop.now());
-        let _turn = event_loop.turn_to_connect(address).await;
+        let turn = event_loop.turn_to_connect(address, |at| patience.pause_until(at)).await;
         patience.resume(event_loop.now());
         patience.try_address(event_loop.now(), candidates.left());
         let layer = security
             .layer(visit.is_secure(), host)
             .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
         match until_next_is_due(event_loop, patience, connect(event_loop, address, layer)).await {
-            Ok(connection) => {
+            Ok(mut connection) => {
+                connection.turn = Some(turn);
                 patience.heard(event_loop.now());
                 return Ok(connection);
             }

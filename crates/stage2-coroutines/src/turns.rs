@@ -1,27 +1,46 @@
-//! Waiting for one's turn to connect.
+//! Waiting for one's turn to knock at a server.
 
+use std::fmt;
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::Poll;
+use std::time::Instant;
 
-use crate::{EventLoop, Future};
+use transport::Entry;
+
+use crate::{Coroutine, EventLoop, Future};
 
 /// Somebody's turn to connect to an address, until it is dropped.
-pub struct Turn<'l> {
-    event_loop: &'l EventLoop,
+pub struct Turn {
+    event_loop: EventLoop,
     address: SocketAddr,
 }
 
 impl EventLoop {
     /// Waits until it is the caller's turn to connect to this address, which
-    /// comes in the order of the calls.
-    pub async fn turn_to_connect(&self, address: SocketAddr) -> Turn<'_> {
-        let called = Future::new(self);
-        let at_once = self.0.connecting.borrow_mut().enter(address, called.clone());
-        if at_once.is_none() {
+    /// comes in the order of the calls, or until it has waited long enough.
+    /// `alarm` is told how long that is: there is no timer in here, but one
+    /// that wakes the caller then.
+    pub async fn turn_to_connect(&self, address: SocketAddr, alarm: impl FnOnce(Instant)) -> Turn {
+        let mut called = Future::new(self);
+        let entry = self.0.connecting.borrow_mut().enter(address, called.clone());
+        if let Entry::Later(number, patience) = entry {
+            let until = self.now() + patience;
+            alarm(until);
             let _in_line = InLine { event_loop: self, address, called: called.clone() };
-            // Nobody else has it, to cancel it.
-            let _ = called.await;
+            poll_fn(|context| match Pin::new(&mut called).poll(context) {
+                Poll::Pending if until <= self.now() => {
+                    let waiter = self.0.connecting.borrow_mut().let_in(number);
+                    drop(waiter);
+                    Poll::Ready(())
+                }
+                // Nobody else has it, to cancel it.
+                poll => poll.map(drop),
+            })
+            .await;
         }
-        Turn { event_loop: self, address }
+        Turn { event_loop: self.clone(), address }
     }
 
     fn end_turn(&self, address: SocketAddr) {
@@ -35,7 +54,7 @@ impl EventLoop {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Turn {
     fn drop(&mut self) {
         self.event_loop.end_turn(self.address);
     }
@@ -58,8 +77,8 @@ impl Drop for InLine<'_> {
     }
 }
 
-impl std::fmt::Debug for Turn<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Turn").field(&self.address).finish()
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use proptest::prelude::*;
-use transport::{Candidates, ConnectQueue};
+use transport::{Candidates, ConnectQueue, Entry, Number};
 
 fn address(n: usize) -> SocketAddr {
     ([127, 0, 0, 1], 8000 + n as u16).into()
@@ -31,49 +31,74 @@ fn addresses_in_their_order() {
 enum Step {
     /// So many want to connect to this address.
     Enter(usize, usize),
-    /// So many connections to it are made.
+    /// So many have an answer.
     Leave(usize, usize),
+    /// So many have waited long enough.
+    LetIn(usize, usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
+    let address_and_count = || (0..3usize, 0..200usize);
     prop_oneof![
-        (0..3usize, 0..100usize).prop_map(|(n, count)| Step::Enter(n, count)),
-        (0..3usize, 0..100usize).prop_map(|(n, count)| Step::Leave(n, count)),
+        address_and_count().prop_map(|(n, count)| Step::Enter(n, count)),
+        address_and_count().prop_map(|(n, count)| Step::Leave(n, count)),
+        address_and_count().prop_map(|(n, count)| Step::LetIn(n, count)),
     ]
 }
 
+const PLACES: usize = ConnectQueue::<u32>::PLACES;
+
 proptest! {
-    /// Never more than there are places, never fewer than there could be, and
-    /// in the order in which they came.
+    /// Nobody is let in before his time when there is no place, nobody is held
+    /// back when there is one, and all are called in the order in which they
+    /// came.
     #[test]
     fn so_many_at_a_time(steps in proptest::collection::vec(step(), 0..40)) {
         let mut queue = ConnectQueue::new();
-        let mut model: [(usize, VecDeque<u32>); 3] = Default::default();
+        let mut model: [(usize, VecDeque<(u32, Number)>); 3] = Default::default();
         let mut names = 0..;
         for step in steps {
             match step {
                 Step::Enter(n, count) => for name in names.by_ref().take(count) {
-                    let (connecting, waiting) = &mut model[n];
-                    let expected = if *connecting < ConnectQueue::<u32>::PLACES {
-                        *connecting += 1;
-                        Some(name)
-                    } else {
-                        waiting.push_back(name);
-                        None
-                    };
-                    prop_assert_eq!(queue.enter(address(n), name), expected);
+                    let (knocking, waiting) = &mut model[n];
+                    match queue.enter(address(n), name) {
+                        Entry::Now(same) => {
+                            prop_assert_eq!(same, name);
+                            prop_assert!(*knocking < PLACES);
+                            *knocking += 1;
+                        }
+                        Entry::Later(number, patience) => {
+                            prop_assert!(*knocking >= PLACES);
+                            let crowds = 1 + (waiting.len() / PLACES) as u32;
+                            prop_assert_eq!(patience, ConnectQueue::<u32>::PATIENCE * crowds);
+                            waiting.push_back((name, number));
+                            prop_assert_eq!(queue.waiter_mut(number), Some(&mut name.clone()));
+                        }
+                    }
                 },
                 Step::Leave(n, count) => for _ in 0..count.min(model[n].0) {
-                    let (connecting, waiting) = &mut model[n];
-                    let next = waiting.pop_front();
-                    *connecting -= usize::from(next.is_none());
-                    prop_assert_eq!(queue.leave(address(n)), next);
+                    let (knocking, waiting) = &mut model[n];
+                    *knocking -= 1;
+                    let next = if *knocking < PLACES { waiting.pop_front() } else { None };
+                    *knocking += usize::from(next.is_some());
+                    prop_assert_eq!(queue.leave(address(n)), next.map(|(name, _)| name));
+                    if let Some((_, number)) = next {
+                        prop_assert_eq!(queue.let_in(number), None);
+                    }
+                },
+                Step::LetIn(n, count) => for _ in 0..count {
+                    let (knocking, waiting) = &mut model[n];
+                    if let Some((name, number)) = waiting.pop_front() {
+                        *knocking += 1;
+                        prop_assert_eq!(queue.let_in(number), Some(name));
+                        prop_assert_eq!(queue.let_in(number), None);
+                    }
                 },
             }
         }
-        // Nothing is kept of an address to which nobody connects.
-        for (n, (connecting, waiting)) in model.iter().enumerate() {
-            for _ in 0..connecting + waiting.len() {
+        // Nothing is kept of an address at which nobody knocks.
+        for (n, (knocking, waiting)) in model.iter().enumerate() {
+            for _ in 0..knocking + waiting.len() {
                 queue.leave(address(n));
             }
         }
