@@ -178,6 +178,7 @@ impl Arguments {
             max_tasks: self.max_tasks,
             max_redirect: self.max_redirect,
             max_tries: self.max_tries,
+            seed: defaults.seed,
             max_pages: self.max_pages,
             connect_timeout: self.connect_timeout,
             read_timeout: self.read_timeout,

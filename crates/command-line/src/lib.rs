@@ -21,6 +21,8 @@ mod output;
 mod run;
 pub mod values;
 
+pub use log::tell;
+
 use std::io;
 use std::process::ExitCode;
 
@@ -29,7 +31,11 @@ use crawl_core::{Ending, Options, Sink};
 /// Does what the process's arguments say, with the `crawl` of one stage.
 ///
 /// `about` is the first line of the help. With wrong arguments, or when output
-/// is no longer wanted, the process ends in here.
+/// is no longer wanted, the process ends in here. Its soft limit on open files
+/// is raised to the hard one: each fetch takes a descriptor.
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<Ending>) -> ExitCode {
+    log::say_panics();
+    // Where it cannot be raised, fetches wait for each other's descriptors.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
     run::run(arguments::Arguments::of_process(about), crawl).into()
 }

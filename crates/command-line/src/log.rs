@@ -1,8 +1,10 @@
 //! What is said on stderr.
 
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, Write};
+use std::panic::{self, PanicHookInfo};
 
-use crawl_core::{Outcome, Row};
+use crawl_core::{Outcome, Row, is_command};
 
 use crate::values::printable;
 
@@ -51,10 +53,34 @@ impl Log {
     }
 }
 
-/// Nothing can be done about a stderr that is closed or full.
 fn say(level: &str, message: &str) {
-    let line = format!("[{level}] {message}\n");
-    let _ = io::stderr().write_all(printable(&line).as_bytes());
+    tell(&format!("[{level}] {message}\n"));
+}
+
+/// Writes lines on stderr, as far as they may be shown on a terminal. Nothing
+/// can be done about a stderr that is closed or full.
+pub fn tell(lines: &str) {
+    let _ = io::stderr().write_all(printable(lines).as_bytes());
+}
+
+/// From now on panics, too, are told of in this way: what they say may repeat
+/// what came from the network.
+pub(crate) fn say_panics() {
+    panic::set_hook(Box::new(|panic| {
+        say("error", &describe(panic));
+        let backtrace = Backtrace::capture();
+        if backtrace.status() == BacktraceStatus::Captured {
+            tell(&backtrace.to_string());
+        }
+    }));
+}
+
+/// On one line, so that no message looks like two.
+fn describe(panic: &PanicHookInfo<'_>) -> String {
+    let message = panic.payload_as_str().unwrap_or("it gave no reason");
+    let message = message.replace(is_command, " ");
+    let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
+    format!("internal error{place}: {message}")
 }
 
 /// `url status what-came`, and with `efforts` what it took.
@@ -72,4 +98,26 @@ fn line(row: &Row, efforts: bool) -> String {
         String::new()
     };
     format!("{} {status} {what}{efforts}", row.url)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[test]
+    fn a_panic_is_one_line_without_commands() {
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let hook = Arc::clone(&heard);
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| hook.lock().unwrap().push(describe(panic))));
+        let _ = panic::catch_unwind(|| panic!("no {}", "\u{1b}[2J\n[info] all is well"));
+        panic::set_hook(before);
+        let heard = heard.lock().unwrap();
+        // Other tests may panic in the meantime.
+        let line = heard.iter().find(|line| line.contains("well")).unwrap();
+        assert!(line.starts_with("internal error at ") && line.contains("src/log.rs:"), "{line}");
+        assert!(line.ends_with(": no  [2J [info] all is well"), "{line}");
+    }
 }

@@ -1,5 +1,6 @@
 //! From the arguments to the exit code.
 
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{self, ExitCode};
@@ -37,7 +38,9 @@ pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<E
             return Exit::CouldNotRun;
         }
     };
-    let options = arguments.options();
+    // No two crawls of a site that has failed come back in the same moments.
+    let seed = RandomState::new().hash_one(0);
+    let options = Options { seed, ..arguments.options() };
     for root in &options.roots {
         if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));

@@ -7,6 +7,7 @@ use std::io::Read;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crawl_core::is_command;
 use url::{Host, Url};
 
 /// The longest duration taken for one that was meant.
@@ -175,15 +176,14 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
     certificates.map(Certificates).map_err(|error| error.to_string())
 }
 
-/// `text` as it may be shown on a terminal: control characters, which a
-/// terminal could take for commands, appear as `\u001b`, except for the ends
-/// of lines; and so do the characters that turn the direction of what is
-/// beside them (Unicode, property `Bidi_Control`). In JSON that is the same
-/// text still.
+/// `text` as it may be shown on a terminal: characters that it could take for
+/// commands (see [`crawl_core::is_command`]) appear as `\u001b`, except for the
+/// ends of lines. In JSON that is the same text still.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let turns = |c: char| matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let is_command = |c: char| (c.is_control() && c != '\n') || turns(c);
-    if !text.contains(is_command) {
+    let is_command = |c: char| is_command(c) && c != '\n';
+    // Nearly all there is to show is plain, and bytes are tested faster.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
+    if is_plain || !text.contains(is_command) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 5);
@@ -310,7 +310,7 @@ mod tests {
         #[test]
         fn nothing_printable_is_a_command(text: String) {
             let shown = printable(&text);
-            prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n'));
+            prop_assert!(!shown.contains(|c: char| is_command(c) && c != '\n'));
         }
 
         #[test]
@@ -326,5 +326,6 @@ mod tests {
         assert_eq!(printable("plain\ntext: é\n"), "plain\ntext: é\n");
         assert_eq!(printable("\u{1b}[2J\u{9b}\r\n"), "\\u001b[2J\\u009b\\u000d\n");
         assert_eq!(printable("a\u{202e}b\u{2066}c\u{200f}"), "a\\u202eb\\u2066c\\u200f");
+        assert_eq!(printable("evil\u{202e}gpj.exe"), "evil\\u202egpj.exe");
     }
 }

@@ -76,16 +76,32 @@ impl ErrorClass {
 pub struct FetchError {
     /// The word for programs.
     pub class: ErrorClass,
-    /// The sentence for people. It never contains bytes from the network that
-    /// a terminal could take for commands.
+    /// The sentence for people: one line, and nothing in it that a terminal
+    /// could take for a command.
     pub message: String,
 }
 
 impl FetchError {
-    /// An error of `class`, explained by `message`.
+    /// An error of `class`, explained by `message`. What comes from a name
+    /// server, a certificate or a panic may well be what a server wishes a
+    /// terminal to see: the characters of [`is_command`] are escaped.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
-        Self { class, message: message.into() }
+        let mut message = message.into();
+        if message.contains(is_command) {
+            let escaped =
+                |c: char| if is_command(c) { c.escape_default().to_string() } else { c.into() };
+            message = message.chars().map(escaped).collect();
+        }
+        Self { class, message }
     }
+}
+
+/// Whether a terminal may take this character for more than text: control
+/// characters, what ends a line, and what turns the direction of writing
+/// around, so that one reads what is not there (Unicode's UAX #9, section 2).
+pub fn is_command(c: char) -> bool {
+    let turns = |c| matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}') || turns(c)
 }
 
 impl fmt::Display for FetchError {
@@ -95,3 +111,17 @@ impl fmt::Display for FetchError {
 }
 
 impl std::error::Error for FetchError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_commands_a_terminal() {
+        let message = "a\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}txt\u{2069}\u{2028}é";
+        let error = FetchError::new(ErrorClass::Panic, message);
+        let escaped = r"a\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}txt\u{2069}\u{2028}é";
+        assert_eq!(error.message, escaped);
+        assert_eq!(error.to_string(), format!("panic: {escaped}"));
+    }
+}

@@ -51,7 +51,7 @@ mod visit;
 pub use address::{Address, Joiner, Unfit};
 pub use admission::{Admission, Decision, Job, TrapLimits, Via};
 pub use crawl::{Conclusion, Crawl, Ending};
-pub use error::{ErrorClass, FetchError};
+pub use error::{ErrorClass, FetchError, is_command};
 pub use options::{Options, Sink};
 pub use patience::Patience;
 pub use report::Report;

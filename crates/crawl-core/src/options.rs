@@ -40,6 +40,9 @@ pub struct Options {
     pub max_redirect: u32,
     /// How often one URL is tried, on errors of the network. At least 1.
     pub max_tries: u32,
+    /// What the pauses between the tries of a URL are drawn from. With the same
+    /// seed they are the same; two crawls of one site should not have the same.
+    pub seed: u64,
     /// How many URLs are fetched in all.
     pub max_pages: Option<u64>,
     /// How long a connection may take to be made.
@@ -72,6 +75,7 @@ impl Options {
             max_tasks: None,
             max_redirect: 10,
             max_tries: 4,
+            seed: 0,
             max_pages: None,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),

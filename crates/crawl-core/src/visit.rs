@@ -1,5 +1,6 @@
 //! One URL, from the first try to the verdict.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,6 +25,7 @@ pub struct Visit {
     begun: Instant,
     tries: u32,
     max_tries: u32,
+    seed: u64,
     max_body_size: u64,
     parser: ResponseParser,
     answer: Answer,
@@ -68,6 +70,7 @@ impl Visit {
             begun: now,
             tries: 0,
             max_tries: options.max_tries.max(1),
+            seed: options.seed,
             max_body_size: options.max_body_size,
             parser: ResponseParser::new(Method::Get, Limits::default()),
             answer: Answer::default(),
@@ -161,13 +164,31 @@ impl Visit {
             }
             Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
                 self.answer = Answer::default();
-                Verdict::TryAgain(pause_after(self.tries))
+                Verdict::TryAgain(self.pause())
             }
             Err(error) => {
                 self.error = Some(error);
                 Verdict::Finished
             }
         }
+    }
+
+    /// Doubles from try to try, so that a server in trouble is left in peace.
+    ///
+    /// One half of it is drawn ("equal jitter"): those who failed in the same
+    /// moment, as all do when a server restarts, do not come back in the same
+    /// moment. The other half is sure, because with a pause that may be
+    /// nothing ("full jitter") all tries might be used up at once.
+    fn pause(&self) -> Duration {
+        const FIRST: Duration = Duration::from_millis(200);
+        const LONGEST: Duration = Duration::from_secs(10);
+        let doublings = self.tries.saturating_sub(1).min(16);
+        let half = FIRST.saturating_mul(1 << doublings).min(LONGEST) / 2;
+        let mut hasher = DefaultHasher::new();
+        (self.seed, &*self.job.url, self.tries).hash(&mut hasher);
+        // The hash as a fraction of 2^64.
+        let drawn = (half.as_nanos() * u128::from(hasher.finish())) >> 64;
+        half + Duration::from_nanos(drawn as u64)
     }
 
     /// The job, and what it leads to.
@@ -249,11 +270,4 @@ impl Visit {
         target.set_fragment(None);
         Ok(target)
     }
-}
-
-/// Doubles from try to try, so that a server in trouble is left in peace.
-fn pause_after(tries: u32) -> Duration {
-    const FIRST: Duration = Duration::from_millis(100);
-    const LONGEST: Duration = Duration::from_secs(5);
-    FIRST.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(LONGEST)
 }

@@ -19,7 +19,7 @@ mod site;
 mod stages;
 mod table;
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ fn main() -> ExitCode {
         // A reader who has gone away (`| head`) has read what he wanted.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
-            let _ = writeln!(io::stderr(), "[error] {error}");
+            command_line::tell(&format!("[error] {error}\n"));
             ExitCode::from(3)
         }
     }

@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use crawl_core::{ErrorClass, FetchError, Options, Patience, Received, Verdict, Visit};
 use transport::{
-    BlockingResolver, Security, Stream, is_tls_error, out_of_descriptors, system_look_up,
+    BlockingResolver, Candidates, LookUp, Security, Stream, is_tls_error, out_of_descriptors,
 };
 
 use crate::connections::Connections;
 use crate::socket::{Socket, left};
+use crate::turns::Turns;
 
 /// Fetches pages, for any number of threads at once.
 pub(crate) struct Fetcher {
@@ -20,15 +21,17 @@ pub(crate) struct Fetcher {
     resolver: BlockingResolver,
     security: Security,
     connections: Connections,
+    turns: Turns,
 }
 
 impl Fetcher {
-    pub(crate) fn new(options: Options) -> Self {
+    pub(crate) fn new(options: Options, look_up: Arc<LookUp>) -> Self {
         Self {
             security: Security::new(&options.ca_certificates, options.insecure),
             options,
-            resolver: BlockingResolver::new(Arc::new(system_look_up)),
+            resolver: BlockingResolver::new(look_up),
             connections: Connections::default(),
+            turns: Turns::default(),
         }
     }
 
@@ -73,26 +76,28 @@ impl Fetcher {
         let addresses = self.resolver.look_up(host, port, time);
         let addresses =
             addresses.map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
-        let mut failure = FetchError::new(ErrorClass::Connect, format!("{host} has no address"));
-        for address in addresses.iter() {
-            loop {
-                match left(patience).and_then(|time| TcpStream::connect_timeout(address, time)) {
-                    Ok(stream) => {
-                        return Ok(Socket { stream, patience, _place: self.connections.open() });
-                    }
-                    // Not the server's fault: its time begins when there is room.
-                    Err(error) if out_of_descriptors(&error) && self.connections.wait() => {
-                        patience.restart(Instant::now());
-                    }
-                    Err(error) => {
-                        let message = format!("cannot connect to {address}: {error}");
-                        failure = FetchError::new(ErrorClass::Connect, message);
-                        break;
-                    }
+        let mut candidates = Candidates::new(addresses.ok_or_else(|| patience.lost())?);
+        while let Some(address) = candidates.current() {
+            patience.pause(Instant::now());
+            let turn = Some(self.turns.wait(address));
+            patience.resume(Instant::now());
+            patience.try_address(Instant::now(), candidates.left());
+            match left(patience).and_then(|time| TcpStream::connect_timeout(&address, time)) {
+                Ok(stream) => {
+                    return Ok(Socket { stream, patience, turn, _place: self.connections.open() });
                 }
+                // Not the server's fault: its time goes on when there is room.
+                Err(error) if out_of_descriptors(&error) => {
+                    patience.pause(Instant::now());
+                    if !self.connections.wait() {
+                        candidates.failed(&error);
+                    }
+                    patience.resume(Instant::now());
+                }
+                Err(error) => candidates.failed(&error),
             }
         }
-        Err(failure)
+        Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
     }
 }
 

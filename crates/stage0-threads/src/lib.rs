@@ -18,10 +18,13 @@ mod connections;
 mod fetcher;
 mod pool;
 mod socket;
+mod turns;
 
 use std::io;
+use std::sync::Arc;
 
 use crawl_core::{Ending, Options, Sink};
+use transport::{LookUp, system_look_up};
 
 use crate::fetcher::Fetcher;
 
@@ -38,8 +41,19 @@ const MAX_TASKS: usize = 10;
 /// # Panics
 /// When `sink` does; the other threads finish the crawl before.
 pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
+    crawl_with(Arc::new(system_look_up), options, sink)
+}
+
+/// The same with names of your own.
+///
+/// # Errors
+/// As for [`crawl`].
+///
+/// # Panics
+/// As for [`crawl`].
+pub fn crawl_with(look_up: Arc<LookUp>, options: Options, sink: Sink) -> io::Result<Ending> {
     let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
-    let fetcher = Fetcher::new(options.clone());
+    let fetcher = Fetcher::new(options.clone(), look_up);
     let ending = pool::crawl(options, max_tasks, sink, &move |visit| fetcher.fetch(visit));
     Ok(ending)
 }

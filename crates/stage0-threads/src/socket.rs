@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use crawl_core::Patience;
 
 use crate::connections::Place;
+use crate::turns::Turn;
 
 /// A connection whose every read and write ends, one way or the other, by the
 /// deadline of its try. What lies between it and the request may well need
@@ -15,6 +16,8 @@ use crate::connections::Place;
 pub(crate) struct Socket<'a> {
     pub(crate) stream: TcpStream,
     pub(crate) patience: &'a Patience,
+    /// Until the server has let hear from itself.
+    pub(crate) turn: Option<Turn<'a>>,
     /// Given up after the stream is closed: fields are dropped in their order.
     pub(crate) _place: Place<'a>,
 }
@@ -22,7 +25,9 @@ pub(crate) struct Socket<'a> {
 impl Read for Socket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(Some(left(self.patience)?))?;
-        self.stream.read(buffer)
+        let read = self.stream.read(buffer);
+        self.turn = None;
+        read
     }
 }
 

@@ -1,10 +1,11 @@
 //! What can be done with a connection without waiting.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
 
 use crawl_core::{ErrorClass, FetchError, Visit};
 use selector_core::{Interest, Key, Socket};
-use transport::{Direction, Stream, is_tls_error};
+use transport::{Direction, Security, Stream, is_tls_error};
 
 use crate::EventLoop;
 
@@ -15,6 +16,18 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Begins to connect to the host of a visit.
+    pub(crate) fn open(
+        address: SocketAddr,
+        security: &Security,
+        visit: &Visit,
+        event_loop: &mut EventLoop<impl Sized>,
+    ) -> io::Result<Self> {
+        let layer = security.layer(visit.is_secure(), visit.host())?;
+        let (socket, key) = event_loop.selector.connect(address)?;
+        Ok(Self { stream: Stream::new(socket, layer), key })
+    }
+
     /// Sends what the socket takes, and leaves the rest.
     pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         while !bytes.is_empty() {

@@ -22,8 +22,8 @@ impl<S> EventLoop<S> {
     /// Has the next one try for a descriptor: one is free, or nobody is left
     /// who could free one.
     pub fn feed_starved(&mut self) {
-        if !self.starved.is_empty() {
-            self.timers.set(self.now(), Alarm::FeedStarved);
+        if let Some(next) = self.starved.pop_front() {
+            self.timers.set(self.now(), Alarm::Call(next));
         }
     }
 }

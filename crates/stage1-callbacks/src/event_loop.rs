@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use selector_core::{Interest, Key, Os, Selector, TimerKey, Timers, World};
-use transport::{LookUp, Resolver, Ticket, system_look_up};
+use transport::{ConnectQueue, LookUp, Number, Resolver, Ticket, system_look_up};
 
 use crate::names::Asker;
+use crate::turns::InLine;
 
 /// Where somebody goes on, with everything that is theirs.
 pub type Method<S> = fn(Box<S>, &mut EventLoop<S>);
@@ -33,6 +34,8 @@ pub struct EventLoop<S> {
     pub(crate) resolver: Resolver<Asker<S>>,
     /// Who wants to open a connection and has no descriptor for it.
     pub(crate) starved: VecDeque<Callback<S>>,
+    /// Who wants to open a connection to an address to which many do.
+    pub(crate) connecting: ConnectQueue<InLine<S>>,
     /// The one buffer that every read of this loop goes through.
     pub(crate) scratch: Vec<u8>,
     stopped: bool,
@@ -42,15 +45,15 @@ pub struct EventLoop<S> {
 /// What is to happen at a moment.
 #[derive(Debug)]
 pub enum Alarm<S> {
-    /// Somebody has slept long enough.
+    /// Somebody has slept long enough, or has what he waited for.
     Call(Callback<S>),
     /// Whoever still waits under this key has waited too long, and goes on
     /// with this method instead.
     Interrupt(Key, Method<S>),
+    /// Whoever waits for his turn to connect has waited long enough.
+    LetIn(Number),
     /// The same for whoever waits for the addresses of a name.
     InterruptLookUp(Ticket, Method<S>),
-    /// A descriptor may be free for somebody.
-    FeedStarved,
 }
 
 /// What a loop has done so far.
@@ -82,6 +85,7 @@ impl<S> EventLoop<S> {
             timers: Timers::new(),
             resolver: Resolver::new(look_up, move || notifier.notify()),
             starved: VecDeque::new(),
+            connecting: ConnectQueue::new(),
             scratch: vec![0; Self::SCRATCH],
             stopped: false,
             stats: Stats::default(),
@@ -130,11 +134,11 @@ impl<S> EventLoop<S> {
     fn ring(&mut self, alarm: Alarm<S>) {
         let callback = match alarm {
             Alarm::Call(callback) => Some(callback),
-            Alarm::FeedStarved => self.starved.pop_front(),
             Alarm::Interrupt(key, method) => {
                 let waiter = self.selector.take(key);
                 waiter.map(|Callback { this, .. }| Callback { this, method })
             }
+            Alarm::LetIn(number) => self.connecting.let_in(number).map(|waiter| waiter.callback),
             Alarm::InterruptLookUp(ticket, method) => {
                 let asker = self.resolver.take_back(ticket);
                 asker.map(|Asker { this, .. }| Callback { this, method })

@@ -1,19 +1,20 @@
 //! A fetch, cut into the pieces between which it waits.
 //!
 //! ```text
-//! fetch ──► looked_up ──► connect ──► connected ──► send ──► read_response ──► ended
-//!   ▲                      │   ▲          │                                     │
-//!   │                      └───┘ next address                                   ▼
-//!   └──────────────────────────── try again, after a pause ◄──── judge ── finished
+//! fetch ──► looked_up ──► connect ──► open ──► connected ──► send ──► read_response ──► ended
+//!   ▲                        ▲          │          │                                     │
+//!   │                        └──────────┴──────────┘ next address                        ▼
+//!   └───────────────────────────────────── try again, after a pause ◄──── judge ── finished
 //! ```
 //! From `looked_up` to `read_response`, `too_late` may take its place.
 
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
 use selector_core::{Interest, TimerKey};
-use transport::{Addresses, NameError, Stream, out_of_descriptors};
+use transport::{Addresses, Candidates, NameError, is_tls_error, out_of_descriptors};
 
 use crate::connection::{Connection, failure};
 use crate::event_loop::Alarm;
@@ -29,9 +30,9 @@ pub struct Fetcher {
     visit: Visit,
     patience: Patience,
     timer: Option<TimerKey>,
-    addresses: Option<Addresses>,
-    next_address: usize,
-    last_error: Option<String>,
+    candidates: Candidates,
+    /// To whom it is its turn to connect, until there is an answer.
+    turn: Option<SocketAddr>,
     connection: Option<Connection>,
     /// What is still to be sent.
     request: Vec<u8>,
@@ -44,9 +45,8 @@ impl Fetcher {
             site,
             visit,
             timer: None,
-            addresses: None,
-            next_address: 0,
-            last_error: None,
+            candidates: Candidates::default(),
+            turn: None,
             connection: None,
             request: Vec::new(),
         })
@@ -64,8 +64,7 @@ impl Fetcher {
     fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
         match answer {
             Ok(addresses) => {
-                self.addresses = Some(addresses);
-                self.next_address = 0;
+                self.candidates = Candidates::new(addresses);
                 self.connect(event_loop);
             }
             Err(error) => {
@@ -75,36 +74,35 @@ impl Fetcher {
         }
     }
 
-    /// Tries the next address, if there is one.
+    /// Waits for its turn with the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
-        let layer = match self.site.security.layer(self.visit.is_secure(), self.visit.host()) {
-            Ok(layer) => layer,
-            Err(error) => {
-                let error = FetchError::new(ErrorClass::Tls, error.to_string());
-                return self.ended(Err(error), event_loop);
-            }
-        };
-        let addresses = self.addresses.as_deref().unwrap_or_default();
-        let Some(&address) = addresses.get(self.next_address) else {
-            let message = self.last_error.take();
-            let message =
-                message.unwrap_or_else(|| format!("{} has no address", self.visit.host()));
-            let error = FetchError::new(ErrorClass::Connect, message);
+        self.turn = self.candidates.current();
+        let Some(address) = self.turn else {
+            let error = FetchError::new(ErrorClass::Connect, self.candidates.failure());
             return self.ended(Err(error), event_loop);
         };
-        match event_loop.selector.connect(address) {
-            Ok((socket, key)) => {
-                self.connection = Some(Connection { stream: Stream::new(socket, layer), key });
-                let alarm = Alarm::Interrupt(key, Self::too_late);
+        self.patience.pause(event_loop.now());
+        event_loop.call_in_turn(address, self, Self::open);
+    }
+
+    fn open(mut self: Box<Self>, event_loop: &mut Loop) {
+        self.patience.resume(event_loop.now());
+        self.patience.try_address(event_loop.now(), self.candidates.left());
+        let (address, security) = (self.turn.expect(HAS_TURN), &self.site.security);
+        match Connection::open(address, security, &self.visit, event_loop) {
+            Ok(connection) => {
+                let alarm = Alarm::Interrupt(connection.key, Self::too_late);
                 self.timer = Some(event_loop.timers.set(self.patience.deadline(), alarm));
-                event_loop.register(key, Interest::Writable, self, Self::connected);
+                self.connection = Some(connection);
+                self.wait(Interest::Writable, Self::connected, event_loop);
+            }
+            Err(error) if is_tls_error(&error) => {
+                let error = failure(&self.visit, &error);
+                self.ended(Err(error), event_loop);
             }
             Err(error) if out_of_descriptors(&error) && !event_loop.selector.is_empty() => {
-                self.patience.pause();
-                event_loop.call_when_descriptor_freed(self, |this, event_loop| {
-                    this.patience.restart(event_loop.now());
-                    this.connect(event_loop);
-                });
+                self.patience.pause(event_loop.now());
+                event_loop.call_when_descriptor_freed(self, Self::open);
             }
             Err(error) => {
                 event_loop.feed_starved();
@@ -114,11 +112,7 @@ impl Fetcher {
     }
 
     fn cannot_connect(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
-        let addresses = self.addresses.as_deref().unwrap_or_default();
-        if let Some(address) = addresses.get(self.next_address) {
-            self.last_error = Some(format!("cannot connect to {address}: {error}"));
-        }
-        self.next_address += 1;
+        self.candidates.failed(error);
         self.close(event_loop);
         self.connect(event_loop);
     }
@@ -159,6 +153,7 @@ impl Fetcher {
     /// Takes what has come. There may be no more news of it: the selector
     /// tells of a change, and what is left unread changes nothing.
     fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
+        event_loop.end_turn(&mut self.turn);
         for _ in 0..READS_PER_TURN {
             let connection = self.connection.as_mut().expect(IS_CONNECTED);
             if !connection.is_readable(event_loop) {
@@ -187,6 +182,9 @@ impl Fetcher {
     }
 
     fn too_late(self: Box<Self>, event_loop: &mut Loop) {
+        if self.patience.is_next_address_due(event_loop.now()) {
+            return self.cannot_connect(&ErrorKind::TimedOut.into(), event_loop);
+        }
         let error = self.patience.lost();
         self.ended(Err(error), event_loop);
     }
@@ -218,6 +216,7 @@ impl Fetcher {
         if let Some(connection) = self.connection.take() {
             event_loop.unregister(connection.key);
         }
+        event_loop.end_turn(&mut self.turn);
     }
 
     fn finished(self: Box<Self>, event_loop: &mut Loop) {
@@ -226,6 +225,7 @@ impl Fetcher {
     }
 }
 
+const HAS_TURN: &str = "called only in its turn";
 const IS_CONNECTED: &str = "called only with a connection";
 
 /// After so many reads in a row, others have a turn.

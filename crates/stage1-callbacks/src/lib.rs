@@ -22,6 +22,7 @@ mod event_loop;
 mod fetcher;
 mod names;
 mod site;
+mod turns;
 
 pub use event_loop::{Alarm, Callback, EventLoop, Method, Stats};
 pub use fetcher::Fetcher;

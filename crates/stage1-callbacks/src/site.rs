@@ -26,21 +26,9 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
 pub fn crawl_on(
     event_loop: &mut EventLoop<Fetcher>,
     options: Options,
-    mut sink: Sink,
+    sink: Sink,
 ) -> io::Result<Ending> {
-    let mut crawl = Crawl::new(options.clone());
-    let roots = crawl.roots(&mut sink);
-    let site = Rc::new(Site {
-        security: Security::new(&options.ca_certificates, options.insecure),
-        state: RefCell::new(State {
-            urls_todo: VecDeque::new(),
-            crawl,
-            in_flight: 0,
-            is_starting: false,
-        }),
-        sink: RefCell::new(sink),
-        options,
-    });
+    let (site, roots) = Site::new(options, sink);
     site.go_on(roots, event_loop);
     event_loop.run()?;
     let mut state = site.state.borrow_mut();
@@ -64,6 +52,24 @@ struct State {
 }
 
 impl Site {
+    /// A crawl that has not begun, and its roots.
+    fn new(options: Options, mut sink: Sink) -> (Rc<Self>, Vec<Job>) {
+        let mut crawl = Crawl::new(options.clone());
+        let roots = crawl.roots(&mut sink);
+        let site = Rc::new(Self {
+            security: Security::new(&options.ca_certificates, options.insecure),
+            state: RefCell::new(State {
+                urls_todo: VecDeque::new(),
+                crawl,
+                in_flight: 0,
+                is_starting: false,
+            }),
+            sink: RefCell::new(sink),
+            options,
+        });
+        (site, roots)
+    }
+
     /// Adds jobs, starts as many as there may be, and stops the loop when
     /// nothing is left.
     fn go_on(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
@@ -99,5 +105,64 @@ impl Site {
         drop(state);
         skipped.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
         self.go_on(jobs, event_loop);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+    use std::time::Duration;
+
+    use crate::{Alarm, Callback};
+
+    use super::*;
+
+    thread_local! {
+        static MOST_TIMERS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Notes, a thousand times a second, how many timers there are. It has one
+    /// itself, but not at the moment it looks.
+    fn observe(observer: Box<Fetcher>, event_loop: &mut EventLoop<Fetcher>) {
+        MOST_TIMERS.set(MOST_TIMERS.get().max(event_loop.timers.len()));
+        let again = Alarm::Call(Callback { this: observer, method: observe });
+        event_loop.timers.set(event_loop.now() + Duration::from_millis(1), again);
+    }
+
+    /// A fetch has one timer, through all its phases and tries, or none.
+    #[test]
+    fn one_timer_per_fetch() {
+        const ROOTS: usize = 20;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        // Half of the connections end early; the others drip.
+        let serve = move |number: usize, mut stream: std::net::TcpStream| {
+            let _ = stream.read(&mut [0; 1000]);
+            let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n012345678";
+            for byte in answer.iter().take(if number.is_multiple_of(2) { 10 } else { 100 }) {
+                let _ = stream.write_all(&[*byte]);
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        thread::spawn(move || {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
+                thread::spawn(move || serve(number, stream));
+            }
+        });
+        let roots = (0..ROOTS).map(|n| format!("{origin}/{n}").parse().unwrap());
+        let mut options = Options::new(roots.collect());
+        options.max_tries = 3;
+        let mut event_loop = EventLoop::new().unwrap();
+        let (site, roots) = Site::new(options.clone(), Box::new(|_| ()));
+        let visit = Crawl::new(options).begin(roots[0].clone(), event_loop.now()).unwrap();
+        observe(Fetcher::new(Rc::clone(&site), visit, &event_loop), &mut event_loop);
+        site.go_on(roots, &mut event_loop);
+        event_loop.run().unwrap();
+        let most = MOST_TIMERS.get();
+        assert!((ROOTS / 2..=ROOTS).contains(&most), "{most} timers");
+        assert_eq!(event_loop.timers.len(), 1, "the observer's");
     }
 }

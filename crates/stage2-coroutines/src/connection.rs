@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use selector_core::{Interest, Key, Socket};
 use transport::{Direction, Stream};
 
-use crate::EventLoop;
+use crate::{EventLoop, Turn};
 
 /// An open connection, registered with its loop until it is dropped. It owns
 /// no buffer.
@@ -14,6 +14,8 @@ pub struct Connection {
     pub(crate) stream: Stream<Socket>,
     pub(crate) key: Key,
     event_loop: EventLoop,
+    /// Held until the server has let hear from itself.
+    pub(crate) turn: Option<Turn>,
     /// Reads since it last had to wait.
     reads_in_a_row: u8,
 }
@@ -23,7 +25,7 @@ impl Connection {
     const READS_PER_TURN: u8 = 16;
 
     pub(crate) fn new(stream: Stream<Socket>, key: Key, event_loop: &EventLoop) -> Self {
-        Self { stream, key, event_loop: event_loop.clone(), reads_in_a_row: 0 }
+        Self { stream, key, event_loop: event_loop.clone(), turn: None, reads_in_a_row: 0 }
     }
 
     /// Ready when the socket may be; otherwise the waker is stored under its
@@ -69,6 +71,7 @@ impl Connection {
                 match self.stream.read(scratch) {
                     Ok(0) => return Poll::Ready(Ok(None)),
                     Ok(length) => {
+                        self.turn = None;
                         if self.stream.is_drained() {
                             let mut selector = event_loop.selector();
                             selector.clear(self.key, Interest::Readable);

@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use selector_core::{Key, Os, Selector, Slots, Timers, World};
-use transport::{LookUp, Resolver, system_look_up};
+use transport::{ConnectQueue, LookUp, Resolver, system_look_up};
 
 use crate::diagnose::{ExceptionHandler, Note, count};
 use crate::names::Answer;
@@ -40,6 +40,7 @@ pub(crate) struct Inner {
     pub(crate) started: Instant,
     /// Whom a closed connection leaves its descriptor to.
     pub(crate) starved: RefCell<VecDeque<Future<()>>>,
+    pub(crate) connecting: RefCell<ConnectQueue<Future<()>>>,
     pub(crate) scratch: Cell<Vec<u8>>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,
@@ -76,6 +77,7 @@ impl EventLoop {
             exception_handler: RefCell::new(None),
             started,
             starved: RefCell::new(VecDeque::new()),
+            connecting: RefCell::new(ConnectQueue::new()),
             scratch: Cell::new(Vec::new()),
             ticks: Cell::new(0),
             polls: Cell::new(0),

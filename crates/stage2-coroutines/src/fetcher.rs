@@ -3,20 +3,23 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::io;
+use std::future::poll_fn;
+use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 
 use crawl_core::{
     Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Received, Sink,
     Verdict, Visit,
 };
-use transport::{Security, is_tls_error, out_of_descriptors};
+use transport::{Candidates, Security, is_tls_error, out_of_descriptors};
 
 use crate::{
-    Connection, EventLoop, Exception, Future, Task, TooLate, connect, look_up, read_all, sleep,
-    within, write_all,
+    Connection, Coroutine, EventLoop, Exception, Future, Task, TooLate, connect, look_up, read_all,
+    sleep, within, write_all,
 };
 
 /// Crawls a site with one coroutine per fetch, as many at a time as
@@ -181,33 +184,51 @@ pub async fn open(
     let addresses = look_up(event_loop, host, port)
         .await
         .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
-    let mut last_error = None;
-    for &address in addresses.iter() {
-        loop {
-            let layer = security
-                .layer(visit.is_secure(), host)
-                .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
-            match connect(event_loop, address, layer).await {
-                Ok(connection) => {
-                    patience.heard(event_loop.now());
-                    return Ok(connection);
-                }
-                Err(error) if out_of_descriptors(&error) && make_room() => {}
-                Err(error) if out_of_descriptors(&error) && event_loop.connections() > 0 => {
-                    patience.pause();
-                    event_loop.descriptor_freed().await;
-                    patience.restart(event_loop.now());
-                }
-                Err(error) => {
-                    event_loop.feed_starved();
-                    last_error = Some(format!("cannot connect to {address}: {error}"));
-                    break;
-                }
+    let mut candidates = Candidates::new(addresses);
+    while let Some(address) = candidates.current() {
+        patience.pause(event_loop.now());
+        let turn = event_loop.turn_to_connect(address, |at| patience.pause_until(at)).await;
+        patience.resume(event_loop.now());
+        patience.try_address(event_loop.now(), candidates.left());
+        let layer = security
+            .layer(visit.is_secure(), host)
+            .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
+        match until_next_is_due(event_loop, patience, connect(event_loop, address, layer)).await {
+            Ok(mut connection) => {
+                connection.turn = Some(turn);
+                patience.heard(event_loop.now());
+                return Ok(connection);
+            }
+            Err(error) if out_of_descriptors(&error) && make_room() => {}
+            Err(error) if out_of_descriptors(&error) && event_loop.connections() > 0 => {
+                patience.pause(event_loop.now());
+                event_loop.descriptor_freed().await;
+                patience.resume(event_loop.now());
+            }
+            Err(error) => {
+                event_loop.feed_starved();
+                candidates.failed(&error);
             }
         }
     }
-    let message = last_error.unwrap_or_else(|| format!("{host} has no address"));
-    Err(FetchError::new(ErrorClass::Connect, message))
+    Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
+}
+
+/// Connects, unless the address has used up its share of the time. What wakes
+/// us then is the timer of the whole try: there is no other.
+async fn until_next_is_due(
+    event_loop: &EventLoop,
+    patience: &Patience,
+    connecting: impl Coroutine<Output = io::Result<Connection>>,
+) -> io::Result<Connection> {
+    let mut connecting = pin!(connecting);
+    poll_fn(|context| match connecting.as_mut().poll(context) {
+        Poll::Pending if patience.is_next_address_due(event_loop.now()) => {
+            Poll::Ready(Err(ErrorKind::TimedOut.into()))
+        }
+        poll => poll,
+    })
+    .await
 }
 
 /// Sends the request and reads the response to its end. Returns whether the

@@ -37,6 +37,7 @@ mod signals;
 mod task;
 mod task_table;
 mod time;
+mod turns;
 mod waker;
 
 pub mod by_hand;
@@ -60,6 +61,7 @@ pub use io::{connect, read, read_all, write_all};
 pub use names::look_up;
 pub use task::Task;
 pub use time::{TooLate, sleep, sleep_and_return, within, yield_now};
+pub use turns::Turn;
 
 /// What an `async fn` returns. Rust's name for this trait is `Future`; the
 /// chapter keeps that word for something that has a result later, and so do we.

@@ -30,7 +30,8 @@ pub fn sleep_and_return<T>(
         let mut timer = Timer::new(event_loop);
         let mut since = None;
         poll_fn(|context| {
-            let poll = until.map_or(Poll::Pending, |until| timer.poll(until, context));
+            let now = event_loop.now();
+            let poll = until.map_or(Poll::Pending, |until| timer.poll(now, until, context));
             if poll.is_pending() {
                 let wait = Wait::Sleep(event_loop.milliseconds_at(until));
                 event_loop.note(wait, Some(at), &mut since);
@@ -78,10 +79,13 @@ pub async fn within<T>(
     let mut coroutine = pin!(coroutine);
     let mut timer = Timer::new(event_loop);
     poll_fn(|context| {
+        // Read before: what is late for us must not be early for those within,
+        // who may have something to do at the deadline and move it.
+        let now = event_loop.now();
         if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
             return Poll::Ready(Ok(value));
         }
-        timer.poll(deadline(), context).map(|()| Err(TooLate))
+        timer.poll(now, deadline(), context).map(|()| Err(TooLate))
     })
     .await
 }
@@ -99,8 +103,7 @@ impl<'l> Timer<'l> {
     }
 
     /// Ready when the clock has reached `at`.
-    fn poll(&mut self, at: Instant, context: &mut Context<'_>) -> Poll<()> {
-        let now = self.event_loop.now();
+    fn poll(&mut self, now: Instant, at: Instant, context: &mut Context<'_>) -> Poll<()> {
         if at <= now {
             return Poll::Ready(());
         }

@@ -1,6 +1,6 @@
 //! Crawls a site, the way people keep.
 
-use std::io::{self, Write};
+use std::io;
 use std::process::ExitCode;
 
 use crawl_core::{Ending, Options, Sink};
@@ -14,6 +14,6 @@ fn main() -> ExitCode {
 
 fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
     let event_loop = EventLoop::new()?;
-    event_loop.speak_through(|text| drop(io::stderr().write_all(text.as_bytes())))?;
+    event_loop.speak_through(command_line::tell)?;
     crawl_on(&event_loop, options, sink)
 }

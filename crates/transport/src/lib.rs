@@ -12,8 +12,13 @@
 //!    the operating system on threads of its own and rings a bell.
 //! 3. **Whoever waits is held under a [`Ticket`]**, and can be taken back: a
 //!    deadline that passes during a look-up leaves nothing behind.
+//! 4. **Nobody knocks in a crowd.** So many at a time connect to one address
+//!    ([`ConnectQueue`]), and a host's addresses are tried one after the other
+//!    ([`Candidates`]).
 
 mod blocking_resolver;
+mod candidates;
+mod connect_queue;
 mod descriptors;
 mod names;
 #[cfg(not(feature = "tls"))]
@@ -28,6 +33,8 @@ mod stream;
 mod tls_error;
 
 pub use blocking_resolver::BlockingResolver;
+pub use candidates::Candidates;
+pub use connect_queue::{ConnectQueue, Entry, Number};
 pub use descriptors::out_of_descriptors;
 pub use names::{Addresses, LookUp, NameError, system_look_up};
 pub use resolver::{Reply, Resolver, Ticket};

@@ -4,8 +4,9 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use transport::{BlockingResolver, Reply, Resolver};
@@ -121,18 +122,59 @@ fn the_number_of_addresses_is_bounded() {
 
 #[test]
 fn a_blocking_look_up_ends_when_patience_does() {
+    let (resolver, asked, release) = blocking_resolver();
+    assert_eq!(resolver.look_up("slow.test", 80, Duration::from_millis(20)), Ok(None));
+    assert_eq!(resolver.look_up("slow.test", 80, Duration::from_millis(20)), Ok(None));
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "the first question is still under way");
+    // Others do not wait for it.
+    assert_eq!(resolver.look_up("two.test", 80, SOON).unwrap().unwrap().len(), 2);
+    assert_eq!(resolver.look_up("127.0.0.9", 80, SOON).unwrap().unwrap().len(), 1);
+    for (host, why) in [
+        ("bug.test", "the look-up itself failed"),
+        ("empty.test", "the answer is empty"),
+        ("unknown.test", "no such host"),
+    ] {
+        let error = resolver.look_up(host, 80, SOON).unwrap_err();
+        assert_eq!(error.to_string(), format!("no address for {host}: {why}"));
+    }
+    // What nobody waited for is there for the next one.
+    drop(release);
+    assert_eq!(resolver.look_up("slow.test", 80, SOON).unwrap().unwrap().len(), 1);
+    assert_eq!(resolver.look_up("slow.test", 80, Duration::ZERO).unwrap().unwrap().len(), 1);
+    assert_eq!(asked.load(Ordering::SeqCst), 5);
+}
+
+#[test]
+fn threads_that_ask_for_the_same_name_wait_for_one_look_up() {
+    const THREADS: usize = 20;
+    let (resolver, asked, release) = blocking_resolver();
+    let answers: Vec<_> = thread::scope(|scope| {
+        let ask = || resolver.look_up("slow.test", 80, SOON).unwrap().unwrap();
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+        // Nobody can be done yet, and most have asked by now.
+        thread::sleep(Duration::from_millis(50));
+        assert!(threads.iter().all(|thread| !thread.is_finished()));
+        drop(release);
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(answers.iter().all(|answer| answer[..] == answers[0][..]));
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+/// As [`resolver`], for callers who wait. It knows "slow.test" from the moment
+/// that what is returned last is dropped.
+fn blocking_resolver() -> (BlockingResolver, Arc<AtomicUsize>, Sender<()>) {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
     let (release, held) = channel::<()>();
     let held = Mutex::new(held);
     let resolver = BlockingResolver::new(Arc::new(move |host: &str, port| {
-        if host == "slow.test" {
-            let _ = held.lock().unwrap().recv();
+        count.fetch_add(1, Ordering::SeqCst);
+        if host != "slow.test" {
+            return look_up_here(host, port);
         }
-        look_up_here(host, port)
+        let _ = held.lock().unwrap().recv();
+        Ok(vec![([127, 0, 0, 3], port).into()])
     }));
-    let error = resolver.look_up("slow.test", 80, Duration::from_millis(20)).unwrap_err();
-    assert!(error.to_string().contains("too long"), "{error}");
-    drop(release);
-    assert_eq!(resolver.look_up("two.test", 80, SOON).unwrap().len(), 2);
-    assert_eq!(resolver.look_up("127.0.0.9", 80, SOON).unwrap().len(), 1);
-    assert!(resolver.look_up("bug.test", 80, SOON).is_err());
+    (resolver, asked, release)
 }

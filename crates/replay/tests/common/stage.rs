@@ -9,7 +9,7 @@ use std::thread;
 
 use crawl_core::{Ending, Options, Row, Sink};
 use stage3_queue::Crawler;
-use transport::system_look_up;
+use transport::{LookUp, system_look_up};
 
 use super::{Meddled, Meddler, Told, WATCHDOG};
 
@@ -37,14 +37,35 @@ impl Stage {
         crawled
     }
 
+    /// The same with names of the test's own.
+    pub fn crawl_with(self, look_up: Arc<LookUp>, options: Options) -> Crawled {
+        struct Nobody;
+        impl Meddler for Nobody {}
+        if self != Self::Threads {
+            return self.crawl_in_world(Nobody, look_up, options).0;
+        }
+        let crawl =
+            move |options, sink| Ok((stage0_threads::crawl_with(look_up, options, sink)?, ()));
+        self.watch(options, crawl).0
+    }
+
     /// The same on a loop whose world somebody meddles with, and what the loop
     /// did for it.
     ///
     /// # Panics
     /// For [`Stage::Threads`], which has none.
     pub fn crawl_in(self, meddler: impl Meddler + Send, options: Options) -> (Crawled, Work) {
+        self.crawl_in_world(meddler, Arc::new(system_look_up), options)
+    }
+
+    fn crawl_in_world(
+        self,
+        meddler: impl Meddler + Send,
+        look_up: Arc<LookUp>,
+        options: Options,
+    ) -> (Crawled, Work) {
         self.watch(options, move |options, sink| {
-            let (world, look_up) = (Meddled::by(meddler), Arc::new(system_look_up));
+            let world = Meddled::by(meddler);
             if self == Self::Callbacks {
                 let mut event_loop = stage1_callbacks::EventLoop::in_world(world, look_up);
                 let ending = stage1_callbacks::crawl_on(&mut event_loop, options, sink)?;

@@ -1,0 +1,45 @@
+//! Waiting for one's turn to knock at a server.
+
+use std::net::SocketAddr;
+
+use selector_core::TimerKey;
+use transport::Entry;
+
+use crate::event_loop::Alarm;
+use crate::{Callback, EventLoop, Method};
+
+/// Somebody who waits for his turn.
+pub(crate) struct InLine<S> {
+    pub(crate) callback: Callback<S>,
+    timer: Option<TimerKey>,
+}
+
+impl<S> EventLoop<S> {
+    /// Has `this` go on with `method` when it is its turn to connect to this
+    /// address, which may be at once. The turn lasts until
+    /// [`EventLoop::end_turn`].
+    pub fn call_in_turn(&mut self, address: SocketAddr, this: Box<S>, method: Method<S>) {
+        let waiter = InLine { callback: Callback { this, method }, timer: None };
+        match self.connecting.enter(address, waiter) {
+            Entry::Now(waiter) => self.call(waiter.callback),
+            Entry::Later(number, patience) => {
+                let timer = self.timers.set(self.now() + patience, Alarm::LetIn(number));
+                if let Some(waiter) = self.connecting.waiter_mut(number) {
+                    waiter.timer = Some(timer);
+                }
+            }
+        }
+    }
+
+    /// The server has let hear from itself, or the connection has ended: if it
+    /// was anybody's turn, it is somebody else's now.
+    pub fn end_turn(&mut self, turn: &mut Option<SocketAddr>) {
+        let next = turn.take().and_then(|address| self.connecting.leave(address));
+        if let Some(InLine { callback, timer }) = next {
+            if let Some(timer) = timer {
+                drop(self.timers.cancel(timer));
+            }
+            self.timers.set(self.now(), Alarm::Call(callback));
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! In whose turn it is to connect.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Lets so many at a time knock at an address, and holds the others back in
+/// the order in which they came.
+///
+/// A server's system keeps a list of connections that the server has not
+/// accepted yet, and drops what comes when that is full. The client's system
+/// then waits a whole second before it knocks again (RFC 6298, section 2), so
+/// that a thousand connections asked for at once take longer than the same
+/// thousand one after the other. That a connection was accepted shows in the
+/// server's first byte, and nowhere before.
+///
+/// A server may be slow to answer and quick to accept. So nobody is held back
+/// for longer than [`ConnectQueue::PATIENCE`] for each crowd of
+/// [`ConnectQueue::PLACES`] before him. `W` is whoever waits.
+pub struct ConnectQueue<W> {
+    lines: HashMap<SocketAddr, Line<W>>,
+    numbers: u64,
+}
+
+/// Those who want to connect to one address.
+struct Line<W> {
+    knocking: usize,
+    waiting: BTreeMap<u64, W>,
+}
+
+/// Names one who waits in a [`ConnectQueue`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    address: SocketAddr,
+    number: u64,
+}
+
+/// What a [`ConnectQueue`] says to whoever wants to connect.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Entry<W> {
+    /// At once; here is the waiter back, who need not wait.
+    Now(W),
+    /// The waiter is held under this number until [`ConnectQueue::leave`]
+    /// returns it. After so long it is to be let in all the same.
+    Later(Number, Duration),
+}
+
+impl<W> ConnectQueue<W> {
+    /// How many knock at one address at a time: as many as the list of a Linux
+    /// system would hold at most, until version 5.4.
+    pub const PLACES: usize = 128;
+
+    /// How long a place is waited for: longer than a server takes that is busy
+    /// accepting.
+    pub const PATIENCE: Duration = Duration::from_millis(100);
+
+    /// Nobody knocks.
+    pub fn new() -> Self {
+        Self { lines: HashMap::new(), numbers: 0 }
+    }
+
+    /// Takes a place among those who knock at `address`, or one in line.
+    pub fn enter(&mut self, address: SocketAddr, waiter: W) -> Entry<W> {
+        let no_line = Line { knocking: 0, waiting: BTreeMap::new() };
+        let line = self.lines.entry(address).or_insert(no_line);
+        if line.knocking < Self::PLACES {
+            line.knocking += 1;
+            return Entry::Now(waiter);
+        }
+        let number = self.numbers;
+        self.numbers += 1;
+        let crowds = 1 + line.waiting.len() / Self::PLACES;
+        line.waiting.insert(number, waiter);
+        let patience = Self::PATIENCE.saturating_mul(u32::try_from(crowds).unwrap_or(u32::MAX));
+        Entry::Later(Number { address, number }, patience)
+    }
+
+    /// The waiter of this number, if he still waits.
+    pub fn waiter_mut(&mut self, Number { address, number }: Number) -> Option<&mut W> {
+        self.lines.get_mut(&address)?.waiting.get_mut(&number)
+    }
+
+    /// Lets somebody in who has waited long enough, if he still waits.
+    pub fn let_in(&mut self, Number { address, number }: Number) -> Option<W> {
+        let line = self.lines.get_mut(&address)?;
+        let waiter = line.waiting.remove(&number)?;
+        line.knocking += 1;
+        Some(waiter)
+    }
+
+    /// Gives up a place, once the server has let hear from itself or the
+    /// connection has ended. Whoever has waited longest is returned, and has
+    /// it now.
+    pub fn leave(&mut self, address: SocketAddr) -> Option<W> {
+        let line = self.lines.get_mut(&address)?;
+        line.knocking -= 1;
+        if line.knocking < Self::PLACES
+            && let Some((_, next)) = line.waiting.pop_first()
+        {
+            line.knocking += 1;
+            return Some(next);
+        }
+        if line.knocking == 0 {
+            self.lines.remove(&address);
+        }
+        None
+    }
+}
+
+impl<W> Default for ConnectQueue<W> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<W> fmt::Debug for ConnectQueue<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectQueue").field("addresses", &self.lines.len()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,107 @@
+//! Addresses one after the other, and connections so many at a time.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::VecDeque;
+use std::io;
+use std::net::SocketAddr;
+
+use proptest::prelude::*;
+use transport::{Candidates, ConnectQueue, Entry, Number};
+
+fn address(n: usize) -> SocketAddr {
+    ([127, 0, 0, 1], 8000 + n as u16).into()
+}
+
+#[test]
+fn addresses_in_their_order() {
+    let mut candidates = Candidates::new([address(0), address(1)].into());
+    assert_eq!((candidates.current(), candidates.left()), (Some(address(0)), 2));
+    candidates.failed(&io::Error::other("no"));
+    assert_eq!((candidates.current(), candidates.left()), (Some(address(1)), 1));
+    candidates.failed(&io::Error::other("never"));
+    for _ in 0..2 {
+        assert_eq!((candidates.current(), candidates.left()), (None, 0));
+        assert_eq!(candidates.failure(), "cannot connect to 127.0.0.1:8001: never");
+        candidates.failed(&io::Error::other("there is none"));
+    }
+    assert_eq!(Candidates::default().failure(), "the host has no address");
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    /// So many want to connect to this address.
+    Enter(usize, usize),
+    /// So many have an answer.
+    Leave(usize, usize),
+    /// So many have waited long enough.
+    LetIn(usize, usize),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let address_and_count = || (0..3usize, 0..200usize);
+    prop_oneof![
+        address_and_count().prop_map(|(n, count)| Step::Enter(n, count)),
+        address_and_count().prop_map(|(n, count)| Step::Leave(n, count)),
+        address_and_count().prop_map(|(n, count)| Step::LetIn(n, count)),
+    ]
+}
+
+const PLACES: usize = ConnectQueue::<u32>::PLACES;
+
+proptest! {
+    /// Nobody is let in before his time when there is no place, nobody is held
+    /// back when there is one, and all are called in the order in which they
+    /// came.
+    #[test]
+    fn so_many_at_a_time(steps in proptest::collection::vec(step(), 0..40)) {
+        let mut queue = ConnectQueue::new();
+        let mut model: [(usize, VecDeque<(u32, Number)>); 3] = Default::default();
+        let mut names = 0..;
+        for step in steps {
+            match step {
+                Step::Enter(n, count) => for name in names.by_ref().take(count) {
+                    let (knocking, waiting) = &mut model[n];
+                    match queue.enter(address(n), name) {
+                        Entry::Now(same) => {
+                            prop_assert_eq!(same, name);
+                            prop_assert!(*knocking < PLACES);
+                            *knocking += 1;
+                        }
+                        Entry::Later(number, patience) => {
+                            prop_assert!(*knocking >= PLACES);
+                            let crowds = 1 + (waiting.len() / PLACES) as u32;
+                            prop_assert_eq!(patience, ConnectQueue::<u32>::PATIENCE * crowds);
+                            waiting.push_back((name, number));
+                            prop_assert_eq!(queue.waiter_mut(number), Some(&mut name.clone()));
+                        }
+                    }
+                },
+                Step::Leave(n, count) => for _ in 0..count.min(model[n].0) {
+                    let (knocking, waiting) = &mut model[n];
+                    *knocking -= 1;
+                    let next = if *knocking < PLACES { waiting.pop_front() } else { None };
+                    *knocking += usize::from(next.is_some());
+                    prop_assert_eq!(queue.leave(address(n)), next.map(|(name, _)| name));
+                    if let Some((_, number)) = next {
+                        prop_assert_eq!(queue.let_in(number), None);
+                    }
+                },
+                Step::LetIn(n, count) => for _ in 0..count {
+                    let (knocking, waiting) = &mut model[n];
+                    if let Some((name, number)) = waiting.pop_front() {
+                        *knocking += 1;
+                        prop_assert_eq!(queue.let_in(number), Some(name));
+                        prop_assert_eq!(queue.let_in(number), None);
+                    }
+                },
+            }
+        }
+        // Nothing is kept of an address at which nobody knocks.
+        for (n, (knocking, waiting)) in model.iter().enumerate() {
+            for _ in 0..knocking + waiting.len() {
+                queue.leave(address(n));
+            }
+        }
+        prop_assert_eq!(format!("{queue:?}"), "ConnectQueue { addresses: 0, .. }");
+    }
+}
