@@ -38,7 +38,7 @@ struct Told {
 impl Sink for Told {
     fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
         assert!(self.head.is_none() && self.body.is_empty(), "a second head, or one too late");
-        assert!((200..1_000).contains(&head.status));
+        assert!(head.status < 1_000);
         self.head = Some(head.status);
         let names = ["location", "content-type", "content-encoding"];
         self.headers = names.iter().flat_map(|name| head.get_all(name)).map(Into::into).collect();
