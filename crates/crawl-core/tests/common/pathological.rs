@@ -43,8 +43,8 @@ pub(crate) const PATHOLOGICAL: [(&str, &str, &str); 34] = [
 /// them.
 pub(crate) fn deliver(begin: &str, repeat: &str, length: usize, mut take: impl FnMut(&[u8])) {
     const SLICE: usize = 16 * 1024;
-    // Two slices and more, so that each slice is a window of it.
-    let body = repeat.repeat((2 * SLICE).div_ceil(repeat.len()));
+    // A slice more than what is repeated, so that each slice is a window of it.
+    let body = repeat.repeat((repeat.len() + SLICE).div_ceil(repeat.len()));
     take(begin.as_bytes());
     let (mut left, mut phase) = (length - begin.len(), 0);
     while left > 0 {
