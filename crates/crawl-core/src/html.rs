@@ -8,14 +8,13 @@
 //! 3. It looks at each byte once, and passes over what cannot matter (text,
 //!    comments, scripts, values) as fast as memory is read.
 //! 4. Which elements hold raw text depends on where they are: inside `svg` and
-//!    `math` none does. Enough of the standard's tree construction is here to
-//!    know ([`foreign`](self#what-is-not-here)).
+//!    `math` none does. So the elements that are open there are known, and no
+//!    others.
 //!
 //! # What is not here
-//! The stack of open elements. The tree builder ignores some start tags where
-//! they may not be (a `textarea` within a `select`, anything but frames after a
-//! `frameset`); here they count as everywhere else. Of foreign elements, only
-//! those are tracked whose end changes how text is read.
+//! The stack of open HTML elements. The tree builder ignores some start tags
+//! where they may not be (a `textarea` within a `select`, anything but frames
+//! after a `frameset`); here they count as everywhere else.
 
 mod foreign;
 mod name;

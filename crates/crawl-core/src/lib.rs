@@ -12,7 +12,6 @@
 //!    response is complete, whether to try again and after how long. Which
 //!    thread, callback or coroutine does the waiting is none of its business.
 //! 4. **Everything has a limit**, and crossing it is an error with a name.
-//!
 //! 5. **A page is read as it comes.** Its bytes pass through the transfer coding
 //!    ([`http`]), the content codings and the character encoding ([`content`])
 //!    and a tokenizer ([`html`]) to what is looked for ([`links`]). How they

@@ -5,6 +5,9 @@
 //! expected; what is next to them then is one text.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "common/html5lib.rs"]
+mod html5lib;
+
 use crawl_core::html::{
     Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute, decode_text,
 };
@@ -182,22 +185,9 @@ fn check(file: &str) -> usize {
 }
 
 #[test]
-fn html5lib() {
+fn what_browsers_are_tested_with() {
     let mut checked = 0;
-    for file in [
-        include_str!("html5lib/tokenizer/contentModelFlags.test"),
-        include_str!("html5lib/tokenizer/domjs.test"),
-        include_str!("html5lib/tokenizer/entities.test"),
-        include_str!("html5lib/tokenizer/escapeFlag.test"),
-        include_str!("html5lib/tokenizer/numericEntities.test"),
-        include_str!("html5lib/tokenizer/pendingSpecChanges.test"),
-        include_str!("html5lib/tokenizer/test1.test"),
-        include_str!("html5lib/tokenizer/test2.test"),
-        include_str!("html5lib/tokenizer/test3.test"),
-        include_str!("html5lib/tokenizer/test4.test"),
-        include_str!("html5lib/tokenizer/unicodeChars.test"),
-        include_str!("html5lib/tokenizer/unicodeCharsProblematic.test"),
-    ] {
+    for file in html5lib::FILES {
         checked += check(file);
     }
     assert!(checked > 2_500, "only {checked} tests");

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
+#[path = "common/html5lib.rs"]
+mod html5lib;
 
 use common::{links_of, read, resolve};
 use crawl_core::links::{LinkExtractor, Tree, Wanted};
@@ -221,18 +223,7 @@ fn real_pages_have_the_links_of_their_trees() {
 #[test]
 fn inputs_of_html5lib_have_the_links_of_their_trees() {
     let mut inputs = 0;
-    for file in [
-        include_str!("html5lib/tokenizer/contentModelFlags.test"),
-        include_str!("html5lib/tokenizer/domjs.test"),
-        include_str!("html5lib/tokenizer/entities.test"),
-        include_str!("html5lib/tokenizer/escapeFlag.test"),
-        include_str!("html5lib/tokenizer/numericEntities.test"),
-        include_str!("html5lib/tokenizer/test1.test"),
-        include_str!("html5lib/tokenizer/test2.test"),
-        include_str!("html5lib/tokenizer/test3.test"),
-        include_str!("html5lib/tokenizer/test4.test"),
-        include_str!("html5lib/tokenizer/unicodeCharsProblematic.test"),
-    ] {
+    for file in html5lib::FILES {
         let tests: Json = serde_json::from_str(file).unwrap();
         for test in tests["tests"].as_array().unwrap() {
             let input = test["input"].as_str().unwrap();

@@ -1,6 +1,7 @@
 //! Where in a page HTML ends and SVG or MathML begins.
 
 use super::name::Name;
+use super::raw_text::text_within;
 
 const SVG: Name = Name::of(b"svg");
 const MATH: Name = Name::of(b"math");
@@ -85,7 +86,7 @@ impl Foreign {
         match ended {
             Some(ended) => self.open.truncate(ended),
             // No drawing can lie in an HTML element that holds only text.
-            None if !is_among_html && !holds_only_text(name) => self.break_out(),
+            None if !is_among_html && text_within(name).is_none() => self.break_out(),
             None => {}
         }
     }
@@ -107,12 +108,6 @@ fn holds_html(name: Name, language: Language) -> bool {
         Language::Svg => SVG_POINTS.contains(&name),
         Language::MathMl => MATHML_POINTS.contains(&name),
     }
-}
-
-fn holds_only_text(name: Name) -> bool {
-    const ELEMENTS: [Name; 8] =
-        Name::all(["script", "style", "title", "textarea", "iframe", "xmp", "noembed", "noframes"]);
-    ELEMENTS.contains(&name)
 }
 
 /// The HTML elements that no foreign element holds.

@@ -5,6 +5,19 @@ use memchr::{memchr, memchr3};
 use super::name::{Name, ends_name};
 use super::{Text, TokenSink};
 
+/// How the content of an HTML element is read that holds nothing but text up to
+/// its end tag, if this is one.
+pub(super) fn text_within(element: Name) -> Option<Text> {
+    const WITH_REFERENCES: [Name; 2] = Name::all(["title", "textarea"]);
+    const LITERAL: [Name; 6] =
+        Name::all(["script", "style", "xmp", "iframe", "noembed", "noframes"]);
+    if LITERAL.contains(&element) {
+        Some(Text::Literal)
+    } else {
+        WITH_REFERENCES.contains(&element).then_some(Text::WithReferences)
+    }
+}
+
 /// Longer names end no element of text.
 const LONGEST: usize = 16;
 

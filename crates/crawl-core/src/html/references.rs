@@ -1,6 +1,6 @@
 //! Character references: what `&amp;` stands for.
 
-use markup5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
+use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use memchr::{memchr, memchr3};
 
 /// Appends the value of an attribute as a program sees it: character references

@@ -4,9 +4,9 @@ use memchr::memchr;
 
 use super::foreign::Foreign;
 use super::name::{self, Name, is_blank};
-use super::raw_text::RawText;
+use super::raw_text::{RawText, text_within};
 use super::skipped::Skipped;
-use super::{SCRIPT, StartTag, Text, TokenSink, Value};
+use super::{StartTag, Text, TokenSink, Value};
 
 /// How many bytes the value of an attribute may have.
 pub const LONGEST_VALUE: usize = 64 * 1024;
@@ -62,13 +62,6 @@ enum State {
     SelfClosingStartTag,
 }
 
-const TITLE: Name = Name::of(b"title");
-const TEXTAREA: Name = Name::of(b"textarea");
-const STYLE: Name = Name::of(b"style");
-const XMP: Name = Name::of(b"xmp");
-const IFRAME: Name = Name::of(b"iframe");
-const NOEMBED: Name = Name::of(b"noembed");
-const NOFRAMES: Name = Name::of(b"noframes");
 const PLAINTEXT: Name = Name::of(b"plaintext");
 
 const CDATA: &[u8] = b"[CDATA[";
@@ -410,17 +403,13 @@ impl Tokenizer {
     /// Reads the content of an HTML element as that is read.
     #[inline]
     fn enter(&mut self, element: Name) {
-        self.state = match element {
-            TITLE | TEXTAREA => {
-                self.raw_text = RawText::of(element, Text::WithReferences);
+        self.state = match text_within(element) {
+            Some(how) => {
+                self.raw_text = RawText::of(element, how);
                 State::RawText
             }
-            SCRIPT | STYLE | XMP | IFRAME | NOEMBED | NOFRAMES => {
-                self.raw_text = RawText::of(element, Text::Literal);
-                State::RawText
-            }
-            PLAINTEXT => State::Plaintext,
-            _ => State::Data,
+            None if element == PLAINTEXT => State::Plaintext,
+            None => State::Data,
         };
     }
 
