@@ -28,14 +28,28 @@ use std::process::ExitCode;
 
 use crawl_core::{Ending, Options, Sink};
 
+use crate::arguments::{Arguments, ToolArguments};
+
 /// Does what the process's arguments say, with the `crawl` of one stage.
 ///
 /// `about` is the first line of the help. With wrong arguments, or when output
 /// is no longer wanted, the process ends in here. Its soft limit on open files
 /// is raised to the hard one: each fetch takes a descriptor.
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<Ending>) -> ExitCode {
+    prepare();
+    let arguments: Arguments = arguments::of_process(about);
+    run::run(arguments.options(), &arguments.output, crawl).into()
+}
+
+/// The same for the last stage, which understands more.
+pub fn main_of_tool(about: &str, crawl: fn(Options, Sink) -> io::Result<Ending>) -> ExitCode {
+    prepare();
+    let arguments: ToolArguments = arguments::of_process(about);
+    run::run(arguments.options(), &arguments.common.output, crawl).into()
+}
+
+fn prepare() {
     log::say_panics();
     // Where it cannot be raised, fetches wait for each other's descriptors.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
-    run::run(arguments::Arguments::of_process(about), crawl).into()
 }

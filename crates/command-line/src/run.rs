@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crawl_core::{Ending, Options, Sink};
 
-use crate::arguments::Arguments;
+use crate::arguments::OutputFlags;
 use crate::log::Log;
 use crate::output::Output;
 
@@ -27,20 +27,23 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Crawls as the arguments say and tells what was found.
-pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit {
-    let log = Log::new(arguments.level());
-    let output = match Output::open(arguments.format, &arguments.output) {
+/// Crawls as the options say and tells what was found.
+pub(crate) fn run(
+    mut options: Options,
+    flags: &OutputFlags,
+    crawl: impl FnOnce(Options, Sink) -> io::Result<Ending>,
+) -> Exit {
+    let log = Log::new(flags.level());
+    let output = match Output::open(flags.format, &flags.output) {
         Ok(output) => Arc::new(Mutex::new(output)),
         Err(error) => {
-            let file = arguments.output.display();
+            let file = flags.output.display();
             log.error(&format!("{file} cannot be created: {error}"));
             return Exit::CouldNotRun;
         }
     };
     // No two crawls of a site that has failed come back in the same moments.
-    let seed = RandomState::new().hash_one(0);
-    let options = Options { seed, ..arguments.options() };
+    options.seed = RandomState::new().hash_one(0);
     for root in &options.roots {
         if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));
@@ -115,10 +118,12 @@ mod tests {
     use crawl_core::{Crawl, ErrorClass, FetchError};
 
     use super::*;
+    use crate::arguments::Arguments;
 
     fn run_with(crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit {
         let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
-        run(Arguments::try_parse_from(words).unwrap(), crawl)
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        run(arguments.options(), &arguments.output, crawl)
     }
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<Ending> {

@@ -45,6 +45,18 @@ pub struct Options {
     pub seed: u64,
     /// How many URLs are fetched in all.
     pub max_pages: Option<u64>,
+    /// How long the whole crawl may take. Stage 3 only, like the next five.
+    pub max_time: Option<Duration>,
+    /// Whether links that leave the site are checked, though not followed.
+    pub external: bool,
+    /// Whether what the sites' sitemaps name counts as linked from the roots.
+    pub sitemap: bool,
+    /// How many requests a second one host gets at most.
+    pub rate_limit: Option<u32>,
+    /// How long to pause between two requests to one host.
+    pub delay: Duration,
+    /// Whether robots.txt and `nofollow` are obeyed.
+    pub robots: bool,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
     /// How long the server may be silent.
@@ -77,6 +89,12 @@ impl Options {
             max_tries: 4,
             seed: 0,
             max_pages: None,
+            max_time: None,
+            external: false,
+            sitemap: false,
+            rate_limit: None,
+            delay: Duration::ZERO,
+            robots: true,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
             timeout: Duration::from_secs(30),

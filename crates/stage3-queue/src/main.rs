@@ -9,7 +9,7 @@ use stage3_queue::crawl_on;
 
 fn main() -> ExitCode {
     let about = "Crawls a website and reports every page, redirect and broken link.";
-    command_line::main(about, crawl)
+    command_line::main_of_tool(about, crawl)
 }
 
 fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {

@@ -1,0 +1,51 @@
+//! What belongs to the site, and how far to go.
+
+use clap::Args;
+use crawl_core::{Options, ScopeRule};
+use regex::Regex;
+
+use crate::values;
+
+/// The flags under "Scope".
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Scope")]
+pub(super) struct Scope {
+    /// Follow links to the roots' hosts ("www." ignored) and ports only (default)
+    #[arg(long, conflicts_with = "lenient")]
+    strict: bool,
+
+    /// Follow links to any host of the roots' registrable domains
+    #[arg(long)]
+    lenient: bool,
+
+    /// Follow only links that match, or match another of these (repeatable)
+    #[arg(long, value_name = "REGEX")]
+    include: Vec<Regex>,
+
+    /// Never fetch matching URLs, included or not (repeatable)
+    #[arg(long, value_name = "REGEX")]
+    exclude: Vec<Regex>,
+
+    /// Go as far as N clicks from a root [default: no limit]
+    #[arg(long, value_name = "N")]
+    max_depth: Option<u32>,
+
+    /// Stop after N URLs [default: no limit]
+    #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
+    max_pages: Option<u64>,
+
+    /// Take these keys, separated by commas, out of every query; "*" takes all
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::query_key)]
+    strip_query: Vec<String>,
+}
+
+impl Scope {
+    pub(super) fn set(&self, options: &mut Options) {
+        options.scope = if self.lenient { ScopeRule::Lenient } else { ScopeRule::Strict };
+        options.include.clone_from(&self.include);
+        options.exclude.clone_from(&self.exclude);
+        options.max_depth = self.max_depth;
+        options.max_pages = self.max_pages;
+        options.strip_query.clone_from(&self.strip_query);
+    }
+}
