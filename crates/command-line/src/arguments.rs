@@ -8,6 +8,7 @@ mod tool;
 
 use std::path::PathBuf;
 
+use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use crawl_core::Options;
 use url::Url;
@@ -15,6 +16,7 @@ use url::Url;
 use self::manners::Manners;
 use self::request::Request;
 use self::scope::Scope;
+use crate::log::Level;
 use crate::values;
 
 pub(crate) use self::output::{Format, OutputFlags};
@@ -64,17 +66,42 @@ pub(crate) struct ToolArguments {
 
 /// The arguments of this process, which ends here if it was asked for help, or
 /// in a way that cannot be understood.
-pub(crate) fn of_process<T: CommandFactory + FromArgMatches>(about: &str) -> T {
+pub(crate) fn of_process<T>(about: &str) -> T
+where
+    T: CommandFactory + FromArgMatches + AsRef<Arguments>,
+{
     let mut command = T::command().about(about.to_owned());
     // One crate reads the arguments of several binaries.
     let file = std::env::args_os().next().map(PathBuf::from);
     if let Some(name) = file.as_ref().and_then(|file| file.file_stem()) {
         command = command.display_name(name.to_string_lossy().into_owned());
     }
-    T::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit())
+    let matches = command.get_matches_mut();
+    let arguments = T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let Some(contradiction) = arguments.as_ref().contradiction() {
+        command.error(ErrorKind::ArgumentConflict, contradiction).exit();
+    }
+    arguments
+}
+
+impl AsRef<Self> for Arguments {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
+impl AsRef<Arguments> for ToolArguments {
+    fn as_ref(&self) -> &Arguments {
+        &self.common
+    }
 }
 
 impl ToolArguments {
+    /// Whether the user wants to see how far the crawl is.
+    pub(crate) fn wants_progress(&self) -> bool {
+        !self.tool.no_progress && self.common.output.level() > Level::Errors
+    }
+
     /// What the crawl is asked to do.
     pub(crate) fn options(&self) -> Options {
         let mut options = self.common.options();
@@ -84,12 +111,26 @@ impl ToolArguments {
 }
 
 impl Arguments {
+    /// What is right by itself, but not together.
+    fn contradiction(&self) -> Option<&'static str> {
+        if self.output.broken_only && self.output.format == Format::Sitemap {
+            Some(
+                "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
+            )
+        } else if self.request.logs_in_twice() {
+            Some("--user and --header 'Authorization: ...' say the same in two ways")
+        } else {
+            None
+        }
+    }
+
     /// What the crawl is asked to do.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new(self.roots.clone());
         self.scope.set(&mut options);
         self.manners.set(&mut options);
         self.request.set(&mut options);
+        self.output.set(&mut options);
         options
     }
 }
@@ -101,7 +142,6 @@ mod tests {
     use crawl_core::ScopeRule;
 
     use super::*;
-    use crate::log::Level;
 
     fn parse_as<T: Parser>(line: &str) -> Result<T, String> {
         let words = ["crawl"].into_iter().chain(line.split_whitespace());
@@ -134,7 +174,8 @@ mod tests {
     #[test]
     fn every_flag_arrives() {
         let arguments = parse(
-            "a.test b.test --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
+            "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never \
+             --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
              --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
              --max-body-size 64K -A me -k --format jsonl -o rows -vv",
@@ -155,6 +196,10 @@ mod tests {
         assert_eq!(options.max_body_size, 65_536);
         assert_eq!(options.user_agent, "me");
         assert!(options.insecure);
+        assert_eq!(options.accept, [403..=403, 500..=503]);
+        assert_eq!(options.headers.len(), 3);
+        assert!(arguments.output.broken_only);
+        assert_eq!(arguments.output.color, output::Color::Never);
         assert_eq!(arguments.output.format, Format::Jsonl);
         assert_eq!(arguments.output.output, PathBuf::from("rows"));
         assert_eq!(arguments.output.level(), Level::Efforts);

@@ -18,10 +18,12 @@
 mod arguments;
 mod log;
 mod output;
+mod progress;
 mod run;
 pub mod values;
 
 pub use log::tell;
+pub use progress::Progress;
 
 use std::io;
 use std::process::ExitCode;
@@ -42,9 +44,16 @@ pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit
 }
 
 /// The same for the last stage, which understands more.
-pub fn main_of_tool(about: &str, crawl: fn(Options, Sink) -> io::Result<Ending>) -> ExitCode {
+///
+/// If there is a line of progress to be shown, `crawl` is given it.
+pub fn main_of_tool(
+    about: &str,
+    crawl: fn(Options, Sink, Option<Progress>) -> io::Result<Ending>,
+) -> ExitCode {
     prepare();
     let arguments: ToolArguments = arguments::of_process(about);
+    let progress = arguments.wants_progress().then(Progress::on_terminal).flatten();
+    let crawl = |options, sink| crawl(options, sink, progress);
     run::run(arguments.options(), &arguments.common.output, crawl).into()
 }
 

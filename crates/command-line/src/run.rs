@@ -34,12 +34,11 @@ pub(crate) fn run(
     crawl: impl FnOnce(Options, Sink) -> io::Result<Ending>,
 ) -> Exit {
     let log = Log::new(flags.level());
-    let output = match Output::open(flags.format, &flags.output) {
+    let output = match Output::open(flags) {
         Ok(output) => Arc::new(Mutex::new(output)),
         Err(error) => {
             let file = flags.output.display();
-            log.error(&format!("{file} cannot be created: {error}"));
-            return Exit::CouldNotRun;
+            return unwritable(log, &format!("{file} cannot be created"), &error);
         }
     };
     // No two crawls of a site that has failed come back in the same moments.
@@ -53,21 +52,25 @@ pub(crate) fn run(
     let caught = catch_unwind(AssertUnwindSafe(|| crawl(options, sink(log, Arc::clone(&output)))));
     let elapsed = started.elapsed();
     let ending = match caught {
-        Ok(Ok(ending)) => ending,
-        Ok(Err(error)) => {
-            log.error(&format!("the crawl cannot go on: {error}"));
-            return Exit::CouldNotRun;
-        }
+        Ok(Ok(ending)) => Ok(ending),
+        Ok(Err(error)) => Err(error.to_string()),
         // What it was, the panic has said itself.
-        Err(_panic) => {
-            log.error("the crawl cannot go on: internal error");
+        Err(_panic) => Err("internal error".to_owned()),
+    };
+    let mut output = lock(&output);
+    if let Err(error) = output.end(ending.as_ref().map_err(String::as_str), elapsed) {
+        return unwritable(log, UNWRITABLE, &error);
+    }
+    if let Some(warning) = output.warning() {
+        log.warning(&warning);
+    }
+    let ending = match ending {
+        Ok(ending) => ending,
+        Err(problem) => {
+            log.error(&format!("the crawl cannot go on: {problem}"));
             return Exit::CouldNotRun;
         }
     };
-    let mut output = lock(&output);
-    if let Err(error) = output.end(&ending, elapsed) {
-        return unwritable(log, &error);
-    }
     let report = output.report();
     let (total, broken) = (report.total(), report.broken());
     log.info(&format!(
@@ -91,19 +94,21 @@ pub(crate) fn run(
 fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
     Box::new(move |row| {
         log.row(&row);
-        if let Err(error) = lock(&output).row(row) {
-            process::exit(unwritable(log, &error) as i32);
+        if let Err(error) = lock(&output).row(&row) {
+            process::exit(unwritable(log, UNWRITABLE, &error) as i32);
         }
     })
 }
 
+const UNWRITABLE: &str = "the output cannot be written";
+
 /// What a failed write means. A reader who has gone away (`| head`) has read
 /// what he wanted, which is no error.
-fn unwritable(log: Log, error: &io::Error) -> Exit {
+fn unwritable(log: Log, what: &str, error: &io::Error) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::NothingBroken;
     }
-    log.error(&format!("the output cannot be written: {error}"));
+    log.error(&format!("{what}: {error}"));
     Exit::CouldNotRun
 }
 

@@ -35,6 +35,8 @@ pub(crate) struct Receiving<'a> {
     pub(crate) url: &'a Url,
     /// How many bytes the body may have, decoded.
     pub(crate) limit: u64,
+    /// Whether more is wanted of a page than its links.
+    pub(crate) keeps_text: bool,
 }
 
 impl Answer {
@@ -76,9 +78,10 @@ impl http::Sink for Receiving<'_> {
         }
         let codings = Codings::parse(head.get_all("content-encoding"))?;
         let charset = content_type.charset.as_deref();
+        let page = PageReader::new(self.url, charset, Wanted::default());
         answer.body = Some(Box::new(Body {
             decoder: BodyDecoder::new(&codings, self.limit),
-            page: PageReader::new(self.url, charset, Wanted::default()),
+            page: if self.keeps_text { page.keeping_text() } else { page },
         }));
         Ok(())
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use url::Url;
 
+use crate::select::select;
 use crate::visit::Discovery;
 use crate::{
     Address, Admission, Decision, FetchError, Job, Joiner, Options, Outcome, Row, Sink, Via, Visit,
@@ -19,6 +20,7 @@ pub struct Crawl {
     left: u64,
     finished: u64,
     skipped: u64,
+    broken: u64,
     peak_in_flight: u64,
 }
 
@@ -31,6 +33,19 @@ pub struct Conclusion {
     pub skipped: Vec<Row>,
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
+}
+
+/// How far a crawl is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// How many URLs have ended as rows.
+    pub done: u64,
+    /// How many wait to be taken up.
+    pub queued: u64,
+    /// How many are under way.
+    pub in_flight: u64,
+    /// How many rows were broken.
+    pub broken: u64,
 }
 
 /// What is left when a crawl has ended.
@@ -69,6 +84,7 @@ impl Crawl {
             left: 0,
             finished: 0,
             skipped: 0,
+            broken: 0,
             peak_in_flight: 0,
         }
     }
@@ -116,6 +132,12 @@ impl Crawl {
                 }
             }
             Discovery::Page(page) => {
+                if let Some(text) = &page.text {
+                    match select(&String::from_utf8_lossy(text), &self.options.select) {
+                        Ok(selected) => row.selected = Some(selected),
+                        Err(error) => row.select_error = Some(error),
+                    }
+                }
                 let mut joiner = Joiner::new(&page.base, page.encoding);
                 for link in page.found.links() {
                     if let Ok(address) = joiner.join(link.href) {
@@ -140,6 +162,8 @@ impl Crawl {
     fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
         self.finished += 1;
         row.referrer = self.referrer(&row.url);
+        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
+        self.broken += u64::from(row.is_broken());
         Conclusion { row, skipped: found.skipped, jobs: found.jobs }
     }
 
@@ -161,6 +185,16 @@ impl Crawl {
 
     fn referrer(&self, url: &str) -> Option<String> {
         self.admission.first_referrer(url).map(str::to_owned)
+    }
+
+    /// How far it is, with so many jobs that nobody has taken up.
+    pub fn standing(&self, untaken: usize) -> Standing {
+        Standing {
+            done: self.finished + self.skipped,
+            queued: untaken as u64,
+            in_flight: self.begun - self.finished,
+            broken: self.broken,
+        }
     }
 
     /// Ends the crawl; from now on nobody is let in. `untaken` is how many jobs
@@ -195,6 +229,9 @@ impl Row {
             tries: 0,
             elapsed_ms: 0,
             referrer: None,
+            selected: None,
+            select_error: None,
+            is_accepted: false,
         }
     }
 }

@@ -11,10 +11,12 @@
 mod chunked;
 mod framing;
 mod head;
+mod header;
 mod request;
 mod response;
 
 pub use head::Head;
+pub use header::{BadHeader, Header};
 pub use request::{get, is_header_value};
 pub use response::{Limits, Method, Progress, ResponseParser, Sink};
 

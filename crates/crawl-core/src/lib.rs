@@ -33,6 +33,7 @@ pub mod http;
 pub mod links;
 pub mod page;
 pub mod robots;
+pub mod select;
 pub mod sitemap;
 
 mod address;
@@ -49,7 +50,7 @@ mod visit;
 
 pub use address::{Address, Joiner, Unfit};
 pub use admission::{Admission, Decision, Job, TrapLimits, Via};
-pub use crawl::{Conclusion, Crawl, Ending};
+pub use crawl::{Conclusion, Crawl, Ending, Standing};
 pub use error::{ErrorClass, FetchError, is_command};
 pub use options::{Options, Sink};
 pub use patience::Patience;

@@ -1,10 +1,13 @@
 //! What a crawl is asked to do.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use regex::Regex;
 use url::Url;
 
+use crate::http::Header;
+use crate::select::Selection;
 use crate::{Row, ScopeRule, TrapLimits};
 
 /// Takes each row as its URL is finished.
@@ -67,10 +70,16 @@ pub struct Options {
     pub max_body_size: u64,
     /// Who we say we are.
     pub user_agent: String,
+    /// What else every request to a host of the roots says.
+    pub headers: Vec<Header>,
     /// Certificates of authorities to trust beside the common ones, in DER.
     pub ca_certificates: Vec<Vec<u8>>,
     /// Whether to accept any certificate of a server.
     pub insecure: bool,
+    /// Which error statuses (4xx, 5xx) are not taken for broken.
+    pub accept: Vec<RangeInclusive<u16>>,
+    /// What to take out of every page for its row.
+    pub select: Vec<Selection>,
 }
 
 impl Options {
@@ -100,8 +109,26 @@ impl Options {
             timeout: Duration::from_secs(30),
             max_body_size: 10 * 1024 * 1024,
             user_agent: concat!("crawl/", env!("CARGO_PKG_VERSION")).into(),
+            headers: Vec::new(),
             ca_certificates: Vec::new(),
             insecure: false,
+            accept: Vec::new(),
+            select: Vec::new(),
         }
+    }
+
+    /// What else is said to a server: nothing to one that no root names, and
+    /// nothing in the open that a root would have secured. Such headers may be
+    /// secrets.
+    pub(crate) fn headers_for(&self, url: &Url) -> &[Header] {
+        let is_host = |root: &Url| {
+            root.host() == url.host() && (url.scheme() == "https" || root.scheme() == "http")
+        };
+        if self.roots.iter().any(is_host) { &self.headers } else { &[] }
+    }
+
+    /// Whether the user takes this status for a good one.
+    pub fn accepts(&self, status: u16) -> bool {
+        self.accept.iter().any(|statuses| statuses.contains(&status))
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::FetchError;
+use crate::select::Selected;
 
 /// One finished URL. The fields are those of `--format jsonl`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -39,6 +40,17 @@ pub struct Row {
     pub elapsed_ms: u64,
     /// Who led here first; nobody for a root.
     pub referrer: Option<String>,
+    /// What was selected on the page, by the names of
+    /// [`Options::select`](crate::Options::select), if anything was to be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
+    /// Why nothing could be selected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub select_error: Option<FetchError>,
+    /// Whether the user takes this status for a good one, see
+    /// [`Options::accept`](crate::Options::accept). Not written out.
+    #[serde(skip)]
+    pub is_accepted: bool,
 }
 
 /// How a URL ended.
@@ -60,9 +72,26 @@ pub enum Outcome {
     Skipped,
 }
 
+impl Outcome {
+    /// The word used in rows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Other => "other",
+            Self::Redirect => "redirect",
+            Self::HttpError => "http_error",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
 impl Row {
     /// Whether somebody should mend something: the URL, or the link to it.
     pub fn is_broken(&self) -> bool {
-        matches!(self.outcome, Outcome::HttpError | Outcome::Failed)
+        match self.outcome {
+            Outcome::HttpError => !self.is_accepted,
+            outcome => outcome == Outcome::Failed,
+        }
     }
 }

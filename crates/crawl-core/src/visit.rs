@@ -27,6 +27,7 @@ pub struct Visit {
     max_tries: u32,
     seed: u64,
     max_body_size: u64,
+    keeps_text: bool,
     parser: ResponseParser,
     answer: Answer,
     error: Option<FetchError>,
@@ -72,6 +73,7 @@ impl Visit {
             max_tries: options.max_tries.max(1),
             seed: options.seed,
             max_body_size: options.max_body_size,
+            keeps_text: !options.select.is_empty(),
             parser: ResponseParser::new(Method::Get, Limits::default()),
             answer: Answer::default(),
             error: None,
@@ -104,7 +106,8 @@ impl Visit {
         let limits = Limits { body: options.max_body_size, ..Limits::default() };
         self.parser = ResponseParser::new(Method::Get, limits);
         self.answer = Answer::default();
-        http::get(&self.url, &options.user_agent, keep_alive)
+        let headers = options.headers_for(&self.url);
+        http::get(&self.url, &options.user_agent, headers.iter(), keep_alive)
     }
 
     /// Takes bytes as they came, in any slices.
@@ -112,8 +115,9 @@ impl Visit {
     /// # Errors
     /// When they are no valid response, or one beyond a limit.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
-        let limit = self.max_body_size;
-        let mut receiving = Receiving { answer: &mut self.answer, url: &self.url, limit };
+        let (limit, keeps_text) = (self.max_body_size, self.keeps_text);
+        let mut receiving =
+            Receiving { answer: &mut self.answer, url: &self.url, limit, keeps_text };
         Ok(match self.parser.feed(bytes, &mut receiving)? {
             Progress::NeedMore => Received::More,
             Progress::Complete { unread } => {

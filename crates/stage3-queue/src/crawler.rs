@@ -10,7 +10,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use crawl_core::{
-    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Row, Sink, Visit,
+    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Row, Sink, Standing,
+    Visit,
 };
 use stage2_coroutines::fetcher::{exchange, open, until_finished};
 use stage2_coroutines::{Connection, Coroutine, EventLoop, Exception, Task};
@@ -94,6 +95,11 @@ impl Crawler {
         }
         let untaken = self.q.len();
         self.crawl.borrow_mut().end(untaken, Some(self.max_tasks))
+    }
+
+    /// How far it is.
+    pub fn standing(&self) -> Standing {
+        self.crawl.borrow().standing(self.q.len())
     }
 
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use crawl_core::Options;
+use crawl_core::select::Selection;
 
 use crate::values;
 
@@ -41,6 +42,11 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
 
+    /// Add the text of what matches on a page to its JSON row, or with
+    /// CSS@ATTRIBUTE an attribute of it (repeatable)
+    #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
+    select: Vec<Selection>,
+
     /// Show no line of progress on a terminal
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
@@ -62,5 +68,6 @@ impl Tool {
         options.rate_limit = self.rate_limit;
         options.delay = self.delay.unwrap_or_default();
         options.robots = !self.no_robots;
+        options.select.clone_from(&self.select);
     }
 }
