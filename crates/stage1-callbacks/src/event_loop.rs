@@ -138,7 +138,7 @@ impl<S> EventLoop<S> {
                 let waiter = self.selector.take(key);
                 waiter.map(|Callback { this, .. }| Callback { this, method })
             }
-            Alarm::LetIn(number) => self.connecting.let_in(number).map(|waiter| waiter.callback),
+            Alarm::LetIn(number) => self.let_in(number),
             Alarm::InterruptLookUp(ticket, method) => {
                 let asker = self.resolver.take_back(ticket);
                 asker.map(|Asker { this, .. }| Callback { this, method })
