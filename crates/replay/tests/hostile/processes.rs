@@ -10,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::behaviour::{Site, Theme, whole};
-use crate::common::page;
-use crate::common::tls::{ROOT, good_server, serve_securely};
-use crate::tls::{Stranger, strangers};
+use crate::behaviour::{Site, Theme, compare, whole};
+use crate::common::tls::ROOT;
+use crate::tls::Strangers;
 use crate::{LARGE, QUICK, silence};
 
 /// The package of each stage, and its binary.
@@ -101,7 +100,7 @@ fn peak_memory(id: u32) -> Option<u64> {
 #[test]
 fn everything_but_silence() {
     let themes = [&QUICK[..], &LARGE].concat();
-    every_stage(|| Run { themes: themes.clone(), strangers: Vec::new(), arguments: &[] });
+    every_stage(|| Run { themes: themes.clone(), strangers: None, arguments: &[] });
 }
 
 /// The same of those for whom nobody has the patience, over TLS or not.
@@ -109,13 +108,17 @@ fn everything_but_silence() {
 fn everything_that_takes_its_time() {
     const PATIENCE: &[&str] = &["--read-timeout", "3s", "--timeout", "4s", "--max-tries", "1"];
     let themes = [&QUICK[..], &[silence::behaviours]].concat();
-    every_stage(|| Run { themes: themes.clone(), strangers: strangers(), arguments: PATIENCE });
+    every_stage(|| Run {
+        themes: themes.clone(),
+        strangers: Some(Strangers::new()),
+        arguments: PATIENCE,
+    });
 }
 
 /// What one process is to stand.
 struct Run {
     themes: Vec<Theme>,
-    strangers: Vec<Stranger>,
+    strangers: Option<Strangers>,
     arguments: &'static [&'static str],
 }
 
@@ -133,13 +136,12 @@ fn check(package: &str, name: &str, run: &Run) {
     let (rows, log, root) = (scratch.file("rows"), scratch.file("log"), scratch.file("root.pem"));
     fs::write(&root, ROOT.pem()).unwrap();
     let site = Site::of(&run.themes);
-    let healthy = serve_securely(good_server(), |_, talk| talk.page("here"));
     let child = Command::new(binary(package, name))
         .args(["-j", "20", "-vv", "--format", "jsonl", "--cacert"])
         .arg(&root)
         .args(run.arguments)
-        .args([site.server.url("/"), healthy.url("/")])
-        .args(run.strangers.iter().map(Stranger::url))
+        .args([site.server.url("/")])
+        .args(run.strangers.iter().flat_map(Strangers::roots))
         .stdin(Stdio::null())
         .stdout(File::create(&rows).unwrap())
         .stderr(File::create(&log).unwrap())
@@ -155,20 +157,10 @@ fn check(package: &str, name: &str, run: &Run) {
     let expected = site.expected();
     let expected = expected.iter().map(|(path, told)| (whole(&origin, path), told.json(&origin)));
     let mut expected: BTreeMap<_, _> = expected.collect();
-    expected.insert(healthy.url("/"), page("here", 0).json(""));
-    for stranger in &run.strangers {
-        // How far a response has come that fails is another theme.
-        let status = found.get(&stranger.url()).map(|row| row["status"].clone());
-        let told = json!({
-            "outcome": "failed",
-            "status": status,
-            "error": stranger.class,
-            "next_url": null,
-            "num_urls": 0,
-        });
-        expected.insert(stranger.url(), told);
-    }
-    site.compare(name, &found, &expected);
+    let of_strangers = run.strangers.iter().flat_map(Strangers::expected);
+    expected.extend(of_strangers.map(|(url, told)| (url, told.json(""))));
+    let name_of = |url: &str| run.strangers.as_ref()?.name_of(url);
+    compare(name, &found, &expected, |url| name_of(url).or_else(|| site.why(url)));
 }
 
 /// What each row tells, as [`Told::json`](crate::common::Told::json) has it.
