@@ -25,7 +25,7 @@ const STAGES: [(&str, &str); 4] = [
 
 /// What the whole of it may take.
 const MOST_KIB: u64 = 100_000_000 / 1024;
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A process that does not outlive its test.
 struct Guard(Child);
@@ -95,9 +95,9 @@ fn peak_memory(id: u32) -> Option<u64> {
 }
 
 /// Time is all that is not the default, for it is no limit on anything but how
-/// long this takes: some forty never answer, or never end, and for each the
+/// long this takes: some thirty never answer, or never end, and for each the
 /// default is four tries of up to half a minute.
-const LITTLE_TIME: [&str; 6] = ["--read-timeout", "2s", "--timeout", "5s", "--max-tries", "2"];
+const LITTLE_TIME: [&str; 6] = ["--read-timeout", "3s", "--timeout", "8s", "--max-tries", "2"];
 
 /// Whatever a server can do, all of it in one crawl, with twenty fetches at a
 /// time and the default limits on sizes and numbers: everything is told as it
