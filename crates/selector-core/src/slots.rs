@@ -2,6 +2,7 @@
 
 use slab::Slab;
 
+// ANCHOR: key
 /// Names one tenant of a [`Slots`]: the place, and the how-manieth tenant of
 /// the house it is. After the tenant has left, the key finds nothing, until
 /// four thousand million others have come and one of them got the same place
@@ -11,6 +12,7 @@ pub struct Key {
     index: u32,
     generation: u32,
 }
+// ANCHOR_END: key
 
 impl Key {
     /// The key as one number, to travel through an operating system's event
@@ -25,6 +27,7 @@ impl Key {
     }
 }
 
+// ANCHOR: slots
 /// Values under generational keys; adding, finding and removing cost the same
 /// however many there are. Holds up to 2^32 values at a time.
 #[derive(Debug)]
@@ -34,6 +37,7 @@ pub struct Slots<T> {
     /// apart, not only those of one place.
     generation: u32,
 }
+// ANCHOR_END: slots
 
 impl<T> Slots<T> {
     /// No values, no memory.
@@ -51,6 +55,7 @@ impl<T> Slots<T> {
         self.slots.is_empty()
     }
 
+    // ANCHOR: insert
     /// Stores a value and names it.
     pub fn insert(&mut self, value: T) -> Key {
         let generation = self.generation;
@@ -58,12 +63,15 @@ impl<T> Slots<T> {
         let index = self.slots.insert((generation, value)) as u32;
         Key { index, generation }
     }
+    // ANCHOR_END: insert
 
+    // ANCHOR: get
     /// The value of this name, or nothing if it has left.
     pub fn get(&self, key: Key) -> Option<&T> {
         let (generation, value) = self.slots.get(key.index as usize)?;
         (*generation == key.generation).then_some(value)
     }
+    // ANCHOR_END: get
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {

@@ -11,6 +11,7 @@ use mio::net::TcpStream;
 
 use crate::{Key, Readiness};
 
+// ANCHOR: world
 /// Where a [`crate::Selector`] gets its news from. [`Os`] is the real one.
 pub trait World {
     /// The present moment.
@@ -34,6 +35,7 @@ pub trait World {
     /// A bell that ends [`World::wait`] from any thread.
     fn notifier(&self) -> Notifier;
 }
+// ANCHOR_END: world
 
 /// One piece of news.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +95,7 @@ impl Socket {
         Self(Kind::Scripted(Box::new(script)))
     }
 
+    // ANCHOR: connected
     /// Whether the connection is made. To be asked when the socket becomes
     /// writable, in this order: a pending error first, because a refused
     /// connection is writable too; then the peer's address, because
@@ -114,6 +117,7 @@ impl Socket {
             Err(error) => Err(error),
         }
     }
+    // ANCHOR_END: connected
 }
 
 impl Read for Socket {
@@ -183,6 +187,7 @@ impl World for Os {
         Instant::now()
     }
 
+    // ANCHOR: os_connect
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
         let mut stream = TcpStream::connect(address)?;
         let token = mio::Token(key.to_bits() as usize);
@@ -190,6 +195,7 @@ impl World for Os {
         self.poll.registry().register(&mut stream, token, both)?;
         Ok(Socket(Kind::Os(stream)))
     }
+    // ANCHOR_END: os_connect
 
     fn wait(&mut self, timeout: Option<Duration>, news: &mut Vec<Event>) -> io::Result<()> {
         match self.poll.poll(&mut self.events, timeout) {
@@ -212,6 +218,7 @@ impl World for Os {
     }
 }
 
+// ANCHOR: os_readiness
 fn readiness(event: &mio::event::Event) -> Readiness {
     let mut ready = Readiness::NONE;
     // An error is found by whoever tries next, in either direction.
@@ -227,3 +234,4 @@ fn readiness(event: &mio::event::Event) -> Readiness {
     }
     ready
 }
+// ANCHOR_END: os_readiness
