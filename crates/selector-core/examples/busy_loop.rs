@@ -53,7 +53,6 @@ fn busy_loop(mut stream: TcpStream) -> io::Result<usize> {
 }
 // ANCHOR_END: busy_loop
 
-// ANCHOR: naps
 /// The same, less often.
 fn with_naps(mut stream: TcpStream) -> io::Result<usize> {
     let mut asked = 0;
@@ -67,7 +66,6 @@ fn with_naps(mut stream: TcpStream) -> io::Result<usize> {
         }
     }
 }
-// ANCHOR_END: naps
 
 /// Reads when there is something to read.
 fn with_a_selector(address: SocketAddr) -> io::Result<usize> {
@@ -80,7 +78,6 @@ fn with_a_selector(address: SocketAddr) -> io::Result<usize> {
     }
     socket.write_all(REQUEST)?;
 
-    // ANCHOR: told
     selector.register(key, Interest::Readable, ());
     let mut asked = 0;
     loop {
@@ -97,5 +94,4 @@ fn with_a_selector(address: SocketAddr) -> io::Result<usize> {
             result => return result.map(|_| asked),
         }
     }
-    // ANCHOR_END: told
 }

@@ -25,12 +25,10 @@ impl Readiness {
         self.0 & other.0 == other.0
     }
 
-    // ANCHOR: satisfies
     /// Whether somebody with this interest has something to do.
     pub fn satisfies(self, interest: Interest) -> bool {
         self.0 & interest.bits().0 != 0
     }
-    // ANCHOR_END: satisfies
 
     /// These bits without those that `interest` waits for. The end of reading
     /// stays: once over, it is over.

@@ -123,13 +123,11 @@ impl<D> Selector<D> {
     }
     // ANCHOR_END: register
 
-    // ANCHOR: take
     /// Takes the data that waits under this key, if it still does.
     pub fn take(&mut self, key: Key) -> Option<D> {
         let waiter = self.sockets.get_mut(key)?.waiter.take();
         waiter.map(|(_, data)| data)
     }
-    // ANCHOR_END: take
 
     /// What is known to be possible on this socket.
     pub fn readiness(&self, key: Key) -> Readiness {

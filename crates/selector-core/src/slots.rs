@@ -27,7 +27,6 @@ impl Key {
     }
 }
 
-// ANCHOR: slots
 /// Values under generational keys; adding, finding and removing cost the same
 /// however many there are. Holds up to 2^32 values at a time.
 #[derive(Debug)]
@@ -37,7 +36,6 @@ pub struct Slots<T> {
     /// apart, not only those of one place.
     generation: u32,
 }
-// ANCHOR_END: slots
 
 impl<T> Slots<T> {
     /// No values, no memory.

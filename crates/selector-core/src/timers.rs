@@ -25,7 +25,6 @@ impl TimerKey {
     }
 }
 
-// ANCHOR: timers
 /// Data that becomes due at an instant; first due first out, in the order of
 /// setting where two are due together.
 #[derive(Debug)]
@@ -33,7 +32,6 @@ pub struct Timers<D> {
     pending: BTreeMap<TimerKey, D>,
     set_so_far: u64,
 }
-// ANCHOR_END: timers
 
 impl<D> Timers<D> {
     /// No timers.

@@ -43,7 +43,6 @@ impl World for VirtualTime {
         Err(io::Error::new(io::ErrorKind::Unsupported, message))
     }
 
-    // ANCHOR: wait
     /// # Errors
     /// When nothing can ever happen again: no deadline and no notification.
     /// The real world would wait for ever.
@@ -58,7 +57,6 @@ impl World for VirtualTime {
         self.now += timeout;
         Ok(())
     }
-    // ANCHOR_END: wait
 
     fn notifier(&self) -> Notifier {
         let notified = Arc::clone(&self.notified);

@@ -11,7 +11,6 @@ use mio::net::TcpStream;
 
 use crate::{Key, Readiness};
 
-// ANCHOR: world
 /// Where a [`crate::Selector`] gets its news from. [`Os`] is the real one.
 pub trait World {
     /// The present moment.
@@ -35,7 +34,6 @@ pub trait World {
     /// A bell that ends [`World::wait`] from any thread.
     fn notifier(&self) -> Notifier;
 }
-// ANCHOR_END: world
 
 /// One piece of news.
 #[derive(Clone, Copy, Debug)]
@@ -218,7 +216,6 @@ impl World for Os {
     }
 }
 
-// ANCHOR: os_readiness
 fn readiness(event: &mio::event::Event) -> Readiness {
     let mut ready = Readiness::NONE;
     // An error is found by whoever tries next, in either direction.
@@ -234,4 +231,3 @@ fn readiness(event: &mio::event::Event) -> Readiness {
     }
     ready
 }
-// ANCHOR_END: os_readiness

@@ -93,7 +93,6 @@ impl Pool<'_> {
     }
     // ANCHOR_END: take
 
-    // ANCHOR: call_another
     /// If there is another job, wakes or starts a thread for it, which will do
     /// the same for the next one. So nobody is woken for nothing.
     fn call_another<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
@@ -115,7 +114,6 @@ impl Pool<'_> {
             }
         }
     }
-    // ANCHOR_END: call_another
 
     /// Fetches. Should that fail with a panic, the URL ends as a row like any
     /// other.

@@ -22,7 +22,6 @@ pub(crate) struct Socket<'a> {
     pub(crate) _place: Place<'a>,
 }
 
-// ANCHOR: read
 impl Read for Socket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(Some(left(self.patience)?))?;
@@ -31,7 +30,6 @@ impl Read for Socket<'_> {
         read
     }
 }
-// ANCHOR_END: read
 
 impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
