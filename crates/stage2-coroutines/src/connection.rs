@@ -28,6 +28,7 @@ impl Connection {
         Self { stream, key, event_loop: event_loop.clone(), turn: None, reads_in_a_row: 0 }
     }
 
+    // ANCHOR: poll_ready
     /// Ready when the socket may be; otherwise the waker is stored under its
     /// key.
     pub(crate) fn poll_ready(&mut self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
@@ -41,7 +42,9 @@ impl Connection {
         drop(replaced);
         Poll::Pending
     }
+    // ANCHOR_END: poll_ready
 
+    // ANCHOR: would_block
     /// The socket said `WouldBlock`: what was known of it is used up.
     fn would_block(&mut self) -> Interest {
         let interest = match self.stream.blocked_on() {
@@ -51,7 +54,9 @@ impl Connection {
         self.event_loop.selector().clear(self.key, interest);
         interest
     }
+    // ANCHOR_END: would_block
 
+    // ANCHOR: poll_read
     pub(crate) fn poll_read<R>(
         &mut self,
         context: &mut Context<'_>,
@@ -87,6 +92,7 @@ impl Connection {
             }
         })
     }
+    // ANCHOR_END: poll_read
 
     pub(crate) fn poll_write(
         &mut self,
@@ -140,6 +146,7 @@ impl Drop for Connection {
 const SCRATCH: usize = 64 * 1024;
 
 impl EventLoop {
+    // ANCHOR: with_scratch
     /// Lends the buffer that all reads of this loop share, so that a waiting
     /// connection owns none. Only from one suspension point to the next.
     pub(crate) fn with_scratch<R>(&self, borrow: impl FnOnce(&mut [u8]) -> R) -> R {
@@ -149,4 +156,5 @@ impl EventLoop {
         self.0.scratch.set(scratch);
         result
     }
+    // ANCHOR_END: with_scratch
 }

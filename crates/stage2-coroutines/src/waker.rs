@@ -9,6 +9,7 @@ use selector_core::{Key, Notifier};
 
 use crate::EventLoop;
 
+// ANCHOR: task_waker
 /// What a coroutine leaves behind when it waits: enough for anybody, on any
 /// thread, to have it resumed.
 pub(crate) struct TaskWaker {
@@ -18,6 +19,7 @@ pub(crate) struct TaskWaker {
     queued: AtomicBool,
     queue: Arc<RunQueue>,
 }
+// ANCHOR_END: task_waker
 
 impl TaskWaker {
     pub(crate) fn new(key: Option<Key>, queue: &Arc<RunQueue>) -> Arc<Self> {
@@ -25,6 +27,7 @@ impl TaskWaker {
         Arc::new(Self { key, queued: AtomicBool::new(false), queue })
     }
 
+    // ANCHOR: taken_up
     /// To be called when the task is taken from the queue, before its step:
     /// what happens from now on is news that this step may have missed.
     pub(crate) fn taken_up(&self) -> Option<Key> {
@@ -33,8 +36,10 @@ impl TaskWaker {
         self.queued.swap(false, Ordering::AcqRel);
         self.key
     }
+    // ANCHOR_END: taken_up
 }
 
+// ANCHOR: wake
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
@@ -49,6 +54,7 @@ impl Wake for TaskWaker {
         }
     }
 }
+// ANCHOR_END: wake
 
 /// What somebody's turn consists of.
 pub(crate) enum Turn {
@@ -83,6 +89,7 @@ impl RunQueue {
         Self { state: Mutex::new(state), notifier }
     }
 
+    // ANCHOR: push
     pub(crate) fn push(&self, turn: Turn) {
         let mut state = self.lock();
         if state.is_closed {
@@ -96,6 +103,7 @@ impl RunQueue {
             self.notifier.notify();
         }
     }
+    // ANCHOR_END: push
 
     /// Exchanges the queue for an empty one, which has had its rush and need
     /// not stay as large as that.
@@ -104,6 +112,7 @@ impl RunQueue {
         std::mem::swap(&mut self.lock().turns, empty);
     }
 
+    // ANCHOR: may_sleep
     /// Tells whether the loop may sleep, which it may not with work to do.
     /// From here on whoever pushes rings the bell: the test and the promise
     /// are one step, so that no wake-up falls between them.
@@ -112,6 +121,7 @@ impl RunQueue {
         state.loop_sleeps = state.turns.is_empty();
         state.loop_sleeps
     }
+    // ANCHOR_END: may_sleep
 
     pub(crate) fn has_woken_up(&self) {
         self.lock().loop_sleeps = false;
