@@ -20,14 +20,12 @@ fn main() -> io::Result<()> {
 }
 
 // ANCHOR: fetch
-// ANCHOR: state
 /// Everything that has to live from one callback to the next.
 struct Fetch {
     stream: Stream<Socket>,
     key: Key,
     response: Vec<u8>,
 }
-// ANCHOR_END: state
 
 // ANCHOR: begun
 fn crawl(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<()> {

@@ -130,12 +130,10 @@ impl<S> EventLoop<S> {
         self.stopped = true;
     }
 
-    // ANCHOR: call
     pub(crate) fn call(&mut self, Callback { this, method }: Callback<S>) {
         self.stats.callbacks += 1;
         method(this, self);
     }
-    // ANCHOR_END: call
 
     fn ring(&mut self, alarm: Alarm<S>) {
         let callback = match alarm {

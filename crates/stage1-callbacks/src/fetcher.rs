@@ -76,7 +76,6 @@ impl Fetcher {
         }
     }
 
-    // ANCHOR: connect
     /// Waits for its turn with the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
         self.turn = self.candidates.current();
@@ -113,7 +112,6 @@ impl Fetcher {
             }
         }
     }
-    // ANCHOR_END: connect
 
     fn cannot_connect(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
         self.candidates.failed(error);
@@ -140,7 +138,6 @@ impl Fetcher {
     }
     // ANCHOR_END: connected
 
-    // ANCHOR: send
     /// Sends what the socket takes, until it has taken everything.
     fn send(mut self: Box<Self>, event_loop: &mut Loop) {
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
@@ -156,7 +153,6 @@ impl Fetcher {
             }
         }
     }
-    // ANCHOR_END: send
 
     // ANCHOR: read_response
     /// Takes what has come. There may be no more news of it: the selector

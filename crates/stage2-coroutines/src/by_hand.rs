@@ -10,14 +10,12 @@ use std::task::{Context, Poll, ready};
 
 use crate::{Connection, Coroutine};
 
-// ANCHOR: read
 /// A read in progress. It has one place to be suspended at, and at that place
 /// everything it needs: whom to read from, and whom to tell.
 pub struct Read<'c, S> {
     connection: &'c mut Connection,
     sink: Option<S>,
 }
-// ANCHOR_END: read
 
 /// See [`crate::read`].
 pub fn read<'c, R, S: FnOnce(&[u8]) -> R>(connection: &'c mut Connection, sink: S) -> Read<'c, S> {

@@ -44,7 +44,6 @@ impl Connection {
     }
     // ANCHOR_END: poll_ready
 
-    // ANCHOR: would_block
     /// The socket said `WouldBlock`: what was known of it is used up.
     fn would_block(&mut self) -> Interest {
         let interest = match self.stream.blocked_on() {
@@ -54,7 +53,6 @@ impl Connection {
         self.event_loop.selector().clear(self.key, interest);
         interest
     }
-    // ANCHOR_END: would_block
 
     // ANCHOR: poll_read
     pub(crate) fn poll_read<R>(
@@ -146,7 +144,6 @@ impl Drop for Connection {
 const SCRATCH: usize = 64 * 1024;
 
 impl EventLoop {
-    // ANCHOR: with_scratch
     /// Lends the buffer that all reads of this loop share, so that a waiting
     /// connection owns none. Only from one suspension point to the next.
     pub(crate) fn with_scratch<R>(&self, borrow: impl FnOnce(&mut [u8]) -> R) -> R {
@@ -156,5 +153,4 @@ impl EventLoop {
         self.0.scratch.set(scratch);
         result
     }
-    // ANCHOR_END: with_scratch
 }

@@ -117,7 +117,6 @@ impl<T: 'static> Future<T> {
         event_loop.call_soon(move || callback(&future));
     }
 
-    // ANCHOR: add_done_callback
     /// Has `callback` called with this future when it is done, through the
     /// loop: never from within this call or the one that resolves it. A
     /// callback that comes late is called all the same.
@@ -134,7 +133,6 @@ impl<T: 'static> Future<T> {
         }
         id
     }
-    // ANCHOR_END: add_done_callback
 }
 
 // ANCHOR: poll

@@ -27,7 +27,6 @@ impl TaskWaker {
         Arc::new(Self { key, queued: AtomicBool::new(false), queue })
     }
 
-    // ANCHOR: taken_up
     /// To be called when the task is taken from the queue, before its step:
     /// what happens from now on is news that this step may have missed.
     pub(crate) fn taken_up(&self) -> Option<Key> {
@@ -36,7 +35,6 @@ impl TaskWaker {
         self.queued.swap(false, Ordering::AcqRel);
         self.key
     }
-    // ANCHOR_END: taken_up
 }
 
 // ANCHOR: wake
@@ -89,7 +87,6 @@ impl RunQueue {
         Self { state: Mutex::new(state), notifier }
     }
 
-    // ANCHOR: push
     pub(crate) fn push(&self, turn: Turn) {
         let mut state = self.lock();
         if state.is_closed {
@@ -103,7 +100,6 @@ impl RunQueue {
             self.notifier.notify();
         }
     }
-    // ANCHOR_END: push
 
     /// Exchanges the queue for an empty one, which has had its rush and need
     /// not stay as large as that.
