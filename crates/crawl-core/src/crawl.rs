@@ -24,6 +24,7 @@ pub struct Crawl {
     peak_in_flight: u64,
 }
 
+// ANCHOR: conclusion
 /// What became of a URL, and the work it has led to.
 #[derive(Debug)]
 pub struct Conclusion {
@@ -34,6 +35,7 @@ pub struct Conclusion {
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
 }
+// ANCHOR_END: conclusion
 
 /// How far a crawl is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

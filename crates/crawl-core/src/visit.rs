@@ -34,6 +34,7 @@ pub struct Visit {
     page: Option<Page>,
 }
 
+// ANCHOR: received
 /// What the bytes received so far amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
@@ -45,7 +46,9 @@ pub enum Received {
         reusable: bool,
     },
 }
+// ANCHOR_END: received
 
+// ANCHOR: verdict
 /// How to go on after a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -54,6 +57,7 @@ pub enum Verdict {
     /// It is decided what becomes of the URL.
     Finished,
 }
+// ANCHOR_END: verdict
 
 /// What a finished visit leads to.
 pub(crate) enum Discovery {

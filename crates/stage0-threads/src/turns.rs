@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use transport::{ConnectQueue, Entry};
+use transport::{ConnectQueue, Entry, LetIn};
 
 /// Lets so many threads at a time knock at an address.
 #[derive(Debug, Default)]
@@ -23,11 +23,12 @@ impl Turns {
     pub(crate) fn wait(&self, address: SocketAddr) -> Turn<'_> {
         let (call, called) = channel();
         let entry = self.queue().enter(address, call);
-        if let Entry::Later(number, patience) = entry
-            && called.recv_timeout(patience).is_err()
-        {
-            // If it is not in line any more, it has just been called.
-            let _ = self.queue().let_in(number);
+        if let Entry::Later(number, mut patience) = entry {
+            while called.recv_timeout(patience).is_err() {
+                // If it is not in line any more, it has just been called.
+                let LetIn::Later(longer) = self.queue().let_in(number) else { break };
+                patience = longer;
+            }
         }
         Turn { turns: self, address }
     }

@@ -1,9 +1,10 @@
 //! Waiting for one's turn to knock at a server.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use selector_core::TimerKey;
-use transport::Entry;
+use transport::{Entry, LetIn, Number};
 
 use crate::event_loop::Alarm;
 use crate::{Callback, EventLoop, Method};
@@ -22,13 +23,25 @@ impl<S> EventLoop<S> {
         let waiter = InLine { callback: Callback { this, method }, timer: None };
         match self.connecting.enter(address, waiter) {
             Entry::Now(waiter) => self.call(waiter.callback),
-            Entry::Later(number, patience) => {
-                let timer = self.timers.set(self.now() + patience, Alarm::LetIn(number));
-                if let Some(waiter) = self.connecting.waiter_mut(number) {
-                    waiter.timer = Some(timer);
-                }
-            }
+            Entry::Later(number, patience) => self.ask_again(number, patience),
         }
+    }
+
+    fn ask_again(&mut self, number: Number, patience: Duration) {
+        let timer = self.timers.set(self.now() + patience, Alarm::LetIn(number));
+        if let Some(waiter) = self.connecting.waiter_mut(number) {
+            waiter.timer = Some(timer);
+        }
+    }
+
+    /// What to call when somebody has waited as long as he was told to.
+    pub(crate) fn let_in(&mut self, number: Number) -> Option<Callback<S>> {
+        match self.connecting.let_in(number) {
+            LetIn::Now(waiter) => return Some(waiter.callback),
+            LetIn::Later(patience) => self.ask_again(number, patience),
+            LetIn::Gone => {}
+        }
+        None
     }
 
     /// The server has let hear from itself, or the connection has ended: if it

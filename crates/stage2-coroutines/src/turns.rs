@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Instant;
 
-use transport::Entry;
+use transport::{Entry, LetIn};
 
 use crate::{Coroutine, EventLoop, Future};
 
@@ -22,18 +22,22 @@ impl EventLoop {
     /// comes in the order of the calls, or until it has waited long enough.
     /// `alarm` is told how long that is: there is no timer in here, but one
     /// that wakes the caller then.
-    pub async fn turn_to_connect(&self, address: SocketAddr, alarm: impl FnOnce(Instant)) -> Turn {
+    pub async fn turn_to_connect(&self, address: SocketAddr, alarm: impl Fn(Instant)) -> Turn {
         let mut called = Future::new(self);
         let entry = self.0.connecting.borrow_mut().enter(address, called.clone());
         if let Entry::Later(number, patience) = entry {
-            let until = self.now() + patience;
+            let mut until = self.now() + patience;
             alarm(until);
             let _in_line = InLine { event_loop: self, address, called: called.clone() };
             poll_fn(|context| match Pin::new(&mut called).poll(context) {
                 Poll::Pending if until <= self.now() => {
-                    let waiter = self.0.connecting.borrow_mut().let_in(number);
-                    drop(waiter);
-                    Poll::Ready(())
+                    let let_in = self.0.connecting.borrow_mut().let_in(number);
+                    let LetIn::Later(patience) = let_in else {
+                        return Poll::Ready(());
+                    };
+                    until = self.now() + patience;
+                    alarm(until);
+                    Poll::Pending
                 }
                 // Nobody else has it, to cancel it.
                 poll => poll.map(drop),

@@ -1,5 +1,6 @@
 //! In whose turn it is to connect.
 
+use std::collections::btree_map::Entry::{Occupied, Vacant};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
@@ -15,9 +16,10 @@ use std::time::Duration;
 /// thousand one after the other. That a connection was accepted shows in the
 /// server's first byte, and nowhere before.
 ///
-/// A server may be slow to answer and quick to accept. So nobody is held back
-/// for longer than [`ConnectQueue::PATIENCE`] for each crowd of
-/// [`ConnectQueue::PLACES`] before him. `W` is whoever waits.
+/// A server may be slow to answer and quick to accept. So when it lets nobody
+/// hear from itself for [`ConnectQueue::PATIENCE`], another crowd of
+/// [`ConnectQueue::PLACES`] goes ahead. As long as it answers, its answers set
+/// the pace. `W` is whoever waits.
 pub struct ConnectQueue<W> {
     lines: HashMap<SocketAddr, Line<W>>,
     numbers: u64,
@@ -26,7 +28,17 @@ pub struct ConnectQueue<W> {
 /// Those who want to connect to one address.
 struct Line<W> {
     knocking: usize,
-    waiting: BTreeMap<u64, W>,
+    waiting: BTreeMap<u64, Waiting<W>>,
+    /// How often a place was given up.
+    left: u64,
+}
+
+struct Waiting<W> {
+    waiter: W,
+    patience: Duration,
+    /// How often a place had been given up when he began to wait, or was told
+    /// to wait on.
+    left: u64,
 }
 
 /// Names one who waits in a [`ConnectQueue`].
@@ -42,8 +54,19 @@ pub enum Entry<W> {
     /// At once; here is the waiter back, who need not wait.
     Now(W),
     /// The waiter is held under this number until [`ConnectQueue::leave`]
-    /// returns it. After so long it is to be let in all the same.
+    /// returns it. After so long, [`ConnectQueue::let_in`] is to be asked.
     Later(Number, Duration),
+}
+
+/// What a [`ConnectQueue`] says to whoever has waited.
+#[derive(Debug, PartialEq, Eq)]
+pub enum LetIn<W> {
+    /// It is his turn.
+    Now(W),
+    /// The server is answering: to be asked again after so long.
+    Later(Duration),
+    /// He has been let in before.
+    Gone,
 }
 
 impl<W> ConnectQueue<W> {
@@ -51,9 +74,9 @@ impl<W> ConnectQueue<W> {
     /// system would hold at most, until version 5.4.
     pub const PLACES: usize = 128;
 
-    /// How long a place is waited for: longer than a server takes that is busy
-    /// accepting.
-    pub const PATIENCE: Duration = Duration::from_millis(100);
+    /// How long a server may answer nobody before it is taken for one that is
+    /// slow to answer.
+    pub const PATIENCE: Duration = Duration::from_millis(5);
 
     /// Nobody knocks.
     pub fn new() -> Self {
@@ -62,7 +85,7 @@ impl<W> ConnectQueue<W> {
 
     /// Takes a place among those who knock at `address`, or one in line.
     pub fn enter(&mut self, address: SocketAddr, waiter: W) -> Entry<W> {
-        let no_line = Line { knocking: 0, waiting: BTreeMap::new() };
+        let no_line = Line { knocking: 0, waiting: BTreeMap::new(), left: 0 };
         let line = self.lines.entry(address).or_insert(no_line);
         if line.knocking < Self::PLACES {
             line.knocking += 1;
@@ -71,22 +94,34 @@ impl<W> ConnectQueue<W> {
         let number = self.numbers;
         self.numbers += 1;
         let crowds = 1 + line.waiting.len() / Self::PLACES;
-        line.waiting.insert(number, waiter);
         let patience = Self::PATIENCE.saturating_mul(u32::try_from(crowds).unwrap_or(u32::MAX));
+        line.waiting.insert(number, Waiting { waiter, patience, left: line.left });
         Entry::Later(Number { address, number }, patience)
     }
 
     /// The waiter of this number, if he still waits.
     pub fn waiter_mut(&mut self, Number { address, number }: Number) -> Option<&mut W> {
-        self.lines.get_mut(&address)?.waiting.get_mut(&number)
+        let waiting = self.lines.get_mut(&address)?.waiting.get_mut(&number)?;
+        Some(&mut waiting.waiter)
     }
 
-    /// Lets somebody in who has waited long enough, if he still waits.
-    pub fn let_in(&mut self, Number { address, number }: Number) -> Option<W> {
-        let line = self.lines.get_mut(&address)?;
-        let waiter = line.waiting.remove(&number)?;
-        line.knocking += 1;
-        Some(waiter)
+    /// Lets somebody in who has waited as long as he was told to, unless a place
+    /// was given up in the meantime: then the line moves, and he waits on.
+    pub fn let_in(&mut self, Number { address, number }: Number) -> LetIn<W> {
+        let Some(line) = self.lines.get_mut(&address) else {
+            return LetIn::Gone;
+        };
+        match line.waiting.entry(number) {
+            Vacant(_) => LetIn::Gone,
+            Occupied(mut entry) if entry.get().left != line.left => {
+                entry.get_mut().left = line.left;
+                LetIn::Later(entry.get().patience)
+            }
+            Occupied(entry) => {
+                line.knocking += 1;
+                LetIn::Now(entry.remove().waiter)
+            }
+        }
     }
 
     /// Gives up a place, once the server has let hear from itself or the
@@ -95,11 +130,12 @@ impl<W> ConnectQueue<W> {
     pub fn leave(&mut self, address: SocketAddr) -> Option<W> {
         let line = self.lines.get_mut(&address)?;
         line.knocking -= 1;
+        line.left += 1;
         if line.knocking < Self::PLACES
             && let Some((_, next)) = line.waiting.pop_first()
         {
             line.knocking += 1;
-            return Some(next);
+            return Some(next.waiter);
         }
         if line.knocking == 0 {
             self.lines.remove(&address);

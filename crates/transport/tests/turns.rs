@@ -6,7 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use proptest::prelude::*;
-use transport::{Candidates, ConnectQueue, Entry, Number};
+use transport::{Candidates, ConnectQueue, Entry, LetIn, Number};
 
 fn address(n: usize) -> SocketAddr {
     ([127, 0, 0, 1], 8000 + n as u16).into()
@@ -33,7 +33,7 @@ enum Step {
     Enter(usize, usize),
     /// So many have an answer.
     Leave(usize, usize),
-    /// So many have waited long enough.
+    /// So many have waited as long as they were told to.
     LetIn(usize, usize),
 }
 
@@ -49,13 +49,14 @@ fn step() -> impl Strategy<Value = Step> {
 const PLACES: usize = ConnectQueue::<u32>::PLACES;
 
 proptest! {
-    /// Nobody is let in before his time when there is no place, nobody is held
-    /// back when there is one, and all are called in the order in which they
-    /// came.
+    /// Nobody is let in before his time when there is no place, nor as long as
+    /// others leave, nobody is held back when there is one, and all are called
+    /// in the order in which they came.
     #[test]
     fn so_many_at_a_time(steps in proptest::collection::vec(step(), 0..40)) {
         let mut queue = ConnectQueue::new();
-        let mut model: [(usize, VecDeque<(u32, Number)>); 3] = Default::default();
+        let mut model: [(usize, VecDeque<(u32, Number, bool)>); 3] = Default::default();
+        let patience = |crowds| ConnectQueue::<u32>::PATIENCE * crowds;
         let mut names = 0..;
         for step in steps {
             match step {
@@ -67,11 +68,11 @@ proptest! {
                             prop_assert!(*knocking < PLACES);
                             *knocking += 1;
                         }
-                        Entry::Later(number, patience) => {
+                        Entry::Later(number, until) => {
                             prop_assert!(*knocking >= PLACES);
                             let crowds = 1 + (waiting.len() / PLACES) as u32;
-                            prop_assert_eq!(patience, ConnectQueue::<u32>::PATIENCE * crowds);
-                            waiting.push_back((name, number));
+                            prop_assert_eq!(until, patience(crowds));
+                            waiting.push_back((name, number, false));
                             prop_assert_eq!(queue.waiter_mut(number), Some(&mut name.clone()));
                         }
                     }
@@ -79,19 +80,24 @@ proptest! {
                 Step::Leave(n, count) => for _ in 0..count.min(model[n].0) {
                     let (knocking, waiting) = &mut model[n];
                     *knocking -= 1;
+                    waiting.iter_mut().for_each(|(.., line_moves)| *line_moves = true);
                     let next = if *knocking < PLACES { waiting.pop_front() } else { None };
                     *knocking += usize::from(next.is_some());
-                    prop_assert_eq!(queue.leave(address(n)), next.map(|(name, _)| name));
-                    if let Some((_, number)) = next {
-                        prop_assert_eq!(queue.let_in(number), None);
+                    prop_assert_eq!(queue.leave(address(n)), next.map(|(name, ..)| name));
+                    if let Some((_, number, _)) = next {
+                        prop_assert_eq!(queue.let_in(number), LetIn::Gone);
                     }
                 },
                 Step::LetIn(n, count) => for _ in 0..count {
                     let (knocking, waiting) = &mut model[n];
-                    if let Some((name, number)) = waiting.pop_front() {
+                    if let Some((name, number, line_moves)) = waiting.pop_front() {
+                        if line_moves {
+                            let waits_on = matches!(queue.let_in(number), LetIn::Later(_));
+                            prop_assert!(waits_on);
+                        }
                         *knocking += 1;
-                        prop_assert_eq!(queue.let_in(number), Some(name));
-                        prop_assert_eq!(queue.let_in(number), None);
+                        prop_assert_eq!(queue.let_in(number), LetIn::Now(name));
+                        prop_assert_eq!(queue.let_in(number), LetIn::Gone);
                     }
                 },
             }

@@ -84,7 +84,8 @@ impl<'a> Talk<'a> {
         Self { tls, stream, is_over: false }
     }
 
-    fn next_path(&mut self) -> Option<String> {
+    /// Of the next request, once all of its head is here.
+    pub fn next_path(&mut self) -> Option<String> {
         let (mut head, mut byte) = (Vec::new(), [0]);
         while !self.is_over && !head.ends_with(b"\r\n\r\n") {
             match rustls::Stream::new(&mut self.tls, self.stream).read(&mut byte) {

@@ -179,25 +179,30 @@ impl Site {
         expected
     }
 
-    /// Fails where what was found is not what was expected, and says why it was.
-    pub(crate) fn compare<T: PartialEq + fmt::Debug>(
-        &self,
-        who: &str,
-        found: &BTreeMap<String, T>,
-        expected: &BTreeMap<String, T>,
-    ) {
-        let mut differences = String::new();
-        for url in found.keys().chain(expected.keys()).collect::<BTreeSet<_>>() {
-            let (found, expected) = (found.get(url), expected.get(url));
-            if found != expected {
-                let mut behaviours = self.behaviours.iter();
-                let why = behaviours.find(|b| url.ends_with(b.row())).map_or("", |b| b.why);
-                differences +=
-                    &format!("{url}: {why}\n  expected {expected:?}\n  found    {found:?}\n");
-            }
-        }
-        assert!(differences.is_empty(), "{who}:\n{differences}");
+    /// By what rule the row of a URL is to be told.
+    pub(crate) fn why(&self, url: &str) -> Option<&'static str> {
+        self.behaviours.iter().find(|b| url.ends_with(b.row())).map(|behaviour| behaviour.why)
     }
+}
+
+/// Fails where what was found is not what was expected, and says of each URL
+/// why it was.
+pub(crate) fn compare<T: PartialEq + fmt::Debug>(
+    who: &str,
+    found: &BTreeMap<String, T>,
+    expected: &BTreeMap<String, T>,
+    why: impl Fn(&str) -> Option<&'static str>,
+) {
+    let mut differences = String::new();
+    for url in found.keys().chain(expected.keys()).collect::<BTreeSet<_>>() {
+        let (found, expected) = (found.get(url), expected.get(url));
+        if found != expected {
+            let why = why(url).unwrap_or_default();
+            differences +=
+                &format!("{url}: {why}\n  expected {expected:?}\n  found    {found:?}\n");
+        }
+    }
+    assert!(differences.is_empty(), "{who}:\n{differences}");
 }
 
 /// The URL of a path, unless it is one already.
@@ -225,7 +230,7 @@ fn check_stage(stage: Stage, theme: Theme, change: &impl Fn(&mut Options)) {
     let expected = site.expected_of(&crawled);
     let expected = expected.into_iter().map(|(path, told)| (whole(&origin, &path), told)).collect();
     let found = crawled.rows().iter().map(|(url, row)| (url.clone(), crawled.told(row))).collect();
-    site.compare(&format!("{stage:?}"), &found, &expected);
+    compare(&format!("{stage:?}"), &found, &expected, |url| site.why(url));
     for behaviour in &site.behaviours {
         let (row, path) = (crawled.row(behaviour.row()), behaviour.row());
         if let Some(content_type) = behaviour.content_type {

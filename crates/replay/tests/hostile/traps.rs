@@ -1,58 +1,100 @@
 //! Sites that are made up as one goes along, and never end.
 
-use crawl_core::{ErrorClass, Outcome};
-use demo_site::scripted::{Reply, Request};
+use std::collections::BTreeMap;
+
+use demo_site::scripted::{Reply, Request, Server};
+use serde_json::Value;
 
 use crate::common::{Stage, links, options, serve};
 
-type Script = fn(&Request, &mut Reply<'_>);
+/// Where one begins, and what it leads to.
+type Trap = (&'static str, fn(&Request, &mut Reply<'_>));
 
-/// Where each begins, and what it leads to.
-const TRAPS: [(&str, Script); 8] = [
+/// Those that the default limits end after some five thousand pages at most.
+pub(crate) const SOON: [Trap; 6] = [
     ("/calendar?month=0", |request, reply| {
         let month: i64 = request.target.rsplit('=').next().unwrap().parse().unwrap();
         let months = [month - 1, month + 1].map(|month| format!("/calendar?month={month}"));
         reply.page(links(months));
     }),
-    ("/session?id=0", |request, reply| {
-        let id: u64 = request.target.rsplit('=').next().unwrap().parse().unwrap();
-        let next = (0..10).map(|n| format!("/session?id={}", id * 10 % 1_000_000_007 + n));
-        reply.page(links(next));
-    }),
     ("/deeper/", |_, reply| reply.page(links(["x/y/z/", "u/v/w/"]))),
-    ("/relative/", |_, reply| reply.page(links(["relative/", "other/", "same/"]))),
     ("/counted/0/", |request, reply| {
         let depth = request.target.matches('/').count();
         reply.page(links([format!("{depth}/")]));
     }),
-    ("/longer?", |request, reply| reply.page(links([format!("{}0123456789", request.target)]))),
-    ("/parameters;a=0", |request, reply| {
-        let n = request.target.len();
-        reply.page(links([format!("{}{}", request.target, n % 10)]));
-    }),
+    ("/longer?", longer),
+    ("/parameters;a=0", longer),
     ("/redirects?0", |request, reply| {
         let target = format!("{}1", request.target);
         reply.status(302, "Found", &[("Location", &target)], "");
     }),
 ];
 
+/// Those that the default limits end as well, but only after a hundred
+/// thousand pages, or a million.
+const LATE: [Trap; 2] = [
+    ("/session?id=0", |request, reply| {
+        let id: u64 = request.target.rsplit('=').next().unwrap().parse().unwrap();
+        let next = (0..10).map(|n| format!("/session?id={}", id * 10 % 1_000_000_007 + n));
+        reply.page(links(next));
+    }),
+    ("/relative/", |_, reply| reply.page(links(["relative/", "other/", "same/"]))),
+];
+
+fn longer(request: &Request, reply: &mut Reply<'_>) {
+    reply.page(links([format!("{}0123456789", request.target)]));
+}
+
+/// What all paths of a trap begin with.
+fn name(begin: &str) -> &str {
+    &begin[..=begin[1..].find(['?', ';', '/']).unwrap()]
+}
+
+/// A page that leads to these, and to one that nothing is wrong with.
+pub(crate) fn site(traps: &[Trap]) -> Server {
+    let traps = traps.to_vec();
+    serve(move |request, reply| {
+        let is_of = |(begin, _): &&Trap| request.target.starts_with(name(begin));
+        match (&*request.target, traps.iter().find(is_of)) {
+            ("/", _) => reply.page(links(traps.iter().map(|(begin, _)| *begin).chain(["/beside"]))),
+            ("/beside", _) => reply.page(""),
+            (_, Some((_, script))) => script(request, reply),
+            _ => reply.status(404, "Not Found", &[], ""),
+        }
+    })
+}
+
+/// Fails unless each of them was gone into, and ended by a limit that is named,
+/// after this many URLs in all, and the page beside them was found. What each
+/// row tells is given as [`Told::json`](crate::common::Told::json) has it.
+pub(crate) fn check(who: &str, traps: &[Trap], rows: &BTreeMap<String, Value>, most: usize) {
+    assert!(rows.len() < most, "{who}: {} URLs", rows.len());
+    for (url, told) in rows {
+        let is_trap = told["error"] == "trap";
+        assert_eq!(told["outcome"] == "skipped", is_trap, "{who}: {url}: {told}");
+    }
+    let beside = rows.iter().find(|(url, _)| url.ends_with("/beside"));
+    assert_eq!(beside.unwrap().1["outcome"], "page", "{who}");
+    for (begin, _) in traps {
+        let name = name(begin);
+        let is_of = |(url, _): &(&String, &Value)| {
+            let path = url.splitn(4, '/').nth(3).unwrap();
+            path.starts_with(&name[1..])
+        };
+        let all = rows.iter().filter(is_of).count();
+        assert!(all > 3, "{who}: {name}: {all} rows");
+        let end = if name == "/redirects" { "redirect_limit" } else { "trap" };
+        let mut ends = rows.iter().filter(is_of).filter(|(_, told)| told["error"] == end);
+        assert!(ends.next().is_some(), "{who}: {name}: {all} rows");
+    }
+}
+
 /// Each ends, as rows that say so, and the page beside it is found.
 #[test]
 fn sites_without_end() {
+    let traps = [&SOON[..], &LATE].concat();
     for stage in Stage::ALL {
-        let begins = TRAPS.map(|(path, _)| path);
-        let site = serve(move |request, reply| {
-            let is_of = |(path, _): &&(&str, Script)| {
-                let name = path.split(['?', ';', '/']).nth(1).unwrap();
-                request.target[1..].starts_with(name)
-            };
-            match (&*request.target, TRAPS.iter().find(is_of)) {
-                ("/", _) => reply.page(links(begins.into_iter().chain(["/beside"]))),
-                ("/beside", _) => reply.page(""),
-                (_, Some((_, script))) => script(request, reply),
-                _ => reply.status(404, "Not Found", &[], ""),
-            }
-        });
+        let site = site(&traps);
         let mut options = options(site.url("/"));
         options.traps.near = 4;
         options.traps.variants = 100;
@@ -60,19 +102,8 @@ fn sites_without_end() {
         options.traps.url_bytes = 200;
         options.traps.segments = 12;
         let crawled = stage.crawl(options);
-        assert_eq!(crawled.row("/beside").outcome, Outcome::Page, "{stage:?}");
-        let rows = crawled.rows();
-        assert!(rows.len() < 1500, "{stage:?}: {}", rows.len());
-        for (path, row) in rows {
-            let is_trap = row.error.as_ref().is_some_and(|e| e.class == ErrorClass::Trap);
-            assert_eq!(row.outcome == Outcome::Skipped, is_trap, "{stage:?}: {path}: {row:?}");
-        }
-        for path in begins {
-            let name = &path[..=path[1..].find(['?', ';', '/']).unwrap()];
-            let begins_with = |url: &&String| url.contains(name);
-            let all = rows.keys().filter(begins_with).count();
-            println!("{stage:?}: {name}: {all} rows");
-            assert!(all > 3, "{stage:?}: {name}: {all} rows");
-        }
+        let rows = crawled.rows().iter();
+        let rows = rows.map(|(url, row)| (url.clone(), crawled.told(row).json(""))).collect();
+        check(&format!("{stage:?}"), &traps, &rows, 1500);
     }
 }
