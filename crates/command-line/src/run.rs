@@ -64,6 +64,9 @@ pub(crate) fn run(
             return Exit::CouldNotRun;
         }
     };
+    for warning in &ending.warnings {
+        log.warning(warning);
+    }
     let mut output = lock(&output);
     if let Err(error) = output.end(&ending, elapsed) {
         return unwritable(log, &error);

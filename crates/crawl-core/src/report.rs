@@ -129,6 +129,9 @@ impl Report {
         if ending.too_deep > 0 {
             writeln!(out, "Too deep: {}", ending.too_deep)?;
         }
+        if ending.nofollow > 0 {
+            writeln!(out, "Nofollow: {}", ending.nofollow)?;
+        }
         writeln!(out, "Date: {date}")?;
         self.write_broken(out, ending)
     }
