@@ -9,7 +9,8 @@ use crate::page::Page;
 use crate::robots::{header_forbids_following, product_token};
 use crate::visit::Discovery;
 use crate::{
-    Address, Admission, Decision, FetchError, Job, Joiner, Options, Outcome, Row, Sink, Via, Visit,
+    Address, Admission, Decision, ErrorClass, FetchError, Job, Joiner, Options, Outcome, Row, Sink,
+    Via, Visit,
 };
 
 /// How many warnings are kept.
@@ -178,10 +179,13 @@ impl Crawl {
         drop(visit);
     }
 
-    /// Ends a job that was not taken up, and will not be.
+    /// Ends a job that was not taken up, and will not be: it is skipped, unless
+    /// the reason is that there is nobody to ask.
     pub fn refuse(&mut self, job: &Job, error: FetchError) -> Conclusion {
         self.skipped += 1;
-        let (outcome, error) = (Outcome::Skipped, Some(error));
+        let is_skipped = matches!(error.class, ErrorClass::Robots | ErrorClass::RateLimited);
+        let outcome = if is_skipped { Outcome::Skipped } else { Outcome::Failed };
+        let error = Some(error);
         let referrer = self.referrer(&job.url);
         let row = Row { outcome, error, referrer, ..Row::new(Arc::clone(&job.url), job.depth) };
         Conclusion { row, skipped: Vec::new(), jobs: Vec::new() }

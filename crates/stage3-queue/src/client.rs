@@ -19,6 +19,13 @@ pub(crate) struct Client {
     pool: Pool,
 }
 
+/// Why a file could not be had.
+pub(crate) struct NoFile {
+    pub(crate) error: FetchError,
+    /// Whether anybody was there to be asked.
+    pub(crate) was_asked: bool,
+}
+
 impl Client {
     /// A client that keeps so many idle connections at most.
     pub(crate) fn new(event_loop: &EventLoop, options: Options, most_idle: usize) -> Self {
@@ -50,21 +57,23 @@ impl Client {
     /// result.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// Why there is no answer, and whether there was anybody to give one.
     pub(crate) async fn fetch_file(
         &self,
         url: &Url,
         limit: usize,
         next_start: &impl Fn() -> Instant,
-    ) -> Result<File, FetchError> {
+    ) -> Result<File, NoFile> {
         // RFC 9309 section 2.3.1.2 has at least five followed.
         let mut redirects_left = self.options.max_redirect.max(5);
         let mut url = url.clone();
+        let mut was_asked = false;
         loop {
             let now = self.event_loop.now();
             let mut visit = Visit::of_file(url, limit as u64, &self.options, now);
             self.fetch(&mut visit, next_start).await;
-            let mut file = visit.into_file()?;
+            was_asked |= visit.was_sent();
+            let mut file = visit.into_file().map_err(|error| NoFile { error, was_asked })?;
             match file.next_url.take() {
                 Some(next) if redirects_left > 0 => url = next,
                 _ => return Ok(file),

@@ -30,7 +30,7 @@ use url::Url;
 use self::hosts::Hosts;
 use self::robots::Rules;
 use crate::catch::catch;
-use crate::client::Client;
+use crate::client::{Client, NoFile};
 use crate::{Item, JoinableQueue};
 
 pub(crate) use self::sitemaps::{Named, read_sitemaps};
@@ -218,7 +218,8 @@ impl Manners {
                 let next_start = || turn.next_start();
                 let asking = self.client.fetch_file(&url, MOST_BYTES + 1, &next_start);
                 let answer = catch(asking).await.unwrap_or_else(|exception| {
-                    Err(FetchError::new(ErrorClass::Panic, exception.to_string()))
+                    let error = FetchError::new(ErrorClass::Panic, exception.to_string());
+                    Err(NoFile { error, was_asked: true })
                 });
                 match &answer {
                     Ok(file) if turn.is_put_off(file.status, file.retry_after.as_deref()) => {

@@ -159,6 +159,20 @@ fn silence_ends_with_the_deadline() {
     assert!(last < secs(10), "{last:?}");
 }
 
+/// A host that is not there is a broken link, not one with strict rules.
+#[test]
+fn nobody_there_is_no_rule() {
+    let nobody = format!("http://{}/", common::village::NOBODY);
+    let mut options = options(&[&nobody, &format!("{nobody}x")]);
+    options.sitemap = true;
+    let crawled = crawl(options, |asked| panic!("{asked:?}"));
+    assert_eq!(crawled.rows.len(), 2);
+    for row in &crawled.rows {
+        assert_eq!((row.outcome, class(row)), (Outcome::Failed, Some(ErrorClass::Connect)));
+        assert!(row.is_broken());
+    }
+}
+
 /// What lies beyond 500 KiB does not count, nor does it have to be read.
 #[test]
 fn of_a_huge_file_the_beginning_counts() {

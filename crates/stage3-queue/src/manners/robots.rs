@@ -4,6 +4,8 @@ use crawl_core::robots::{Robots, product_token};
 use crawl_core::{ErrorClass, FetchError, File};
 use url::Url;
 
+use crate::client::NoFile;
+
 /// What its robots.txt says about an origin.
 #[derive(Debug)]
 pub(super) enum Rules {
@@ -17,15 +19,13 @@ pub(super) enum Rules {
         /// What to say of a URL that is not allowed.
         reason: String,
     },
+    /// There is nobody there, so that is what becomes of every URL.
+    Nobody(FetchError),
 }
 
 impl Rules {
-    /// What the answer to the request for `url` means (RFC 9309 section 2.3.1).
-    pub(super) fn of_answer(
-        url: &Url,
-        answer: &Result<File, FetchError>,
-        user_agent: &str,
-    ) -> Self {
+    /// What the answer, or that there is none, to the request for `url` means (RFC 9309 section 2.3.1).
+    pub(super) fn of_answer(url: &Url, answer: &Result<File, NoFile>, user_agent: &str) -> Self {
         let (robots, reason) = match answer {
             Ok(File { status, body, .. }) => {
                 let robots = Robots::of_response(*status, body, product_token(user_agent));
@@ -35,7 +35,8 @@ impl Rules {
                 };
                 (robots, reason)
             }
-            Err(error) => {
+            Err(NoFile { error, was_asked: false }) => return Self::Nobody(error.clone()),
+            Err(NoFile { error, was_asked: true }) => {
                 let reason = format!("{url} cannot be had ({error}), so nothing is allowed");
                 (Robots::unreachable(), reason)
             }
@@ -45,8 +46,10 @@ impl Rules {
 
     /// Why a URL may not be visited, if that is known.
     pub(super) fn refusal(&self, url: &str) -> Option<FetchError> {
-        let Self::Known { robots, reason } = self else {
-            return None;
+        let (robots, reason) = match self {
+            Self::Known { robots, reason } => (robots, reason),
+            Self::Nobody(error) => return Some(error.clone()),
+            Self::Unknown | Self::Asked => return None,
         };
         if !robots.has_rules() || Url::parse(url).is_ok_and(|url| robots.allows(&url)) {
             return None;

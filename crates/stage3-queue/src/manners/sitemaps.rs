@@ -98,6 +98,7 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
                     Some(robots.sitemaps().to_vec())
                 }
                 Rules::Known { robots, .. } if !robots.allows(&expected) => Some(Vec::new()),
+                Rules::Nobody(_) => Some(Vec::new()),
                 Rules::Unknown | Rules::Asked if host.has_work() => None,
                 _ => Some(vec![expected.clone()]),
             }
@@ -122,7 +123,7 @@ async fn read(manners: &Manners, url: &Url, mut take: impl FnMut(Entry<'_>)) -> 
     };
     manners.client.wait_until(next_start()).await;
     let file = manners.client.fetch_file(url, limits.bytes, &next_start).await;
-    let file = file.map_err(|error| error.to_string())?;
+    let file = file.map_err(|no_file| no_file.error.to_string())?;
     if !matches!(file.status, 200..=299) {
         return Err(format!("status {}", file.status));
     }

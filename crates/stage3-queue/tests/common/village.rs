@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -18,6 +18,9 @@ use crawl_core::{Ending, Options, Row};
 use selector_core::{Event, Key, Notifier, Readiness, ScriptedSocket, Socket, World};
 use stage2_coroutines::{EventLoop, Stats};
 use stage3_queue::Crawler;
+
+/// Whoever connects to this address is refused.
+pub const NOBODY: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 0));
 
 /// What was asked, of whom, and how long after the beginning.
 #[derive(Clone, Debug)]
@@ -89,7 +92,10 @@ impl World for VillageWorld {
         self.0.now.get()
     }
 
-    fn connect(&mut self, _address: SocketAddr, key: Key) -> io::Result<Socket> {
+    fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
+        if address.ip() == NOBODY {
+            return Err(ErrorKind::ConnectionRefused.into());
+        }
         let village = Rc::clone(&self.0);
         village.news.borrow_mut().push(Reverse((self.now(), key.to_bits(), true)));
         let (request, response) = (Vec::new(), Vec::new());
