@@ -196,7 +196,7 @@ impl Manners {
             } else if self.client.options.robots
                 && matches!(hosts.host(id).rules(is_secure), Rules::Unknown)
             {
-                hosts.host_mut(id).set_rules(is_secure, Rules::Asked);
+                hosts.set_rules(id, is_secure, Rules::Asked);
                 Errand::Robots
             } else {
                 Errand::Visit
@@ -229,7 +229,7 @@ impl Manners {
                 }
             }
         };
-        self.hosts(|hosts, _| hosts.host_mut(turn.id).set_rules(is_secure, rules));
+        self.hosts(|hosts, _| hosts.set_rules(turn.id, is_secure, rules));
         drop(turn);
         self.tell_the_curious();
     }

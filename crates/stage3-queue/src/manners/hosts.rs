@@ -8,6 +8,11 @@ use std::time::{Duration, Instant};
 use super::pace::Pace;
 use super::robots::Rules;
 
+/// When the rules of all hosts take more bytes than this, those of a host
+/// without work are forgotten. Should there be work again, they are asked for
+/// again.
+const MOST_RULES: usize = 64 << 20;
+
 /// All hosts of a crawl, and the jobs (`J`) that wait for one of them.
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they
@@ -39,6 +44,8 @@ pub(super) struct Hosts<J> {
     alarms: BinaryHeap<Reverse<(Instant, usize)>>,
     /// Hosts that keep jobs for want of room; each has a request under way.
     crowded: VecDeque<usize>,
+    /// How many bytes the rules of all hosts take.
+    rules: usize,
     /// Jobs that may go on.
     ready: Vec<J>,
 }
@@ -68,15 +75,6 @@ impl<J> Host<J> {
         &self.rules[usize::from(is_secure)]
     }
 
-    pub(super) fn set_rules(&mut self, is_secure: bool, rules: Rules) {
-        if let Rules::Known { robots, .. } = &rules
-            && let Some(delay) = robots.crawl_delay()
-        {
-            self.pace.slow_down(delay);
-        }
-        self.rules[usize::from(is_secure)] = rules;
-    }
-
     fn is_waiting_for_rules(&self) -> bool {
         self.rules.iter().any(|rules| matches!(rules, Rules::Asked))
     }
@@ -95,6 +93,7 @@ impl<J> Hosts<J> {
             called: 0,
             alarms: BinaryHeap::new(),
             crowded: VecDeque::new(),
+            rules: 0,
             ready: Vec::new(),
         }
     }
@@ -127,6 +126,19 @@ impl<J> Hosts<J> {
         &mut self.hosts[id]
     }
 
+    /// What is known of the host's robots.txt is this from now on.
+    pub(super) fn set_rules(&mut self, id: usize, is_secure: bool, rules: Rules) {
+        let host = &mut self.hosts[id];
+        if let Rules::Known { robots, .. } = &rules
+            && let Some(delay) = robots.crawl_delay()
+        {
+            host.pace.slow_down(delay);
+        }
+        self.rules += rules.length();
+        self.rules -= host.rules(is_secure).length();
+        host.rules[usize::from(is_secure)] = rules;
+    }
+
     /// How many jobs are kept here.
     pub(super) fn parked(&self) -> usize {
         self.hosts.iter().map(|host| host.parked.len()).sum()
@@ -143,7 +155,13 @@ impl<J> Hosts<J> {
     pub(super) fn finish(&mut self, id: usize) {
         let host = &mut self.hosts[id];
         host.work -= 1;
-        self.with_work -= usize::from(host.work == 0);
+        if host.work == 0 {
+            self.with_work -= 1;
+            if self.rules > MOST_RULES {
+                self.set_rules(id, false, Rules::Unknown);
+                self.set_rules(id, true, Rules::Unknown);
+            }
+        }
     }
 
     /// A job for this host has come out of the queue, perhaps one that was
@@ -280,5 +298,108 @@ impl<J> Hosts<J> {
             room = room.min(usize::from(host.called == 0));
         }
         room
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::manners::robots::Rules;
+
+    const NAMES: [&str; 4] = ["a.test", "b.test", "c.test", "d.test"];
+
+    /// A job: which host, and for how many seconds.
+    type Job = (usize, u64);
+
+    /// Workers around a queue, as the crawler has them, on a clock that jumps.
+    /// Returns the most that were under way for each host at a time, and how
+    /// many jobs came out of the queue.
+    fn work_off(
+        jobs: &[Job],
+        max_tasks: usize,
+        interval: u64,
+        limits: [usize; 4],
+    ) -> ([usize; 4], usize) {
+        let begun = Instant::now();
+        let mut now = begun;
+        let mut hosts = Hosts::new(max_tasks, Duration::from_secs(interval));
+        let ids = NAMES.map(|name| hosts.id(name));
+        for (id, limit) in ids.into_iter().zip(limits) {
+            // A host that was asked twice as much at a time, and had no time.
+            hosts.host_mut(id).pace.refused(now, 2 * limit, None, now);
+        }
+        let mut queue = VecDeque::from(jobs.to_vec());
+        jobs.iter().for_each(|(host, _)| hosts.add_work(ids[*host]));
+        let mut busy: Vec<(Instant, usize)> = Vec::new();
+        let (mut done, mut arrivals, mut most) = (0, 0, [0; 4]);
+        while done < jobs.len() {
+            while busy.len() < max_tasks
+                && let Some(job) = queue.pop_front()
+            {
+                arrivals += 1;
+                let id = ids[job.0];
+                hosts.arrived(id);
+                if hosts.start(id, now) {
+                    busy.push((now + Duration::from_secs(job.1), job.0));
+                    most[job.0] = most[job.0].max(hosts.in_flight(id));
+                } else {
+                    hosts.park(id, job, now);
+                }
+                hosts.take_called().into_iter().rev().for_each(|job| queue.push_front(job));
+            }
+            let ends = busy.iter().map(|(end, _)| *end);
+            let next = ends.chain(hosts.next_alarm()).min();
+            now = next.expect("nobody is forgotten").max(now);
+            for (_, host) in busy.extract_if(.., |(end, _)| *end <= now) {
+                hosts.end(ids[host]);
+                hosts.finish(ids[host]);
+                hosts.settle_all(ids[host], now);
+                done += 1;
+            }
+            hosts.wake(now);
+            hosts.take_called().into_iter().rev().for_each(|job| queue.push_front(job));
+        }
+        assert_eq!((hosts.parked(), hosts.in_flight, hosts.called), (0, 0, 0));
+        assert_eq!((hosts.with_work, hosts.asleep, hosts.next_alarm()), (0, 0, None));
+        (most, arrivals)
+    }
+
+    proptest! {
+        /// Whatever the hosts, their paces and their jobs: all of it is worked
+        /// off, no host is asked more at a time than it can stand, and nobody
+        /// runs in circles.
+        #[test]
+        fn nobody_is_forgotten_and_nobody_runs_in_circles(
+            jobs in prop::collection::vec((0..4_usize, 0..9_u64), 0..60),
+            max_tasks in 1..8_usize,
+            interval in 0..3_u64,
+            limits in prop::array::uniform4(1..4_usize),
+        ) {
+            let (most, arrivals) = work_off(&jobs, max_tasks, interval, limits);
+            for (most, limit) in most.into_iter().zip(limits) {
+                prop_assert!(most <= limit.min(max_tasks));
+            }
+            prop_assert!(arrivals <= 3 * jobs.len(), "{arrivals} of {}", jobs.len());
+        }
+    }
+
+    #[test]
+    fn rules_are_forgotten_when_they_take_too_much() {
+        let rules = || Rules::Known {
+            robots: Default::default(),
+            length: MOST_RULES / 2,
+            reason: String::new(),
+        };
+        let mut hosts: Hosts<Job> = Hosts::new(1, Duration::ZERO);
+        let ids = NAMES.map(|name| hosts.id(name));
+        for id in ids {
+            hosts.add_work(id);
+            hosts.set_rules(id, false, rules());
+            hosts.finish(id);
+        }
+        let is_known = |id: usize| matches!(hosts.host(id).rules(false), Rules::Known { .. });
+        assert_eq!(ids.map(is_known), [true, true, false, false]);
     }
 }

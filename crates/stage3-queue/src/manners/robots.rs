@@ -16,6 +16,8 @@ pub(super) enum Rules {
     /// It said this.
     Known {
         robots: Robots,
+        /// Of the file, in bytes; the rules take some such amount of memory.
+        length: usize,
         /// What to say of a URL that is not allowed.
         reason: String,
     },
@@ -26,28 +28,36 @@ pub(super) enum Rules {
 impl Rules {
     /// What the answer, or that there is none, to the request for `url` means (RFC 9309 section 2.3.1).
     pub(super) fn of_answer(url: &Url, answer: &Result<File, NoFile>, user_agent: &str) -> Self {
-        let (robots, reason) = match answer {
+        let (robots, length, reason) = match answer {
             Ok(File { status, body, .. }) => {
                 let robots = Robots::of_response(*status, body, product_token(user_agent));
                 let reason = match status {
                     200..=299 => format!("{url} does not allow it"),
                     _ => format!("{url} cannot be had (status {status}), so nothing is allowed"),
                 };
-                (robots, reason)
+                (robots, body.len(), reason)
             }
             Err(NoFile { error, was_asked: false }) => return Self::Nobody(error.clone()),
             Err(NoFile { error, was_asked: true }) => {
                 let reason = format!("{url} cannot be had ({error}), so nothing is allowed");
-                (Robots::unreachable(), reason)
+                (Robots::unreachable(), 0, reason)
             }
         };
-        Self::Known { robots, reason }
+        Self::Known { robots, length, reason }
+    }
+
+    /// How much memory they take, about, in bytes.
+    pub(super) fn length(&self) -> usize {
+        match self {
+            Self::Known { length, .. } => *length,
+            _ => 0,
+        }
     }
 
     /// Why a URL may not be visited, if that is known.
     pub(super) fn refusal(&self, url: &str) -> Option<FetchError> {
         let (robots, reason) = match self {
-            Self::Known { robots, reason } => (robots, reason),
+            Self::Known { robots, reason, .. } => (robots, reason),
             Self::Nobody(error) => return Some(error.clone()),
             Self::Unknown | Self::Asked => return None,
         };
