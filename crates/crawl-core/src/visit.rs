@@ -25,8 +25,6 @@ pub struct Visit {
     url: Url,
     begun: Instant,
     tries: u32,
-    /// Whether anybody was there to be asked.
-    was_sent: bool,
     max_tries: u32,
     seed: u64,
     asked: Asked,
@@ -89,7 +87,6 @@ impl Visit {
             url,
             begun: now,
             tries: 0,
-            was_sent: false,
             max_tries: options.max_tries.max(1),
             seed: options.seed,
             asked: Asked::Page(Wanted { nofollow: options.robots, ..Wanted::default() }),
@@ -132,7 +129,6 @@ impl Visit {
 
     /// The bytes to send. From here on, a new response is expected.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
-        self.was_sent = true;
         // Of a file, the beginning is of use whatever its length.
         let body = match self.asked {
             Asked::Page(_) => self.max_body_size,
@@ -231,12 +227,6 @@ impl Visit {
     /// The status of the answer, if a complete one has come.
     pub fn status(&self) -> Option<u16> {
         self.answer.status.filter(|_| self.error.is_none())
-    }
-
-    /// Whether a connection was made in any try, so that there was somebody to
-    /// send the request to.
-    pub fn was_sent(&self) -> bool {
-        self.was_sent
     }
 
     /// When the server wants to be asked again, in its own words: the header

@@ -119,12 +119,16 @@ fn the_limit_on_pages_counts_what_was_visited() {
     let Conclusion { row, .. } = crawl.refuse(&job.unwrap(), refusal);
     assert_eq!((row.outcome, row.status, row.tries), (Outcome::Skipped, None, 0));
     assert_eq!((row.depth, row.referrer), (1, None));
+    let (job, _) = crawl.seed(&Url::parse("http://site.test/dead").unwrap());
+    let nobody = FetchError::new(ErrorClass::Dns, "no such host");
+    let Conclusion { row, .. } = crawl.refuse(&job.unwrap(), nobody);
+    assert_eq!((row.outcome, row.is_broken()), (Outcome::Failed, true));
     let mut visit = crawl.begin(root.clone(), Instant::now()).unwrap();
     answer(&mut visit, page("", "").as_bytes());
     crawl.conclude(visit, Instant::now());
     assert!(crawl.begin(root, Instant::now()).is_none());
     let ending = crawl.end(0, None);
-    assert_eq!((ending.done, ending.todo, ending.peak_in_flight), (2, 1, 1));
+    assert_eq!((ending.done, ending.todo, ending.peak_in_flight), (3, 1, 1));
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub(crate) struct Client {
 /// Why a file could not be had.
 pub(crate) struct NoFile {
     pub(crate) error: FetchError,
-    /// Whether anybody was there to be asked.
-    pub(crate) was_asked: bool,
+    /// Whether a response began at least, or another led here.
+    pub(crate) is_anybody_there: bool,
 }
 
 impl Client {
@@ -57,7 +57,7 @@ impl Client {
     /// result.
     ///
     /// # Errors
-    /// Why there is no answer, and whether there was anybody to give one.
+    /// Why there is no answer.
     pub(crate) async fn fetch_file(
         &self,
         url: &Url,
@@ -67,13 +67,14 @@ impl Client {
         // RFC 9309 section 2.3.1.2 has at least five followed.
         let mut redirects_left = self.options.max_redirect.max(5);
         let mut url = url.clone();
-        let mut was_asked = false;
+        let mut is_anybody_there = false;
         loop {
             let now = self.event_loop.now();
             let mut visit = Visit::of_file(url, limit as u64, &self.options, now);
             self.fetch(&mut visit, next_start).await;
-            was_asked |= visit.was_sent();
-            let mut file = visit.into_file().map_err(|error| NoFile { error, was_asked })?;
+            is_anybody_there |= visit.has_response();
+            let file = visit.into_file();
+            let mut file = file.map_err(|error| NoFile { error, is_anybody_there })?;
             match file.next_url.take() {
                 Some(next) if redirects_left > 0 => url = next,
                 _ => return Ok(file),

@@ -219,7 +219,7 @@ impl Manners {
                 let asking = self.client.fetch_file(&url, MOST_BYTES + 1, &next_start);
                 let answer = catch(asking).await.unwrap_or_else(|exception| {
                     let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-                    Err(NoFile { error, was_asked: true })
+                    Err(NoFile { error, is_anybody_there: true })
                 });
                 match &answer {
                     Ok(file) if turn.is_put_off(file.status, file.retry_after.as_deref()) => {

@@ -5,7 +5,7 @@ mod common;
 
 use std::time::Duration;
 
-use common::village::{Asked, answer, crawl, not_found, page, redirect, silence, text};
+use common::village::{Answer, Asked, answer, crawl, not_found, page, redirect, silence, text};
 use common::{class, options, paths};
 use crawl_core::{ErrorClass, Outcome};
 
@@ -16,7 +16,7 @@ const fn secs(secs: u64) -> Duration {
 }
 
 /// Forty pages, some of them private, found by ten workers at once.
-fn site(asked: &Asked) -> common::village::Answer {
+fn site(asked: &Asked) -> Answer {
     match &*asked.path {
         "/" => page(paths(40).into_iter().chain(["/private/x".into(), "/private/y".into()])),
         _ => page([""; 0]),
@@ -83,8 +83,8 @@ fn what_an_answer_means() {
             _ => site(asked),
         }
     };
-    type Site = Box<dyn FnMut(&Asked) -> common::village::Answer>;
-    let says = |make: fn() -> common::village::Answer| -> Site {
+    type Site = Box<dyn FnMut(&Asked) -> Answer>;
+    let says = |make: fn() -> Answer| -> Site {
         Box::new(move |asked| match &*asked.path {
             "/robots.txt" => make(),
             _ => site(asked),
@@ -96,11 +96,7 @@ fn what_an_answer_means() {
         ("forbidden", says(|| answer("403 Forbidden", "", "Disallow: /")), 0),
         ("broken", says(|| answer("500 Oops", "", "")), 1),
         ("unavailable", says(|| answer("503 Service Unavailable", "", "")), 1),
-        (
-            "nonsense",
-            says(|| common::village::Answer { after: secs(0), bytes: b"What?".to_vec() }),
-            1,
-        ),
+        ("nonsense", says(|| Answer { after: secs(0), bytes: b"What?".to_vec() }), 1),
         ("five redirects", Box::new(moved(5)), 2),
         ("too many redirects", Box::new(moved(99)), 0),
         ("elsewhere", says(|| redirect("http://10.0.0.2/rules")), 0),
@@ -146,12 +142,10 @@ fn silence_ends_with_the_deadline() {
         ("10.0.0.1", path) => panic!("{path}"),
         _ => site(asked).after(secs(1)),
     });
-    assert_eq!(class(crawled.row(ROOT)), Some(ErrorClass::Robots));
-    let message = &crawled.row(ROOT).error.as_ref().unwrap().message;
-    assert!(
-        message.contains("cannot be had (timeout: the server was silent for 15s)"),
-        "{message}"
-    );
+    let row = crawled.row(ROOT);
+    assert_eq!((row.outcome, class(row)), (Outcome::Failed, Some(ErrorClass::Timeout)));
+    let message = &row.error.as_ref().unwrap().message;
+    assert_eq!(message, "the server was silent for 15s (asked for http://10.0.0.1/robots.txt)");
     assert_eq!(crawled.times("/robots.txt"), 3);
     assert!(crawled.took >= secs(30) && crawled.took < secs(32), "{:?}", crawled.took);
     // Meanwhile the other site has had nine workers at least.
@@ -170,6 +164,21 @@ fn nobody_there_is_no_rule() {
     for row in &crawled.rows {
         assert_eq!((row.outcome, class(row)), (Outcome::Failed, Some(ErrorClass::Connect)));
         assert!(row.is_broken());
+    }
+}
+
+/// One that begins an answer is there, and what it wants is not known.
+#[test]
+fn half_a_file_is_no_file() {
+    for response in ["HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nDisallow:", "HTTP/1.1 2"] {
+        let crawled = crawl(options(&[ROOT]), |_| Answer {
+            after: secs(0),
+            bytes: response.as_bytes().to_vec(),
+        });
+        let row = crawled.row(ROOT);
+        assert_eq!((row.outcome, class(row)), (Outcome::Skipped, Some(ErrorClass::Robots)));
+        let message = &row.error.as_ref().unwrap().message;
+        assert!(message.starts_with("http://10.0.0.1/robots.txt cannot be had (timeout: "));
     }
 }
 

@@ -21,7 +21,8 @@ pub(super) enum Rules {
         /// What to say of a URL that is not allowed.
         reason: String,
     },
-    /// There is nobody there, so that is what becomes of every URL.
+    /// There is nobody who answers, which is what becomes of every URL: a link
+    /// to nobody is broken, and not for the rules of a site.
     Nobody(FetchError),
 }
 
@@ -37,8 +38,11 @@ impl Rules {
                 };
                 (robots, body.len(), reason)
             }
-            Err(NoFile { error, was_asked: false }) => return Self::Nobody(error.clone()),
-            Err(NoFile { error, was_asked: true }) => {
+            Err(NoFile { error, is_anybody_there: false }) => {
+                let message = format!("{} (asked for {url})", error.message);
+                return Self::Nobody(FetchError::new(error.class, message));
+            }
+            Err(NoFile { error, .. }) => {
                 let reason = format!("{url} cannot be had ({error}), so nothing is allowed");
                 (Robots::unreachable(), 0, reason)
             }
