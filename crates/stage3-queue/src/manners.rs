@@ -11,33 +11,31 @@ mod pace;
 mod retry_after;
 mod robots;
 mod sitemaps;
+mod turn;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::ops::Deref;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crawl_core::robots::MOST_BYTES;
-use crawl_core::{ErrorClass, FetchError, Job, Options, Visit};
+use crawl_core::{ErrorClass, FetchError, Job, Options};
 use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
 use url::Url;
 
 use self::hosts::Hosts;
 use self::robots::Rules;
+use self::turn::Errand;
 use crate::catch::catch;
 use crate::client::{Client, NoFile};
 use crate::{Item, JoinableQueue};
 
 pub(crate) use self::sitemaps::{Named, read_sitemaps};
-
-/// How often a URL is put off because its host has no time. Then it is told
-/// how it came.
-const MOST_PUT_OFFS: u32 = 5;
+pub(crate) use self::turn::Turn;
 
 /// After so many jobs whose hosts have no time, others have a turn.
 const JOBS_PER_TURN: u32 = 64;
@@ -239,119 +237,6 @@ impl Manners {
             // Refused by nobody who waits still.
             let _ = curious.set_result(());
         }
-    }
-}
-
-/// What a turn is for.
-#[derive(Debug, PartialEq, Eq)]
-enum Errand {
-    /// To fetch the URL.
-    Visit,
-    /// To ask for the robots.txt of its origin.
-    Robots,
-    /// To tell why it is not asked.
-    Refusal(FetchError),
-}
-
-/// A job whose turn it is. When it goes out of scope, the job is done and
-/// others have their turns; unless its host wants to be asked later.
-pub(crate) struct Turn {
-    manners: Rc<Manners>,
-    id: usize,
-    /// There until this is dropped.
-    item: Option<Item<Job>>,
-    errand: Errand,
-    begun: Instant,
-    comes_again: Cell<bool>,
-}
-
-impl Turn {
-    /// Why the URL is not to be asked, if it is not.
-    pub(crate) fn refusal(&self) -> Option<&FetchError> {
-        match &self.errand {
-            Errand::Refusal(error) => Some(error),
-            _ => None,
-        }
-    }
-
-    /// When the next request of this turn may begin.
-    pub(crate) fn next_start(&self) -> Instant {
-        self.manners.hosts(|hosts, now| hosts.host_mut(self.id).pace.start(now))
-    }
-
-    /// Whether the answer is that the host has no time now. Then the job is to
-    /// be left alone: it will come again. If it came too often it will not, and
-    /// the answer stands.
-    pub(crate) fn comes_again(&self, visit: &Visit) -> bool {
-        let is_put_off =
-            visit.status().is_some_and(|status| self.is_put_off(status, visit.retry_after()));
-        self.comes_again.set(is_put_off);
-        is_put_off
-    }
-
-    fn is_put_off(&self, status: u16, retry_after: Option<&[u8]>) -> bool {
-        let pause = retry_after.and_then(|value| retry_after::pause(value, SystemTime::now()));
-        let has_no_time = status == 429 || (status == 503 && pause.is_some());
-        let is_given_up = self.manners.hosts(|hosts, now| {
-            let in_flight = hosts.in_flight(self.id);
-            let pace = &mut hosts.host_mut(self.id).pace;
-            if has_no_time {
-                pace.refused(self.begun, in_flight, pause, now);
-            } else {
-                pace.answered(self.begun);
-            }
-            pace.is_given_up()
-        });
-        let mut put_offs = self.manners.put_offs.borrow_mut();
-        if has_no_time && !is_given_up {
-            let times = put_offs.entry(Arc::clone(&self.url)).or_default();
-            *times += 1;
-            if *times <= MOST_PUT_OFFS {
-                return true;
-            }
-        }
-        false
-    }
-}
-
-impl Deref for Turn {
-    type Target = Job;
-
-    fn deref(&self) -> &Job {
-        self.item.as_ref().expect("it is there until the turn is dropped")
-    }
-}
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        if !self.comes_again.get() && !self.manners.put_offs.borrow().is_empty() {
-            self.manners.put_offs.borrow_mut().remove(&self.url);
-        }
-        let item = self.item.take();
-        let done = self.manners.hosts(|hosts, now| {
-            if !matches!(self.errand, Errand::Refusal(_)) {
-                hosts.end(self.id);
-            }
-            let done = match item {
-                Some(item) if self.comes_again.get() => {
-                    hosts.park_first(self.id, item);
-                    None
-                }
-                item => {
-                    hosts.finish(self.id);
-                    item
-                }
-            };
-            if self.manners.is_stopped() {
-                hosts.call_all();
-            } else {
-                hosts.settle_all(self.id, now);
-            }
-            done
-        });
-        // This may be the last one, which is news for whoever joins.
-        drop(done);
-        self.manners.tell_the_curious();
     }
 }
 
