@@ -71,6 +71,9 @@ pub(crate) fn run(
             return Exit::CouldNotRun;
         }
     };
+    for warning in &ending.warnings {
+        log.warning(warning);
+    }
     let report = output.report();
     let (total, broken) = (report.total(), report.broken());
     log.info(&format!(

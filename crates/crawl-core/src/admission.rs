@@ -30,11 +30,20 @@ pub struct Job {
 }
 // ANCHOR_END: job
 
+impl Job {
+    /// The job of a URL that did not pass the door, because it is no page.
+    pub(crate) fn of_file(url: &str) -> Self {
+        Self { url: url.into(), redirects_left: 0, depth: 0, number: u32::MAX }
+    }
+}
+
 /// How a URL was found.
 #[derive(Clone, Copy, Debug)]
 pub enum Via<'a> {
     /// The user named it.
     Root,
+    /// A sitemap of a root's names it, which counts as a link from the root.
+    Sitemap,
     /// The page of this job links to it.
     Link(&'a Job),
     /// The answer to this job redirects to it.
@@ -121,6 +130,7 @@ impl Admission {
         }
         let (redirects_left, depth, from) = match via {
             Via::Root => (self.max_redirect, 0, None),
+            Via::Sitemap => (self.max_redirect, 1, None),
             Via::Link(from) => (self.max_redirect, from.depth + 1, Some(from.number)),
             Via::Redirect(from) => match from.redirects_left.checked_sub(1) {
                 Some(left) => (left, from.depth, Some(from.number)),
@@ -131,7 +141,9 @@ impl Admission {
         let text = self.traps.shorten(address.as_str());
         let hash = self.known.hash(text);
         let found = self.known.find(hash, text);
-        if found.is_none() && !self.filters.let_through(address.as_str(), from.is_none()) {
+        if found.is_none()
+            && !self.filters.let_through(address.as_str(), depth == 0 && from.is_none())
+        {
             return Decision::Outside;
         }
         let number = found.or_else(|| self.known.insert(hash, text.into()));
@@ -140,7 +152,7 @@ impl Admission {
         };
         let is_news = from.is_none_or(|from| entry.referrers.add(from));
         if entry.state == State::TooDeep && self.max_depth.is_none_or(|max| depth <= max) {
-            entry.state = if from.is_none() { State::Root } else { State::Decided };
+            entry.state = if from.is_none() { State::Named } else { State::Decided };
             self.decided += 1;
             let url = Arc::clone(&entry.url);
             return match self.traps.pass(address, depth) {
@@ -166,9 +178,9 @@ impl Admission {
         self.known.len() - self.decided
     }
 
-    /// Who led to this URL first: nobody, if the user named it.
+    /// Who led to this URL first: nobody, if the user or a sitemap named it.
     pub fn first_referrer(&self, url: &str) -> Option<&str> {
-        let entry = self.entry(url).filter(|entry| entry.state != State::Root)?;
+        let entry = self.entry(url).filter(|entry| entry.state != State::Named)?;
         self.url(*entry.referrers.first().first()?)
     }
 

@@ -5,11 +5,17 @@ use std::time::Instant;
 
 use url::Url;
 
+use crate::page::Page;
+use crate::robots::{header_forbids_following, product_token};
 use crate::select::select;
 use crate::visit::Discovery;
 use crate::{
-    Address, Admission, Decision, FetchError, Job, Joiner, Options, Outcome, Row, Sink, Via, Visit,
+    Address, Admission, Decision, ErrorClass, FetchError, Job, Joiner, Options, Outcome, Row, Sink,
+    Via, Visit,
 };
+
+/// How many warnings are kept.
+const MOST_WARNINGS: usize = 100;
 
 /// The state of a crawl that is not control flow: the door, and the counts.
 #[derive(Debug)]
@@ -21,6 +27,8 @@ pub struct Crawl {
     finished: u64,
     skipped: u64,
     broken: u64,
+    nofollow: u64,
+    warnings: Vec<String>,
     peak_in_flight: u64,
 }
 
@@ -59,6 +67,10 @@ pub struct Ending {
     pub todo: u64,
     /// How many more were found and not let in, for being too many clicks away.
     pub too_deep: u64,
+    /// How many links were passed over because their page asks for it.
+    pub nofollow: u64,
+    /// What the user should hear of, though it is no row. At most 100.
+    pub warnings: Vec<String>,
     /// The greatest number of visits under way at a time.
     pub peak_in_flight: u64,
     /// How many were allowed to be, if that was limited.
@@ -87,6 +99,8 @@ impl Crawl {
             finished: 0,
             skipped: 0,
             broken: 0,
+            nofollow: 0,
+            warnings: Vec::new(),
             peak_in_flight: 0,
         }
     }
@@ -105,6 +119,23 @@ impl Crawl {
         }
         found.skipped.into_iter().for_each(sink);
         found.jobs
+    }
+
+    /// A URL that a sitemap names: a job if it is let in, or a row if it is
+    /// refused.
+    pub fn seed(&mut self, url: &Url) -> (Option<Job>, Option<Row>) {
+        let mut found = Findings::default();
+        if let Ok(address) = Address::of(url) {
+            self.admit(address, Via::Sitemap, &mut found);
+        }
+        (found.jobs.pop(), found.skipped.pop())
+    }
+
+    /// Keeps a warning for the [`Ending`].
+    pub fn warn(&mut self, warning: String) {
+        if self.warnings.len() < MOST_WARNINGS {
+            self.warnings.push(warning);
+        }
     }
 
     /// Takes up a job, unless the limit on pages is reached: then the job
@@ -133,15 +164,20 @@ impl Crawl {
                     self.admit(address, Via::Redirect(&job), &mut found);
                 }
             }
-            Discovery::Page(page) => {
+            Discovery::Page(page, robots_tags) => {
                 if let Some(text) = &page.text {
                     match select(&String::from_utf8_lossy(text), &self.options.select) {
                         Ok(selected) => row.selected = Some(selected),
                         Err(error) => row.select_error = Some(error),
                     }
                 }
+                let is_nofollow = self.is_nofollow(&page, &robots_tags);
                 let mut joiner = Joiner::new(&page.base, page.encoding);
                 for link in page.found.links() {
+                    if link.nofollow || (is_nofollow && link.element.is_hyperlink()) {
+                        self.nofollow += 1;
+                        continue;
+                    }
                     if let Ok(address) = joiner.join(link.href) {
                         self.admit(address, Via::Link(&job), &mut found);
                     }
@@ -151,6 +187,32 @@ impl Crawl {
             }
         }
         self.close(row, found)
+    }
+
+    /// Whether a page, or the header before it, asks us not to follow its links.
+    fn is_nofollow(&self, page: &Page, robots_tags: &[Vec<u8>]) -> bool {
+        let token = product_token(&self.options.user_agent);
+        let forbids = |tag: &Vec<u8>| header_forbids_following(tag, token);
+        self.options.robots && (page.found.is_nofollow(token) || robots_tags.iter().any(forbids))
+    }
+
+    /// Ends a visit as if it had never begun: the server wants to be asked
+    /// later, when the job is to be taken up again.
+    pub fn put_off(&mut self, visit: Visit) {
+        self.begun -= 1;
+        drop(visit);
+    }
+
+    /// Ends a job that was not taken up, and will not be: it is skipped, unless
+    /// the reason is that there is nobody to ask.
+    pub fn refuse(&mut self, job: &Job, error: FetchError) -> Conclusion {
+        self.skipped += 1;
+        let is_skipped = matches!(error.class, ErrorClass::Robots | ErrorClass::RateLimited);
+        let outcome = if is_skipped { Outcome::Skipped } else { Outcome::Failed };
+        let error = Some(error);
+        let referrer = self.referrer(&job.url);
+        let row = Row { outcome, error, referrer, ..Row::new(Arc::clone(&job.url), job.depth) };
+        Conclusion { row, skipped: Vec::new(), jobs: Vec::new() }
     }
 
     /// Ends a visit of which nothing is left but the job and a reason, because
@@ -206,6 +268,8 @@ impl Crawl {
             done: self.finished + self.skipped,
             todo: self.left + untaken as u64,
             too_deep: self.admission.too_deep() as u64,
+            nofollow: self.nofollow,
+            warnings: std::mem::take(&mut self.warnings),
             peak_in_flight: self.peak_in_flight,
             max_tasks,
             admission: std::mem::take(&mut self.admission),

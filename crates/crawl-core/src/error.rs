@@ -37,6 +37,11 @@ pub enum ErrorClass {
     /// The URL was not asked: it seems to belong to a part of the site that
     /// has no end.
     Trap,
+    /// The URL was not asked: robots.txt does not allow it, or could not be had.
+    Robots,
+    /// The server had no time for it (429), however often it was asked; or it
+    /// was not asked any more, after too many such answers of its host.
+    RateLimited,
     /// The crawler itself failed on this URL; a bug worth reporting.
     Panic,
 }
@@ -58,6 +63,8 @@ impl ErrorClass {
             Self::RedirectLimit => "redirect_limit",
             Self::RedirectTarget => "redirect_target",
             Self::Trap => "trap",
+            Self::Robots => "robots",
+            Self::RateLimited => "rate_limited",
             Self::Panic => "panic",
         }
     }

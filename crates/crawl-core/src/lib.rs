@@ -57,4 +57,4 @@ pub use patience::Patience;
 pub use report::Report;
 pub use row::{Outcome, Row};
 pub use scope::ScopeRule;
-pub use visit::{Received, Verdict, Visit};
+pub use visit::{File, Received, Verdict, Visit};

@@ -48,7 +48,7 @@ pub struct Options {
     pub seed: u64,
     /// How many URLs are fetched in all.
     pub max_pages: Option<u64>,
-    /// How long the whole crawl may take. Stage 3 only, like the next five.
+    /// How long the whole crawl may take. Stage 3 only, like the next four.
     pub max_time: Option<Duration>,
     /// Whether links that leave the site are checked, though not followed.
     pub external: bool,
@@ -58,7 +58,8 @@ pub struct Options {
     pub rate_limit: Option<u32>,
     /// How long to pause between two requests to one host.
     pub delay: Duration,
-    /// Whether robots.txt and `nofollow` are obeyed.
+    /// Whether robots are obeyed: `nofollow` by every stage, robots.txt by
+    /// stage 3.
     pub robots: bool,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,

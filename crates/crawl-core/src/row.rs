@@ -38,7 +38,7 @@ pub struct Row {
     pub tries: u32,
     /// From the first try to the end, in milliseconds.
     pub elapsed_ms: u64,
-    /// Who led here first; nobody for a root.
+    /// Who led here first; nobody for a root, or for what was in a sitemap first.
     pub referrer: Option<String>,
     /// What was selected on the page, by the names of
     /// [`Options::select`](crate::Options::select), if anything was to be.
@@ -68,7 +68,8 @@ pub enum Outcome {
     HttpError,
     /// No complete response.
     Failed,
-    /// It was not asked, and will not be; the error says why.
+    /// It was not asked, or the server had no time for it (429), and it will not
+    /// be asked again; the error says why.
     Skipped,
 }
 

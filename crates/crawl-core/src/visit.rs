@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use url::Url;
 
-use crate::answer::{Answer, Receiving, known_status};
+use crate::answer::{Answer, Asked, Receiving, known_status};
 use crate::content::encoding_name;
 use crate::http::{self, Limits, Method, Progress, ResponseParser};
+use crate::links::Wanted;
 use crate::page::Page;
 use crate::{ErrorClass, FetchError, Job, Options, Outcome, Row};
 
@@ -26,6 +27,7 @@ pub struct Visit {
     tries: u32,
     max_tries: u32,
     seed: u64,
+    asked: Asked,
     max_body_size: u64,
     keeps_text: bool,
     parser: ResponseParser,
@@ -59,10 +61,26 @@ pub enum Verdict {
 }
 // ANCHOR_END: verdict
 
+/// What is no page of the site, but tells about it: robots.txt, a sitemap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The status of the response.
+    pub status: u16,
+    /// What is in it, with a status that says so (2xx).
+    pub body: Vec<u8>,
+    /// Whether that is all of it.
+    pub is_whole: bool,
+    /// Where a redirect leads.
+    pub next_url: Option<Url>,
+    /// When the server wants to be asked again.
+    pub retry_after: Option<Vec<u8>>,
+}
+
 /// What a finished visit leads to.
 pub(crate) enum Discovery {
     Nothing,
-    Page(Page),
+    /// And the values of its `X-Robots-Tag` headers.
+    Page(Page, Vec<Vec<u8>>),
     Redirect(Url),
 }
 
@@ -76,6 +94,7 @@ impl Visit {
             tries: 0,
             max_tries: options.max_tries.max(1),
             seed: options.seed,
+            asked: Asked::Page(Wanted { nofollow: options.robots, ..Wanted::default() }),
             max_body_size: options.max_body_size,
             keeps_text: !options.select.is_empty(),
             parser: ResponseParser::new(Method::Get, Limits::default()),
@@ -83,6 +102,15 @@ impl Visit {
             error: None,
             page: None,
         }
+    }
+
+    /// A visit of something that is no page of the site: what comes of it is
+    /// to be taken with [`Visit::into_file`], and is no row. At most `limit`
+    /// bytes of the body are kept, decoded.
+    pub fn of_file(url: Url, limit: u64, options: &Options, now: Instant) -> Self {
+        let job = Job::of_file(url.as_str());
+        let visit = Self::new(job, url, options, now);
+        Self { asked: Asked::File, max_body_size: limit, ..visit }
     }
 
     /// The URL to fetch.
@@ -107,7 +135,12 @@ impl Visit {
 
     /// The bytes to send. From here on, a new response is expected.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
-        let limits = Limits { body: options.max_body_size, ..Limits::default() };
+        // Of a file, the beginning is of use whatever its length.
+        let body = match self.asked {
+            Asked::Page(_) => self.max_body_size,
+            Asked::File => u64::MAX,
+        };
+        let limits = Limits { body, ..Limits::default() };
         self.parser = ResponseParser::new(Method::Get, limits);
         self.answer = Answer::default();
         let headers = options.headers_for(&self.url);
@@ -119,9 +152,9 @@ impl Visit {
     /// # Errors
     /// When they are no valid response, or one beyond a limit.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
+        let (answer, url, asked) = (&mut self.answer, &self.url, self.asked);
         let (limit, keeps_text) = (self.max_body_size, self.keeps_text);
-        let mut receiving =
-            Receiving { answer: &mut self.answer, url: &self.url, limit, keeps_text };
+        let mut receiving = Receiving { answer, url, asked, limit, keeps_text };
         Ok(match self.parser.feed(bytes, &mut receiving)? {
             Progress::NeedMore => Received::More,
             Progress::Complete { unread } => {
@@ -199,6 +232,41 @@ impl Visit {
         half + Duration::from_nanos(drawn as u64)
     }
 
+    /// The status of the answer, if a complete one has come.
+    pub fn status(&self) -> Option<u16> {
+        self.answer.status.filter(|_| self.error.is_none())
+    }
+
+    /// When the server wants to be asked again, in its own words: the header
+    /// `Retry-After` (RFC 9110 section 10.2.3).
+    pub fn retry_after(&self) -> Option<&[u8]> {
+        self.answer.retry_after.as_deref()
+    }
+
+    /// What has come of a finished [visit of a file](Visit::of_file).
+    ///
+    /// # Errors
+    /// Why there is no answer. That it is too long is none: then the file is
+    /// the beginning.
+    pub fn into_file(self) -> Result<File, FetchError> {
+        let next_url = match self.answer.status.map(known_status) {
+            Some(301..=303 | 307 | 308) => self.redirect_target().ok(),
+            _ => None,
+        };
+        let is_whole = self.error.is_none();
+        match (self.answer.status, self.error) {
+            (Some(_), Some(error)) if error.class != ErrorClass::TooLarge => Err(error),
+            (Some(status), _) => {
+                let Answer { file: body, retry_after, .. } = self.answer;
+                Ok(File { status, body, is_whole, next_url, retry_after })
+            }
+            (None, error) => {
+                let unanswered = || FetchError::new(ErrorClass::Closed, "there was no answer");
+                Err(error.unwrap_or_else(unanswered))
+            }
+        }
+    }
+
     /// The job, and what it leads to.
     pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
@@ -223,7 +291,10 @@ impl Visit {
         // would have led.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
-            Discovery::Nothing => self.page.map_or(Discovery::Nothing, Discovery::Page),
+            Discovery::Nothing => match self.page {
+                Some(page) => Discovery::Page(page, self.answer.robots_tags),
+                None => Discovery::Nothing,
+            },
             other => other,
         };
         (self.job, row, discovery)
@@ -249,6 +320,11 @@ impl Visit {
                 }
                 Ok(target) => (Outcome::Redirect, Discovery::Redirect(target)),
             },
+            429 => {
+                let message = "the server has no time for more requests";
+                self.error = Some(FetchError::new(ErrorClass::RateLimited, message));
+                (Outcome::Skipped, Discovery::Nothing)
+            }
             400.. => (Outcome::HttpError, Discovery::Nothing),
             _ => (self.body_outcome(), Discovery::Nothing),
         }

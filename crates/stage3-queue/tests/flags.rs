@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{run, text};
+use common::program::{run, text};
 
 /// What is wrong, and what the message must name beside the flag.
 const BAD: [(&str, &[&str]); 27] = [

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{crawl, finish, run, text};
+use common::program::{crawl, finish, run, text};
 use demo_site::scripted::Server;
 use serde_json::{Value, json};
 

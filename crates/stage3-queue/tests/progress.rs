@@ -6,7 +6,7 @@ mod common;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use common::{finish, text};
+use common::program::{finish, text};
 use demo_site::scripted::Server;
 
 /// Slow enough for the line to change a few times.

@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::{Arc, Mutex};
 
-use common::run;
+use common::program::run;
 use demo_site::scripted::Server;
 
 const FLAGS: [&str; 6] = ["-H", "X-Token: secret", "--header", "Accept: */*", "-u", "me:pass:word"];

@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::HashMap;
 
-use common::{run, text};
+use common::program::{run, text};
 use demo_site::scripted::Server;
 use serde_json::{Value, json};
 

@@ -46,6 +46,8 @@ impl Form for Json {
             ("done", json!(ending.map(|ending| ending.done))),
             ("todo", json!(ending.map(|ending| ending.todo))),
             ("too_deep", json!(ending.map(|ending| ending.too_deep))),
+            ("nofollow", json!(ending.map(|ending| ending.nofollow))),
+            ("warnings", json!(ending.map(|ending| &ending.warnings))),
             ("problem", json!(end.ending.err())),
             ("elapsed_ms", json!(end.elapsed.as_millis() as u64)),
             ("date", json!(super::text::date())),

@@ -100,8 +100,10 @@ fn statistics(end: &End<'_>) -> String {
     match end.ending {
         Ok(ending) => {
             text += &format!("Todo: {}\nDone: {}\n", ending.todo, ending.done);
-            if ending.too_deep > 0 {
-                text += &format!("Too deep: {}\n", ending.too_deep);
+            for (what, count) in [("Too deep", ending.too_deep), ("Nofollow", ending.nofollow)] {
+                if count > 0 {
+                    text += &format!("{what}: {count}\n");
+                }
             }
         }
         Err(problem) => text += &format!("Not finished: {problem}\n"),

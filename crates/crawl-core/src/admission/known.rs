@@ -37,8 +37,8 @@ pub(super) struct Entry {
 pub(super) enum State {
     /// Nothing, since it is too many clicks away as far as is known.
     TooDeep,
-    /// Everything; the user named it.
-    Root,
+    /// Everything; the user named it, or a sitemap did.
+    Named,
     /// Everything; something led to it.
     Decided,
 }

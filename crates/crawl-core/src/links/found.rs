@@ -14,6 +14,8 @@ pub struct Found {
     pub(super) base: Option<Span>,
     pub(super) links: Vec<RawLink>,
     pub(super) ids: Vec<Span>,
+    /// Whom `meta` elements ask not to follow links.
+    pub(super) nofollow: Vec<Span>,
 }
 
 /// A part of the texts.
@@ -33,6 +35,7 @@ pub(super) struct RawLink {
     pub(super) element: Element,
     pub(super) place: Option<Place>,
     pub(super) text: Span,
+    pub(super) nofollow: bool,
 }
 
 /// A link.
@@ -48,6 +51,8 @@ pub struct Link<'a> {
     /// What a reader sees of it, if that was wanted: at most 80 characters, with
     /// single blanks.
     pub text: &'a str,
+    /// Whether its `rel` asks not to follow it, if that was wanted.
+    pub nofollow: bool,
 }
 
 impl Found {
@@ -59,12 +64,23 @@ impl Found {
             element: link.element,
             place: link.place,
             text: self.text(link.text),
+            nofollow: link.nofollow,
         })
     }
 
     /// The places of the page that a fragment can name, if they were wanted.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.ids.iter().map(|&id| self.text(id))
+    }
+
+    /// Whether the page asks all robots, or the one of this name, not to follow
+    /// its hyperlinks, if that was wanted.
+    pub fn is_nofollow(&self, product_token: &str) -> bool {
+        let names = self.nofollow.iter().map(|&name| self.text(name).trim());
+        names.into_iter().any(|name| {
+            name.eq_ignore_ascii_case("robots")
+                || (!name.is_empty() && name.eq_ignore_ascii_case(product_token))
+        })
     }
 
     /// What links are seen from: the first `base` element with an `href`, if
@@ -140,6 +156,11 @@ pub enum Element {
 }
 
 impl Element {
+    /// Whether a reader follows it, rather than that the page loads it.
+    pub fn is_hyperlink(self) -> bool {
+        matches!(self, Self::A | Self::Area)
+    }
+
     /// The name of the element; `style` for CSS.
     pub fn name(self) -> &'static str {
         match self {
