@@ -153,6 +153,29 @@ impl Admission {
         }
     }
 
+    /// Lets a URL in that an earlier run has finished, whatever led to it.
+    /// `None` when there are as many URLs as can be numbered.
+    pub(crate) fn admit_again(
+        &mut self,
+        address: Address<'_>,
+        depth: u32,
+        redirects_left: u32,
+    ) -> Option<Job> {
+        let text = self.traps.shorten(address.as_str());
+        let hash = self.known.hash(text);
+        let found = self.known.find(hash, text);
+        let number = found.or_else(|| self.known.insert(hash, text.into()))?;
+        let entry = self.known.get_mut(number)?;
+        if entry.state == State::TooDeep {
+            entry.state = State::Decided;
+            self.decided += 1;
+            // It has passed before.
+            let _ = self.traps.pass(address, depth);
+        }
+        let url = Arc::clone(&entry.url);
+        Some(Job { url, redirects_left, depth, number })
+    }
+
     /// How many different URLs were let in, or refused for good: each is, or
     /// will be, a row, unless the crawl ends before.
     pub fn seen(&self) -> usize {

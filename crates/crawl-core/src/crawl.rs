@@ -1,5 +1,6 @@
 //! What all fetches of one crawl share.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -7,7 +8,8 @@ use url::Url;
 
 use crate::visit::Discovery;
 use crate::{
-    Address, Admission, Decision, FetchError, Job, Joiner, Options, Outcome, Row, Sink, Via, Visit,
+    Address, Admission, Decision, FetchError, Finished, Job, Joiner, Lead, Options, Outcome, Row,
+    Sink, Via, Visit,
 };
 
 /// The state of a crawl that is not control flow: the door, and the counts.
@@ -15,6 +17,8 @@ use crate::{
 pub struct Crawl {
     options: Options,
     admission: Admission,
+    keeps_leads: bool,
+    is_stopped: bool,
     begun: u64,
     left: u64,
     finished: u64,
@@ -31,6 +35,8 @@ pub struct Conclusion {
     pub skipped: Vec<Row>,
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
+    /// All that it has led to, if [`Crawl::keep_leads`] was called.
+    pub leads: Vec<Lead>,
 }
 
 /// What is left when a crawl has ended.
@@ -48,6 +54,42 @@ pub struct Ending {
     pub max_tasks: Option<usize>,
     /// Who links to whom.
     pub admission: Admission,
+    /// Why it ended before it was done, limits on pages and depth aside.
+    pub stopped: Option<Stopped>,
+}
+
+/// What ends a crawl whatever is left to do.
+#[derive(Debug)]
+pub enum Stopped {
+    /// [`Options::max_time`] had passed.
+    MaxTime,
+    /// Somebody asked for it, with a signal of this number.
+    Signal(u8),
+    /// What was found could no longer be kept.
+    Journal(io::Error),
+}
+
+impl Ending {
+    /// What the limits left out, if anything, and which limits they were: a
+    /// sentence without its full stop.
+    pub fn left_out(&self) -> Option<String> {
+        let urls = |n: u64| if n == 1 { "1 URL".to_owned() } else { format!("{n} URLs") };
+        let limit = match self.stopped {
+            Some(Stopped::MaxTime) => "the limit on time was reached",
+            Some(Stopped::Signal(_)) => "the crawl was interrupted",
+            Some(Stopped::Journal(_)) => "the journal could not be written",
+            None => "the limit on pages was reached",
+        };
+        let todo = format!("{} left to do: {limit}", urls(self.todo));
+        let too_deep = format!("{} too many clicks away", urls(self.too_deep));
+        let is_cut_short = matches!(self.stopped, Some(Stopped::Signal(_) | Stopped::Journal(_)));
+        match (self.todo > 0 || is_cut_short, self.too_deep > 0) {
+            (true, true) => Some(format!("{todo}; {too_deep}")),
+            (true, false) => Some(todo),
+            (false, true) => Some(too_deep),
+            (false, false) => None,
+        }
+    }
 }
 
 /// What came of the URLs of one page.
@@ -55,6 +97,7 @@ pub struct Ending {
 struct Findings {
     jobs: Vec<Job>,
     skipped: Vec<Row>,
+    leads: Vec<Lead>,
     /// How many different ones are of the site.
     of_the_site: u32,
 }
@@ -65,6 +108,8 @@ impl Crawl {
         Self {
             admission: Admission::new(&options),
             options,
+            keeps_leads: false,
+            is_stopped: false,
             begun: 0,
             left: 0,
             finished: 0,
@@ -78,6 +123,16 @@ impl Crawl {
         &self.options
     }
 
+    /// From now on, tells of each URL what it has led to, for a journal.
+    pub fn keep_leads(&mut self) {
+        self.keeps_leads = true;
+    }
+
+    /// From now on, begins nothing: all jobs count as left to do.
+    pub fn stop(&mut self) {
+        self.is_stopped = true;
+    }
+
     /// The first jobs. A root that is refused is handed to `sink` as a row.
     pub fn roots(&mut self, sink: &mut Sink) -> Vec<Job> {
         let roots = self.options.roots.clone();
@@ -89,10 +144,11 @@ impl Crawl {
         found.jobs
     }
 
-    /// Takes up a job, unless the limit on pages is reached: then the job
-    /// counts as left to do.
+    /// Takes up a job, unless the limit on pages is reached or the crawl was
+    /// stopped: then the job counts as left to do.
     pub fn begin(&mut self, job: Job, now: Instant) -> Option<Visit> {
-        let within_limit = self.options.max_pages.is_none_or(|max| self.begun < max);
+        let within_limit =
+            !self.is_stopped && self.options.max_pages.is_none_or(|max| self.begun < max);
         // What was let in was a URL, and its text is one still.
         let url = Url::parse(&job.url).ok().filter(|_| within_limit);
         let Some(url) = url else {
@@ -137,10 +193,45 @@ impl Crawl {
         self.close(row, Findings::default())
     }
 
+    /// Takes a conclusion back that could not be kept: the URL, and what it has
+    /// led to, count as left to do.
+    pub fn take_back(&mut self, conclusion: &Conclusion) {
+        let skipped = conclusion.skipped.len() as u64;
+        self.finished -= 1;
+        self.skipped -= skipped;
+        self.left += 1 + skipped + conclusion.jobs.len() as u64;
+    }
+
+    /// Finishes a URL as an earlier run did.
+    pub fn replay(&mut self, finished: Finished<'_>) -> Conclusion {
+        let row = finished.row.into_owned();
+        let mut found = Findings::default();
+        // What ended as a row was a URL, and its text is one still.
+        if let Ok(url) = Url::parse(&row.url)
+            && let Ok(address) = Address::of(&url)
+            && let Some(job) =
+                self.admission.admit_again(address, row.depth, finished.redirects_left)
+        {
+            let via = match row.outcome {
+                Outcome::Redirect => Via::Redirect(&job),
+                _ => Via::Link(&job),
+            };
+            let mut joiner = Joiner::new(&url, encoding_rs::UTF_8);
+            for lead in &*finished.leads {
+                if let Ok(address) = joiner.join(&lead.to) {
+                    self.admit(address, via, &mut found);
+                }
+            }
+        }
+        self.begun += 1;
+        self.close(row, found)
+    }
+
     fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
         self.finished += 1;
         row.referrer = self.referrer(&row.url);
-        Conclusion { row, skipped: found.skipped, jobs: found.jobs }
+        let Findings { jobs, skipped, leads, .. } = found;
+        Conclusion { row, skipped, jobs, leads }
     }
 
     /// Every URL goes through here.
@@ -157,6 +248,9 @@ impl Crawl {
             }
         }
         found.of_the_site += 1;
+        if let (true, Via::Link(from) | Via::Redirect(from)) = (self.keeps_leads, via) {
+            found.leads.push(Lead::new(&from.url, address));
+        }
     }
 
     fn referrer(&self, url: &str) -> Option<String> {
@@ -173,6 +267,7 @@ impl Crawl {
             peak_in_flight: self.peak_in_flight,
             max_tasks,
             admission: std::mem::take(&mut self.admission),
+            stopped: None,
         }
     }
 }

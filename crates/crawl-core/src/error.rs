@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What went wrong, as a word a program can match on.
 ///
 /// The list is closed on purpose: a reader of `--format jsonl` may rely on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
     /// The name has no address, or nobody could be asked.
@@ -72,7 +72,7 @@ impl ErrorClass {
 }
 
 /// An error with its class and the circumstances a user can act on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchError {
     /// The word for programs.
     pub class: ErrorClass,

@@ -40,6 +40,7 @@ mod admission;
 mod answer;
 mod crawl;
 mod error;
+mod lead;
 mod options;
 mod patience;
 mod report;
@@ -49,8 +50,9 @@ mod visit;
 
 pub use address::{Address, Joiner, Unfit};
 pub use admission::{Admission, Decision, Job, TrapLimits, Via};
-pub use crawl::{Conclusion, Crawl, Ending};
+pub use crawl::{Conclusion, Crawl, Ending, Stopped};
 pub use error::{ErrorClass, FetchError, is_command};
+pub use lead::{Finished, Lead};
 pub use options::{Options, Sink};
 pub use patience::Patience;
 pub use report::Report;
