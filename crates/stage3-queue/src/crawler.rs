@@ -1,45 +1,25 @@
 //! Workers, and what holds them together.
 
-use std::any::Any;
 use std::cell::RefCell;
 use std::future::poll_fn;
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 
 use crawl_core::{
-    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Row, Sink, Visit,
+    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Sink, Visit,
 };
 use stage2_coroutines::fetcher::{exchange, open, until_finished};
 use stage2_coroutines::{Connection, Coroutine, EventLoop, Exception, Task};
 use transport::Security;
 
-use crate::JoinableQueue;
+use crate::ledger::Ledger;
 use crate::pool::Pool;
+use crate::{JoinableQueue, Stopper};
 
 /// How many workers there are unless somebody says otherwise.
 const MAX_TASKS: usize = 10;
-
-/// Crawls a site with workers around a queue.
-///
-/// # Errors
-/// When there is no event queue to be had.
-pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
-    crawl_on(&EventLoop::new()?, options, sink)
-}
-
-/// The same on a loop of your own, which is closed afterwards.
-///
-/// # Errors
-/// Those of [`EventLoop::run_until_complete`].
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
-    let crawler = Crawler::new(event_loop, options, sink);
-    let ending = event_loop.run_until_complete(crawler.crawl());
-    event_loop.close();
-    ending
-}
 
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
 /// and the door through which everything they put in has passed.
@@ -51,17 +31,33 @@ pub struct Crawler {
     q: JoinableQueue<Job>,
     pool: Pool,
     crawl: RefCell<Crawl>,
-    sink: RefCell<Sink>,
-    panic: RefCell<Option<Box<dyn Any + Send>>>,
+    ledger: Ledger,
+    stopper: Stopper,
 }
 
 impl Crawler {
-    /// A crawler with its roots in the queue, and nobody at work yet.
+    /// A crawler with its roots in the queue, and nobody at work yet. Nobody
+    /// can stop it, and it keeps no journal; see [`Crawler::builder`].
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
+        let mut crawl = Crawl::new(options);
+        let roots = crawl.roots(&mut sink);
+        let stopper = Stopper::new();
+        let ledger = Ledger::new(None, sink, stopper.clone());
+        Self::go_on(event_loop, crawl, roots, ledger, stopper)
+    }
+
+    /// The same in the middle of a crawl.
+    pub(crate) fn go_on(
+        event_loop: &EventLoop,
+        crawl: Crawl,
+        urls_todo: Vec<Job>,
+        ledger: Ledger,
+        stopper: Stopper,
+    ) -> Rc<Self> {
+        let options = crawl.options().clone();
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
-        let mut crawl = Crawl::new(options.clone());
         let q = JoinableQueue::new(event_loop);
-        crawl.roots(&mut sink).into_iter().for_each(|root| q.put_nowait(root));
+        urls_todo.into_iter().for_each(|job| q.put_nowait(job));
         Rc::new(Self {
             event_loop: event_loop.clone(),
             security: Security::new(&options.ca_certificates, options.insecure),
@@ -70,12 +66,12 @@ impl Crawler {
             q,
             pool: Pool::new(max_tasks),
             crawl: RefCell::new(crawl),
-            sink: RefCell::new(sink),
-            panic: RefCell::new(None),
+            ledger,
+            stopper,
         })
     }
 
-    /// Runs until all work is done.
+    /// Runs until all work is done, or somebody stops it.
     ///
     /// # Panics
     /// When the sink did.
@@ -85,15 +81,18 @@ impl Crawler {
             worker.named(format!("worker {n}"))
         };
         let workers = Workers((0..self.max_tasks).map(worker).collect());
-        self.q.join().await;
+        let take_no_more = || self.crawl.borrow_mut().stop();
+        let stopped = self
+            .stopper
+            .supervise(&self.event_loop, self.options.max_time, self.q.join(), take_no_more)
+            .await;
+        let untaken = self.q.unfinished();
         // They wait for URLs, of which there will be no more.
         drop(workers);
         self.pool.clear();
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
-        }
-        let untaken = self.q.len();
-        self.crawl.borrow_mut().end(untaken, Some(self.max_tasks))
+        self.ledger.close();
+        let ending = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
+        Ending { stopped, ..ending }
     }
 
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.
@@ -102,11 +101,9 @@ impl Crawler {
             // Held until the end of the turn: the URL counts as done only
             // after all that it leads to has been put in.
             let job = self.q.get().await;
-            if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
-                for job in jobs {
-                    self.q.put_nowait(job);
-                }
-                skipped.into_iter().chain([row]).for_each(|row| self.report(row));
+            if let Some(conclusion) = self.survive(&job).await {
+                let found = self.ledger.enter(&job, conclusion, &self.crawl);
+                found.into_iter().for_each(|job| self.q.put_nowait(job));
             }
         }
     }
@@ -122,19 +119,9 @@ impl Crawler {
         }
     }
 
-    /// Hands a row to whoever wants to know. If that panics, nothing more is
-    /// asked for, and the panic goes to whoever called for the crawl.
-    fn report(&self, row: Row) {
-        let mut sink = self.sink.borrow_mut();
-        let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) else {
-            return;
-        };
-        self.panic.borrow_mut().get_or_insert(panic);
-    }
-
     /// Fetches a URL; nothing comes of it when a limit forbids to.
     async fn fetch(&self, job: Job) -> Option<Conclusion> {
-        if self.panic.borrow().is_some() {
+        if self.ledger.is_closed() {
             return None;
         }
         let now = self.event_loop.now();

@@ -14,12 +14,21 @@
 //! 4. **New work is put in before old work is handed back.** So the count
 //!    touches zero only when there is nothing left to do at all.
 //!
-//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). The pool of
-//! kept connections is practical, but not the lesson.
+//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). What is
+//! practical but not the lesson is in modules beside them: the pool of kept
+//! connections, the end before the end ([`Stopper`]), the journal that a crawl
+//! killed at any moment goes on from, and what a program that crawls holds all
+//! of it by ([`Builder`]).
 
+mod builder;
 mod crawler;
+mod journal;
+mod ledger;
 mod pool;
 mod queue;
+mod stop;
 
-pub use crawler::{Crawler, crawl, crawl_on};
+pub use builder::{Builder, crawl, crawl_on};
+pub use crawler::Crawler;
 pub use queue::{Item, JoinableQueue};
+pub use stop::Stopper;

@@ -1,0 +1,41 @@
+//! What must be the same when a crawl goes on.
+
+use crawl_core::{Options, ScopeRule};
+use regex::Regex;
+use serde_json::{Map, Value, json};
+use url::Url;
+
+/// The options that decide which URLs are found, by the names under which
+/// people give them.
+pub(super) fn of(options: &Options) -> Map<String, Value> {
+    let roots: Vec<_> = options.roots.iter().map(Url::as_str).collect();
+    let patterns = |list: &[Regex]| list.iter().map(|regex| json!(regex.as_str())).collect();
+    let settings: [(&str, Value); 9] = [
+        ("URL", json!(roots)),
+        ("--lenient", json!(options.scope == ScopeRule::Lenient)),
+        ("--include", patterns(&options.include)),
+        ("--exclude", patterns(&options.exclude)),
+        ("--max-depth", json!(options.max_depth)),
+        ("--max-redirect", json!(options.max_redirect)),
+        ("--strip-query", json!(options.strip_query)),
+        ("--external", json!(options.external)),
+        ("--sitemap", json!(options.sitemap)),
+    ];
+    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What is different now, as a list for people; `None` if nothing is.
+pub(super) fn differences(then: &Map<String, Value>, now: &Map<String, Value>) -> Option<String> {
+    let of = |settings: &Map<String, Value>, name: &str| match settings.get(name) {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(value) => value.to_string(),
+    };
+    let since = now.keys().filter(|name| !then.contains_key(*name));
+    let list: Vec<_> = then
+        .keys()
+        .chain(since)
+        .filter(|name| of(then, name) != of(now, name))
+        .map(|name| format!("{name} was {} and is {}", of(then, name), of(now, name)))
+        .collect();
+    (!list.is_empty()).then(|| list.join("; "))
+}
