@@ -1,6 +1,5 @@
 //! What all fetches of one crawl share.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,7 +8,7 @@ use url::Url;
 use crate::visit::Discovery;
 use crate::{
     Address, Admission, Decision, FetchError, Finished, Job, Joiner, Lead, Options, Outcome, Row,
-    Sink, Via, Visit,
+    Sink, Stopped, Via, Visit,
 };
 
 /// The state of a crawl that is not control flow: the door, and the counts.
@@ -56,40 +55,6 @@ pub struct Ending {
     pub admission: Admission,
     /// Why it ended before it was done, limits on pages and depth aside.
     pub stopped: Option<Stopped>,
-}
-
-/// What ends a crawl whatever is left to do.
-#[derive(Debug)]
-pub enum Stopped {
-    /// [`Options::max_time`] had passed.
-    MaxTime,
-    /// Somebody asked for it, with a signal of this number.
-    Signal(u8),
-    /// What was found could no longer be kept.
-    Journal(io::Error),
-}
-
-impl Ending {
-    /// What the limits left out, if anything, and which limits they were: a
-    /// sentence without its full stop.
-    pub fn left_out(&self) -> Option<String> {
-        let urls = |n: u64| if n == 1 { "1 URL".to_owned() } else { format!("{n} URLs") };
-        let limit = match self.stopped {
-            Some(Stopped::MaxTime) => "the limit on time was reached",
-            Some(Stopped::Signal(_)) => "the crawl was interrupted",
-            Some(Stopped::Journal(_)) => "the journal could not be written",
-            None => "the limit on pages was reached",
-        };
-        let todo = format!("{} left to do: {limit}", urls(self.todo));
-        let too_deep = format!("{} too many clicks away", urls(self.too_deep));
-        let is_cut_short = matches!(self.stopped, Some(Stopped::Signal(_) | Stopped::Journal(_)));
-        match (self.todo > 0 || is_cut_short, self.too_deep > 0) {
-            (true, true) => Some(format!("{todo}; {too_deep}")),
-            (true, false) => Some(todo),
-            (false, true) => Some(too_deep),
-            (false, false) => None,
-        }
-    }
 }
 
 /// What came of the URLs of one page.
@@ -197,7 +162,7 @@ impl Crawl {
     /// led to, count as left to do.
     pub fn take_back(&mut self, conclusion: &Conclusion) {
         let skipped = conclusion.skipped.len() as u64;
-        self.finished -= 1;
+        *self.count_of(&conclusion.row) -= 1;
         self.skipped -= skipped;
         self.left += 1 + skipped + conclusion.jobs.len() as u64;
     }
@@ -223,15 +188,20 @@ impl Crawl {
                 }
             }
         }
-        self.begun += 1;
+        self.begun += u64::from(row.outcome != Outcome::Skipped);
         self.close(row, found)
     }
 
     fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
-        self.finished += 1;
+        *self.count_of(&row) += 1;
         row.referrer = self.referrer(&row.url);
         let Findings { jobs, skipped, leads, .. } = found;
         Conclusion { row, skipped, jobs, leads }
+    }
+
+    /// What a row counts as: asked, or not.
+    fn count_of(&mut self, row: &Row) -> &mut u64 {
+        if row.outcome == Outcome::Skipped { &mut self.skipped } else { &mut self.finished }
     }
 
     /// Every URL goes through here.

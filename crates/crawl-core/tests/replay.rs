@@ -168,6 +168,28 @@ fn a_url_that_nothing_has_led_to_is_finished_all_the_same() {
 }
 
 #[test]
+fn what_was_refused_when_its_turn_came_has_not_been_asked() {
+    let mut options = options(None);
+    options.max_pages = Some(1);
+    let mut crawl = Crawl::new(options);
+    let job = crawl.roots(&mut (Box::new(|_| ()) as Sink)).remove(0);
+    let row = r#"{"url":"http://site.test/0","outcome":"skipped","status":null,"next_url":null,
+        "error":{"class":"trap","message":"as robots.txt might"},"content_type":null,
+        "encoding":null,"size":0,"num_urls":0,"num_new_urls":0,"depth":0,"tries":0,
+        "elapsed_ms":0,"referrer":null}"#;
+    let record = format!(r#"{{"row":{row},"redirects_left":2}}"#);
+    let conclusion = crawl.replay(serde_json::from_str(&record).unwrap());
+    assert_eq!(conclusion.row.url, job.url);
+    crawl.take_back(&conclusion);
+    let ending = crawl.replay(serde_json::from_str(&record).unwrap()).row.outcome;
+    assert_eq!(ending, conclusion.row.outcome);
+    // It has cost nothing of the limit on pages, and is not under way.
+    assert!(crawl.begin(job, Instant::now()).is_some());
+    let ending = crawl.end(0, None);
+    assert_eq!((ending.done, ending.peak_in_flight), (1, 1));
+}
+
+#[test]
 fn a_stopped_crawl_begins_nothing() {
     let mut going = Going::new(&options(None));
     let site = [Answer::Links(vec!["/1".into(), "/2".into()])];

@@ -10,7 +10,7 @@
 //!
 //! ```text
 //! crawl journal, format 1
-//! 8e49ed2f {"URL":["http://example.com/"],"--include":[],...}
+//! 8e49ed2f {"--exclude":[],...,"URL":["http://example.com/"]}
 //! 0c60a7d1 {"row":{"url":"http://example.com/","status":200,...},"redirects_left":10,"leads":[{"to":"/about"},...]}
 //! ```
 //!

@@ -6,6 +6,8 @@ mod program;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -13,6 +15,8 @@ use std::time::Duration;
 use crawl_core::{Ending, Options, Row};
 use demo_site::scripted::{Reply, Request, Server};
 use program::{Running, Scratch, WATCHDOG, crawl, rows, run, wait_until};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use serde_json::Value;
 use stage3_queue::Crawler;
 
@@ -79,8 +83,13 @@ fn killed_at_any_moment_it_goes_on_and_asks_for_nothing_twice() {
     let expected = rows(&jsonl.replace(&undisturbed.url(""), ""));
     assert!(expected.len() > 2 * PAGES);
 
-    let server = Server::start(|request, reply| {
-        reply.sleep(Duration::from_millis(2));
+    // Answers so many requests, and leaves all others waiting.
+    let granted = Arc::new(AtomicI64::new(0));
+    let left = Arc::clone(&granted);
+    let server = Server::start(move |request, reply| {
+        if left.fetch_sub(1, SeqCst) <= 0 {
+            return reply.sleep(WATCHDOG);
+        }
         answer(request, reply);
     })
     .unwrap();
@@ -90,9 +99,9 @@ fn killed_at_any_moment_it_goes_on_and_asks_for_nothing_twice() {
     let mut before = BTreeSet::new();
     for n in 0..20 {
         let hits_before = hits(&server, &before);
+        granted.store(drawn.below(8) as i64, SeqCst);
         let mut killed = Running::start(crawl(&arguments));
-        let until = server.requests() + drawn.below(12);
-        wait_until(|| server.requests() >= until || !killed.is_running());
+        wait_until(|| granted.load(SeqCst) <= 0);
         thread::sleep(Duration::from_micros(drawn.below(4_000)));
         assert!(killed.is_running(), "it was done too soon, at kill {n}");
         killed.signal("-KILL");
@@ -110,6 +119,7 @@ fn killed_at_any_moment_it_goes_on_and_asks_for_nothing_twice() {
         before = after;
     }
     assert!(before.len() > 20, "{}", before.len());
+    granted.store(i64::MAX, SeqCst);
     let hits_before = hits(&server, &before);
     let jsonl = run(&arguments).expect_code(1).stdout;
     let found = rows(&jsonl.replace(&server.url(""), ""));
@@ -366,4 +376,45 @@ fn a_full_disk_stops_the_crawl_and_loses_nothing() {
     let jsonl = run(&arguments[1..]).expect_code(1).stdout;
     assert!(rows(&jsonl).len() > 2 * PAGES);
     assert_eq!(hits(&server, &told), hits_before);
+}
+
+fn damage() -> impl Strategy<Value = Vec<(usize, u8)>> {
+    vec((any::<usize>(), 1..=u8::MAX), 0..3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn whatever_became_of_a_journal_it_is_refused_or_good(
+        damage in damage(),
+        end in prop_oneof![Just(usize::MAX), any::<usize>()],
+        more in vec(any::<u8>(), 0..20),
+    ) {
+        let server = small_site();
+        let (journal, whole) = small_journal(&server);
+        let mut bytes = whole.clone();
+        for (at, difference) in damage {
+            bytes[at % whole.len()] ^= difference;
+        }
+        if end < usize::MAX {
+            bytes.truncate(end % whole.len());
+        }
+        bytes.extend(more);
+        journal.write(&bytes);
+        let (rows, ending, _) = go_on(&server.url("/"), &journal);
+        match ending {
+            Ok(ending) => {
+                prop_assert_eq!((ending.done, ending.todo, rows.len()), (3, 0, 3));
+                let (rows_again, ending, warnings) = go_on(&server.url("/"), &journal);
+                prop_assert_eq!(ending.unwrap().done, 3);
+                prop_assert_eq!((rows_again, warnings.len()), (rows, 0));
+            }
+            Err(message) => {
+                prop_assert!(message.contains(journal.as_str()), "{}", message);
+                prop_assert_eq!(journal.read(), bytes);
+                prop_assert_eq!(rows, vec![]);
+            }
+        }
+    }
 }

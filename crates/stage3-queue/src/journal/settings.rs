@@ -1,20 +1,19 @@
 //! What must be the same when a crawl goes on.
 
 use crawl_core::{Options, ScopeRule};
-use regex::Regex;
 use serde_json::{Map, Value, json};
-use url::Url;
 
 /// The options that decide which URLs are found, by the names under which
 /// people give them.
 pub(super) fn of(options: &Options) -> Map<String, Value> {
-    let roots: Vec<_> = options.roots.iter().map(Url::as_str).collect();
-    let patterns = |list: &[Regex]| list.iter().map(|regex| json!(regex.as_str())).collect();
+    let roots: Vec<_> = options.roots.iter().map(|root| root.as_str()).collect();
+    let include: Vec<_> = options.include.iter().map(|regex| regex.as_str()).collect();
+    let exclude: Vec<_> = options.exclude.iter().map(|regex| regex.as_str()).collect();
     let settings: [(&str, Value); 9] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
-        ("--include", patterns(&options.include)),
-        ("--exclude", patterns(&options.exclude)),
+        ("--include", json!(include)),
+        ("--exclude", json!(exclude)),
         ("--max-depth", json!(options.max_depth)),
         ("--max-redirect", json!(options.max_redirect)),
         ("--strip-query", json!(options.strip_query)),
