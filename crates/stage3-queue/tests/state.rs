@@ -207,11 +207,24 @@ fn a_record_cut_short_at_any_byte_is_cut_off() {
         assert_eq!(ending.unwrap().done, 3);
         assert_eq!((server.hits("/2"), server.requests()), (again + 1, others + 1), "{end}");
         assert_eq!(warnings.len(), usize::from(end > last), "{end}: {warnings:?}");
-        assert!(warnings.iter().all(|w| w.contains(journal.as_str()) && w.contains("cut short")));
+        assert!(warnings.iter().all(|w| w.contains(journal.as_str()) && w.contains("cut off")));
         let (found, expected) = (journal.read(), &whole[..last]);
         assert!(found.starts_with(expected) && found.ends_with(b"\n"), "{end}");
         assert_eq!(found.iter().filter(|&&byte| byte == b'\n').count(), 5, "{end}");
     }
+}
+
+#[test]
+fn what_was_cut_off_is_said() {
+    let server = small_site();
+    let (journal, whole) = small_journal(&server);
+    journal.write(&whole[..whole.len() - 5]);
+    let root = server.url("/");
+    let arguments = ["--state", journal.as_str(), &root];
+    let stderr = run(&arguments).expect_code(0).stderr;
+    assert!(stderr.starts_with(&format!("[warning] the journal {}", journal.as_str())), "{stderr}");
+    assert!(stderr.ends_with(" bytes were cut off\n"), "{stderr}");
+    assert_eq!(run(&arguments).expect_code(0).stderr, "");
 }
 
 #[test]

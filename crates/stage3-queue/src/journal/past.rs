@@ -119,7 +119,7 @@ impl Past {
     ) -> io::Result<Vec<Job>> {
         if self.torn > 0 {
             let (path, torn) = (self.path.display(), self.torn);
-            warn(&format!("the journal {path}: the last record was cut short, {torn} bytes of it"));
+            warn(&format!("the journal {path} ended within a record; {torn} bytes were cut off"));
         }
         let mut todo = Todo::default();
         todo.extend(roots);
