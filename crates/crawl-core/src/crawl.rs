@@ -5,9 +5,11 @@ use std::time::Instant;
 
 use url::Url;
 
+use crate::admission::{Ended, Missing};
 use crate::visit::Discovery;
 use crate::{
-    Address, Admission, Decision, FetchError, Job, Joiner, Options, Outcome, Row, Sink, Via, Visit,
+    Address, Admission, Decision, ErrorClass, FetchError, Job, Joiner, Options, Outcome, Row, Sink,
+    Via, Visit,
 };
 
 /// The state of a crawl that is not control flow: the door, and the counts.
@@ -19,6 +21,7 @@ pub struct Crawl {
     left: u64,
     finished: u64,
     skipped: u64,
+    missing_fragments: u64,
     peak_in_flight: u64,
 }
 
@@ -27,8 +30,9 @@ pub struct Crawl {
 pub struct Conclusion {
     /// The one row of this URL.
     pub row: Row,
-    /// What nobody had found before, and nobody will ask.
-    pub skipped: Vec<Row>,
+    /// What else is known now: of what nobody had found before and nobody will
+    /// ask, and of links to places within pages that have no such place.
+    pub others: Vec<Row>,
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
 }
@@ -36,8 +40,11 @@ pub struct Conclusion {
 /// What is left when a crawl has ended.
 #[derive(Debug)]
 pub struct Ending {
-    /// How many URLs ended as rows.
+    /// How many rows there were: one for each URL that ended, and for each
+    /// missing fragment.
     pub done: u64,
+    /// How many fragments were missing.
+    pub missing_fragments: u64,
     /// How many were let in and never asked, because a limit was reached.
     pub todo: u64,
     /// How many more were found and not let in, for being too many clicks away.
@@ -57,6 +64,8 @@ struct Findings {
     skipped: Vec<Row>,
     /// How many different ones are of the site.
     of_the_site: u32,
+    /// How many of those nobody had found before.
+    new: u32,
 }
 
 impl Crawl {
@@ -69,6 +78,7 @@ impl Crawl {
             left: 0,
             finished: 0,
             skipped: 0,
+            missing_fragments: 0,
             peak_in_flight: 0,
         }
     }
@@ -109,21 +119,28 @@ impl Crawl {
         let (job, mut row, discovery) = visit.finish(now);
         let mut found = Findings::default();
         match discovery {
-            Discovery::Nothing => {}
+            Discovery::Nothing => {
+                let ended = if row.is_broken() { Ended::Broken } else { Ended::Fine };
+                self.admission.end(&job, ended);
+            }
             Discovery::Redirect(target) => {
-                if let Ok(address) = Address::of(&target) {
+                let ended = Address::of(&target).map_or(Ended::Fine, |address| {
                     self.admit(address, Via::Redirect(&job), &mut found);
-                }
+                    Ended::Redirect(address)
+                });
+                self.admission.end(&job, ended);
             }
             Discovery::Page(page) => {
+                let status = row.status.unwrap_or_default();
+                self.admission.end(&job, Ended::Page(status, &page.found));
                 let mut joiner = Joiner::new(&page.base, page.encoding);
                 for link in page.found.links() {
                     if let Ok(address) = joiner.join(link.href) {
-                        self.admit(address, Via::Link(&job), &mut found);
+                        self.admit(address, Via::Element(&job, link), &mut found);
                     }
                 }
                 row.num_urls = found.of_the_site;
-                row.num_new_urls = (found.jobs.len() + found.skipped.len()) as u32;
+                row.num_new_urls = found.new;
             }
         }
         self.close(row, found)
@@ -134,29 +151,51 @@ impl Crawl {
     pub fn abandon(&mut self, job: &Job, error: FetchError) -> Conclusion {
         let mut row = Row::new(Arc::clone(&job.url), job.depth);
         row.error = Some(error);
+        self.admission.end(job, Ended::Broken);
         self.close(row, Findings::default())
     }
 
     fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
         self.finished += 1;
         row.referrer = self.referrer(&row.url);
-        Conclusion { row, skipped: found.skipped, jobs: found.jobs }
+        let mut others = found.skipped;
+        let missing = self.admission.take_missing();
+        self.missing_fragments += missing.len() as u64;
+        others.extend(missing.into_iter().map(|missing| self.row_of(missing)));
+        Conclusion { row, others, jobs: found.jobs }
+    }
+
+    fn row_of(&self, missing: Missing) -> Row {
+        let Missing { url, status, depth, message } = missing;
+        Row {
+            status: Some(status),
+            error: Some(FetchError::new(ErrorClass::Fragment, message)),
+            referrer: self.referrer(&url),
+            ..Row::new(url, depth)
+        }
     }
 
     /// Every URL goes through here.
     fn admit(&mut self, address: Address<'_>, via: Via<'_>, found: &mut Findings) {
-        match self.admission.admit(address, via) {
+        let is_new = match self.admission.admit(address, via) {
             Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
-            Decision::Known | Decision::TooDeep => {}
-            Decision::Admitted(job) => found.jobs.push(job),
+            Decision::Known | Decision::TooDeep => false,
+            Decision::Admitted(job) => {
+                found.jobs.push(job);
+                true
+            }
             Decision::Refused { url, depth, error } => {
                 self.skipped += 1;
                 let referrer = self.referrer(&url);
                 let (outcome, error) = (Outcome::Skipped, Some(error));
                 found.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
+                true
             }
+        };
+        if !self.options.external || self.admission.is_of_the_site(address) {
+            found.of_the_site += 1;
+            found.new += u32::from(is_new);
         }
-        found.of_the_site += 1;
     }
 
     fn referrer(&self, url: &str) -> Option<String> {
@@ -167,7 +206,8 @@ impl Crawl {
     /// nobody took up, and `max_tasks` how many could be under way at a time.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> Ending {
         Ending {
-            done: self.finished + self.skipped,
+            done: self.finished + self.skipped + self.missing_fragments,
+            missing_fragments: self.missing_fragments,
             todo: self.left + untaken as u64,
             too_deep: self.admission.too_deep() as u64,
             peak_in_flight: self.peak_in_flight,

@@ -102,11 +102,11 @@ impl Crawler {
             // Held until the end of the turn: the URL counts as done only
             // after all that it leads to has been put in.
             let job = self.q.get().await;
-            if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
+            if let Some(Conclusion { row, others, jobs }) = self.survive(&job).await {
                 for job in jobs {
                     self.q.put_nowait(job);
                 }
-                skipped.into_iter().chain([row]).for_each(|row| self.report(row));
+                others.into_iter().chain([row]).for_each(|row| self.report(row));
             }
         }
     }

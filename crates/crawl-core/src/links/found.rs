@@ -140,6 +140,11 @@ pub enum Element {
 }
 
 impl Element {
+    /// Whether it leads a reader to another page; the others load something.
+    pub fn is_clicked(self) -> bool {
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta)
+    }
+
     /// The name of the element; `style` for CSS.
     pub fn name(self) -> &'static str {
         match self {
