@@ -100,7 +100,7 @@ impl Arguments {
 mod tests {
     use std::time::Duration;
 
-    use crawl_core::ScopeRule;
+    use crawl_core::{Check, ScopeRule};
 
     use super::*;
     use crate::log::Level;
@@ -137,6 +137,7 @@ mod tests {
     fn every_flag_arrives() {
         let arguments = parse(
             "a.test b.test --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
+             --check images,fragments --check styles \
              --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
              --max-body-size 64K -A me -k --format jsonl -o rows -vv",
@@ -147,6 +148,8 @@ mod tests {
         assert_eq!(options.scope, ScopeRule::Lenient);
         assert_eq!((options.exclude.len(), options.include.len()), (2, 2));
         assert_eq!(options.max_depth, Some(0));
+        let check = Check { images: true, scripts: false, styles: true, fragments: true };
+        assert_eq!(options.check, check);
         assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
         assert_eq!(options.max_tasks, Some(3));
@@ -175,6 +178,7 @@ mod tests {
             ("--include", "["),
             ("--exclude", "("),
             ("--max-depth", "-1"),
+            ("--check", "pictures"),
             ("--strip-query", "a&b"),
             ("--max-pages", "0"),
             ("--max-tasks", "0"),

@@ -33,11 +33,18 @@ pub(crate) struct Receiving<'a> {
     pub(crate) answer: &'a mut Answer,
     /// What was asked for.
     pub(crate) url: &'a Url,
-    /// How many bytes the body may have, decoded.
+    /// What to look for in a page; nothing, if it is not to be searched.
+    pub(crate) wanted: Option<Wanted>,
+    /// How many bytes the body of a page may have, decoded.
     pub(crate) limit: u64,
 }
 
 impl Answer {
+    /// Whether it is being searched for links.
+    pub(crate) fn is_page(&self) -> bool {
+        self.body.is_some()
+    }
+
     /// The response is complete: the page, if it is one.
     ///
     /// # Errors
@@ -68,7 +75,7 @@ impl http::Sink for Receiving<'_> {
         answer.status = Some(head.status);
         answer.location = head.get("location").map(<[u8]>::to_vec);
         answer.content_type = head.get("content-type").map(ContentType::parse);
-        let Some(content_type) = &answer.content_type else {
+        let (Some(content_type), Some(wanted)) = (&answer.content_type, self.wanted) else {
             return Ok(());
         };
         if !content_type.is_html() || !matches!(known_status(head.status), 200..=300) {
@@ -78,7 +85,7 @@ impl http::Sink for Receiving<'_> {
         let charset = content_type.charset.as_deref();
         answer.body = Some(Box::new(Body {
             decoder: BodyDecoder::new(&codings, self.limit),
-            page: PageReader::new(self.url, charset, Wanted::default()),
+            page: PageReader::new(self.url, charset, wanted),
         }));
         Ok(())
     }

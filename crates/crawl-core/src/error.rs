@@ -34,6 +34,11 @@ pub enum ErrorClass {
     RedirectLimit,
     /// A redirect without a usable target.
     RedirectTarget,
+    /// A link to a place within a page that has no such place.
+    Fragment,
+    /// A server that is not of the site refuses the crawler, and perhaps no
+    /// reader.
+    Blocked,
     /// The URL was not asked: it seems to belong to a part of the site that
     /// has no end.
     Trap,
@@ -57,6 +62,8 @@ impl ErrorClass {
             Self::Decode => "decode",
             Self::RedirectLimit => "redirect_limit",
             Self::RedirectTarget => "redirect_target",
+            Self::Fragment => "fragment",
+            Self::Blocked => "blocked",
             Self::Trap => "trap",
             Self::Panic => "panic",
         }

@@ -50,11 +50,11 @@ mod stopped;
 mod visit;
 
 pub use address::{Address, Joiner, Unfit};
-pub use admission::{Admission, Decision, Job, TrapLimits, Via};
+pub use admission::{Admission, Decision, Job, Mention, Purpose, Referrer, TrapLimits, Via};
 pub use crawl::{Conclusion, Crawl, Ending};
 pub use error::{ErrorClass, FetchError, is_command};
 pub use lead::{Finished, Lead};
-pub use options::{Options, Sink};
+pub use options::{Check, Options, Sink};
 pub use patience::Patience;
 pub use report::Report;
 pub use row::{Outcome, Row};

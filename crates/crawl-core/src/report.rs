@@ -142,7 +142,7 @@ impl Report {
             writeln!(out, "{}", line(row))?;
             let (referrers, count) = ending.admission.referrers(&row.url);
             for referrer in &referrers {
-                writeln!(out, "    found on {referrer}")?;
+                writeln!(out, "    found on {}", referrer.url)?;
             }
             let more = u64::from(count) - referrers.len() as u64;
             if more > 0 {

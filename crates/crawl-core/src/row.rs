@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::FetchError;
 
-/// One finished URL. The fields are those of `--format jsonl`, in its order.
+/// One finished URL, or a place within a page that links name and that is not
+/// there: then the URL has a fragment.
+/// The fields are those of `--format jsonl`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The URL, normalised.
+    /// The URL, normalised; without a fragment, unless that is missing.
     pub url: Arc<str>,
     /// The status of the response, if one came.
     pub status: Option<u16>,
@@ -25,7 +27,9 @@ pub struct Row {
     /// Encoding Standard in lower case.
     pub encoding: Option<String>,
     /// The size of the body in bytes, without transfer coding. A page is counted
-    /// as decoded, anything else as it was sent.
+    /// as decoded, anything else as it was sent. What is only to be there
+    /// (images and the like, and all that leaves the site) is counted as far as
+    /// it was read, and that is not far.
     pub size: u64,
     /// How many different URLs of the site the page links to.
     pub num_urls: u32,

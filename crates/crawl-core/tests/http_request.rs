@@ -1,8 +1,12 @@
 //! The bytes of a request.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use crawl_core::http::{get, is_header_value};
+use crawl_core::http::{self, Method, is_header_value};
 use url::Url;
+
+fn get(url: &Url, user_agent: &str, keep_alive: bool) -> Vec<u8> {
+    http::request(Method::Get, url, user_agent, keep_alive)
+}
 
 fn request(url: &str) -> String {
     String::from_utf8(get(&Url::parse(url).unwrap(), "crawl/1.0", true)).unwrap()
@@ -20,6 +24,13 @@ fn a_request_is_complete() {
          Accept-Encoding: gzip, deflate, br, zstd\r\n\
          Connection: keep-alive\r\n\r\n"
     );
+}
+
+#[test]
+fn a_head_is_asked_for_like_a_page() {
+    let url = Url::parse("http://example.com/a").unwrap();
+    let head = String::from_utf8(http::request(Method::Head, &url, "crawl/1.0", true)).unwrap();
+    assert_eq!(head, request("http://example.com/a").replacen("GET", "HEAD", 1));
 }
 
 #[test]

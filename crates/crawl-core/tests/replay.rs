@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use crawl_core::{Conclusion, Crawl, Ending, Finished, Job, Options, Row, Sink, TrapLimits};
+use crawl_core::{
+    Conclusion, Crawl, Ending, Finished, Job, Options, Row, Sink, TrapLimits, Verdict,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -24,7 +26,8 @@ fn answers() -> impl Strategy<Value = Vec<Answer>> {
         1 => (0..4_usize).prop_map(|n| format!("//site.test//{n}")),
         1 => (0..8_usize).prop_map(|n| format!("/1?b=%20ü&x={n}")),
         1 => (0..4_usize).prop_map(|n| format!("/a/a/a/{n}")),
-        1 => Just("http://elsewhere.test/".to_owned()),
+        3 => (0..24_usize, 0..4_usize).prop_map(|(n, id)| format!("/{n}#id{id}")),
+        2 => (0..24_usize).prop_map(|n| format!("http://elsewhere.test/{n}")),
         1 => Just("/excluded".to_owned()),
     ];
     let answer = prop_oneof![
@@ -60,27 +63,21 @@ impl Going {
         let Some(job) = self.todo.pop_front() else { return false };
         let Some(mut visit) = self.crawl.begin(job.clone(), begun) else { return true };
         let number: usize = visit.url().path().trim_start_matches('/').parse().unwrap_or(0);
-        let response = match site.get(number) {
-            None => "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned(),
-            Some(Answer::Redirect(to)) => {
-                format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n")
+        loop {
+            let request = visit.request(&self.crawl.options().clone(), false);
+            let is_head = request.starts_with(b"HEAD ");
+            visit.receive(response(site.get(number), is_head).as_bytes()).unwrap();
+            if visit.judge(Ok(())) == Verdict::Finished {
+                break;
             }
-            Some(Answer::Links(links)) => {
-                let html: String = links.iter().map(|l| format!("<a href='{l}'>x</a>")).collect();
-                let length = html.len();
-                format!(
-                    "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\n\r\n{html}"
-                )
-            }
-        };
-        visit.request(&self.crawl.options().clone(), false);
-        visit.receive(response.as_bytes()).unwrap();
-        visit.judge(Ok(()));
+        }
         let conclusion = self.crawl.conclude(visit, begun);
         let finished = Finished {
             row: Cow::Borrowed(&conclusion.row),
+            purpose: job.purpose,
             redirects_left: job.redirects_left,
             leads: Cow::Borrowed(&conclusion.leads),
+            ids: Cow::Borrowed(&conclusion.ids),
         };
         self.records.push(serde_json::to_string(&finished).unwrap());
         self.take(conclusion);
@@ -98,18 +95,41 @@ impl Going {
     }
 
     fn take(&mut self, conclusion: Conclusion) {
-        let Conclusion { row, skipped, jobs, .. } = conclusion;
+        let Conclusion { row, others, jobs, .. } = conclusion;
         self.todo.extend(jobs);
-        skipped.into_iter().chain([row]).for_each(&mut self.sink);
+        others.into_iter().chain([row]).for_each(&mut self.sink);
     }
 
     fn end(mut self) -> (Vec<Row>, Ending) {
         let ending = self.crawl.end(self.todo.len(), None);
         let rows = self.rows.lock().unwrap().clone();
         assert_eq!(ending.done, rows.len() as u64);
-        assert_eq!(ending.admission.seen() as u64, ending.done + ending.todo);
+        let urls = ending.done - ending.missing_fragments + ending.todo;
+        assert_eq!(ending.admission.seen() as u64, urls);
         (rows, ending)
     }
+}
+
+/// Each page has three ids, and loads what it links to last.
+fn response(answer: Option<&Answer>, is_head: bool) -> String {
+    let (status, html) = match answer {
+        None => ("404 Not Found", String::new()),
+        Some(Answer::Redirect(to)) => {
+            return format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
+        }
+        Some(Answer::Links(links)) => {
+            let ids = "<p id=id0>\n<p id=id1><p id=id2>";
+            let html: String =
+                links.iter().map(|l| format!("<a href='{l}'>to {l}</a>\n")).collect();
+            let last = links.last().map(|last| format!("<img src='{last}'>"));
+            ("200 OK", format!("{ids}{html}{}", last.unwrap_or_default()))
+        }
+    };
+    let length = html.len();
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\n\r\n"
+    );
+    if is_head { head } else { head + &html }
 }
 
 fn options(max_depth: Option<u32>) -> Options {
@@ -128,8 +148,10 @@ proptest! {
         site in answers(),
         max_depth in prop_oneof![Just(None), (0..4_u32).prop_map(Some)],
         steps in 0..40_usize,
+        check in any::<[bool; 3]>(),
     ) {
-        let options = options(max_depth);
+        let mut options = options(max_depth);
+        [options.external, options.check.images, options.check.fragments] = check;
         let begun = Instant::now();
         let mut undisturbed = Going::new(&options);
         for _ in 0..steps {
@@ -214,7 +236,7 @@ fn what_could_not_be_kept_is_left_to_do() {
     visit.receive((head + page).as_bytes()).unwrap();
     visit.judge(Ok(()));
     let conclusion = crawl.conclude(visit, Instant::now());
-    assert_eq!((conclusion.jobs.len(), conclusion.skipped.len()), (1, 1));
+    assert_eq!((conclusion.jobs.len(), conclusion.others.len()), (1, 1));
     crawl.take_back(&conclusion);
     let ending = crawl.end(0, None);
     assert_eq!((ending.done, ending.todo), (0, 3));

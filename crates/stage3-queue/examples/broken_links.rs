@@ -57,7 +57,7 @@ fn check() -> Result<bool, Box<dyn Error>> {
         println!("{}: {}", row.url, reason(row));
         let (referrers, count) = ending.admission.referrers(&row.url);
         for referrer in &referrers {
-            println!("    linked from {referrer}");
+            println!("    linked from {}", referrer.url);
         }
         if count as usize > referrers.len() {
             println!("    and from {} more", count as usize - referrers.len());

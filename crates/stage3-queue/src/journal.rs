@@ -66,8 +66,10 @@ impl Journal {
         }
         let finished = Finished {
             row: Cow::Borrowed(&conclusion.row),
+            purpose: job.purpose,
             redirects_left: job.redirects_left,
             leads: Cow::Borrowed(&conclusion.leads),
+            ids: Cow::Borrowed(&conclusion.ids),
         };
         let written =
             record::write(&finished, &mut self.line).and_then(|()| self.file.write_all(&self.line));

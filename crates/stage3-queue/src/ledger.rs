@@ -45,8 +45,8 @@ impl Ledger {
             self.stopper.give_up(Stopped::Journal(error));
             return Vec::new();
         }
-        let Conclusion { row, skipped, jobs, .. } = conclusion;
-        skipped.into_iter().chain([row]).for_each(|row| self.tell(row));
+        let Conclusion { row, others, jobs, .. } = conclusion;
+        others.into_iter().chain([row]).for_each(|row| self.tell(row));
         jobs
     }
 

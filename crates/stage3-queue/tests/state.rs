@@ -351,6 +351,8 @@ fn other_options_are_refused_by_name() {
         (&["--include", "a"], &[r#"--include was [] and is ["a"]"#]),
         (&["--exclude", "y"], &[r#"--exclude was ["x"] and is ["x","y"]"#]),
         (&["--strip-query", "*"], &["--strip-query"]),
+        (&["--check", "images"], &[r#"--check was [] and is ["images"]"#]),
+        (&["--external"], &["--external was false and is true"]),
         (&["--max-redirect", "1"], &["--max-redirect was 10 and is 1"]),
         (&["http://other.test"], &["URL was", "http://other.test/"]),
         (&["--max-depth", "3", "--lenient"], &["--max-depth", "; ", "--lenient"]),

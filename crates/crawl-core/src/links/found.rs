@@ -1,5 +1,6 @@
 //! What a page contains that matters to a crawl.
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::place::Place;
@@ -103,9 +104,11 @@ impl Found {
 }
 
 /// What a link belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Element {
     /// `a href`
+    #[default]
     A,
     /// `area href`
     Area,
@@ -140,6 +143,11 @@ pub enum Element {
 }
 
 impl Element {
+    /// Whether it leads a reader to another page; the others load something.
+    pub fn is_clicked(self) -> bool {
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta)
+    }
+
     /// The name of the element; `style` for CSS.
     pub fn name(self) -> &'static str {
         match self {

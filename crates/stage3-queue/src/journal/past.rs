@@ -137,10 +137,10 @@ impl Past {
         self.reader.seek(SeekFrom::Start(self.begin))?;
         while let Some(json) = self.next()? {
             let finished: Finished<'_> = serde_json::from_slice(json)?;
-            let Conclusion { row, skipped, jobs, .. } = crawl.replay(finished);
+            let Conclusion { row, others, jobs, .. } = crawl.replay(finished);
             todo.jobs.remove(&row.url);
             todo.extend(jobs);
-            skipped.into_iter().chain([row]).for_each(&mut *sink);
+            others.into_iter().chain([row]).for_each(&mut *sink);
         }
         Ok(())
     }

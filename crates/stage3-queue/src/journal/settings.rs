@@ -1,6 +1,6 @@
 //! What must be the same when a crawl goes on.
 
-use crawl_core::{Options, ScopeRule};
+use crawl_core::{Check, Options, ScopeRule};
 use serde_json::{Map, Value, json};
 
 /// The options that decide which URLs are found, by the names under which
@@ -9,7 +9,11 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     let roots: Vec<_> = options.roots.iter().map(|root| root.as_str()).collect();
     let include: Vec<_> = options.include.iter().map(|regex| regex.as_str()).collect();
     let exclude: Vec<_> = options.exclude.iter().map(|regex| regex.as_str()).collect();
-    let settings: [(&str, Value); 9] = [
+    let Check { images, scripts, styles, fragments } = options.check;
+    let check =
+        [("images", images), ("scripts", scripts), ("styles", styles), ("fragments", fragments)];
+    let check: Vec<_> = check.iter().filter(|(_, is_wanted)| *is_wanted).map(|(n, _)| n).collect();
+    let settings: [(&str, Value); 10] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -18,6 +22,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-redirect", json!(options.max_redirect)),
         ("--strip-query", json!(options.strip_query)),
         ("--external", json!(options.external)),
+        ("--check", json!(check)),
         ("--sitemap", json!(options.sitemap)),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
