@@ -27,8 +27,10 @@ Exit codes:
   0  nothing is broken
   1  something is broken: an error status (4xx, 5xx), or no complete response
   2  the command line is wrong
-  3  could not run: every root failed, the output cannot be written, or an
-     internal error
+  3  could not run: every root failed, the output or the journal cannot be
+     written, or an internal error
+  130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
+     found; what is under way has 2 s, and none after the second signal
 
 Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1G.";
 
@@ -139,7 +141,7 @@ impl Arguments {
 mod tests {
     use std::time::Duration;
 
-    use crawl_core::ScopeRule;
+    use crawl_core::{Check, ScopeRule};
 
     use super::*;
 
@@ -175,6 +177,7 @@ mod tests {
     fn every_flag_arrives() {
         let arguments = parse(
             "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never \
+             --check images,fragments --check styles \
              --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
              --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
@@ -186,6 +189,8 @@ mod tests {
         assert_eq!(options.scope, ScopeRule::Lenient);
         assert_eq!((options.exclude.len(), options.include.len()), (2, 2));
         assert_eq!(options.max_depth, Some(0));
+        let check = Check { images: true, scripts: false, styles: true, fragments: true };
+        assert_eq!(options.check, check);
         assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
         assert_eq!(options.max_tasks, Some(3));
@@ -218,6 +223,7 @@ mod tests {
             ("--include", "["),
             ("--exclude", "("),
             ("--max-depth", "-1"),
+            ("--check", "pictures"),
             ("--strip-query", "a&b"),
             ("--max-pages", "0"),
             ("--max-tasks", "0"),

@@ -29,6 +29,7 @@ pub(crate) struct Output {
     out: Out,
     report: Report,
     broken_only: bool,
+    has_begun: bool,
 }
 
 /// How it is written.
@@ -61,14 +62,21 @@ struct End<'a> {
 }
 
 impl Output {
-    /// Opens the file that the flags name, where "-" is stdout, and begins.
+    /// Opens the file that the flags name, where "-" is stdout. It is written
+    /// anew when there is something to write, and not before.
     ///
     /// # Errors
-    /// When the file cannot be created, or not be written.
+    /// When the file cannot be created.
     pub(crate) fn open(flags: &OutputFlags) -> io::Result<Self> {
         let is_stdout = flags.output == Path::new("-");
-        let out: Box<dyn Write + Send> =
-            if is_stdout { Box::new(io::stdout()) } else { Box::new(File::create(&flags.output)?) };
+        let out = if is_stdout {
+            Out::Stream(Box::new(io::stdout()))
+        } else {
+            // As it was, until there is something to write.
+            Out::Untouched(
+                File::options().create(true).write(true).truncate(false).open(&flags.output)?,
+            )
+        };
         let has_color = match flags.color.choice() {
             ColorChoice::Auto => {
                 is_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never
@@ -82,10 +90,8 @@ impl Output {
             Format::Csv => Box::new(Csv),
             Format::Sitemap => Box::new(Sitemap::default()),
         };
-        let out = Out(out);
-        let mut output = Self { form, out, report: Report::new(), broken_only: flags.broken_only };
-        output.form.begin(&mut output.out)?;
-        Ok(output)
+        let (report, broken_only) = (Report::new(), flags.broken_only);
+        Ok(Self { form, out, report, broken_only, has_begun: false })
     }
 
     /// Takes a row. Where the form allows it, it is written out at once, so
@@ -96,7 +102,15 @@ impl Output {
         if self.broken_only && !row.is_broken() {
             return Ok(());
         }
+        self.begin()?;
         self.form.row(row, &mut self.out)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.form.begin(&mut self.out)?;
+        }
+        Ok(())
     }
 
     /// Takes the end of the crawl: how it ended, or why it could not go on.
@@ -105,6 +119,7 @@ impl Output {
         ending: Result<&Ending, &str>,
         elapsed: Duration,
     ) -> io::Result<()> {
+        self.begin()?;
         self.form.end(&End { report: &self.report, ending, elapsed }, &mut self.out)
     }
 
@@ -121,20 +136,39 @@ impl Output {
 
 /// Where it is written to. Nothing gets there that a terminal could take for
 /// a command.
-struct Out(Box<dyn Write + Send>);
+enum Out {
+    /// A file, with what an earlier run has left in it.
+    Untouched(File),
+    Stream(Box<dyn Write + Send>),
+}
 
 impl Out {
     /// Writes text, and does not keep it waiting.
     fn write(&mut self, text: &str) -> io::Result<()> {
+        let stream = self.stream()?;
         undisturbed(|| {
-            self.0.write_all(printable(text).as_bytes())?;
-            self.0.flush()
+            stream.write_all(printable(text).as_bytes())?;
+            stream.flush()
         })
     }
 
     /// Writes a line in red.
     fn write_red(&mut self, text: &str) -> io::Result<()> {
-        let text = printable(text);
-        undisturbed(|| writeln!(self.0, "\u{1b}[31m{}\u{1b}[0m", text.trim_end_matches('\n')))
+        let (stream, text) = (self.stream()?, printable(text));
+        undisturbed(|| writeln!(stream, "\u{1b}[31m{}\u{1b}[0m", text.trim_end_matches('\n')))
+    }
+
+    fn stream(&mut self) -> io::Result<&mut (dyn Write + Send)> {
+        if let Self::Untouched(file) = self {
+            // A pipe or a device has nothing in it.
+            if file.metadata()?.is_file() {
+                file.set_len(0)?;
+            }
+            *self = Self::Stream(Box::new(file.try_clone()?));
+        }
+        match self {
+            Self::Stream(stream) => Ok(stream),
+            Self::Untouched(file) => Ok(file),
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::process::{self, ExitCode};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crawl_core::{Ending, Options, Sink};
+use crawl_core::{Ending, Options, Sink, Stopped};
 
 use crate::arguments::OutputFlags;
 use crate::log::Log;
@@ -16,14 +16,29 @@ use crate::output::Output;
 /// How the process ends, unless clap ends it with 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    NothingBroken = 0,
-    SomethingBroken = 1,
-    CouldNotRun = 3,
+    NothingBroken,
+    SomethingBroken,
+    CouldNotRun,
+    /// By a signal of this number.
+    Interrupted(u8),
+}
+
+impl Exit {
+    /// What the shell says of a program that a signal has ended is said of one
+    /// that has ended itself because of it, too.
+    fn code(self) -> u8 {
+        match self {
+            Self::NothingBroken => 0,
+            Self::SomethingBroken => 1,
+            Self::CouldNotRun => 3,
+            Self::Interrupted(signal) => 128 | signal,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }
 
@@ -82,6 +97,17 @@ pub(crate) fn run(
         ending.todo,
         ending.too_deep,
     ));
+    if let Some(left_out) = ending.left_out() {
+        log.warning(&left_out);
+    }
+    match ending.stopped {
+        Some(Stopped::Signal(signal)) => return Exit::Interrupted(signal),
+        Some(Stopped::Journal(error)) => {
+            log.error(&error.to_string());
+            return Exit::CouldNotRun;
+        }
+        Some(Stopped::MaxTime) | None => {}
+    }
     if report.every_root_failed() {
         log.error("no root gave a response");
         Exit::CouldNotRun
@@ -98,7 +124,7 @@ fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
     Box::new(move |row| {
         log.row(&row);
         if let Err(error) = lock(&output).row(&row) {
-            process::exit(unwritable(log, UNWRITABLE, &error) as i32);
+            process::exit(unwritable(log, UNWRITABLE, &error).code().into());
         }
     })
 }
@@ -154,9 +180,10 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_of_the_help() {
-        let code = |exit: Exit| exit as u8;
-        assert_eq!(code(Exit::NothingBroken), 0);
-        assert_eq!(code(Exit::SomethingBroken), 1);
-        assert_eq!(code(Exit::CouldNotRun), 3);
+        assert_eq!(Exit::NothingBroken.code(), 0);
+        assert_eq!(Exit::SomethingBroken.code(), 1);
+        assert_eq!(Exit::CouldNotRun.code(), 3);
+        assert_eq!(Exit::Interrupted(2).code(), 130);
+        assert_eq!(Exit::Interrupted(15).code(), 143);
     }
 }

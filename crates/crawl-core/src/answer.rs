@@ -42,6 +42,8 @@ pub(crate) enum Asked {
     Page(Wanted),
     /// A file, to be kept as it is.
     File,
+    /// Whether there is an answer, whatever it is.
+    Whether,
 }
 
 /// An answer, and what is needed to understand it.
@@ -50,13 +52,18 @@ pub(crate) struct Receiving<'a> {
     /// What was asked for.
     pub(crate) url: &'a Url,
     pub(crate) asked: Asked,
-    /// How many bytes the body may have, decoded.
+    /// How many bytes the body of a page may have, decoded.
     pub(crate) limit: u64,
     /// Whether more is wanted of a page than its links.
     pub(crate) keeps_text: bool,
 }
 
 impl Answer {
+    /// Whether it is being searched for links.
+    pub(crate) fn is_page(&self) -> bool {
+        self.body.is_some()
+    }
+
     /// The response is complete: the page, if it is one.
     ///
     /// # Errors
@@ -98,7 +105,7 @@ impl http::Sink for Receiving<'_> {
                 let page = PageReader::new(self.url, charset, wanted);
                 Some(if self.keeps_text { page.keeping_text() } else { page })
             }
-            (Asked::Page(_), _) => return Ok(()),
+            (Asked::Page(_) | Asked::Whether, _) => return Ok(()),
             (Asked::File, _) => None,
         };
         let codings = Codings::parse(head.get_all("content-encoding"))?;

@@ -7,6 +7,7 @@ use regex::Regex;
 use url::Url;
 
 use crate::http::Header;
+use crate::links::Wanted;
 use crate::select::Selection;
 use crate::{Row, ScopeRule, TrapLimits};
 
@@ -15,6 +16,20 @@ use crate::{Row, ScopeRule, TrapLimits};
 /// It may be called from another thread than the one that started the crawl,
 /// but never from two at once.
 pub type Sink = Box<dyn FnMut(Row) + Send>;
+
+/// What is checked besides links. Images, scripts and style sheets of the site
+/// are fetched; those of other sites are [`Options::external`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Check {
+    /// Images, sound and films.
+    pub images: bool,
+    /// Scripts.
+    pub scripts: bool,
+    /// Style sheets, and what CSS within a page loads.
+    pub styles: bool,
+    /// Whether the places exist that links name after a `#`.
+    pub fragments: bool,
+}
 
 /// Where a crawl begins, how far it goes, and how long it is willing to wait.
 /// The names and defaults are those of the command line.
@@ -29,6 +44,12 @@ pub struct Options {
     pub include: Vec<Regex>,
     /// URLs that match one of these are never fetched, whatever `include` says.
     pub exclude: Vec<Regex>,
+    /// What is checked besides links to pages of the site.
+    pub check: Check,
+    /// Whether links to what is broken are reported with their place in the page
+    /// and their text. It takes some time for each link, and memory up to
+    /// [`MOST_MENTION_BYTES`](crate::Admission::MOST_MENTION_BYTES).
+    pub mentions: bool,
     /// How many clicks from a root it goes; a redirect is none.
     pub max_depth: Option<u32>,
     /// The keys of pairs that are taken out of every query before anything
@@ -50,7 +71,8 @@ pub struct Options {
     pub max_pages: Option<u64>,
     /// How long the whole crawl may take. Stage 3 only, like the next four.
     pub max_time: Option<Duration>,
-    /// Whether links that leave the site are checked, though not followed.
+    /// Whether links that leave the site are checked, though not followed: asked
+    /// for by `HEAD`, and by `GET` if that is refused.
     pub external: bool,
     /// Whether what the sites' sitemaps name counts as linked from the roots.
     pub sitemap: bool,
@@ -91,6 +113,8 @@ impl Options {
             scope: ScopeRule::Strict,
             include: Vec::new(),
             exclude: Vec::new(),
+            check: Check::default(),
+            mentions: true,
             max_depth: None,
             strip_query: Vec::new(),
             traps: TrapLimits::default(),
@@ -131,5 +155,20 @@ impl Options {
     /// Whether the user takes this status for a good one.
     pub fn accepts(&self, status: u16) -> bool {
         self.accept.iter().any(|statuses| statuses.contains(&status))
+    }
+
+    /// What to look for in a page.
+    pub(crate) fn wanted(&self) -> Wanted {
+        let Check { images, scripts, styles, fragments } = self.check;
+        Wanted {
+            images,
+            media: images,
+            scripts,
+            styles,
+            ids: fragments,
+            details: self.mentions,
+            nofollow: self.robots,
+            ..Wanted::default()
+        }
     }
 }

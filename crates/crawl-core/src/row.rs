@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::FetchError;
 use crate::select::Selected;
 
-/// One finished URL. The fields are those of `--format jsonl`, in its order.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// One finished URL, or a place within a page that links name and that is not
+/// there: then the URL has a fragment.
+/// The fields are those of `--format jsonl`, in its order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The URL, normalised.
+    /// The URL, normalised; without a fragment, unless that is missing.
     pub url: Arc<str>,
     /// The status of the response, if one came.
     pub status: Option<u16>,
@@ -26,7 +28,9 @@ pub struct Row {
     /// Encoding Standard in lower case.
     pub encoding: Option<String>,
     /// The size of the body in bytes, without transfer coding. A page is counted
-    /// as decoded, anything else as it was sent.
+    /// as decoded, anything else as it was sent. What is only to be there
+    /// (images and the like, and all that leaves the site) is counted as far as
+    /// it was read, and that is not far.
     pub size: u64,
     /// How many different URLs of the site the page links to.
     pub num_urls: u32,
@@ -54,7 +58,7 @@ pub struct Row {
 }
 
 /// How a URL ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// An HTML page, searched for links.

@@ -20,6 +20,7 @@ pub const MOST_SELECTED: usize = 1024 * 1024;
 /// selector matches, or one of their attributes.
 #[derive(Clone, Debug)]
 pub struct Selection {
+    text: Box<str>,
     name: Arc<str>,
     selector: Selector,
     attribute: Option<Box<str>>,
@@ -44,12 +45,12 @@ impl Selection {
         };
         let selector = Selector::parse(css).map_err(|error| error.to_string())?;
         let attribute = attribute.map(|name| name.to_ascii_lowercase().into());
-        Ok(Self { name: name.into(), selector, attribute })
+        Ok(Self { text: text.into(), name: name.into(), selector, attribute })
     }
 
-    /// What its matches go by.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
     }
 }
 
@@ -65,7 +66,7 @@ pub(crate) fn select(html: &str, selections: &[Selection]) -> Result<Selected, F
     let tree = Tree::of(html)?;
     let mut selected = Selected::new();
     let mut left = MOST_SELECTED;
-    for Selection { name, selector, attribute } in selections {
+    for Selection { name, selector, attribute, .. } in selections {
         let matches = selected.entry(Arc::clone(name)).or_default();
         for element in tree.select(selector) {
             let text = match attribute {

@@ -5,14 +5,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use url::Url;
+use url::{Position, Url};
 
 use crate::answer::{Answer, Asked, Receiving, known_status};
 use crate::content::encoding_name;
 use crate::http::{self, Limits, Method, Progress, ResponseParser};
-use crate::links::Wanted;
 use crate::page::Page;
-use crate::{ErrorClass, FetchError, Job, Options, Outcome, Row};
+use crate::{ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
+
+/// How many bytes of a body are read that nobody looks at. To read a few is
+/// quicker than to connect anew.
+const ENOUGH: u64 = 64 * 1024;
 
 /// Makes every decision about one URL, and waits for nothing.
 ///
@@ -27,6 +30,7 @@ pub struct Visit {
     tries: u32,
     max_tries: u32,
     seed: u64,
+    method: Method,
     asked: Asked,
     max_body_size: u64,
     keeps_text: bool,
@@ -81,12 +85,16 @@ pub(crate) enum Discovery {
     Nothing,
     /// And the values of its `X-Robots-Tag` headers.
     Page(Page, Vec<Vec<u8>>),
+    /// With the fragment of its own that it may have.
     Redirect(Url),
 }
 
 impl Visit {
     /// Nobody but [`crate::Crawl`] begins a visit, since it counts them.
     pub(crate) fn new(job: Job, url: Url, options: &Options, now: Instant) -> Self {
+        // Servers of all kinds are asked, for as little as possible.
+        let is_external = job.purpose == Purpose::External;
+        let method = if is_external { Method::Head } else { Method::Get };
         Self {
             job,
             url,
@@ -94,10 +102,11 @@ impl Visit {
             tries: 0,
             max_tries: options.max_tries.max(1),
             seed: options.seed,
-            asked: Asked::Page(Wanted { nofollow: options.robots, ..Wanted::default() }),
+            method,
+            asked: if is_external { Asked::Whether } else { Asked::Page(options.wanted()) },
             max_body_size: options.max_body_size,
             keeps_text: !options.select.is_empty(),
-            parser: ResponseParser::new(Method::Get, Limits::default()),
+            parser: ResponseParser::new(method, Limits::default()),
             answer: Answer::default(),
             error: None,
             page: None,
@@ -135,16 +144,13 @@ impl Visit {
 
     /// The bytes to send. From here on, a new response is expected.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
-        // Of a file, the beginning is of use whatever its length.
-        let body = match self.asked {
-            Asked::Page(_) => self.max_body_size,
-            Asked::File => u64::MAX,
-        };
-        let limits = Limits { body, ..Limits::default() };
-        self.parser = ResponseParser::new(Method::Get, limits);
+        // What is not read to its end may have any length.
+        let is_page = matches!((self.asked, self.job.purpose), (Asked::Page(_), Purpose::Page));
+        let body = if is_page { self.max_body_size } else { u64::MAX };
+        self.parser = ResponseParser::new(self.method, Limits { body, ..Limits::default() });
         self.answer = Answer::default();
         let headers = options.headers_for(&self.url);
-        http::get(&self.url, &options.user_agent, headers.iter(), keep_alive)
+        http::request(self.method, &self.url, &options.user_agent, headers.iter(), keep_alive)
     }
 
     /// Takes bytes as they came, in any slices.
@@ -156,11 +162,18 @@ impl Visit {
         let (limit, keeps_text) = (self.max_body_size, self.keeps_text);
         let mut receiving = Receiving { answer, url, asked, limit, keeps_text };
         Ok(match self.parser.feed(bytes, &mut receiving)? {
+            Progress::NeedMore if self.has_enough() => Received::Complete { reusable: false },
             Progress::NeedMore => Received::More,
             Progress::Complete { unread } => {
                 Received::Complete { reusable: unread == 0 && self.parser.keep_alive() }
             }
         })
+    }
+
+    /// Whether what is there is known to be there, and nobody looks at the rest.
+    fn has_enough(&self) -> bool {
+        let is_page = self.job.purpose == Purpose::Page || self.answer.is_page();
+        !is_page && self.answer.size >= ENOUGH
     }
 
     /// The connection has ended.
@@ -195,6 +208,13 @@ impl Visit {
     /// far it came, this is what counts it.
     pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
         self.tries += 1;
+        if self.method == Method::Head && !is_clear(&attempt, self.answer.status) {
+            // Many a server that refuses `HEAD`, or fails at it, does not at `GET`.
+            self.method = Method::Get;
+            self.max_tries = self.max_tries.max(self.tries + 1);
+            self.answer = Answer::default();
+            return Verdict::TryAgain(attempt.map_or_else(|_| self.pause(), |()| Duration::ZERO));
+        }
         match attempt {
             Ok(()) => {
                 match self.answer.finish(&self.url) {
@@ -278,7 +298,7 @@ impl Visit {
         row.outcome = outcome;
         row.error = self.error;
         if let Discovery::Redirect(target) = &discovery {
-            row.next_url = Some(target.to_string());
+            row.next_url = Some(target[..Position::AfterQuery].to_owned());
         }
         if let Some(content_type) = self.answer.content_type {
             row.content_type = Some(content_type.essence);
@@ -314,7 +334,10 @@ impl Visit {
                 Ok(target) if self.job.redirects_left == 0 => {
                     self.error = Some(FetchError::new(
                         ErrorClass::RedirectLimit,
-                        format!("the chain of redirects is too long to go on to {target}"),
+                        format!(
+                            "the chain of redirects is too long to go on to {}",
+                            &target[..Position::AfterQuery]
+                        ),
                     ));
                     (Outcome::HttpError, Discovery::Redirect(target))
                 }
@@ -325,7 +348,14 @@ impl Visit {
                 self.error = Some(FetchError::new(ErrorClass::RateLimited, message));
                 (Outcome::Skipped, Discovery::Nothing)
             }
-            400.. => (Outcome::HttpError, Discovery::Nothing),
+            400.. => {
+                let is_external = self.job.purpose == Purpose::External;
+                if is_external && matches!(status, 403 | 405 | 999) {
+                    let message = "blocked? a reader may be let in where a crawler is not";
+                    self.error = Some(FetchError::new(ErrorClass::Blocked, message));
+                }
+                (Outcome::HttpError, Discovery::Nothing)
+            }
             _ => (self.body_outcome(), Discovery::Nothing),
         }
     }
@@ -344,14 +374,25 @@ impl Visit {
             return Err(unusable("a redirect without a usable Location".into()));
         };
         let shown = || http::printable(location);
-        let mut target = self
+        let target = self
             .url
             .join(&String::from_utf8_lossy(location))
             .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
         if !matches!(target.scheme(), "http" | "https") {
             return Err(unusable(format!("Location {} is not http", shown())));
         }
-        target.set_fragment(None);
         Ok(target)
+    }
+}
+
+/// Whether the answer to a `HEAD` is as good as that to a `GET`: it says that
+/// the URL is there, or asks to be left in peace (429), or there was nobody to
+/// ask.
+fn is_clear(attempt: &Result<(), FetchError>, status: Option<u16>) -> bool {
+    match attempt {
+        Ok(()) => status.is_some_and(|status| known_status(status) < 400 || status == 429),
+        Err(error) => {
+            matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
+        }
     }
 }

@@ -53,9 +53,9 @@ fn crawl(options: Options, site: impl Fn(&Url) -> Answer) -> (Vec<Row>, Ending) 
         visit.request(&options, false);
         visit.receive(response.as_bytes()).unwrap();
         visit.judge(Ok(()));
-        let Conclusion { row, skipped, jobs } = crawl.conclude(visit, Instant::now());
+        let Conclusion { row, others, jobs, .. } = crawl.conclude(visit, Instant::now());
         todo.extend(jobs);
-        skipped.into_iter().chain([row]).for_each(&mut sink);
+        others.into_iter().chain([row]).for_each(&mut sink);
     }
     drop(sink);
     let rows: Vec<Row> = rows.iter().collect();

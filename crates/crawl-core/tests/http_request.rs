@@ -1,8 +1,17 @@
 //! The bytes of a request.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use crawl_core::http::{BadHeader, Header, get, is_header_value};
+use crawl_core::http::{self, BadHeader, Header, Method, is_header_value};
 use url::Url;
+
+fn get<'a>(
+    url: &Url,
+    user_agent: &str,
+    headers: impl Iterator<Item = &'a Header> + Clone,
+    keep_alive: bool,
+) -> Vec<u8> {
+    http::request(Method::Get, url, user_agent, headers, keep_alive)
+}
 
 fn request(url: &str) -> String {
     String::from_utf8(get(&Url::parse(url).unwrap(), "crawl/1.0", [].iter(), true)).unwrap()
@@ -20,6 +29,14 @@ fn a_request_is_complete() {
          Accept-Encoding: gzip, deflate, br, zstd\r\n\
          Connection: keep-alive\r\n\r\n"
     );
+}
+
+#[test]
+fn a_head_is_asked_for_like_a_page() {
+    let url = Url::parse("http://example.com/a").unwrap();
+    let head =
+        String::from_utf8(http::request(Method::Head, &url, "crawl/1.0", [].iter(), true)).unwrap();
+    assert_eq!(head, request("http://example.com/a").replacen("GET", "HEAD", 1));
 }
 
 #[test]

@@ -1,42 +1,19 @@
 //! Workers, and what holds them together.
 
-use std::any::Any;
 use std::cell::RefCell;
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
-use crawl_core::{
-    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Row, Sink, Standing,
-};
+use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Standing};
 use stage2_coroutines::{EventLoop, Task};
 
-use crate::JoinableQueue;
 use crate::catch::catch;
 use crate::client::Client;
+use crate::ledger::Ledger;
 use crate::manners::{Manners, Named, Turn, read_sitemaps};
+use crate::{JoinableQueue, Stopper};
 
 /// How many workers there are unless somebody says otherwise.
 const MAX_TASKS: usize = 10;
-
-/// Crawls a site with workers around a queue.
-///
-/// # Errors
-/// When there is no event queue to be had.
-pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
-    crawl_on(&EventLoop::new()?, options, sink)
-}
-
-/// The same on a loop of your own, which is closed afterwards.
-///
-/// # Errors
-/// Those of [`EventLoop::run_until_complete`].
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
-    let crawler = Crawler::new(event_loop, options, sink);
-    let ending = event_loop.run_until_complete(crawler.crawl());
-    event_loop.close();
-    ending
-}
 
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
 /// and the door through which everything they put in has passed.
@@ -47,19 +24,35 @@ pub struct Crawler {
     q: JoinableQueue<Job>,
     manners: Rc<Manners>,
     crawl: RefCell<Crawl>,
-    sink: RefCell<Sink>,
-    panic: RefCell<Option<Box<dyn Any + Send>>>,
+    ledger: Ledger,
+    stopper: Stopper,
 }
 
 impl Crawler {
-    /// A crawler with its roots in the queue, and nobody at work yet.
+    /// A crawler with its roots in the queue, and nobody at work yet. Nobody
+    /// can stop it, and it keeps no journal; see [`Crawler::builder`].
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
+        let mut crawl = Crawl::new(options);
+        let roots = crawl.roots(&mut sink);
+        let stopper = Stopper::new();
+        let ledger = Ledger::new(None, sink, stopper.clone());
+        Self::go_on(event_loop, crawl, roots, ledger, stopper)
+    }
+
+    /// The same in the middle of a crawl.
+    pub(crate) fn go_on(
+        event_loop: &EventLoop,
+        crawl: Crawl,
+        urls_todo: Vec<Job>,
+        ledger: Ledger,
+        stopper: Stopper,
+    ) -> Rc<Self> {
+        let options = crawl.options().clone();
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
-        let mut crawl = Crawl::new(options.clone());
         let client = Rc::new(Client::new(event_loop, options, max_tasks));
         let q = JoinableQueue::new(event_loop);
         let manners = Manners::new(&client, &q, max_tasks);
-        crawl.roots(&mut sink).into_iter().for_each(|root| manners.put(root));
+        urls_todo.into_iter().for_each(|job| manners.put(job));
         Rc::new(Self {
             event_loop: event_loop.clone(),
             max_tasks,
@@ -67,12 +60,12 @@ impl Crawler {
             q,
             manners,
             crawl: RefCell::new(crawl),
-            sink: RefCell::new(sink),
-            panic: RefCell::new(None),
+            ledger,
+            stopper,
         })
     }
 
-    /// Runs until all work is done.
+    /// Runs until all work is done, or somebody stops it.
     ///
     /// # Panics
     /// When the sink did.
@@ -88,20 +81,22 @@ impl Crawler {
             }
             self.q.join().await;
         };
-        self.manners.keep_time_until(all_done).await;
+        let all_done = self.manners.keep_time_until(all_done);
+        let (max_time, take_no_more) = (self.client.options.max_time, || self.take_no_more());
+        let stopped =
+            self.stopper.supervise(&self.event_loop, max_time, all_done, take_no_more).await;
+        let untaken = self.manners.left() + self.q.unfinished();
         // They wait for URLs, of which there will be no more.
         drop(workers);
         self.client.close();
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
-        }
-        let untaken = self.manners.untaken();
-        self.crawl.borrow_mut().end(untaken, Some(self.max_tasks))
+        self.ledger.close();
+        let ending = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
+        Ending { stopped, ..ending }
     }
 
     /// How far it is.
     pub fn standing(&self) -> Standing {
-        self.crawl.borrow().standing(self.manners.untaken())
+        self.crawl.borrow().standing(self.manners.queued())
     }
 
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.
@@ -110,11 +105,9 @@ impl Crawler {
             // Held until the end of the turn: the URL counts as done only
             // after all that it leads to has been put in.
             let job = self.manners.next().await;
-            if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
-                for job in jobs {
-                    self.manners.put(job);
-                }
-                skipped.into_iter().chain([row]).for_each(|row| self.report(row));
+            if let Some(conclusion) = self.survive(&job).await {
+                let found = self.ledger.enter(&job, conclusion, &self.crawl);
+                found.into_iter().for_each(|job| self.manners.put(job));
             }
         }
     }
@@ -130,20 +123,19 @@ impl Crawler {
         }
     }
 
-    /// Hands a row to whoever wants to know. If that panics, nothing more is
-    /// asked for, and the panic goes to whoever called for the crawl.
-    fn report(&self, row: Row) {
-        let mut sink = self.sink.borrow_mut();
-        let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) else {
-            return;
-        };
-        self.panic.borrow_mut().get_or_insert(panic);
+    /// From now on nothing is begun.
+    fn take_no_more(&self) {
+        self.crawl.borrow_mut().stop();
         self.manners.stop();
     }
 
-    /// Fetches a URL; nothing comes of it when a limit forbids to, or when its
-    /// host wants to be asked later.
+    /// Fetches a URL; nothing comes of it when a limit forbids to, when its host
+    /// wants to be asked later, or when nobody wants to know any more.
     async fn fetch(&self, job: &Turn) -> Option<Conclusion> {
+        if self.ledger.is_closed() {
+            self.take_no_more();
+            return None;
+        }
         if let Some(error) = job.refusal() {
             return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
         }
@@ -172,7 +164,7 @@ impl Crawler {
         let (job, row) = crawl.seed(&url);
         drop(crawl);
         job.into_iter().for_each(|job| self.manners.put(job));
-        row.into_iter().for_each(|row| self.report(row));
+        row.into_iter().for_each(|row| self.ledger.tell(row));
     }
 }
 

@@ -152,9 +152,14 @@ impl Manners {
         self.is_stopped.get()
     }
 
-    /// How many jobs were not handed out, or wait with their hosts still.
-    pub(crate) fn untaken(&self) -> usize {
-        self.left.get() + self.hosts.borrow().parked()
+    /// How many jobs were done with, and not handed out, since the stop.
+    pub(crate) fn left(&self) -> usize {
+        self.left.get()
+    }
+
+    /// How many jobs wait, in the queue or with their hosts.
+    pub(crate) fn queued(&self) -> usize {
+        self.q.len() + self.hosts.borrow().parked()
     }
 
     /// Changes something about the hosts. Jobs that may go on thereby are put

@@ -8,12 +8,13 @@ use std::collections::BTreeSet;
 use common::program::{run, text};
 
 /// What is wrong, and what the message must name beside the flag.
-const BAD: [(&str, &[&str]); 27] = [
+const BAD: [(&str, &[&str]); 28] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
     ("--max-pages", &["0", "many", "-1"]),
     ("--max-time", &["0", "soon", "8000h", "-1s"]),
+    ("--check", &["pictures", "links,all"]),
     ("--strip-query", &["a=b", "a&b"]),
     ("--max-tasks", &["0", "-1", "x"]),
     ("--max-concurrency", &["0"]),
@@ -66,7 +67,7 @@ fn a_bad_value_is_named_with_its_flag() {
             // The other names of a flag are told by its first one.
             let name = flag.replace("concurrency", "tasks").replace("redirects", "redirect");
             assert!(message.contains(&name), "{flag} {value}: {message}");
-            let shown = value.split('\n').next().unwrap();
+            let shown = value.split(['\n', ',']).next_back().unwrap();
             assert!(message.contains(shown), "{flag} {value}: {message}");
         }
     }

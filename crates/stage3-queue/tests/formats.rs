@@ -38,6 +38,11 @@ fn urls<'a>(rows: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String> {
     rows.into_iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect()
 }
 
+/// Who leads somewhere, and where on its one line.
+fn found(url: &str, column: u32, text: &str) -> Value {
+    json!({"url": url, "line": 1, "column": column, "element": "a", "text": text})
+}
+
 #[test]
 fn one_json_object() {
     let site = site();
@@ -50,8 +55,12 @@ fn one_json_object() {
     assert_eq!(
         object["broken"],
         json!([
-            {"url": "/forbidden", "referrers": ["/"], "referrer_count": 1},
-            {"url": "/missing", "referrers": ["/", "/page?a&b"], "referrer_count": 2},
+            {"url": "/forbidden", "referrers": [found("/", 111, "no")], "referrer_count": 1},
+            {
+                "url": "/missing",
+                "referrers": [found("/", 82, "missing"), found("/page?a&b", 1, "missing")],
+                "referrer_count": 2,
+            },
         ])
     );
     assert_eq!(object["stats"]["status_404"], 1);
@@ -125,8 +134,27 @@ fn the_report_for_people() {
     let (_, broken) = rest.split_once("\n\n*** Broken: 2 ***\n").unwrap();
     assert_eq!(
         broken,
-        "/forbidden 403 text/plain none 2\n    found on /\n\
-         /missing 404 text/plain none 4\n    found on /\n    found on /page?a&b\n"
+        "/forbidden 403 text/plain none 2\n    found on /, line 1: no\n\
+         /missing 404 text/plain none 4\n    found on /, line 1: missing\n    \
+         found on /page?a&b, line 1: missing\n"
+    );
+}
+
+#[test]
+fn who_leads_to_what_redirects_to_what_is_broken() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("\n\n<a href=/old>here</a><img src=/old>"),
+        "/old" => reply.status(301, "Moved", &[("Location", "/older")], ""),
+        "/older" => reply.status(301, "Moved", &[("Location", "/gone")], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let report = told(&site, &["--check", "images"], 1);
+    let (_, broken) = report.split_once("*** Broken: 1 ***\n").unwrap();
+    assert_eq!(
+        broken,
+        "/gone 404 none none 0\n    found on /older\n        found on /old\n            \
+         found on /, line 3: here\n"
     );
 }
 

@@ -1,7 +1,7 @@
 //! What belongs to the site, and how far to go.
 
-use clap::Args;
-use crawl_core::{Options, ScopeRule};
+use clap::{Args, ValueEnum};
+use crawl_core::{Check, Options, ScopeRule};
 use regex::Regex;
 
 use crate::values;
@@ -34,9 +34,32 @@ pub(super) struct Scope {
     #[arg(long, value_name = "N", value_parser = values::at_least_one::<u64>)]
     max_pages: Option<u64>,
 
+    /// What to check, separated by commas: images, scripts and styles as well as
+    /// links, and fragments: whether what links name after a "#" is there
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_enum,
+        value_delimiter = ',',
+        default_value = "links",
+        hide_possible_values = true
+    )]
+    check: Vec<Checked>,
+
     /// Take these keys, separated by commas, out of every query; "*" takes all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::query_key)]
     strip_query: Vec<String>,
+}
+
+/// What can be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Checked {
+    /// They always are.
+    Links,
+    Images,
+    Scripts,
+    Styles,
+    Fragments,
 }
 
 impl Scope {
@@ -46,6 +69,12 @@ impl Scope {
         options.exclude.clone_from(&self.exclude);
         options.max_depth = self.max_depth;
         options.max_pages = self.max_pages;
+        options.check = Check {
+            images: self.check.contains(&Checked::Images),
+            scripts: self.check.contains(&Checked::Scripts),
+            styles: self.check.contains(&Checked::Styles),
+            fragments: self.check.contains(&Checked::Fragments),
+        };
         options.strip_query.clone_from(&self.strip_query);
     }
 }

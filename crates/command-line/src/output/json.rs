@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{Ending, Row};
+use crawl_core::{Ending, Referrer, Row};
 use serde_json::{Map, Value, json};
 
 use super::{End, Form, Out};
@@ -65,5 +65,16 @@ impl Form for Json {
 fn broken(url: &str, ending: Option<&Ending>) -> Value {
     let (referrers, count) =
         ending.map(|ending| ending.admission.referrers(url)).unwrap_or_default();
+    let referrers: Vec<Value> = referrers.iter().map(referrer).collect();
     json!({"url": url, "referrers": referrers, "referrer_count": count})
+}
+
+fn referrer(Referrer { url, mention }: &Referrer<'_>) -> Value {
+    json!({
+        "url": url,
+        "line": mention.map(|mention| mention.place.line),
+        "column": mention.map(|mention| mention.place.column),
+        "element": mention.map(|mention| mention.element.name()),
+        "text": mention.map(|mention| mention.text),
+    })
 }

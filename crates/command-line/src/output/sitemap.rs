@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_too_much_is_left_out_and_said() {
-        let mut out = Out(Box::new(io::sink()));
+        let mut out = Out::Stream(Box::new(io::sink()));
         let mut sitemap = Sitemap::default();
         sitemap.begin(&mut out).unwrap();
         let mut row = page();

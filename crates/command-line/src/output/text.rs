@@ -4,7 +4,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crawl_core::{Ending, Outcome, Row};
+use crawl_core::links::Element;
+use crawl_core::{Ending, Mention, Outcome, Referrer, Row};
 
 use super::{End, Form, Out};
 
@@ -71,6 +72,10 @@ impl Form for Text {
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        if end.ending.is_err() && end.report.total() == 0 {
+            // There is nothing to tell; why, is told elsewhere.
+            return Ok(());
+        }
         self.lines.sort_unstable_by(|a, b| a.url.cmp(&b.url));
         if !self.broken_only {
             out.write("*** Report ***\n")?;
@@ -115,18 +120,52 @@ pub(super) fn date() -> String {
     httpdate::fmt_http_date(SystemTime::now())
 }
 
-/// Who leads to a URL.
+/// How many lines there are at most about who leads to one URL.
+const MOST_PLACES: usize = 20;
+
+/// Who leads to a URL, and where; and, further in, who leads to those of them
+/// that redirect to it.
 fn referrers(url: &str, ending: &Ending) -> String {
+    let (mut text, mut shown) = (String::new(), Vec::new());
+    write_referrers(url, ending, &mut shown, 1, &mut text);
+    text
+}
+
+fn write_referrers<'e>(
+    url: &str,
+    ending: &'e Ending,
+    shown: &mut Vec<&'e str>,
+    depth: usize,
+    text: &mut String,
+) {
+    const INDENT: &str = "    ";
     let (referrers, count) = ending.admission.referrers(url);
-    let mut text = String::new();
-    for referrer in &referrers {
-        text += &format!("    found on {referrer}\n");
+    for Referrer { url, mention } in &referrers {
+        if shown.len() == MOST_PLACES {
+            return;
+        }
+        *text += &format!("{}found on {url}", INDENT.repeat(depth));
+        let is_new = !shown.contains(url);
+        shown.push(url);
+        if let Some(Mention { place, element, text: words }) = mention {
+            *text += &format!(", line {}", place.line);
+            if *element != Element::A {
+                *text += &format!(", {}", element.name());
+            }
+            if !words.is_empty() {
+                *text += &format!(": {words}");
+            }
+        }
+        text.push('\n');
+        // A redirect has no lines of its own.
+        if mention.is_none() && is_new {
+            write_referrers(url, ending, shown, depth + 1, text);
+        }
     }
     let more = u64::from(count) - referrers.len() as u64;
     if more > 0 {
-        text += &format!("    and {more} times more\n");
+        *text += &format!("{}and {more} times more\n", INDENT.repeat(depth));
     }
-    text
 }
 
 /// What the original prints of a row after its URL.

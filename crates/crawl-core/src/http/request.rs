@@ -1,11 +1,12 @@
-//! The one request a crawler makes.
+//! The requests a crawler makes.
 
 use url::{Position, Url};
 
 use super::Header;
+use super::response::Method;
 use crate::content::ACCEPT_ENCODING;
 
-/// A `GET` for `url` in the form of RFC 9112 section 3, ready to be sent.
+/// A request for `url` in the form of RFC 9112 section 3, ready to be sent.
 ///
 /// `url` is an `http` or `https` URL. Its fragment stays here, and so do a user
 /// name and password. `keep_alive` says whether the connection is wanted
@@ -14,14 +15,18 @@ use crate::content::ACCEPT_ENCODING;
 /// Characters of `user_agent` that could end the header (see
 /// [`is_header_value`]) are left out, so it cannot add one of its own.
 /// `headers` are sent beside ours, or instead of what we say we accept.
-pub fn get<'a>(
+pub fn request<'a>(
+    method: Method,
     url: &Url,
     user_agent: &str,
     headers: impl Iterator<Item = &'a Header> + Clone,
     keep_alive: bool,
 ) -> Vec<u8> {
     let mut request = String::with_capacity(320);
-    request.push_str("GET ");
+    request.push_str(match method {
+        Method::Get => "GET ",
+        Method::Head => "HEAD ",
+    });
     request.push_str(&url[Position::BeforePath..Position::AfterQuery]);
     request.push_str(" HTTP/1.1\r\nHost: ");
     // IPv6 addresses come with their brackets, a default port not at all.

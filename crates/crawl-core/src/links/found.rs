@@ -1,5 +1,6 @@
 //! What a page contains that matters to a crawl.
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::place::Place;
@@ -119,9 +120,11 @@ impl Found {
 }
 
 /// What a link belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Element {
     /// `a href`
+    #[default]
     A,
     /// `area href`
     Area,
@@ -159,6 +162,11 @@ impl Element {
     /// Whether a reader follows it, rather than that the page loads it.
     pub fn is_hyperlink(self) -> bool {
         matches!(self, Self::A | Self::Area)
+    }
+
+    /// Whether it leads a reader to another page; the others load something.
+    pub fn is_clicked(self) -> bool {
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta)
     }
 
     /// The name of the element; `style` for CSS.
