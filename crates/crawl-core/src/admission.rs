@@ -1,5 +1,6 @@
 //! The one door through which URLs become work.
 
+mod ended;
 mod fragments;
 mod known;
 mod mentions;
@@ -19,8 +20,9 @@ use crate::links::Link;
 use crate::scope::Scope;
 use crate::{Address, FetchError, Options};
 
+pub(crate) use self::ended::Ended;
 pub(crate) use self::fragments::Missing;
-pub use self::mentions::Mention;
+pub use self::mentions::{Mention, Referrer};
 pub use self::traps::TrapLimits;
 
 // ANCHOR: job
@@ -111,28 +113,6 @@ pub enum Decision {
     /// This chain of redirects has used up its budget. The URL may be let in
     /// another way.
     ChainTooLong,
-}
-
-/// What leads to a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Referrer<'a> {
-    /// The page, or what redirects; who leads to that are referrers of its own.
-    pub url: &'a str,
-    /// Where on the page. Not known for a redirect, nor when there were more of
-    /// them than fit ([`Admission::MOST_MENTION_BYTES`]).
-    pub mention: Option<Mention<'a>>,
-}
-
-/// How a URL has ended, as far as it matters to those who lead to it.
-#[derive(Clone, Copy)]
-pub(crate) enum Ended<'a> {
-    /// There is nothing to mend.
-    Fine,
-    Broken,
-    /// A page with this status, and what fragments can name in it.
-    Page(u16, &'a [&'a str]),
-    /// A redirect to what has gone through the door just now.
-    Redirect(Address<'a>),
 }
 
 /// Lets each URL of the site in once.
@@ -298,51 +278,11 @@ impl Admission {
         }
     }
 
-    /// The URL of a job has ended. What a page links to comes after this, what
-    /// it redirects to before.
-    pub(crate) fn end(&mut self, job: &Job, ended: Ended<'_>) {
-        let target = match ended {
-            Ended::Redirect(address) => self.number_of(address),
-            _ => None,
-        };
-        let Self { known, fragments, .. } = self;
-        match ended {
-            Ended::Broken => known.set_fate(job.number, Fate::Broken),
-            Ended::Fine | Ended::Page(..) => known.is_fine(job.number),
-            Ended::Redirect(_) => known.redirects(job.number, target),
-        }
-        let Some(fragments) = fragments else { return };
-        match (ended, target) {
-            (Ended::Page(status @ 200..=299, ids), _) => {
-                fragments.page(job.number, status, ids, known);
-            }
-            // A fragment of its own goes before those of links.
-            (Ended::Redirect(address), Some(target)) if address.fragment().is_none() => {
-                fragments.redirect(job.number, target, known);
-            }
-            _ => fragments.end(job.number, known),
-        }
-    }
-
     /// Whether it matters where the links to this URL are: it is not known to
     /// be fine.
     pub(crate) fn is_of_interest(&mut self, address: Address<'_>) -> bool {
         let fate = self.number_of(address).and_then(|number| self.known.fate(number));
         fate.is_some_and(|fate| fate != Fate::Fine)
-    }
-
-    /// The number of a URL that has gone through the door.
-    fn number_of(&mut self, address: Address<'_>) -> Option<u32> {
-        let is_ours = self.scope.contains(address);
-        let address = if is_ours { self.strip_query.strip(address) } else { address };
-        let text = self.traps.shorten(address.as_str());
-        self.known.find(self.known.hash(text), text)
-    }
-
-    /// The fragments that have turned out to name nothing since this was asked
-    /// last.
-    pub(crate) fn take_missing(&mut self) -> Vec<Missing> {
-        self.fragments.as_mut().map(Fragments::take_missing).unwrap_or_default()
     }
 
     /// Lets a URL in that an earlier run has finished, whatever led to it.

@@ -7,7 +7,8 @@
 //! 1. **One door.** A URL becomes work only through [`Admission::admit`],
 //!    which normalises it, tests it and remembers it in one step.
 //! 2. **One URL, one row.** Whatever happens to a URL that was let in, or
-//!    refused for good, ends as exactly one [`Row`].
+//!    refused for good, ends as exactly one [`Row`]. A place within a page that
+//!    links name, and that is not there, is a row beside it.
 //! 3. **A visit decides, a stage waits.** [`Visit`] says what to send, when a
 //!    response is complete, whether to try again and after how long. Which
 //!    thread, callback or coroutine does the waiting is none of its business.

@@ -5,8 +5,10 @@ mod common {
     pub(crate) mod site;
 }
 
-use common::site::{Crawled, Reply, crawl, options, page, redirect};
+use common::site::{Crawled, Reply, crawl, crawl_from, options, page, redirect};
 use crawl_core::{Check, ErrorClass, Options, Outcome};
+use proptest::collection::vec;
+use proptest::prelude::*;
 use url::Url;
 
 const SITE: &str = "http://site.test/";
@@ -246,4 +248,70 @@ fn what_leaves_the_site_is_neither_too_deep_nor_a_trap() {
     let skipped: Vec<_> = skipped.map(|row| row.error.as_ref().unwrap().class).collect();
     assert_eq!(skipped, [ErrorClass::Trap], "the long one");
     assert_eq!((crawled.rows.len(), crawled.ending.too_deep), (5, 1));
+}
+
+/// What there is at a URL of a made-up web, of which a half leaves the site.
+#[derive(Clone, Debug)]
+enum Made {
+    Page(Vec<(bool, usize)>),
+    Redirect(usize),
+    Image,
+    Gone,
+}
+
+fn made() -> impl Strategy<Value = Made> {
+    prop_oneof![
+        4 => vec((any::<bool>(), 0..8_usize), 0..6).prop_map(Made::Page),
+        2 => (0..8_usize).prop_map(Made::Redirect),
+        1 => Just(Made::Image),
+        1 => Just(Made::Gone),
+    ]
+}
+
+fn url_of(n: usize) -> String {
+    format!("http://{}.test/{n}", if n < 5 { "site" } else { "else" })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn in_any_order_the_same_is_found(web in vec(made(), 8), choices in vec(any::<usize>(), 8)) {
+        let mut options = checking(|options| {
+            options.check.images = true;
+            options.external = true;
+        });
+        options.roots = vec![Url::parse(&url_of(0)).unwrap()];
+        let serve = |_: &str, url: &Url| match &web[url.path()[1..].parse::<usize>().unwrap()] {
+            Made::Page(links) => {
+                let links = links.iter().map(|&(is_image, n)| match is_image {
+                    true => format!("<img src={}>", url_of(n)),
+                    false => format!("<a href={}>x</a>", url_of(n)),
+                });
+                page(links.collect::<String>())
+            }
+            Made::Redirect(to) => redirect(&url_of(*to)),
+            Made::Image => Reply::Body("image/png", vec![0; 100]),
+            Made::Gone => Reply::Status(404),
+        };
+        let told = |crawled: Crawled| {
+            let rows = crawled.rows.into_iter();
+            rows.map(|(url, row)| (url, row.status, row.outcome)).collect::<Vec<_>>()
+        };
+        let in_order = told(crawl(&options, serve));
+        let turn = std::cell::Cell::new(0);
+        let in_disorder = crawl_from(&options, serve, |todo| {
+            turn.set(turn.get() + 1);
+            let choice = choices[turn.get() % choices.len()];
+            todo.swap_remove_back(choice.checked_rem(todo.len())?)
+        });
+        for (n, made) in web.iter().enumerate() {
+            // What is of the site and a page is searched, and nothing else is.
+            if let Some(row) = in_disorder.rows.get(&url_of(n)) {
+                let is_searched = n < 5 && matches!(made, Made::Page(_));
+                prop_assert_eq!(row.outcome == Outcome::Page, is_searched, "{:?}", row);
+            }
+        }
+        prop_assert_eq!(told(in_disorder), in_order);
+    }
 }

@@ -11,7 +11,7 @@ use super::known::{Fate, Known};
 
 /// Compares what links name with what pages have, whichever is known first.
 ///
-/// A page costs some 40 bytes, and 4 for each of its ids: of those, only hashes
+/// A page costs 50 to 100 bytes, and 4 for each of its ids: of those, only hashes
 /// are kept. That two are the same, so that a missing one is not noticed, has a
 /// chance of one in four thousand million for each id of the page.
 #[derive(Debug, Default)]

@@ -15,6 +15,16 @@ pub struct Mention<'a> {
     pub text: &'a str,
 }
 
+/// What leads to a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Referrer<'a> {
+    /// The page, or what redirects; who leads to that are referrers of its own.
+    pub url: &'a str,
+    /// Where on the page. Not known for a redirect, nor when there were more of
+    /// them than fit ([`MOST_MENTION_BYTES`](crate::Admission::MOST_MENTION_BYTES)).
+    pub mention: Option<Mention<'a>>,
+}
+
 /// Links to those URLs of which it is not known yet that they are fine.
 ///
 /// How many those are, and how often they are linked to before they are asked,
