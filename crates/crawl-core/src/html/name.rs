@@ -36,6 +36,15 @@ impl Name {
     /// has no letter for. Returns where that is.
     #[inline]
     pub(super) fn take(&mut self, input: &[u8], at: usize, letters: &[u8; 256]) -> usize {
+        let at = if self.0 == 0 { at + self.take_first(input, at) } else { at };
+        match input.get(at) {
+            Some(&byte) if letters[usize::from(byte)] != NONE => self.take_rest(input, at, letters),
+            _ => at,
+        }
+    }
+
+    #[inline(never)]
+    fn take_rest(&mut self, input: &[u8], at: usize, letters: &[u8; 256]) -> usize {
         let mut end = at;
         while let Some(&byte) = input.get(end)
             && letters[usize::from(byte)] != NONE
@@ -44,6 +53,19 @@ impl Name {
             end += 1;
         }
         end
+    }
+
+    /// Begins with up to seven lower-case letters at once, which nearly all names
+    /// consist of. Returns how many.
+    #[inline]
+    fn take_first(&mut self, input: &[u8], at: usize) -> usize {
+        let first = input.get(at..).and_then(|rest| rest.first_chunk());
+        let first = u64::from_be_bytes(*first.unwrap_or(&[0; 8]));
+        // Letters, and what counts as one, are the bytes from 0x60 to 0x7f.
+        let others = (first ^ 0x6060_6060_6060_6060) & 0xe0e0_e0e0_e0e0_e0e0;
+        let bits = others.leading_zeros().min(56) & !7;
+        self.0 = first >> 8 >> (56 - bits);
+        bits as usize / 8
     }
 
     /// Appends a byte, whatever it is.
@@ -94,6 +116,19 @@ pub(super) const TAG: [u8; 256] = {
 pub(super) const ATTRIBUTE: [u8; 256] = {
     let mut letters = TAG;
     letters[b'=' as usize] = NONE;
+    letters
+};
+
+/// The letters of the alphabet only.
+pub(super) const ALPHABETIC: [u8; 256] = {
+    let mut letters = LETTERS;
+    let mut byte = 0;
+    while byte < 256 {
+        if !(byte as u8).is_ascii_alphabetic() {
+            letters[byte] = NONE;
+        }
+        byte += 1;
+    }
     letters
 };
 
