@@ -1,10 +1,8 @@
 //! Text in which only one tag means something: its own end.
 
-use memchr::memchr2;
-
 use super::last::Last;
 use super::name::{self, Name, ends_name};
-use super::scan::find;
+use super::scan::{find, find2};
 use super::{Text, TokenSink};
 
 /// Longer names end no element of text.
@@ -118,7 +116,8 @@ impl RawText {
                 {
                     let longest = at + LONGEST - self.candidate_length;
                     let input = &input[..longest.min(input.len())];
-                    let end = self.candidate.take(input, at, &name::ALPHABETIC);
+                    let (candidate, end) = self.candidate.take(input, at, &name::ALPHABETIC);
+                    self.candidate = candidate;
                     self.candidate_length += end - at;
                     at = end;
                 }
@@ -180,12 +179,19 @@ impl RawText {
     fn next_less(&mut self, input: &[u8], at: usize) -> Option<usize> {
         let mut at = at;
         while self.script != Escape::None {
-            at += memchr2(b'<', b'>', input.get(at..)?)?;
+            at = find2(b'<', b'>', input, at)?;
             if input[at] == b'<' {
                 return Some(at);
             }
-            let before = input[..at].iter().rev().chain(self.earlier.bytes().iter().rev());
-            if before.take(2).all(|&byte| byte == b'-') {
+            let is_end = match &input[..at] {
+                [.., second, last] => [*second, *last] == *b"--",
+                // Only what a slice has cut through takes putting together.
+                begun => {
+                    self.earlier.bytes().ends_with(&b"--"[begun.len()..])
+                        && begun.iter().all(|&byte| byte == b'-')
+                }
+            };
+            if is_end {
                 self.script = Escape::None;
             }
             at += 1;

@@ -154,10 +154,10 @@ impl Tokenizer {
                 b'>' => self.go(State::Data, at + 1),
                 _ => self.go(State::Skipped(Skipped::BOGUS), at),
             },
-            State::TagName => self.tag_name(input, at, sink),
+            State::TagName => self.tag_name(self.tag, input, at, sink),
             State::BeforeAttributeName => self.attributes(input, at, sink),
             State::AttributeName => {
-                let end = self.attribute_name(input, at, sink);
+                let end = self.attribute_name(self.attribute, input, at, sink);
                 if end < input.len() { self.go(State::AfterAttributeName, end) } else { end }
             }
             State::AfterAttributeName => match byte {
@@ -282,20 +282,26 @@ impl Tokenizer {
         at: usize,
         sink: &mut impl TokenSink,
     ) -> usize {
-        self.tag = Name::default();
         self.is_end_tag = is_end_tag;
         self.ends_raw_text = false;
-        self.tag_name(input, at, sink)
+        self.tag_name(Name::default(), input, at, sink)
     }
 
     #[inline(always)]
-    fn tag_name(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        let end = self.tag.take(input, at, &name::TAG);
+    fn tag_name(
+        &mut self,
+        begun: Name,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
+        let (tag, end) = begun.take(input, at, &name::TAG);
+        self.tag = tag;
         match input.get(end) {
             None => self.go(State::TagName, end),
             Some(b'>') => self.end_of_tag(false, end + 1, sink),
             Some(_) => {
-                self.wants_any = !self.is_end_tag && sink.wants_any(self.tag);
+                self.wants_any = !self.is_end_tag && sink.wants_any(tag);
                 self.attributes(input, end, sink)
             }
         }
@@ -318,13 +324,13 @@ impl Tokenizer {
                 },
                 _ if is_blank(byte) => at += 1,
                 _ => {
-                    self.attribute = Name::default();
+                    let mut begun = Name::default();
                     if byte == b'=' {
                         // Here, it is the first byte of a name.
-                        self.attribute.append(byte);
+                        begun.append(byte);
                         at += 1;
                     }
-                    at = self.attribute_name(input, at, sink);
+                    at = self.attribute_name(begun, input, at, sink);
                     let (value, end) = match input[at..] {
                         [] => return self.go(State::AttributeName, at),
                         [b'=', quote @ (b'"' | b'\''), ..] => match find(quote, input, at + 2) {
@@ -350,13 +356,20 @@ impl Tokenizer {
 
     /// The name of an attribute goes on at `at`.
     #[inline(always)]
-    fn attribute_name(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+    fn attribute_name(
+        &mut self,
+        begun: Name,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
         if !self.wants_any {
             self.is_wanted = false;
             return run(input, at, |byte| name::ATTRIBUTE[usize::from(byte)] != name::NONE);
         }
-        let end = self.attribute.take(input, at, &name::ATTRIBUTE);
-        self.is_wanted = end < input.len() && sink.wants(self.tag, self.attribute);
+        let (attribute, end) = begun.take(input, at, &name::ATTRIBUTE);
+        self.attribute = attribute;
+        self.is_wanted = end < input.len() && sink.wants(self.tag, attribute);
         end
     }
 

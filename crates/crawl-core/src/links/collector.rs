@@ -115,9 +115,6 @@ impl Collector {
 
     fn link(&mut self, element: Element, href: Span, place: Option<Place>) {
         let links = &self.found.links;
-        if links.last().is_some_and(|last| last.href == href && last.element == element) {
-            return;
-        }
         let is_same = |index: usize| {
             let other: &RawLink = &links[index];
             other.element == element && self.found.is_same(other.href, href)
@@ -164,8 +161,7 @@ impl Collecting<'_> {
     /// What the attributes of a start tag say.
     fn attributes(&mut self, tag: StartTag) {
         match tag.name {
-            A => self.hyperlink(Element::A, tag),
-            AREA => self.hyperlink(Element::Area, tag),
+            A | AREA => self.hyperlink(if tag.name == A { Element::A } else { Element::Area }, tag),
             BASE if self.collector.found.base.is_none() => {
                 self.collector.found.base = self.collector.get(HREF);
                 if self.collector.found.base.is_some() {
@@ -181,11 +177,15 @@ impl Collecting<'_> {
         self.collector.found.texts.truncate(self.collector.tag_texts);
     }
 
-    #[inline]
+    #[inline(always)]
     fn hyperlink(&mut self, element: Element, tag: StartTag) {
         let Some(href) = self.collector.get(HREF) else {
             return;
         };
+        let is_same = |last: &RawLink| last.href == href && last.element == element;
+        if self.collector.found.links.last().is_some_and(is_same) {
+            return;
+        }
         let place = self.place_of(tag);
         let index = self.collector.found.links.len();
         self.collector.link(element, href, place);
