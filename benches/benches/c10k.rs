@@ -10,7 +10,7 @@ use std::io;
 use std::time::Duration;
 
 use benches::subjects::Subject;
-use benches::{ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
 use criterion::Criterion;
 use serde::Serialize;
 
@@ -39,7 +39,8 @@ fn main() -> io::Result<()> {
             bencher.iter_custom(|iterations| {
                 let mut crawl = || {
                     let mut server = ServerProcess::start(site).unwrap();
-                    let mut process = SubjectProcess::start(subject, &server, tasks, true).unwrap();
+                    let mut process =
+                        SubjectProcess::start(Crawl::new(subject, &server, tasks, true)).unwrap();
                     process.begin().unwrap();
                     // All of them wait at the same time, and none is lost.
                     server.await_in_flight(tasks).unwrap();

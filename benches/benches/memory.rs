@@ -20,7 +20,7 @@ use std::io;
 use std::time::Duration;
 
 use benches::subjects::Subject;
-use benches::{Memory, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, Memory, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, Throughput};
 use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
@@ -115,7 +115,7 @@ fn held(subject: Subject, n: usize, in_flight: usize, to_the_end: bool) -> io::R
     let pages = u32::try_from(n).map_err(io::Error::other)?;
     let site = Site { pages, page_size: 1024, latency: HELD, ..Site::default() };
     let mut server = ServerProcess::start(site)?;
-    let mut process = SubjectProcess::start(subject, &server, in_flight, true)?;
+    let mut process = SubjectProcess::start(Crawl::new(subject, &server, in_flight, true))?;
     process.begin()?;
     server.await_in_flight(in_flight)?;
     let memory = process.look()?;

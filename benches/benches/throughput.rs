@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use benches::subjects::Subject;
 use benches::workload::{WORKLOADS, Workload};
-use benches::{ServerProcess, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, ServerProcess, SubjectProcess, figures, play_part_if_asked};
 use criterion::{Criterion, Throughput};
 
 fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> {
@@ -23,7 +23,8 @@ fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> 
     group.sample_size(10).warm_up_time(Duration::from_millis(200));
     group.measurement_time(Duration::from_secs(2));
     for subject in Subject::all().filter(|subject| subject.can_crawl(site)) {
-        let mut process = SubjectProcess::start(subject, &server, max_tasks, !site.is_html)?;
+        let mut process =
+            SubjectProcess::start(Crawl::new(subject, &server, max_tasks, !site.is_html))?;
         group.bench_function(subject.name, |bencher| {
             bencher.iter_custom(|iterations| {
                 (0..iterations).map(|_| process.run().unwrap().wall).sum()

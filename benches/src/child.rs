@@ -1,26 +1,44 @@
 //! A crawl in a process of its own, which tells what it took.
 
+use std::env;
 use std::io::{self, BufRead};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::ServerProcess;
-use crate::machine::{Core, cpu_time, pin, status};
+use crate::machine::{Core, pin, status};
 use crate::part::{Part, Player};
 use crate::site::{Place, tell};
 use crate::subjects::{Subject, Work};
-use crate::tally::Tally;
 
 /// Who crawls what.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Crawl {
     subject: String,
-    place: Place,
-    pages: u32,
-    max_tasks: usize,
-    begins_with_all: bool,
+    pub(crate) place: Place,
+    pub(crate) pages: u32,
+    pub(crate) max_tasks: usize,
+    pub(crate) begins_with_all: bool,
+}
+
+impl Crawl {
+    /// From the root of that site, or from all of its pages, so many at a time.
+    pub fn new(
+        subject: Subject,
+        server: &ServerProcess,
+        max_tasks: usize,
+        begins_with_all: bool,
+    ) -> Self {
+        Self {
+            subject: subject.name.to_owned(),
+            place: server.place().clone(),
+            pages: server.site().pages,
+            max_tasks,
+            begins_with_all,
+        }
+    }
 }
 
 /// What a crawl took.
@@ -48,6 +66,8 @@ pub struct Memory {
     pub heap: u64,
     /// In memory, of all kinds.
     pub resident: u64,
+    /// The most that was so far.
+    pub peak: u64,
     /// Addresses in use, be there memory behind them or not.
     pub reserved: u64,
 }
@@ -70,18 +90,18 @@ pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     let subject = Subject::named(&crawl.subject)
         .ok_or_else(|| io::Error::other(format!("there is no {}", crawl.subject)))?;
-    let pages = if crawl.begins_with_all { crawl.pages } else { 1 };
-    let work = Work::new(&crawl.place, crawl.pages, pages, crawl.max_tasks)?;
+    let work = Work::new(&crawl)?;
     let mut running: Option<JoinHandle<io::Result<Run>>> = None;
     for line in io::stdin().lock().lines() {
         match serde_json::from_str(&line?)? {
             Command::Begin => {
                 let work = work.clone();
-                running = Some(thread::spawn(move || run(subject, work)));
+                running = Some(thread::spawn(move || subject.run(work)));
             }
             Command::Look => tell(&Memory {
                 heap: heap.map_or(0, |heap| heap()),
                 resident: status("VmRSS"),
+                peak: status("VmHWM"),
                 reserved: status("VmSize"),
             })?,
             Command::End => {
@@ -94,41 +114,17 @@ pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
     Ok(())
 }
 
-fn run(subject: Subject, work: Work) -> io::Result<Run> {
-    let tally = Tally::new(&work.root, work.pages);
-    let (begun, had) = (Instant::now(), cpu_time());
-    (subject.crawl)(work, tally.clone())?;
-    let (wall, cpu) = (begun.elapsed(), cpu_time().saturating_sub(had));
-    let pages = tally
-        .check()
-        .map_err(|error| io::Error::other(format!("{} has found {error}", subject.name)))?;
-    Ok(Run { wall, cpu, pages })
-}
-
 /// A subject in a process of its own, until it is dropped.
 #[derive(Debug)]
 pub struct SubjectProcess(Player);
 
 impl SubjectProcess {
-    /// Starts this very program once more, to crawl that site from its root,
-    /// or from all of its pages, so many at a time.
+    /// Starts this very program once more, to crawl.
     ///
     /// # Errors
     /// When that cannot be done.
-    pub fn start(
-        subject: Subject,
-        server: &ServerProcess,
-        max_tasks: usize,
-        begins_with_all: bool,
-    ) -> io::Result<Self> {
-        let crawl = Crawl {
-            subject: subject.name.to_owned(),
-            place: server.place().clone(),
-            pages: server.site().pages,
-            max_tasks,
-            begins_with_all,
-        };
-        Player::start(&Part::Crawl(crawl)).map(Self)
+    pub fn start(crawl: Crawl) -> io::Result<Self> {
+        Player::start(&Part::Crawl(crawl), &env::current_exe()?).map(Self)
     }
 
     /// Has it crawl, once.

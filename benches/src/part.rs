@@ -3,6 +3,7 @@
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{self, Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::de::DeserializeOwned;
@@ -48,8 +49,8 @@ pub(crate) struct Player {
 }
 
 impl Player {
-    pub(crate) fn start(part: &Part) -> io::Result<Self> {
-        let mut process = Command::new(env::current_exe()?)
+    pub(crate) fn start(part: &Part, program: &Path) -> io::Result<Self> {
+        let mut process = Command::new(program)
             .env(PART, serde_json::to_string(part)?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -1,6 +1,8 @@
 //! The site that everybody crawls, in a process of its own.
 
+use std::env;
 use std::io::{self, BufRead, Write};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -117,7 +119,16 @@ impl ServerProcess {
     /// # Errors
     /// When that cannot be done.
     pub fn start(site: Site) -> io::Result<Self> {
-        let mut player = Player::start(&Part::Serve(site))?;
+        Self::start_program(&env::current_exe()?, site)
+    }
+
+    /// The same with another program of this package, for those that cannot
+    /// play parts.
+    ///
+    /// # Errors
+    /// When that cannot be done.
+    pub fn start_program(program: &Path, site: Site) -> io::Result<Self> {
+        let mut player = Player::start(&Part::Serve(site), program)?;
         let place = player.hear()?;
         Ok(Self { player, site, place })
     }
@@ -125,6 +136,12 @@ impl ServerProcess {
     /// What it serves.
     pub fn site(&self) -> Site {
         self.site
+    }
+
+    /// The URL of a page.
+    pub fn url(&self, page: u32) -> String {
+        let root = &self.place.root;
+        if page == 0 { root.clone() } else { format!("{root}page/{page}") }
     }
 
     pub(crate) fn place(&self) -> &Place {

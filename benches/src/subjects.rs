@@ -10,14 +10,14 @@ mod tokio_rustls;
 
 use std::io;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crawl_core::Options;
 use url::Url;
 
-use crate::Site;
-use crate::site::Place;
+use crate::machine::cpu_time;
 use crate::tally::Tally;
+use crate::{Crawl, Run, Site};
 
 /// Everybody waits that long for a server that is made to keep them waiting.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -63,6 +63,20 @@ impl Subject {
         Self::all().find(|subject| subject.name == name)
     }
 
+    /// Crawls, here and now.
+    ///
+    /// # Errors
+    /// When it does not find each page of the site, once, and nothing else.
+    pub fn run(self, work: Work) -> io::Result<Run> {
+        let tally = Tally::new(&work.root, work.pages);
+        let (begun, had) = (Instant::now(), cpu_time());
+        (self.crawl)(work, tally.clone())?;
+        let (wall, cpu) = (begun.elapsed(), cpu_time().saturating_sub(had));
+        let found = tally.check();
+        let wrong = |error| io::Error::other(format!("{} has found {error}", self.name));
+        Ok(Run { wall, cpu, pages: found.map_err(wrong)? })
+    }
+
     /// Whether it can crawl this.
     pub fn can_crawl(self, site: Site) -> bool {
         match self.kind {
@@ -86,7 +100,7 @@ impl Subject {
 
 /// What is to be crawled, and how.
 #[derive(Clone, Debug)]
-pub(crate) struct Work {
+pub struct Work {
     /// The URL of the first page, with a slash at its end.
     pub(crate) root: String,
     /// Where it is served.
@@ -103,12 +117,13 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    pub(crate) fn new(
-        place: &Place,
-        pages: u32,
-        first_pages: u32,
-        max_tasks: usize,
-    ) -> io::Result<Self> {
+    /// What there is to do in a crawl.
+    ///
+    /// # Errors
+    /// When it is no such place.
+    pub fn new(crawl: &Crawl) -> io::Result<Self> {
+        let &Crawl { ref place, pages, max_tasks, begins_with_all, .. } = crawl;
+        let first_pages = if begins_with_all { pages } else { 1 };
         let root = Url::parse(&place.root).map_err(io::Error::other)?;
         let address = root.socket_addrs(|| None)?.first().copied();
         let page = |number| match number {
