@@ -38,13 +38,11 @@ fn main() -> io::Result<()> {
         group.bench_function(subject.name, |bencher| {
             bencher.iter_custom(|iterations| {
                 let mut crawl = || {
-                    let mut server = ServerProcess::start(site).unwrap();
+                    let server = ServerProcess::start(site).unwrap();
                     let mut process =
                         SubjectProcess::start(Crawl::new(subject, &server, tasks, true)).unwrap();
-                    process.begin().unwrap();
-                    // All of them wait at the same time, and none is lost.
-                    server.await_in_flight(tasks).unwrap();
-                    let run = process.end().unwrap();
+                    // None is lost, or this is an error.
+                    let run = process.run().unwrap();
                     let figures = Figures {
                         pages: run.pages,
                         wall_seconds: run.wall.as_secs_f64(),

@@ -129,8 +129,8 @@ fn held(subject: Subject, n: usize, in_flight: usize, to_the_end: bool) -> io::R
 fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
     let mut kept = BTreeMap::new();
     let many: &[usize] = if figures::is_test() { &[100] } else { &[100, 1000, 10_000, 19_000] };
-    let plain = Site::default();
-    for subject in Subject::all().filter(|subject| subject.can_crawl(plain)) {
+    let slow = Site { latency: HELD, ..Site::default() };
+    for subject in Subject::all().filter(|subject| subject.can_crawl(slow)) {
         let mut group = criterion.benchmark_group(format!("memory/{}", subject.name));
         for &n in many.iter().filter(|&&n| n <= subject.most_tasks()) {
             group.bench_function(n.to_string(), |bencher| {

@@ -14,7 +14,7 @@ use crate::part::{Part, Player};
 use crate::tls_front;
 
 /// How long somebody may take to come.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// The site of a bench: plain pages, no special cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,7 +151,7 @@ impl ServerProcess {
     /// Waits until so many requests are unanswered at once.
     ///
     /// # Errors
-    /// When they are not after a minute, or the server is gone.
+    /// When they are not after five minutes, or the server is gone.
     pub fn await_in_flight(&mut self, count: usize) -> io::Result<()> {
         let held: usize = self.player.ask(&Question::Await(count))?;
         if held != count {

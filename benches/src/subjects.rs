@@ -2,7 +2,13 @@
 
 mod bare_mio;
 mod frontier;
+#[cfg(feature = "peers")]
+mod reqwest;
 mod response;
+#[cfg(feature = "peers")]
+mod smol;
+#[cfg(feature = "peers")]
+mod spider;
 mod stages;
 mod tokio_hyper;
 mod tokio_raw;
@@ -44,6 +50,8 @@ pub enum Kind {
     /// Knows all the URLs beforehand, and reads no page: what a crawl would
     /// cost if nothing had to be decided.
     KnowsAll,
+    /// Begins with one URL, over http, and finds all others itself.
+    FromTheRoot,
 }
 
 const SUBJECTS: &[Subject] = &[
@@ -55,6 +63,12 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "tokio-raw", kind: Kind::Plain, crawl: tokio_raw::crawl },
     Subject { name: "tokio-hyper", kind: Kind::Plain, crawl: tokio_hyper::crawl },
     Subject { name: "tokio-rustls", kind: Kind::Secure, crawl: tokio_rustls::crawl },
+    #[cfg(feature = "peers")]
+    Subject { name: "reqwest", kind: Kind::Plain, crawl: reqwest::crawl },
+    #[cfg(feature = "peers")]
+    Subject { name: "smol", kind: Kind::Plain, crawl: smol::crawl },
+    #[cfg(feature = "peers")]
+    Subject { name: "spider", kind: Kind::FromTheRoot, crawl: spider::crawl },
 ];
 
 impl Subject {
@@ -83,6 +97,7 @@ impl Subject {
             Kind::Stage => true,
             Kind::Plain | Kind::KnowsAll => !site.is_secure,
             Kind::Secure => site.is_secure,
+            Kind::FromTheRoot => !site.is_secure && site.is_html && site.latency.is_zero(),
         }
     }
 
