@@ -3,8 +3,9 @@
 
 mod common;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use common::sources::workspace;
 
@@ -51,9 +52,8 @@ fn every_runtime_under_a_stage_is_written_here() {
         "tokio",
         "ureq",
     ];
-    let locked = locked();
     for stage in STAGES {
-        let all = everything_under(stage, &locked);
+        let all = everything_under(stage);
         for runtime in RUNTIMES {
             assert!(!all.contains(runtime), "{stage} depends on {runtime}");
         }
@@ -63,21 +63,18 @@ fn every_runtime_under_a_stage_is_written_here() {
     }
 }
 
-/// Everything that a member is built of, itself included.
-fn everything_under(member: &str, locked: &BTreeMap<String, BTreeSet<String>>) -> BTreeSet<String> {
-    let mut all = BTreeSet::new();
-    let mut todo = vec![member.to_owned()];
-    while let Some(name) = todo.pop() {
-        if all.contains(&name) {
-            continue;
-        }
-        // The lock file does not tell what is for tests only; for members the
-        // manifest does.
-        let found = dependencies_of_member(&name).or_else(|| locked.get(&name).cloned());
-        todo.extend(found.unwrap_or_else(|| panic!("{name} is not locked")));
-        all.insert(name);
-    }
-    all
+/// Everything that a member is built of, itself included. What is only there
+/// for tests, or behind a feature that nobody asked for, is not.
+fn everything_under(member: &str) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let tree = Command::new(cargo)
+        .args(["tree", "--locked", "--edges", "no-dev", "--prefix", "none", "--package", member])
+        .current_dir(workspace())
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let names = String::from_utf8(tree.stdout).unwrap();
+    names.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect()
 }
 
 /// What the manifest of a member names under `[dependencies]`; `None` if it is
@@ -90,21 +87,4 @@ fn dependencies_of_member(name: &str) -> Option<BTreeSet<String>> {
     let name = |line: &str| line.split(['.', ' ', '=']).next().unwrap_or_default().to_owned();
     let is_entry = |line: &&str| !line.is_empty() && !line.starts_with('#');
     Some(section.filter(is_entry).map(name).collect())
-}
-
-/// Every package in the lock file, and what it is built of.
-fn locked() -> BTreeMap<String, BTreeSet<String>> {
-    let lock = fs::read_to_string(workspace().join("Cargo.lock")).unwrap();
-    let mut locked: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    let mut package = String::new();
-    for line in lock.lines() {
-        if let Some(name) = line.strip_prefix("name = ") {
-            package = name.trim_matches('"').to_owned();
-            locked.entry(package.clone()).or_default();
-        } else if let Some(dependency) = line.strip_prefix(" \"") {
-            let name = dependency.split([' ', '"']).next().unwrap_or_default();
-            locked.get_mut(&package).unwrap().insert(name.to_owned());
-        }
-    }
-    locked
 }

@@ -19,6 +19,10 @@ const SHARED: [(&str, &str, &str); 8] = [
     ("transport", "resolver.rs", "Resolver"),
 ];
 
+/// Methods of the shared types that only the last stage calls. Others have some
+/// of the same name.
+const NAMESAKES: [(&str, &str); 2] = [("Crawl", "stop"), ("Crawl", "take_back")];
+
 /// What callbacks and coroutines call alike.
 const CALLS: [&str; 40] = [
     "Candidates::current",
@@ -103,7 +107,8 @@ fn calls(name: &str) -> BTreeSet<String> {
     for (core, file, class) in SHARED {
         for method in methods(&source(core, file), class) {
             let as_function = all_code.contains(&format!("{class}::{method}("));
-            let as_method = all_code.contains(&format!(".{method}("));
+            let as_method =
+                !NAMESAKES.contains(&(class, &method)) && all_code.contains(&format!(".{method}("));
             if as_function || as_method {
                 calls.insert(format!("{class}::{method}"));
             }

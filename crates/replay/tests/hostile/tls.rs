@@ -145,7 +145,7 @@ fn rubbish() -> Vec<Stranger> {
         says("plain http", b"HTTP/1.1 400 Bad Request\r\n\r\n", 1, Tls, "plain http"),
         says("zeros", &[0; 64], 1, Tls, ""),
         says("endless noise", b"\x9b\x1b[31mnoise", 1_000_000, Tls, ""),
-        says("refusal", b"\x15\x03\x03\0\x02\x02\x28", 1, Tls, "no cipher"),
+        says("refusal", b"\x15\x03\x03\0\x02\x02\x28", 1, Tls, "common cipher"),
         says("unknown refusal", b"\x15\x03\x03\0\x02\x02\xfe", 1, Tls, "refuses"),
         says("old version", b"\x15\x03\x01\0\x02\x02\x46", 1, Tls, "no version"),
         says("endless warnings", b"\x15\x03\x03\0\x02\x01\x5a", 1_000_000, Tls, ""),
