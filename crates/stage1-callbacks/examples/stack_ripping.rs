@@ -27,6 +27,7 @@ struct Fetch {
     response: Vec<u8>,
 }
 
+// ANCHOR: begun
 fn crawl(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<()> {
     fetch(event_loop, address)
 }
@@ -40,6 +41,7 @@ fn fetch(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<(
     event_loop.register(key, Interest::Writable, Box::new(fetch), Fetch::connected);
     Ok(())
 }
+// ANCHOR_END: begun
 
 impl Fetch {
     fn connected(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
@@ -104,12 +106,14 @@ fn parse_links(mut page: &str) -> io::Result<Vec<String>> {
     Ok(links)
 }
 
+// ANCHOR: failed
 /// There is nobody to return the error to, and nobody to catch it: all that a
 /// callback can reach is the loop.
 fn failed(error: &Error, event_loop: &mut EventLoop<Fetch>) {
     println!("error: {error}");
     event_loop.stop();
 }
+// ANCHOR_END: failed
 // ANCHOR_END: fetch
 
 const REQUEST: &[u8] = b"GET /malformed HTTP/1.0\r\n\r\n";

@@ -11,6 +11,7 @@ use transport::{ConnectQueue, LookUp, Number, Resolver, Ticket, system_look_up};
 use crate::names::Asker;
 use crate::turns::InLine;
 
+// ANCHOR: callback
 /// Where somebody goes on, with everything that is theirs.
 pub type Method<S> = fn(Box<S>, &mut EventLoop<S>);
 
@@ -22,6 +23,7 @@ pub struct Callback<S> {
     /// Where to go on.
     pub method: Method<S>,
 }
+// ANCHOR_END: callback
 
 /// Calls back whoever the news concerns. `S` is the state of one computation,
 /// here a fetch.
@@ -92,6 +94,7 @@ impl<S> EventLoop<S> {
         }
     }
 
+    // ANCHOR: event_loop_run
     /// The chapter's `loop()`: waits and calls back, until somebody calls
     /// [`EventLoop::stop`].
     ///
@@ -120,6 +123,7 @@ impl<S> EventLoop<S> {
         }
         Ok(())
     }
+    // ANCHOR_END: event_loop_run
 
     /// Has [`EventLoop::run`] return, after the callbacks of this tick.
     pub fn stop(&mut self) {
@@ -159,10 +163,12 @@ impl<S> EventLoop<S> {
         self.stats
     }
 
+    // ANCHOR: register
     /// Has `this` go on with `method` when its socket is ready.
     pub fn register(&mut self, key: Key, interest: Interest, this: Box<S>, method: Method<S>) {
         drop(self.selector.register(key, interest, Callback { this, method }));
     }
+    // ANCHOR_END: register
 
     /// Moves a timer, unless it has fired.
     pub fn postpone(&mut self, timer: TimerKey, at: Instant) -> Option<TimerKey> {

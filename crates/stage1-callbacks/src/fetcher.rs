@@ -23,6 +23,7 @@ use crate::{Callback, EventLoop, Method};
 
 type Loop = EventLoop<Fetcher>;
 
+// ANCHOR: fetcher
 /// One fetch. It has a connection, a timer or bytes to send in some of its
 /// states only; the fields have to be there in all of them.
 pub struct Fetcher {
@@ -37,6 +38,7 @@ pub struct Fetcher {
     /// What is still to be sent.
     request: Vec<u8>,
 }
+// ANCHOR_END: fetcher
 
 impl Fetcher {
     pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
@@ -117,6 +119,7 @@ impl Fetcher {
         self.connect(event_loop);
     }
 
+    // ANCHOR: connected
     /// The socket is writable: it is connected, or cannot be, or neither.
     fn connected(mut self: Box<Self>, event_loop: &mut Loop) {
         let connection = self.connection.as_ref().expect(IS_CONNECTED);
@@ -133,6 +136,7 @@ impl Fetcher {
             Err(error) => self.cannot_connect(&error, event_loop),
         }
     }
+    // ANCHOR_END: connected
 
     /// Sends what the socket takes, until it has taken everything.
     fn send(mut self: Box<Self>, event_loop: &mut Loop) {
@@ -150,6 +154,7 @@ impl Fetcher {
         }
     }
 
+    // ANCHOR: read_response
     /// Takes what has come. There may be no more news of it: the selector
     /// tells of a change, and what is left unread changes nothing.
     fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
@@ -180,6 +185,7 @@ impl Fetcher {
         // Either everything is read, or it is somebody else's turn.
         self.wait(Interest::Readable, Self::read_response, event_loop);
     }
+    // ANCHOR_END: read_response
 
     fn too_late(self: Box<Self>, event_loop: &mut Loop) {
         if self.patience.is_next_address_due(event_loop.now()) {
@@ -189,6 +195,7 @@ impl Fetcher {
         self.ended(Err(error), event_loop);
     }
 
+    // ANCHOR: wait
     /// Goes on with `method` when the connection is ready, or with `too_late`.
     fn wait(mut self: Box<Self>, interest: Interest, method: Method<Self>, event_loop: &mut Loop) {
         let deadline = self.patience.deadline();
@@ -196,7 +203,9 @@ impl Fetcher {
         let key = self.connection.as_ref().expect(IS_CONNECTED).key;
         event_loop.register(key, interest, self, method);
     }
+    // ANCHOR_END: wait
 
+    // ANCHOR: ended
     /// A try has ended; what now?
     fn ended(mut self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
         self.close(event_loop);
@@ -208,7 +217,9 @@ impl Fetcher {
             Verdict::Finished => self.finished(event_loop),
         }
     }
+    // ANCHOR_END: ended
 
+    // ANCHOR: close
     fn close(&mut self, event_loop: &mut Loop) {
         if let Some(timer) = self.timer.take() {
             drop(event_loop.timers.cancel(timer));
@@ -218,6 +229,7 @@ impl Fetcher {
         }
         event_loop.end_turn(&mut self.turn);
     }
+    // ANCHOR_END: close
 
     fn finished(self: Box<Self>, event_loop: &mut Loop) {
         let Self { site, visit, .. } = *self;
@@ -225,8 +237,10 @@ impl Fetcher {
     }
 }
 
+// ANCHOR: expectations
 const HAS_TURN: &str = "called only in its turn";
 const IS_CONNECTED: &str = "called only with a connection";
+// ANCHOR_END: expectations
 
 /// After so many reads in a row, others have a turn.
 const READS_PER_TURN: u32 = 16;

@@ -23,3 +23,21 @@ error: a quote is never closed
 "#;
     assert_eq!(common::example("stack_ripping", &[]), expected.trim_start());
 }
+
+#[test]
+fn take_turns() {
+    let expected = r#"
+slow has begun
+quick has begun
+nothing has happened yet
+1s  quick: 3
+2s  quick: 2
+3s  slow: 2
+3s  quick: 1
+    quick is freed
+6s  slow: 1
+    slow is freed
+5 callbacks
+"#;
+    assert_eq!(common::example("take_turns", &[]), expected.trim_start());
+}

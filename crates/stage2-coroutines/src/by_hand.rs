@@ -22,6 +22,7 @@ pub fn read<'c, R, S: FnOnce(&[u8]) -> R>(connection: &'c mut Connection, sink: 
     Read { connection, sink: Some(sink) }
 }
 
+// ANCHOR: read_poll
 impl<R, S: FnOnce(&[u8]) -> R + Unpin> Coroutine for Read<'_, S> {
     type Output = io::Result<Option<R>>;
 
@@ -33,7 +34,9 @@ impl<R, S: FnOnce(&[u8]) -> R + Unpin> Coroutine for Read<'_, S> {
         })
     }
 }
+// ANCHOR_END: read_poll
 
+// ANCHOR: read_all
 /// A `read_all` in progress.
 pub struct ReadAll<'c, S> {
     connection: &'c mut Connection,
@@ -47,6 +50,7 @@ enum ReadAllState {
     Reading,
     Returned,
 }
+// ANCHOR_END: read_all
 
 /// See [`crate::read_all`].
 pub fn read_all<'c, B, S: FnMut(&[u8]) -> ControlFlow<B>>(
@@ -56,6 +60,7 @@ pub fn read_all<'c, B, S: FnMut(&[u8]) -> ControlFlow<B>>(
     ReadAll { connection, sink, state: ReadAllState::Reading }
 }
 
+// ANCHOR: read_all_poll
 impl<B, S: FnMut(&[u8]) -> ControlFlow<B> + Unpin> Coroutine for ReadAll<'_, S> {
     type Output = io::Result<Option<B>>;
 
@@ -85,3 +90,4 @@ impl<B, S: FnMut(&[u8]) -> ControlFlow<B> + Unpin> Coroutine for ReadAll<'_, S> 
         }
     }
 }
+// ANCHOR_END: read_all_poll

@@ -28,6 +28,7 @@ impl Connection {
         Self { stream, key, event_loop: event_loop.clone(), turn: None, reads_in_a_row: 0 }
     }
 
+    // ANCHOR: poll_ready
     /// Ready when the socket may be; otherwise the waker is stored under its
     /// key.
     pub(crate) fn poll_ready(&mut self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
@@ -41,6 +42,7 @@ impl Connection {
         drop(replaced);
         Poll::Pending
     }
+    // ANCHOR_END: poll_ready
 
     /// The socket said `WouldBlock`: what was known of it is used up.
     fn would_block(&mut self) -> Interest {
@@ -52,6 +54,7 @@ impl Connection {
         interest
     }
 
+    // ANCHOR: poll_read
     pub(crate) fn poll_read<R>(
         &mut self,
         context: &mut Context<'_>,
@@ -87,6 +90,7 @@ impl Connection {
             }
         })
     }
+    // ANCHOR_END: poll_read
 
     pub(crate) fn poll_write(
         &mut self,

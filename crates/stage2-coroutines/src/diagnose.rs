@@ -164,6 +164,7 @@ impl EventLoop {
         self.complain(&Complaint::ExceptionNeverRetrieved(exception.clone()));
     }
 
+    // ANCHOR: note
     /// To be called by whoever is about to say "not yet": what for, where in
     /// the code, and since when, which this fills in the first time. Of several
     /// such notes in one step the first one stands: it is the innermost.
@@ -178,6 +179,7 @@ impl EventLoop {
             self.0.note.set(Note { wait, at, since });
         }
     }
+    // ANCHOR_END: note
 
     /// What was noted last is over.
     fn unnote(&self) {

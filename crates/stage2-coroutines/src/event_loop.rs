@@ -85,6 +85,7 @@ impl EventLoop {
         }))
     }
 
+    // ANCHOR: run_until_complete
     /// Runs this coroutine, and all tasks beside it, until it has returned,
     /// which stops the loop. Tasks that are not done by then stay where they
     /// are, to go on with the next call.
@@ -107,6 +108,7 @@ impl EventLoop {
         })?;
         result.ok_or_else(|| io::Error::other("the loop was stopped before the coroutine was done"))
     }
+    // ANCHOR_END: run_until_complete
 
     /// Runs until somebody calls [`EventLoop::stop`].
     ///
@@ -122,6 +124,7 @@ impl EventLoop {
         self.0.stopping.set(true);
     }
 
+    // ANCHOR: run
     /// Takes turns until somebody calls `stop`. `main` is what runs on the
     /// caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
@@ -161,7 +164,9 @@ impl EventLoop {
             self.tick(&mut keys)?;
         }
     }
+    // ANCHOR_END: run
 
+    // ANCHOR: tick
     /// Waits until there is something to do, and wakes whom it concerns.
     fn tick(&self, keys: &mut Vec<Key>) -> io::Result<()> {
         let inner = &*self.0;
@@ -195,6 +200,7 @@ impl EventLoop {
         }
         Ok(())
     }
+    // ANCHOR_END: tick
 
     /// The present moment.
     pub fn now(&self) -> Instant {

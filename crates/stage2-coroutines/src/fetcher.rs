@@ -136,6 +136,7 @@ async fn visit(fetcher: Rc<Fetcher>, mut visit: Visit) -> Conclusion {
     fetcher.state.borrow_mut().crawl.conclude(visit, now)
 }
 
+// ANCHOR: fetch
 async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
     let Fetcher { event_loop, options, security, .. } = fetcher;
     until_finished(event_loop, options, visit, async |visit, patience| {
@@ -145,7 +146,9 @@ async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
     })
     .await;
 }
+// ANCHOR_END: fetch
 
+// ANCHOR: until_finished
 /// Makes one attempt after another, each within its deadlines, until the visit
 /// is finished.
 pub async fn until_finished(
@@ -164,6 +167,7 @@ pub async fn until_finished(
         }
     }
 }
+// ANCHOR_END: until_finished
 
 /// Connects to the host of a visit, at the first of its addresses that answers.
 ///
@@ -231,6 +235,7 @@ async fn until_next_is_due(
     .await
 }
 
+// ANCHOR: exchange
 /// Sends the request and reads the response to its end. Returns whether the
 /// connection can carry another one.
 ///
@@ -262,6 +267,7 @@ pub async fn exchange(
         Err(error) => Err(failure(visit, &error)),
     }
 }
+// ANCHOR_END: exchange
 
 /// What a failed read or write means at this point of a visit.
 fn failure(visit: &Visit, error: &io::Error) -> FetchError {

@@ -23,6 +23,7 @@ pub fn ensure_future<T: 'static>(
     Task::spawn(event_loop, coroutine).into()
 }
 
+// ANCHOR: gather
 /// Waits for all futures, and returns their results in the order of the
 /// arguments. Cancelling one of them does not cancel the one who gathers; it
 /// is an exception like others.
@@ -41,6 +42,7 @@ pub async fn gather<T: 'static>(
         None => children.iter().map(outcome).collect(),
     }
 }
+// ANCHOR_END: gather
 
 /// The same with every outcome, exceptions included: `return_exceptions=True`.
 pub async fn gather_outcomes<T: 'static>(
@@ -84,6 +86,7 @@ pub async fn wait<T: 'static>(
     futures.into_iter().partition(Future::done)
 }
 
+// ANCHOR: wait_for
 /// Waits for a future, for so long at most; then cancels it.
 ///
 /// # Errors
@@ -101,7 +104,9 @@ pub async fn wait_for<T: 'static>(
         _ => outcome(&child.0[0]),
     }
 }
+// ANCHOR_END: wait_for
 
+// ANCHOR: shield
 /// A future of its own for the outcome of another. Cancelling the one does not
 /// cancel the other.
 pub fn shield<T: 'static>(future: impl Into<Future<T>>) -> Future<T> {
@@ -116,6 +121,7 @@ pub fn shield<T: 'static>(future: impl Into<Future<T>>) -> Future<T> {
     });
     outer
 }
+// ANCHOR_END: shield
 
 /// Runs coroutines in parallel: what Tornado does with a list that is yielded.
 ///
@@ -227,6 +233,7 @@ async fn until(
     within(event_loop, || deadline, settled).await.unwrap_or(Err(Exception::TimedOut))
 }
 
+// ANCHOR: children
 /// Futures that are cancelled unless somebody releases them first.
 struct Children<T: 'static>(Vec<Future<T>>);
 
@@ -247,6 +254,7 @@ impl<T: 'static> Drop for Children<T> {
         }
     }
 }
+// ANCHOR_END: children
 
 /// Watches futures until all are done, or one of them settles the matter. What
 /// it has left with them it takes away again.

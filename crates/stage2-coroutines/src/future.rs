@@ -12,6 +12,7 @@ use crate::{EventLoop, Exception, InvalidState, Wait};
 
 mod asking;
 
+// ANCHOR: future
 /// The chapter's `Future`: pending, until somebody calls
 /// [`Future::set_result`]. Whoever cares has left a callback, or awaits it.
 ///
@@ -23,6 +24,7 @@ mod asking;
 /// Awaiting moves the result out, to whoever comes first; [`Future::result`]
 /// copies it. An exception is there for everybody.
 pub struct Future<T>(Rc<RefCell<State<T>>>);
+// ANCHOR_END: future
 
 struct State<T> {
     outcome: Outcome<T>,
@@ -33,6 +35,7 @@ struct State<T> {
     retrieved: bool,
 }
 
+// ANCHOR: outcome
 enum Outcome<T> {
     Pending(Vec<Callback<T>>),
     Done(Option<Result<T, Exception>>),
@@ -42,6 +45,7 @@ enum Callback<T> {
     Wake(Waker),
     Call(CallbackId, DoneCallback<T>),
 }
+// ANCHOR_END: outcome
 
 type DoneCallback<T> = Box<dyn FnOnce(&Future<T>)>;
 
@@ -87,6 +91,7 @@ impl<T: 'static> Future<T> {
         self.finish(Ok(result))
     }
 
+    // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
         if self.done() {
             return Err(InvalidState::Done);
@@ -104,6 +109,7 @@ impl<T: 'static> Future<T> {
         }
         Ok(())
     }
+    // ANCHOR_END: finish
 
     fn call_soon(&self, callback: DoneCallback<T>) {
         let event_loop = self.0.borrow().event_loop.clone();
@@ -129,6 +135,7 @@ impl<T: 'static> Future<T> {
     }
 }
 
+// ANCHOR: poll
 /// `yield from future` of the chapter: pending means that the waker is stored.
 /// A future that is done does not suspend whoever awaits it.
 impl<T: 'static> std::future::Future for Future<T> {
@@ -161,6 +168,7 @@ impl<T: 'static> std::future::Future for Future<T> {
         }
     }
 }
+// ANCHOR_END: poll
 
 /// Only a result can be used up: how a future failed stays known.
 fn take<T>(outcome: &mut Option<Result<T, Exception>>) -> Option<Result<T, Exception>> {

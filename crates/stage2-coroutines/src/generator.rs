@@ -30,6 +30,7 @@ pub use as_async_fn::{AsyncGenerator, Channel, Yield, caller_fn, gen_fn};
 pub use state_machine::{CallerFn, CallerFnFrame, GenFn, GenFnFrame};
 
 // ANCHOR: generator
+// ANCHOR: coroutine_state
 /// What a generator says when it is resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoroutineState<Y, R> {
@@ -38,7 +39,9 @@ pub enum CoroutineState<Y, R> {
     /// It has returned this: Python's `StopIteration`, with its value.
     Complete(R),
 }
+// ANCHOR_END: coroutine_state
 
+// ANCHOR: sent
 /// An error thrown into a generator at the place where it is suspended, or
 /// raised by it.
 pub type Thrown = Box<dyn Error>;
@@ -49,7 +52,9 @@ pub type Sent<I> = Result<Option<I>, Thrown>;
 
 /// What comes out of a generator, outside.
 pub type Resumed<Y, R> = Result<CoroutineState<Y, R>, Thrown>;
+// ANCHOR_END: sent
 
+// ANCHOR: trait
 /// A function that can be left in the middle. Closing one is dropping it:
 /// its destructor runs those of the local variables that are alive.
 pub trait Generator {
@@ -100,6 +105,7 @@ pub trait Generator {
         self.go_on(Err(error))
     }
 }
+// ANCHOR_END: trait
 // ANCHOR_END: generator
 
 /// What [`Generator::last_yield`] says before the first instruction.

@@ -11,6 +11,7 @@ use transport::{Layer, Stream};
 
 use crate::{Connection, Coroutine, EventLoop, Wait, noting};
 
+// ANCHOR: connect
 /// Makes a connection.
 ///
 /// # Errors
@@ -36,7 +37,9 @@ pub fn connect(
         }
     }
 }
+// ANCHOR_END: connect
 
+// ANCHOR: read
 /// Waits for bytes and hands them to `sink`, as many as there are, up to the
 /// size of the loop's buffer. Returns what `sink` does, or nothing when the
 /// server has closed the connection.
@@ -61,7 +64,9 @@ pub fn read<R>(
         poll
     })
 }
+// ANCHOR_END: read
 
+// ANCHOR: read_all
 /// Reads until `sink` has seen enough and breaks, whose value is returned, or
 /// until the server closes the connection.
 ///
@@ -78,6 +83,7 @@ pub async fn read_all<B>(
     }
     Ok(None)
 }
+// ANCHOR_END: read_all
 
 /// Writes all of it, however little the socket takes at a time.
 ///

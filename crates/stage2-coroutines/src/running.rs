@@ -37,6 +37,7 @@ impl Drop for Running {
     }
 }
 
+// ANCHOR: batch
 /// Those whose turn it is. Should a panic end the loop, the rest keep theirs.
 pub(crate) struct Batch<'q> {
     pub(crate) turns: VecDeque<Turn>,
@@ -48,8 +49,10 @@ impl Drop for Batch<'_> {
         self.turns.drain(..).for_each(|turn| self.queue.push(turn));
     }
 }
+// ANCHOR_END: batch
 
 impl EventLoop {
+    // ANCHOR: may_wait_for
     /// Whether the one whose turn it is may wait for a future of this loop,
     /// and of this task.
     pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), InvalidState> {
@@ -61,6 +64,7 @@ impl EventLoop {
         }
         Ok(())
     }
+    // ANCHOR_END: may_wait_for
 
     /// Whether these two handles stand for the same loop.
     pub fn is(&self, other: &Self) -> bool {

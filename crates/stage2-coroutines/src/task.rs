@@ -20,6 +20,7 @@ pub struct Task<T> {
 }
 
 impl<T: 'static> Task<T> {
+    // ANCHOR: spawn
     /// Hands a coroutine to the loop, which takes the first step with it as
     /// soon as it comes round to it.
     #[track_caller]
@@ -31,6 +32,7 @@ impl<T: 'static> Task<T> {
         event_loop.wake_task(key);
         Self { future }
     }
+    // ANCHOR_END: spawn
 
     /// Gives it a name, for whoever asks what it is doing.
     pub fn named(self, name: impl Into<String>) -> Self {
@@ -73,6 +75,7 @@ pub(crate) trait Step {
     fn step(&mut self, context: &mut Context<'_>) -> Poll<Option<Exception>>;
 }
 
+// ANCHOR: driver
 struct Driver<C: Coroutine> {
     coroutine: Pin<Box<C>>,
     future: Future<C::Output>,
@@ -94,3 +97,4 @@ impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
         Poll::Ready(catch_unwind(finish).err().map(|panic| Exception::panicked(&*panic)))
     }
 }
+// ANCHOR_END: driver

@@ -20,6 +20,7 @@ pub(crate) struct TaskSlot {
 }
 
 impl EventLoop {
+    // ANCHOR: step
     pub(crate) fn step(&self, key: Key, context: &mut Context<'_>) {
         // Taken out of its slot, the coroutine may do anything to the loop,
         // even cancel itself. A stale key belongs to a task that is gone.
@@ -50,6 +51,7 @@ impl EventLoop {
             self.complain(&Complaint::Panicked(exception));
         }
     }
+    // ANCHOR_END: step
 
     pub(crate) fn add_task(
         &self,
@@ -89,6 +91,7 @@ impl EventLoop {
         self.0.tasks.borrow().len()
     }
 
+    // ANCHOR: close
     /// Drops every task that is still pending, each where it is suspended, and
     /// complains about each. Tasks hold handles to their loop, so that without
     /// this call a loop that has any is never freed. What is spawned on a
@@ -104,4 +107,5 @@ impl EventLoop {
         drop(self.0.timers.take());
         drop(self.0.starved.take());
     }
+    // ANCHOR_END: close
 }

@@ -43,6 +43,7 @@ pub fn sleep_and_return<T>(
     }
 }
 
+// ANCHOR: yield_now
 /// Lets everybody else have a turn: a bare `yield`, Tornado's `moment`.
 #[track_caller]
 pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
@@ -57,12 +58,14 @@ pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
         Poll::Pending
     })
 }
+// ANCHOR_END: yield_now
 
 /// The deadline came first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too late")]
 pub struct TooLate;
 
+// ANCHOR: within
 /// Runs a coroutine until it returns or its deadline passes; then it is
 /// dropped where it is suspended.
 ///
@@ -89,6 +92,7 @@ pub async fn within<T>(
     })
     .await
 }
+// ANCHOR_END: within
 
 /// One entry among the loop's timers, at most; none once it is dropped.
 struct Timer<'l> {
@@ -129,8 +133,10 @@ impl<'l> Timer<'l> {
     }
 }
 
+// ANCHOR: timer_drop
 impl Drop for Timer<'_> {
     fn drop(&mut self) {
         self.cancel();
     }
 }
+// ANCHOR_END: timer_drop

@@ -80,6 +80,7 @@ pub trait TracedIn {
     fn traced_in(self, what: &'static str) -> Self;
 }
 
+// ANCHOR: traced_in
 impl<T, E> TracedIn for Result<T, Traced<E>> {
     #[track_caller]
     fn traced_in(mut self, what: &'static str) -> Self {
@@ -90,6 +91,7 @@ impl<T, E> TracedIn for Result<T, Traced<E>> {
         self
     }
 }
+// ANCHOR_END: traced_in
 
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

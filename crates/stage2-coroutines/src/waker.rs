@@ -9,6 +9,7 @@ use selector_core::{Key, Notifier};
 
 use crate::EventLoop;
 
+// ANCHOR: task_waker
 /// What a coroutine leaves behind when it waits: enough for anybody, on any
 /// thread, to have it resumed.
 pub(crate) struct TaskWaker {
@@ -18,6 +19,7 @@ pub(crate) struct TaskWaker {
     queued: AtomicBool,
     queue: Arc<RunQueue>,
 }
+// ANCHOR_END: task_waker
 
 impl TaskWaker {
     pub(crate) fn new(key: Option<Key>, queue: &Arc<RunQueue>) -> Arc<Self> {
@@ -35,6 +37,7 @@ impl TaskWaker {
     }
 }
 
+// ANCHOR: wake
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         if !self.queued.swap(true, Ordering::AcqRel) {
@@ -49,6 +52,7 @@ impl Wake for TaskWaker {
         }
     }
 }
+// ANCHOR_END: wake
 
 /// What somebody's turn consists of.
 pub(crate) enum Turn {
@@ -104,6 +108,7 @@ impl RunQueue {
         std::mem::swap(&mut self.lock().turns, empty);
     }
 
+    // ANCHOR: may_sleep
     /// Tells whether the loop may sleep, which it may not with work to do.
     /// From here on whoever pushes rings the bell: the test and the promise
     /// are one step, so that no wake-up falls between them.
@@ -112,6 +117,7 @@ impl RunQueue {
         state.loop_sleeps = state.turns.is_empty();
         state.loop_sleeps
     }
+    // ANCHOR_END: may_sleep
 
     pub(crate) fn has_woken_up(&self) {
         self.lock().loop_sleeps = false;

@@ -38,6 +38,7 @@ impl<T: 'static> Future<T> {
         matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(_))))
     }
 
+    // ANCHOR: cancel
     /// Cancels it, and the task whose result it would have been: the coroutine
     /// is dropped where it is suspended. Returns whether there was anything to
     /// cancel.
@@ -54,6 +55,7 @@ impl<T: 'static> Future<T> {
         }
         true
     }
+    // ANCHOR_END: cancel
 
     /// A copy of the result.
     ///

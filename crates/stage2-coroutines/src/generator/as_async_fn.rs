@@ -74,6 +74,7 @@ impl<I, Y> Channel<I, Y> {
     }
 }
 
+// ANCHOR: yield
 /// See [`Channel::give`]. The one that is asked first has yielded; the one that
 /// is asked again has been resumed.
 pub struct Yield<'c, I, Y> {
@@ -98,6 +99,7 @@ impl<I, Y: Unpin> Coroutine for Yield<'_, I, Y> {
         }
     }
 }
+// ANCHOR_END: yield
 // ANCHOR_END: channel
 
 // ANCHOR: async_generator

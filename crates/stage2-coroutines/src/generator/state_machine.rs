@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Resumed, Sent, delegate};
 
 // ANCHOR: gen_fn
+// ANCHOR: gen_fn_frame
 /// The chapter's `gen_fn`. If Rust had `yield`, it would read:
 ///
 /// ```text
@@ -39,12 +40,14 @@ pub enum GenFnFrame<T> {
     /// It has returned or raised.
     Ended,
 }
+// ANCHOR_END: gen_fn_frame
 
 impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
     type Input = T;
     type Yield = i32;
     type Return = &'static str;
 
+    // ANCHOR: gen_fn_go_on
     fn go_on(&mut self, sent: Sent<T>) -> Resumed<i32, &'static str> {
         // Until it is suspended again, the function is running: if an error
         // leaves it now, it has ended.
@@ -71,6 +74,7 @@ impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
             }
         }
     }
+    // ANCHOR_END: gen_fn_go_on
 
     fn last_yield(&self) -> Option<i32> {
         match self.frame {
@@ -114,6 +118,7 @@ pub struct CallerFn<T, P> {
     frame: CallerFnFrame<T, P>,
 }
 
+// ANCHOR: caller_fn_frame
 /// The frame of a [`CallerFn`]. The one it delegates to is one of its local
 /// variables: frames of coroutines lie in each other, and no pointer leads from
 /// one to the next.
@@ -128,12 +133,14 @@ pub enum CallerFnFrame<T, P> {
     /// It has returned or raised.
     Ended,
 }
+// ANCHOR_END: caller_fn_frame
 
 impl<T: Display, P: Fn(String) + Clone> Generator for CallerFn<T, P> {
     type Input = T;
     type Yield = i32;
     type Return = ();
 
+    // ANCHOR: caller_fn_go_on
     fn go_on(&mut self, mut sent: Sent<T>) -> Resumed<i32, ()> {
         let mut generator = match mem::replace(&mut self.frame, CallerFnFrame::Ended) {
             CallerFnFrame::Start => {
@@ -160,6 +167,7 @@ impl<T: Display, P: Fn(String) + Clone> Generator for CallerFn<T, P> {
             }
         }
     }
+    // ANCHOR_END: caller_fn_go_on
 
     fn last_yield(&self) -> Option<i32> {
         match self.frame {

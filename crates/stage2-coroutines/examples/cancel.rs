@@ -1,0 +1,111 @@
+//! Being cancelled: what still runs, what does not, and what gets lost.
+#![allow(clippy::print_stdout)]
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Task, sleep, within};
+use transport::system_look_up;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+// ANCHOR: worker
+/// Says when it is dropped, and by whom it was held.
+struct Lamp(&'static str);
+
+impl Drop for Lamp {
+    fn drop(&mut self) {
+        println!("    {} puts out the light", self.0);
+    }
+}
+
+async fn work(event_loop: EventLoop, name: &'static str) {
+    let _lamp = Lamp(name);
+    println!("    {name} begins");
+    sleep(&event_loop, 3 * SECOND).await;
+    println!("    {name} is done");
+}
+// ANCHOR_END: worker
+
+// ANCHOR: three_ways
+async fn three_ways(event_loop: &EventLoop) {
+    println!("a task is cancelled:");
+    let task = Task::spawn(event_loop, work(event_loop.clone(), "the worker"));
+    sleep(event_loop, SECOND).await;
+    println!("  there was something to cancel: {}", task.cancel());
+    println!("  whoever awaits it gets {:?}", task.await);
+
+    println!("a coroutine that is no task runs out of time:");
+    let deadline = event_loop.now() + SECOND;
+    let outcome = within(event_loop, || deadline, work(event_loop.clone(), "the guest")).await;
+    println!("  whoever gave it the time gets {outcome:?}");
+
+    println!("the handle of a task is dropped:");
+    let task = Task::spawn(event_loop, work(event_loop.clone(), "the orphan"));
+    sleep(event_loop, SECOND).await;
+    drop(task);
+    println!("  which changes nothing");
+    sleep(event_loop, 3 * SECOND).await;
+}
+// ANCHOR_END: three_ways
+
+// ANCHOR: careless
+type Shelf = Rc<RefCell<Vec<&'static str>>>;
+
+/// Between the two shelves the parcel is nowhere but in this frame.
+async fn careless(event_loop: EventLoop, from: Shelf, to: Shelf) {
+    let parcel = from.borrow_mut().pop();
+    sleep(&event_loop, 3 * SECOND).await;
+    to.borrow_mut().extend(parcel);
+}
+// ANCHOR_END: careless
+
+// ANCHOR: careful
+async fn careful(event_loop: EventLoop, from: Shelf, to: Shelf) {
+    let parcel = from.borrow_mut().pop();
+    let mut carried = Carried { parcel, from };
+    sleep(&event_loop, 3 * SECOND).await;
+    to.borrow_mut().extend(carried.parcel.take());
+}
+
+/// A parcel on its way: what has not arrived goes back.
+struct Carried {
+    parcel: Option<&'static str>,
+    from: Shelf,
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        self.from.borrow_mut().extend(self.parcel.take());
+    }
+}
+// ANCHOR_END: careful
+
+async fn carry(event_loop: &EventLoop) {
+    let shelves = || -> (Shelf, Shelf) { (Rc::new(RefCell::new(vec!["a parcel"])), Rc::default()) };
+
+    println!("cancelled on the way, careless:");
+    let (from, to) = shelves();
+    let task = Task::spawn(event_loop, careless(event_loop.clone(), from.clone(), to.clone()));
+    sleep(event_loop, SECOND).await;
+    task.cancel();
+    println!("  from {:?}, to {:?}", from.borrow(), to.borrow());
+
+    println!("cancelled on the way, careful:");
+    let (from, to) = shelves();
+    let task = Task::spawn(event_loop, careful(event_loop.clone(), from.clone(), to.clone()));
+    sleep(event_loop, SECOND).await;
+    task.cancel();
+    println!("  from {:?}, to {:?}", from.borrow(), to.borrow());
+}
+
+fn main() -> io::Result<()> {
+    // In virtual time: the seconds cost nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    event_loop.run_until_complete(three_ways(&event_loop))?;
+    event_loop.run_until_complete(carry(&event_loop))
+}

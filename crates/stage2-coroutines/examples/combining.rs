@@ -1,0 +1,114 @@
+//! Waiting for several at once, in every way there is. Each time the same
+//! three tasks begin together: A takes one second, B three, C two.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{
+    EventLoop, Exception, Future, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield,
+    sleep, wait, wait_for,
+};
+use transport::system_look_up;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+// ANCHOR: tasks
+type Name = &'static str;
+
+fn task(event_loop: &EventLoop, name: Name, seconds: u32) -> Task<Name> {
+    let inside = event_loop.clone();
+    Task::spawn(event_loop, async move {
+        sleep(&inside, SECOND * seconds).await;
+        name
+    })
+}
+
+fn three(event_loop: &EventLoop) -> [Task<Name>; 3] {
+    [("A", 1), ("B", 3), ("C", 2)].map(|(name, seconds)| task(event_loop, name, seconds))
+}
+// ANCHOR_END: tasks
+
+// ANCHOR: gather
+async fn gathered(event_loop: &EventLoop) -> Result<(), Exception> {
+    let clock = Clock::new(event_loop, "gather");
+    clock.says(gather(event_loop, three(event_loop)).await?);
+
+    let clock = Clock::new(event_loop, "gather, and C is cancelled");
+    let tasks = three(event_loop);
+    tasks[2].cancel();
+    clock.says(gather(event_loop, tasks).await);
+
+    let clock = Clock::new(event_loop, "gather_outcomes, and C is cancelled");
+    let tasks = three(event_loop);
+    tasks[2].cancel();
+    clock.says(gather_outcomes(event_loop, tasks).await);
+    Ok(())
+}
+// ANCHOR_END: gather
+
+// ANCHOR: wait
+async fn waited(event_loop: &EventLoop) -> Result<(), Exception> {
+    let clock = Clock::new(event_loop, "wait, FirstCompleted");
+    let first = ReturnWhen::FirstCompleted;
+    let (done, pending) = wait(event_loop, three(event_loop), first, None).await;
+    clock.says(format!("{} done, {} pending", done.len(), pending.len()));
+
+    let clock = Clock::new(event_loop, "wait, AllCompleted, two and a half seconds");
+    let (all, timeout) = (ReturnWhen::AllCompleted, Some(SECOND * 5 / 2));
+    let (done, pending) = wait(event_loop, three(event_loop), all, timeout).await;
+    clock.says(format!("{} done, {} pending", done.len(), pending.len()));
+
+    let clock = Clock::new(event_loop, "as_completed");
+    let mut completed = as_completed(event_loop, three(event_loop), None);
+    while let Some(outcome) = completed.next().await {
+        clock.says(outcome?);
+    }
+    Ok(())
+}
+// ANCHOR_END: wait
+
+// ANCHOR: shield
+async fn limited(event_loop: &EventLoop) -> Result<(), Exception> {
+    let clock = Clock::new(event_loop, "wait_for B, two seconds");
+    let b: Future<Name> = task(event_loop, "B", 3).into();
+    clock.says(wait_for(event_loop, b.clone(), SECOND * 2).await);
+    clock.says(format!("B is cancelled: {}", b.cancelled()));
+
+    let clock = Clock::new(event_loop, "wait_for a shield of B, two seconds");
+    let b: Future<Name> = task(event_loop, "B", 3).into();
+    clock.says(wait_for(event_loop, shield(b.clone()), SECOND * 2).await);
+    clock.says(format!("B is cancelled: {}", b.cancelled()));
+    clock.says(b.await?);
+    Ok(())
+}
+// ANCHOR_END: shield
+
+/// Says what came when.
+struct Clock<'l> {
+    event_loop: &'l EventLoop,
+    begun: std::time::Instant,
+}
+
+impl<'l> Clock<'l> {
+    fn new(event_loop: &'l EventLoop, what: &str) -> Self {
+        println!("{what}:");
+        Self { event_loop, begun: event_loop.now() }
+    }
+
+    fn says(&self, what: impl std::fmt::Debug) {
+        println!("  after {:?}: {what:?}", self.event_loop.now() - self.begun);
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // In virtual time: the seconds cost nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    event_loop.run_until_complete(gathered(&event_loop))??;
+    event_loop.run_until_complete(waited(&event_loop))??;
+    event_loop.run_until_complete(limited(&event_loop))??;
+    event_loop.close();
+    Ok(())
+}

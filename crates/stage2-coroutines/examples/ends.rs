@@ -1,0 +1,53 @@
+//! How a loop comes to its end, and what becomes of those who are not done.
+#![allow(clippy::print_stdout)]
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Task, sleep};
+use transport::system_look_up;
+
+const SECOND: Duration = Duration::from_secs(1);
+
+// ANCHOR: clock
+/// Never ends by itself.
+async fn clock(event_loop: EventLoop) {
+    for second in 1_u32.. {
+        sleep(&event_loop, SECOND).await;
+        println!("    tick {second}");
+    }
+}
+// ANCHOR_END: clock
+
+// ANCHOR: main
+fn main() -> io::Result<()> {
+    // In virtual time: the seconds cost nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    event_loop.set_exception_handler(|complaint| println!("  {complaint}"));
+    let clock = Task::spawn(&event_loop, clock(event_loop.clone())).named("clock");
+
+    println!("until something is done:");
+    let answer = event_loop.run_until_complete(async {
+        sleep(&event_loop, SECOND * 5 / 2).await;
+        42
+    })?;
+    println!("  {answer}, and {} task is pending", event_loop.pending_tasks());
+
+    println!("again:");
+    event_loop.run_until_complete(sleep(&event_loop, SECOND))?;
+
+    println!("stopped by a callback:");
+    let handle = event_loop.clone();
+    event_loop.call_later(SECOND, move || handle.stop());
+    if let Err(error) = event_loop.run_until_complete(sleep(&event_loop, 9 * SECOND)) {
+        println!("  {error}");
+    }
+
+    println!("closed:");
+    event_loop.close();
+    println!("  {} tasks are pending, and the clock {:?}", event_loop.pending_tasks(), *clock);
+    Ok(())
+}
+// ANCHOR_END: main

@@ -1,0 +1,58 @@
+//! Who gives way, and to whom: a task is interrupted where it says so and
+//! nowhere else.
+#![allow(clippy::print_stdout)]
+
+use std::io;
+use std::sync::Arc;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Future, ReturnWhen, Task, wait, yield_now};
+use transport::system_look_up;
+
+// ANCHOR: hogs
+async fn work_on(_event_loop: EventLoop, name: char) {
+    for _ in 0..4 {
+        print!(" {name}");
+    }
+}
+
+/// An `.await` is a place where one may be left. Of a future that has its
+/// result there is nothing to wait for, and so one is not.
+async fn await_what_is_there(event_loop: EventLoop, name: char) {
+    for _ in 0..4 {
+        print!(" {name}");
+        let future = Future::new(&event_loop);
+        // Not refused: it is new.
+        let _ = future.set_result(());
+        let _ = future.await;
+    }
+}
+
+async fn give_way(event_loop: EventLoop, name: char) {
+    for _ in 0..4 {
+        print!(" {name}");
+        yield_now(&event_loop).await;
+    }
+}
+// ANCHOR_END: hogs
+
+/// Has three tasks do the same, and tells how many steps that took.
+fn run<C>(what: &str, function: fn(EventLoop, char) -> C) -> io::Result<()>
+where
+    C: stage2_coroutines::Coroutine<Output = ()> + 'static,
+{
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    print!("{what:<20}");
+    let spawn = |name| Task::spawn(&event_loop, function(event_loop.clone(), name));
+    let tasks = ['a', 'b', 'c'].map(spawn);
+    let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);
+    drop(event_loop.run_until_complete(all)?);
+    println!();
+    Ok(())
+}
+
+fn main() -> io::Result<()> {
+    run("work_on", work_on)?;
+    run("await_what_is_there", await_what_is_there)?;
+    run("give_way", give_way)
+}

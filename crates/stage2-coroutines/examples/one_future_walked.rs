@@ -1,0 +1,64 @@
+//! One future, from the moment somebody awaits it to the moment it has a
+//! result: who calls whom, and who does not.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Task};
+use transport::system_look_up;
+
+// ANCHOR: watched
+/// Passes everything on to a future, and says so.
+struct Watched(Future<&'static str>);
+
+impl Coroutine for Watched {
+    type Output = Result<&'static str, Exception>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        println!("    the future is polled");
+        let loud = Waker::from(Arc::new(Loud(context.waker().clone())));
+        let poll = Pin::new(&mut self.0).poll(&mut Context::from_waker(&loud));
+        println!("    it says {poll:?}");
+        poll
+    }
+}
+
+/// Passes a wake-up on, and says so.
+struct Loud(Waker);
+
+impl Wake for Loud {
+    fn wake(self: Arc<Self>) {
+        println!("    the waker is called");
+        self.0.wake_by_ref();
+    }
+}
+// ANCHOR_END: watched
+
+// ANCHOR: main
+fn main() -> Result<(), Box<dyn Error>> {
+    // In virtual time: the second costs nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+
+    let future = Future::new(&event_loop);
+    let awaited = Watched(future.clone());
+    let task = Task::spawn(&event_loop, async move {
+        println!("task: awaits the future");
+        let news = awaited.await;
+        println!("task: goes on, with {news:?}");
+    });
+    event_loop.call_later(Duration::from_secs(1), move || {
+        println!("callback: resolves the future");
+        let resolved = future.set_result("news");
+        println!("callback: done with that: {resolved:?}");
+    });
+    println!("main: runs the loop");
+    event_loop.run_until_complete(task)??;
+    println!("main: {} steps were taken", event_loop.stats().polls);
+    Ok(())
+}
+// ANCHOR_END: main

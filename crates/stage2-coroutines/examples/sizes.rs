@@ -1,0 +1,95 @@
+//! What a coroutine weighs: the local variables that are alive at the `.await`
+//! where most are, and little else.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+use std::future::pending;
+use std::hint::black_box;
+use std::net::TcpListener;
+use std::ops::ControlFlow;
+
+use stage2_coroutines::{Coroutine, EventLoop, by_hand, connect, read, read_all};
+use transport::Layer;
+
+// ANCHOR: functions
+/// Has no variables, and stands in one of three places.
+async fn empty() {
+    pending::<()>().await;
+}
+
+async fn across() {
+    let page = [0_u8; 1024];
+    pending::<()>().await;
+    // Used behind the `.await`, so it has to be kept.
+    black_box(&page);
+}
+
+async fn before() {
+    let first = {
+        let page = [0_u8; 1024];
+        black_box(&page)[0]
+    };
+    pending::<()>().await;
+    black_box(first);
+}
+
+async fn one_after_the_other() {
+    {
+        let page = [0_u8; 1024];
+        pending::<()>().await;
+        black_box(&page);
+    }
+    let page = [0_u8; 1024];
+    pending::<()>().await;
+    black_box(&page);
+}
+// ANCHOR_END: functions
+
+// ANCHOR: callers
+/// The frame of the one it awaits lies in its own.
+async fn delegates() {
+    across().await;
+}
+
+/// Here only a pointer to it does.
+async fn delegates_to_a_box() {
+    Box::pin(across()).await;
+}
+
+/// A coroutine that awaits itself would be infinitely large without the box.
+async fn recurses(depth: u32) {
+    if depth > 0 {
+        Box::pin(recurses(depth - 1)).await;
+    }
+}
+// ANCHOR_END: callers
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("one frame:");
+    line("nothing to remember", &empty());
+    line("1024 bytes across an await", &across());
+    line("1024 bytes, gone before it", &before());
+    line("1024 bytes, and then 1024", &one_after_the_other());
+
+    println!("frames within frames:");
+    line("delegates to the second", &delegates());
+    line("delegates to it in a box", &delegates_to_a_box());
+    line("recurses, however deep", &recurses(1000));
+
+    println!("of this crate:");
+    let listener = TcpListener::bind(("127.0.0.1", 0))?;
+    let event_loop = EventLoop::new()?;
+    let connecting = connect(&event_loop, listener.local_addr()?, Layer::plain());
+    line("connect", &connecting);
+    let mut connection = event_loop.run_until_complete(connecting)??;
+    let sink = |_: &[u8]| ControlFlow::<()>::Continue(());
+    line("read, by hand", &by_hand::read(&mut connection, sink));
+    line("read", &read(&mut connection, sink));
+    line("read_all, by hand", &by_hand::read_all(&mut connection, sink));
+    line("read_all", &read_all(&mut connection, sink));
+    Ok(())
+}
+
+fn line(what: &str, coroutine: &impl Coroutine) {
+    println!("  {what:<27} bytes: {}", size_of_val(coroutine));
+}

@@ -1,0 +1,36 @@
+//! Where is everybody? A loop can be asked at any time what each of its tasks
+//! waits for, where in the code, and since when.
+#![allow(clippy::print_stdout)]
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use selector_core::VirtualTime;
+use stage2_coroutines::{EventLoop, Future, Task, sleep};
+use transport::system_look_up;
+
+// ANCHOR: main
+fn main() -> io::Result<()> {
+    // In virtual time: the seconds cost nothing.
+    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let (one, other) = (event_loop.clone(), event_loop.clone());
+
+    let sleeper = Task::spawn(&event_loop, async move {
+        sleep(&one, Duration::from_secs(60)).await;
+    });
+    let sleeper = sleeper.named("sleeper");
+    let successor = Task::spawn(&event_loop, async move {
+        let _ = sleeper.await;
+        sleep(&other, Duration::from_secs(1)).await;
+    });
+    let _successor = successor.named("successor");
+    let never = Future::<()>::new(&event_loop);
+    let _forgotten = Task::spawn(&event_loop, never).named("forgotten");
+
+    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(5)))?;
+    event_loop.print_tasks(&mut io::stdout())?;
+    event_loop.close();
+    Ok(())
+}
+// ANCHOR_END: main

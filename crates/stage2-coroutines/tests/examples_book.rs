@@ -1,0 +1,185 @@
+//! The examples that the book runs say what it says they do.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+/// The text begins after its first line, which is empty.
+#[track_caller]
+fn check(name: &str, markers: &[&str], expected: &str) {
+    assert_eq!(common::example(name, markers), expected.trim_start_matches('\n'));
+}
+
+/// An optimised build merges functions, and then a stack has fewer of them.
+#[test]
+#[cfg_attr(not(debug_assertions), ignore = "optimised builds have fewer frames")]
+fn whole_stack() {
+    let expected = r#"
+begun in:
+  main
+  run_until_complete
+  run
+  step
+  crawl
+  fetch
+failed in:
+  main
+  run_until_complete
+  run
+  step
+  crawl
+  fetch
+  parse_links
+caught in crawl: a quote is never closed
+"#;
+    check("whole_stack", &[], expected);
+}
+
+#[test]
+fn sizes() {
+    let expected = r#"
+one frame:
+  nothing to remember         bytes: N
+  1024 bytes across an await  bytes: N
+  1024 bytes, gone before it  bytes: N
+  1024 bytes, and then 1024   bytes: N
+frames within frames:
+  delegates to the second     bytes: N
+  delegates to it in a box    bytes: N
+  recurses, however deep      bytes: N
+of this crate:
+  connect                     bytes: N
+  read, by hand               bytes: N
+  read                        bytes: N
+  read_all, by hand           bytes: N
+  read_all                    bytes: N
+"#;
+    check("sizes", &["bytes: "], expected);
+}
+
+#[test]
+fn one_future_walked() {
+    let expected = r#"
+main: runs the loop
+task: awaits the future
+    the future is polled
+    it says Pending
+callback: resolves the future
+    the waker is called
+callback: done with that: Ok(())
+    the future is polled
+    it says Ready(Ok("news"))
+task: goes on, with Ok("news")
+main: 5 steps were taken
+"#;
+    check("one_future_walked", &[], expected);
+}
+
+#[test]
+fn who_waits() {
+    let expected = r#"
+3 tasks
+  task sleeper, spawned at crates/stage2-coroutines/examples/who_waits.rs:N:N, sleeping for another 55s at crates/stage2-coroutines/examples/who_waits.rs:N:N for 5.0s
+  task successor, spawned at crates/stage2-coroutines/examples/who_waits.rs:N:N, waiting for task sleeper for 5.0s
+  task forgotten, spawned at crates/stage2-coroutines/examples/who_waits.rs:N:N, waiting for a future for 5.0s
+"#;
+    check("who_waits", &[":"], expected);
+}
+
+#[test]
+fn cancel() {
+    let expected = r#"
+a task is cancelled:
+    the worker begins
+    the worker puts out the light
+  there was something to cancel: true
+  whoever awaits it gets Err(Cancelled)
+a coroutine that is no task runs out of time:
+    the guest begins
+    the guest puts out the light
+  whoever gave it the time gets Err(TooLate)
+the handle of a task is dropped:
+    the orphan begins
+  which changes nothing
+    the orphan is done
+    the orphan puts out the light
+cancelled on the way, careless:
+  from [], to []
+cancelled on the way, careful:
+  from ["a parcel"], to []
+"#;
+    check("cancel", &[], expected);
+}
+
+#[test]
+fn combining() {
+    let expected = r#"
+gather:
+  after 3s: ["A", "B", "C"]
+gather, and C is cancelled:
+  after 0ns: Err(Cancelled)
+gather_outcomes, and C is cancelled:
+  after 3s: [Ok("A"), Ok("B"), Err(Cancelled)]
+wait, FirstCompleted:
+  after 1s: "1 done, 2 pending"
+wait, AllCompleted, two and a half seconds:
+  after 2.5s: "2 done, 1 pending"
+as_completed:
+  after 1s: "A"
+  after 2s: "C"
+  after 3s: "B"
+wait_for B, two seconds:
+  after 2s: Err(TimedOut)
+  after 2s: "B is cancelled: true"
+wait_for a shield of B, two seconds:
+  after 2s: Err(TimedOut)
+  after 2s: "B is cancelled: false"
+  after 3s: "B"
+"#;
+    check("combining", &[], expected);
+}
+
+#[test]
+fn fairness() {
+    let expected = r#"
+work_on              a a a a b b b b c c c c
+await_what_is_there  a a a a b b b b c c c c
+give_way             a b c a b c a b c a b c
+"#;
+    check("fairness", &[], expected);
+}
+
+#[test]
+fn ends() {
+    let expected = r#"
+until something is done:
+    tick 1
+    tick 2
+  42, and 1 task is pending
+again:
+    tick 3
+stopped by a callback:
+    tick 4
+  the loop was stopped before the coroutine was done
+closed:
+  destroyed but pending: task clock, spawned at crates/stage2-coroutines/examples/ends.rs:N:N, sleeping for another 500ms at crates/stage2-coroutines/examples/ends.rs:N:N for 500.0ms
+  0 tasks are pending, and the clock Future(pending)
+"#;
+    check("ends", &[":"], expected);
+}
+
+/// The figures depend on the compiler; what follows from them must not.
+#[test]
+fn a_frame_holds_what_is_alive_at_an_await() {
+    let text = common::example("sizes", &[]);
+    let size = |what: &str| -> usize {
+        let line = text.lines().find(|line| line.trim_start().starts_with(what)).unwrap();
+        line.rsplit(' ').next().unwrap().parse().unwrap()
+    };
+    assert!(size("nothing to remember") <= 8);
+    assert!((1024..1048).contains(&size("1024 bytes across an await")));
+    assert!(size("1024 bytes, gone before it") <= 16);
+    assert!(size("1024 bytes, and then 1024") < 2 * 1024, "they share their room");
+    assert!((1024..1048).contains(&size("delegates to the second")));
+    assert!(size("delegates to it in a box") <= 24);
+    assert!(size("recurses, however deep") <= 32);
+}
