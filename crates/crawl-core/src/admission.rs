@@ -28,6 +28,7 @@ pub struct Job {
     number: u32,
 }
 
+// ANCHOR: via
 /// How a URL was found.
 #[derive(Clone, Copy, Debug)]
 pub enum Via<'a> {
@@ -38,6 +39,7 @@ pub enum Via<'a> {
     /// The answer to this job redirects to it.
     Redirect(&'a Job),
 }
+// ANCHOR_END: via
 
 /// What is decided about a URL at the door.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +115,7 @@ impl Admission {
     /// already, it must not be excluded, and, unless it is a root, it has to be
     /// included; not too deep; and no trap. All that one page leads to is to be
     /// asked in a row, for [`Decision::Repeated`] to be told.
+    // ANCHOR: admit
     pub fn admit(&mut self, address: Address<'_>, via: Via<'_>) -> Decision {
         if !self.scope.contains(address) {
             return Decision::Outside;
@@ -152,6 +155,7 @@ impl Admission {
             (Some(_), false) => Decision::Repeated,
         }
     }
+    // ANCHOR_END: admit
 
     /// How many different URLs were let in, or refused for good: each is, or
     /// will be, a row, unless the crawl ends before.

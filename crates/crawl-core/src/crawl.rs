@@ -104,6 +104,7 @@ impl Crawl {
         Some(Visit::new(job, url, &self.options, now))
     }
 
+    // ANCHOR: conclude
     /// Ends a visit: what it found goes through the door.
     pub fn conclude(&mut self, visit: Visit, now: Instant) -> Conclusion {
         let (job, mut row, discovery) = visit.finish(now);
@@ -128,6 +129,7 @@ impl Crawl {
         }
         self.close(row, found)
     }
+    // ANCHOR_END: conclude
 
     /// Ends a visit of which nothing is left but the job and a reason, because
     /// the code that held it failed.

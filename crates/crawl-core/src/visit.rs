@@ -226,6 +226,7 @@ impl Visit {
             return (Outcome::Failed, Discovery::Nothing);
         };
         match known_status(status) {
+            // ANCHOR: outcome_of_a_redirect
             300 if self.answer.location.is_none() => (self.body_outcome(), Discovery::Nothing),
             300..=303 | 307 | 308 => match self.redirect_target() {
                 Err(error) => {
@@ -241,6 +242,7 @@ impl Visit {
                 }
                 Ok(target) => (Outcome::Redirect, Discovery::Redirect(target)),
             },
+            // ANCHOR_END: outcome_of_a_redirect
             400.. => (Outcome::HttpError, Discovery::Nothing),
             _ => (self.body_outcome(), Discovery::Nothing),
         }
@@ -253,6 +255,7 @@ impl Visit {
         }
     }
 
+    // ANCHOR: redirect_target
     fn redirect_target(&self) -> Result<Url, FetchError> {
         let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
         // An empty one would lead back here; it is what is left of a mistake.
@@ -270,4 +273,5 @@ impl Visit {
         target.set_fragment(None);
         Ok(target)
     }
+    // ANCHOR_END: redirect_target
 }

@@ -41,6 +41,7 @@ pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Res
     ending
 }
 
+// ANCHOR: crawler
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
 /// and the door through which everything they put in has passed.
 pub struct Crawler {
@@ -54,8 +55,10 @@ pub struct Crawler {
     sink: RefCell<Sink>,
     panic: RefCell<Option<Box<dyn Any + Send>>>,
 }
+// ANCHOR_END: crawler
 
 impl Crawler {
+    // ANCHOR: put_roots
     /// A crawler with its roots in the queue, and nobody at work yet.
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
@@ -74,7 +77,9 @@ impl Crawler {
             panic: RefCell::new(None),
         })
     }
+    // ANCHOR_END: put_roots
 
+    // ANCHOR: crawl
     /// Runs until all work is done.
     ///
     /// # Panics
@@ -95,7 +100,9 @@ impl Crawler {
         let untaken = self.q.len();
         self.crawl.borrow_mut().end(untaken, Some(self.max_tasks))
     }
+    // ANCHOR_END: crawl
 
+    // ANCHOR: work
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.
     async fn work(self: Rc<Self>) {
         loop {
@@ -110,7 +117,9 @@ impl Crawler {
             }
         }
     }
+    // ANCHOR_END: work
 
+    // ANCHOR: survive
     /// Fetches a URL, and ends it as a row even if that panics.
     async fn survive(&self, job: &Job) -> Option<Conclusion> {
         match catch(self.fetch(job.clone())).await {
@@ -121,6 +130,7 @@ impl Crawler {
             }
         }
     }
+    // ANCHOR_END: survive
 
     /// Hands a row to whoever wants to know. If that panics, nothing more is
     /// asked for, and the panic goes to whoever called for the crawl.
@@ -132,6 +142,7 @@ impl Crawler {
         self.panic.borrow_mut().get_or_insert(panic);
     }
 
+    // ANCHOR: fetch
     /// Fetches a URL; nothing comes of it when a limit forbids to.
     async fn fetch(&self, job: Job) -> Option<Conclusion> {
         if self.panic.borrow().is_some() {
@@ -146,7 +157,9 @@ impl Crawler {
         let now = self.event_loop.now();
         Some(self.crawl.borrow_mut().conclude(visit, now))
     }
+    // ANCHOR_END: fetch
 
+    // ANCHOR: attempt
     /// One try; the first one on a kept connection, if there is one. Such a
     /// connection may be dead in a way that only silence tells.
     async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
@@ -167,6 +180,7 @@ impl Crawler {
         let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
         self.keep(fresh, visit, result)
     }
+    // ANCHOR_END: attempt
 
     /// A connection of its own for this visit. When there is no descriptor
     /// left for it, an idle connection gives up its own.
@@ -189,6 +203,7 @@ impl Crawler {
     }
 }
 
+// ANCHOR: workers
 /// Workers, who go home when this is dropped: at the end of the crawl, or when
 /// somebody no longer waits for it.
 struct Workers(Vec<Task<()>>);
@@ -200,7 +215,9 @@ impl Drop for Workers {
         }
     }
 }
+// ANCHOR_END: workers
 
+// ANCHOR: catch
 /// Runs a coroutine and turns its panic into an error.
 async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T, Exception> {
     let mut coroutine = pin!(coroutine);
@@ -213,3 +230,4 @@ async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T, Exception>
     })
     .await
 }
+// ANCHOR_END: catch

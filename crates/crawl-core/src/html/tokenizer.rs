@@ -98,6 +98,7 @@ impl Tokenizer {
         Self { state: State::RawText, raw_text, ..Self::new() }
     }
 
+    // ANCHOR: feed
     /// Takes the next text, cut anywhere. It is UTF-8, or nearly: what is
     /// malformed is passed on in values and text.
     pub fn feed(&mut self, input: &[u8], sink: &mut impl TokenSink) {
@@ -107,6 +108,7 @@ impl Tokenizer {
         }
         self.taken += input.len() as u64;
     }
+    // ANCHOR_END: feed
 
     /// How much text came so far, in bytes.
     pub fn taken(&self) -> u64 {

@@ -42,6 +42,7 @@ impl Tree {
     /// [`ErrorClass::TooLarge`] when the page is longer than [`LARGEST_TREE`],
     /// [`ErrorClass::Nesting`] when its elements lie more than [`MOST_NESTED`]
     /// deep in each other, or one has absurdly many attributes.
+    // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > LARGEST_TREE {
             let message = format!("the page is longer than the {LARGEST_TREE} bytes of a tree");
@@ -61,6 +62,7 @@ impl Tree {
         let sink = HtmlTreeSink::new(Html::new_document());
         Ok(Self(html5ever::parse_document(sink, options).one(html)))
     }
+    // ANCHOR_END: tree_of
 
     /// What the `href` attributes of its `a` and `area` elements say.
     pub fn links(&self) -> impl Iterator<Item = &str> {
