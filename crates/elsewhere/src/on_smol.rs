@@ -24,7 +24,10 @@ use crate::exchange::{Exchange, Step};
 /// Crawls a site on the thread that calls, with smol.
 ///
 /// # Errors
-/// None: smol's reactor has started before, or panics.
+/// None. Where there is no event queue to be had, smol panics.
+///
+/// # Panics
+/// When the sink does.
 pub fn crawl(options: Options, mut sink: Sink) -> io::Result<Ending> {
     let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
     let mut crawl = Crawl::new(options.clone());
@@ -71,7 +74,7 @@ impl Crawler {
         }
     }
 
-    // ANCHOR: count
+    // ANCHOR: put
     fn put(&self, jobs: Vec<Job>) {
         for job in jobs {
             // Refused only when it is closed, and then all was done.
@@ -86,18 +89,17 @@ impl Crawler {
             self.urls_todo.close();
         }
     }
-    // ANCHOR_END: count
+    // ANCHOR_END: put
 
     // ANCHOR: work
     /// One worker, until there is no more work for anybody.
     async fn work(&self) {
         while let Ok(job) = self.jobs.recv().await {
+            let _done = Done(self);
             if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
                 self.put(jobs);
                 skipped.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
             }
-            self.unfinished.update(|count| count - 1);
-            self.close_if_done();
         }
     }
 
@@ -177,6 +179,18 @@ impl Crawler {
         Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
     }
 }
+
+// ANCHOR: done
+/// Dropped at the end of a worker's turn, however that comes about.
+struct Done<'c>(&'c Crawler);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.unfinished.update(|count| count - 1);
+        self.0.close_if_done();
+    }
+}
+// ANCHOR_END: done
 
 // ANCHOR: within
 /// Runs an attempt within its deadline, which moves while it runs.

@@ -25,6 +25,9 @@ use crate::exchange::{Exchange, Step};
 ///
 /// # Errors
 /// When there is no event queue to be had.
+///
+/// # Panics
+/// When the sink does.
 pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     // Our visits are not `Send`, and need not be: nobody else has them.

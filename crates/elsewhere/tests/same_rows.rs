@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 use std::thread;
@@ -141,6 +142,27 @@ fn a_crawl_without_a_root_ends_at_once() {
     for (name, crawl) in ELSEWHERE {
         let (ending, _) = rows(name, crawl, Options::new(Vec::new()));
         assert_eq!((ending.done, ending.todo), (0, 0), "{name}");
+    }
+}
+
+/// Nobody waits for a worker that has gone.
+#[test]
+fn a_sink_that_panics_ends_the_crawl() {
+    for (name, crawl) in ELSEWHERE {
+        let site = DemoSite::start(SiteOptions { pages: 30, ..SiteOptions::default() }).unwrap();
+        let options = options(&site.root());
+        let (ended, ending) = channel();
+        thread::spawn(move || {
+            let mut rows = 0;
+            let sink: Sink = Box::new(move |_| {
+                rows += 1;
+                assert_ne!(rows, 7, "no more");
+            });
+            let crawl = AssertUnwindSafe(|| crawl(options, sink).is_ok());
+            ended.send(catch_unwind(crawl).is_err()).unwrap();
+        });
+        let panicked = ending.recv_timeout(WATCHDOG);
+        assert_eq!(panicked, Ok(true), "{name}");
     }
 }
 

@@ -5,6 +5,7 @@ use memchr::{memchr, memchr3};
 use super::name::{Name, ends_name};
 use super::{Text, TokenSink};
 
+// ANCHOR: text_within
 /// How the content of an HTML element is read that holds nothing but text up to
 /// its end tag, if this is one.
 pub(super) fn text_within(element: Name) -> Option<Text> {
@@ -17,6 +18,7 @@ pub(super) fn text_within(element: Name) -> Option<Text> {
         WITH_REFERENCES.contains(&element).then_some(Text::WithReferences)
     }
 }
+// ANCHOR_END: text_within
 
 /// Longer names end no element of text.
 const LONGEST: usize = 16;

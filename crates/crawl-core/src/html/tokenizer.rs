@@ -349,6 +349,7 @@ impl Tokenizer {
         end
     }
 
+    // ANCHOR: quoted
     /// A value in quotes goes on at `at`.
     #[inline]
     fn quoted(&mut self, quote: u8, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
@@ -363,6 +364,7 @@ impl Tokenizer {
             }
         }
     }
+    // ANCHOR_END: quoted
 
     /// A value without quotes goes on at `at`.
     #[inline]
@@ -376,6 +378,7 @@ impl Tokenizer {
         self.go(State::BeforeAttributeName, end)
     }
 
+    // ANCHOR: value_goes_on
     /// The value goes on in the next slice.
     fn value_goes_on(&mut self, part: &[u8]) {
         if self.is_wanted && self.value.len() <= LONGEST_VALUE {
@@ -384,6 +387,7 @@ impl Tokenizer {
             self.value.extend_from_slice(&part[..part.len().min(room)]);
         }
     }
+    // ANCHOR_END: value_goes_on
 
     fn value_ends(&mut self, rest: &[u8], sink: &mut impl TokenSink) {
         if !self.is_wanted {

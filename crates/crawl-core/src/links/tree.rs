@@ -25,9 +25,11 @@ pub const LARGEST_TREE: usize = 10 * 1024 * 1024;
 /// each of them with all others.
 const MOST_ATTRIBUTES: usize = 256;
 
+// ANCHOR: selector
 static LINKS: LazyLock<Selector> = LazyLock::new(|| {
     Selector::parse("a[href], area[href]").expect("a selector of this module is valid")
 });
+// ANCHOR_END: selector
 static BASE: LazyLock<Selector> =
     LazyLock::new(|| Selector::parse("base[href]").expect("a selector of this module is valid"));
 
@@ -64,10 +66,12 @@ impl Tree {
     }
     // ANCHOR_END: tree_of
 
+    // ANCHOR: tree_links
     /// What the `href` attributes of its `a` and `area` elements say.
     pub fn links(&self) -> impl Iterator<Item = &str> {
         self.0.select(&LINKS).filter_map(|link| link.attr("href"))
     }
+    // ANCHOR_END: tree_links
 
     /// What the first `base` with an `href` says.
     pub fn base(&self) -> Option<&str> {
