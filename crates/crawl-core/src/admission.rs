@@ -16,6 +16,7 @@ use crate::{Address, FetchError, Options};
 
 pub use self::traps::TrapLimits;
 
+// ANCHOR: job
 /// A URL to fetch, once. What the queue holds, so it is small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -27,6 +28,7 @@ pub struct Job {
     pub depth: u32,
     number: u32,
 }
+// ANCHOR_END: job
 
 // ANCHOR: via
 /// How a URL was found.

@@ -22,6 +22,7 @@ pub struct Crawl {
     peak_in_flight: u64,
 }
 
+// ANCHOR: conclusion
 /// What became of a URL, and the work it has led to.
 #[derive(Debug)]
 pub struct Conclusion {
@@ -32,6 +33,7 @@ pub struct Conclusion {
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
 }
+// ANCHOR_END: conclusion
 
 /// What is left when a crawl has ended.
 #[derive(Debug)]

@@ -33,6 +33,7 @@ pub struct Visit {
     page: Option<Page>,
 }
 
+// ANCHOR: received
 /// What the bytes received so far amount to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
@@ -44,7 +45,9 @@ pub enum Received {
         reusable: bool,
     },
 }
+// ANCHOR_END: received
 
+// ANCHOR: verdict
 /// How to go on after a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -53,6 +56,7 @@ pub enum Verdict {
     /// It is decided what becomes of the URL.
     Finished,
 }
+// ANCHOR_END: verdict
 
 /// What a finished visit leads to.
 pub(crate) enum Discovery {

@@ -2,10 +2,12 @@
 
 use std::ops::BitOr;
 
+// ANCHOR: readiness
 /// What is known to be possible on a socket without blocking. The bits stay
 /// set until somebody who met `WouldBlock` clears them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(u8);
+// ANCHOR_END: readiness
 
 impl Readiness {
     /// Nothing is known to be possible.
@@ -42,6 +44,7 @@ impl BitOr for Readiness {
     }
 }
 
+// ANCHOR: interest
 /// Which news wakes a waiter. The chapter's `EVENT_READ` and `EVENT_WRITE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
@@ -50,6 +53,7 @@ pub enum Interest {
     /// Room for bytes, an established connection, or an error.
     Writable,
 }
+// ANCHOR_END: interest
 
 impl Interest {
     const fn bits(self) -> Readiness {

@@ -24,6 +24,7 @@ use crate::{Event, Interest, Key, Notifier, Os, Readiness, Slots, Socket, World}
 /// assert!(socket.connected()?);
 /// # Ok::<(), std::io::Error>(())
 /// ```
+// ANCHOR: selector
 pub struct Selector<D> {
     world: Box<dyn World>,
     sockets: Slots<Registration<D>>,
@@ -31,12 +32,15 @@ pub struct Selector<D> {
     ready_at_once: Vec<Key>,
     news: Vec<Event>,
 }
+// ANCHOR_END: selector
 
+// ANCHOR: registration
 struct Registration<D> {
     peer: SocketAddr,
     ready: Readiness,
     waiter: Option<(Interest, D)>,
 }
+// ANCHOR_END: registration
 
 impl<D> Selector<D> {
     /// A selector of the operating system's sockets.
@@ -103,6 +107,7 @@ impl<D> Selector<D> {
         Some(self.sockets.get(key)?.peer)
     }
 
+    // ANCHOR: register
     /// From now on `data` waits under this key, instead of what did before,
     /// which is returned (as is `data` itself when the key is stale). If the
     /// socket is ready already, the next [`Selector::select`] says so.
@@ -116,6 +121,7 @@ impl<D> Selector<D> {
         let before = registration.waiter.replace((interest, data));
         before.map(|(_, data)| data)
     }
+    // ANCHOR_END: register
 
     /// Takes the data that waits under this key, if it still does.
     pub fn take(&mut self, key: Key) -> Option<D> {
@@ -128,6 +134,7 @@ impl<D> Selector<D> {
         self.sockets.get(key).map_or(Readiness::NONE, |registration| registration.ready)
     }
 
+    // ANCHOR: clear
     /// To be called by whoever met `WouldBlock`: this readiness is used up,
     /// until there is news.
     pub fn clear(&mut self, key: Key, interest: Interest) {
@@ -135,6 +142,7 @@ impl<D> Selector<D> {
             registration.ready = registration.ready.without(interest);
         }
     }
+    // ANCHOR_END: clear
 
     /// Forgets the key and returns who waited. The socket is to be dropped:
     /// closing it is what ends its registration with the operating system.
@@ -143,6 +151,7 @@ impl<D> Selector<D> {
         waiter.map(|(_, data)| data)
     }
 
+    // ANCHOR: select
     /// Waits for news, at most `timeout` (`None`: as long as it takes), and
     /// replaces `keys` by those whose waiters have something to do. A key may
     /// be stale by the time its turn comes, or its waiter gone: ask with
@@ -169,6 +178,7 @@ impl<D> Selector<D> {
         }
         Ok(())
     }
+    // ANCHOR_END: select
 }
 
 impl<D> fmt::Debug for Selector<D> {

@@ -2,6 +2,7 @@
 
 use slab::Slab;
 
+// ANCHOR: key
 /// Names one tenant of a [`Slots`]: the place, and the how-manieth tenant of
 /// the house it is. After the tenant has left, the key finds nothing, until
 /// four thousand million others have come and one of them got the same place
@@ -11,6 +12,7 @@ pub struct Key {
     index: u32,
     generation: u32,
 }
+// ANCHOR_END: key
 
 impl Key {
     /// The key as one number, to travel through an operating system's event
@@ -51,6 +53,7 @@ impl<T> Slots<T> {
         self.slots.is_empty()
     }
 
+    // ANCHOR: insert
     /// Stores a value and names it.
     pub fn insert(&mut self, value: T) -> Key {
         let generation = self.generation;
@@ -58,12 +61,15 @@ impl<T> Slots<T> {
         let index = self.slots.insert((generation, value)) as u32;
         Key { index, generation }
     }
+    // ANCHOR_END: insert
 
+    // ANCHOR: get
     /// The value of this name, or nothing if it has left.
     pub fn get(&self, key: Key) -> Option<&T> {
         let (generation, value) = self.slots.get(key.index as usize)?;
         (*generation == key.generation).then_some(value)
     }
+    // ANCHOR_END: get
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {

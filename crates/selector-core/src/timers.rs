@@ -9,12 +9,14 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+// ANCHOR: timer_key
 /// Names one timer: when it fires, and which of those that fire then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimerKey {
     at: Instant,
     number: u64,
 }
+// ANCHOR_END: timer_key
 
 impl TimerKey {
     /// When it fires.
@@ -47,6 +49,7 @@ impl<D> Timers<D> {
         self.pending.is_empty()
     }
 
+    // ANCHOR: set_and_cancel
     /// Sets a timer.
     pub fn set(&mut self, at: Instant, data: D) -> TimerKey {
         let key = TimerKey { at, number: self.set_so_far };
@@ -59,6 +62,7 @@ impl<D> Timers<D> {
     pub fn cancel(&mut self, key: TimerKey) -> Option<D> {
         self.pending.remove(&key)
     }
+    // ANCHOR_END: set_and_cancel
 
     /// Moves a timer to another instant, unless it has fired already.
     pub fn move_to(&mut self, key: TimerKey, at: Instant) -> Option<TimerKey> {
@@ -66,6 +70,7 @@ impl<D> Timers<D> {
         Some(self.set(at, data))
     }
 
+    // ANCHOR: due
     /// When the next one is due: how long a loop may sleep.
     pub fn next_due(&self) -> Option<Instant> {
         self.pending.keys().next().map(|key| key.at)
@@ -77,6 +82,7 @@ impl<D> Timers<D> {
         let first = self.pending.first_entry()?;
         (first.key().at <= now).then(|| first.remove())
     }
+    // ANCHOR_END: due
 }
 
 impl<D> Default for Timers<D> {

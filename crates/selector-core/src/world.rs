@@ -93,6 +93,7 @@ impl Socket {
         Self(Kind::Scripted(Box::new(script)))
     }
 
+    // ANCHOR: connected
     /// Whether the connection is made. To be asked when the socket becomes
     /// writable, in this order: a pending error first, because a refused
     /// connection is writable too; then the peer's address, because
@@ -114,6 +115,7 @@ impl Socket {
             Err(error) => Err(error),
         }
     }
+    // ANCHOR_END: connected
 }
 
 impl Read for Socket {
@@ -183,6 +185,7 @@ impl World for Os {
         Instant::now()
     }
 
+    // ANCHOR: os_connect
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
         let mut stream = TcpStream::connect(address)?;
         let token = mio::Token(key.to_bits() as usize);
@@ -190,6 +193,7 @@ impl World for Os {
         self.poll.registry().register(&mut stream, token, both)?;
         Ok(Socket(Kind::Os(stream)))
     }
+    // ANCHOR_END: os_connect
 
     fn wait(&mut self, timeout: Option<Duration>, news: &mut Vec<Event>) -> io::Result<()> {
         match self.poll.poll(&mut self.events, timeout) {

@@ -96,6 +96,7 @@ fn one_direction_does_not_wake_who_waits_for_the_other() {
     assert!(selector.readiness(key).satisfies(Interest::Readable));
 }
 
+// ANCHOR: stale
 #[test]
 fn a_key_of_the_batch_may_be_stale_by_its_turn() {
     let mut selector = Selector::new().unwrap();
@@ -125,6 +126,7 @@ fn a_key_of_the_batch_may_be_stale_by_its_turn() {
     assert_eq!(selector.take(tenant), Some("the new tenant"));
     drop(kept_socket);
 }
+// ANCHOR_END: stale
 
 #[test]
 fn registering_hands_back_what_waited_before() {

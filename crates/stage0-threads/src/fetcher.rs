@@ -35,6 +35,7 @@ impl Fetcher {
         }
     }
 
+    // ANCHOR: fetch
     /// Tries until it is decided what becomes of the URL.
     pub(crate) fn fetch(&self, mut visit: Visit) -> Visit {
         loop {
@@ -51,7 +52,9 @@ impl Fetcher {
             }
         }
     }
+    // ANCHOR_END: fetch
 
+    // ANCHOR: attempt
     /// One try, over a connection of its own.
     fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
         let request = visit.request(&self.options, false);
@@ -64,6 +67,7 @@ impl Fetcher {
         sent.map_err(|error| failure(visit, &error))?;
         read_response(&mut stream, visit, patience)
     }
+    // ANCHOR_END: attempt
 
     /// Connects to the first address of the host that lets us.
     fn connect<'a>(
@@ -101,6 +105,7 @@ impl Fetcher {
     }
 }
 
+// ANCHOR: read_response
 fn read_response(
     stream: &mut impl Read,
     visit: &mut Visit,
@@ -121,6 +126,7 @@ fn read_response(
         }
     }
 }
+// ANCHOR_END: read_response
 
 /// What a failed read or write means at this point.
 fn failure(visit: &Visit, error: &io::Error) -> FetchError {

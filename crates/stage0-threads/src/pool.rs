@@ -44,6 +44,7 @@ struct Pool<'a> {
     fetch: &'a Fetch,
 }
 
+// ANCHOR: state
 struct State {
     urls_todo: VecDeque<Job>,
     crawl: Crawl,
@@ -54,8 +55,10 @@ struct State {
     threads: usize,
     max_threads: usize,
 }
+// ANCHOR_END: state
 
 impl Pool<'_> {
+    // ANCHOR: work
     /// What each thread does, until there is nothing left to do.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let _leaving = Leaving(&self.changed);
@@ -67,7 +70,9 @@ impl Pool<'_> {
             skipped.into_iter().chain([row]).for_each(&mut *sink);
         }
     }
+    // ANCHOR_END: work
 
+    // ANCHOR: take
     /// Takes up the next job; waits for one as long as there may be one.
     fn take(&self) -> Option<(Job, Visit)> {
         let mut state = lock(&self.state);
@@ -86,6 +91,7 @@ impl Pool<'_> {
             state.idle -= 1;
         }
     }
+    // ANCHOR_END: take
 
     /// If there is another job, wakes or starts a thread for it, which will do
     /// the same for the next one. So nobody is woken for nothing.
@@ -119,6 +125,7 @@ impl Pool<'_> {
         caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(job, bug(&*panic)))
     }
 
+    // ANCHOR: put
     /// Ends a visit. What it has led to is put on the list in the same moment,
     /// so that nobody ever sees an empty list and nobody at work too early.
     fn put(&self, jobs: Vec<Job>) {
@@ -126,6 +133,7 @@ impl Pool<'_> {
         state.urls_todo.extend(jobs);
         state.in_flight -= 1;
     }
+    // ANCHOR_END: put
 }
 
 /// A thread that leaves wakes the others: they find that nothing is left to do,

@@ -66,7 +66,9 @@ fn certificate(error: &CertificateError) -> String {
 /// RFC 8446, section 6.2.
 fn refusal(alert: AlertDescription) -> String {
     let why = match alert {
-        AlertDescription::HandshakeFailure => "it has no cipher in common with us",
+        AlertDescription::HandshakeFailure => {
+            "it accepts nothing that we offer, most often for want of a common cipher"
+        }
         AlertDescription::ProtocolVersion => "it has no version of TLS in common with us",
         AlertDescription::UnrecognisedName => "it does not know this host",
         AlertDescription::NoApplicationProtocol => "it does not speak HTTP/1.1",

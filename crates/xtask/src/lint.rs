@@ -1,0 +1,84 @@
+//! What can be wrong with the book.
+
+pub(crate) mod captions;
+mod contents;
+mod fences;
+mod figures;
+mod includes;
+mod links;
+mod outputs;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::book::Book;
+
+/// Something that is wrong, and where.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    path: PathBuf,
+    line: usize,
+    what: String,
+}
+
+impl Finding {
+    fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path.display(), self.line, self.what)
+    }
+}
+
+/// Everything that is wrong, in the order of the files.
+pub(crate) fn check(book: &Book) -> Vec<Finding> {
+    let checks = [
+        captions::check,
+        contents::check,
+        fences::check,
+        figures::check,
+        includes::check,
+        links::check,
+        outputs::check,
+    ];
+    let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();
+    findings.sort();
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::book::tests::book;
+
+    /// What a lint says about a workspace of these files, line by line.
+    pub(super) fn findings(
+        check: fn(&Book) -> Vec<Finding>,
+        files: &[(&str, &str)],
+    ) -> Vec<String> {
+        let (_folder, book) = book(files);
+        check(&book).iter().map(ToString::to_string).collect()
+    }
+
+    /// That a lint says this, and nothing else, about a page.
+    #[track_caller]
+    pub(super) fn finds(check: fn(&Book) -> Vec<Finding>, page: &str, what: &str) {
+        let found = findings(check, &[("book/src/a.md", page)]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("book/src/a.md:"), "{found:?}");
+        assert!(found[0].contains(what), "{found:?}");
+    }
+
+    #[test]
+    fn findings_come_in_order() {
+        let page = "[dead](b.md)\n\n```\n```\n";
+        let found =
+            findings(check, &[("book/src/a.md", page), ("book/src/SUMMARY.md", "[A](a.md)")]);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].starts_with("book/src/a.md:1: "), "{found:?}");
+        assert!(found[1].starts_with("book/src/a.md:3: "), "{found:?}");
+    }
+}

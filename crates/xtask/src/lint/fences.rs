@@ -1,0 +1,113 @@
+//! Blocks of code say what they are, and Rust is not pasted.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Finding;
+use crate::book::Book;
+use crate::markdown::{Fence, Page};
+use crate::source::includes_of_line;
+
+pub(super) fn check(book: &Book) -> Vec<Finding> {
+    book.pages.iter().flat_map(check_page).collect()
+}
+
+fn check_page(page: &Page) -> Vec<Finding> {
+    let complaint = |fence: Fence<'_>| {
+        let what = complaint(page, &fence)?;
+        Some(Finding::new(&page.path, fence.line, what))
+    };
+    page.fences().into_iter().filter_map(complaint).collect()
+}
+
+fn complaint(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
+    match fence.language() {
+        "" => Some("a block of code without a language; use text if it has none"),
+        "rust" => rust(page, fence),
+        "console" => console(fence),
+        _ => None,
+    }
+}
+
+fn rust(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
+    let included = |line: &str| !includes_of_line(page, fence.line, line).is_empty();
+    match &fence.lines[..] {
+        [line] if included(line) => {
+            // Otherwise `mdbook test` would compile it, all by itself.
+            let is_run = !fence.has_tag("ignore") && !fence.has_tag("noplayground");
+            is_run.then_some("included Rust has to be marked as rust,ignore")
+        }
+        lines if lines.iter().any(|line| included(line)) => {
+            Some("included Rust stands alone in its block")
+        }
+        _ if fence.has_tag("ignore") || fence.has_tag("no_run") => {
+            Some("pasted Rust that nobody runs; include it from code that the tests compile")
+        }
+        lines if lines.iter().any(|line| uses_a_crate(line)) => {
+            Some("pasted Rust that needs more than std; include it from a crate")
+        }
+        _ => None,
+    }
+}
+
+/// Whether a line of Rust brings in something that is not of the language.
+fn uses_a_crate(line: &str) -> bool {
+    static USE: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^\s*(?:#\s)?\s*(?:pub\s+)?(?:use|extern\s+crate)\s+(?:::)?(\w+)")
+            .expect("a pattern")
+    });
+    const OURS: [&str; 6] = ["std", "core", "alloc", "self", "super", "crate"];
+    USE.captures(line).is_some_and(|found| !OURS.contains(&&found[1]))
+}
+
+/// A console shows what is typed. What comes back is included where it comes
+/// from.
+fn console(fence: &Fence<'_>) -> Option<&'static str> {
+    let mut continued = false;
+    for line in &fence.lines {
+        if !continued && !line.starts_with("$ ") {
+            return Some("in a console every line is a command, behind \"$ \"");
+        }
+        continued = line.ends_with('\\');
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{findings, finds};
+    use super::*;
+
+    #[test]
+    fn a_block_without_a_language() {
+        finds(check, "```\nx\n```\n", "without a language");
+    }
+
+    #[test]
+    fn pasted_rust() {
+        finds(check, "```rust,ignore\nfn a() {}\n```\n", "nobody runs");
+        finds(check, "```rust\nuse mio::Poll;\n```\n", "more than std");
+        finds(check, "```rust\n# use tokio::spawn;\n```\n", "more than std");
+        finds(check, "```rust,ignore\n{{#include a.rs:b}}\nfn more() {}\n```\n", "stands alone");
+    }
+
+    #[test]
+    fn included_rust_that_would_be_compiled_alone() {
+        finds(check, "```rust\n{{#include a.rs:b}}\n```\n", "rust,ignore");
+    }
+
+    #[test]
+    fn output_among_commands() {
+        finds(check, "```console\n$ ls\na.rs\n```\n", "every line is a command");
+    }
+
+    #[test]
+    fn good_blocks() {
+        let page = "```rust,ignore\n{{#include a.rs:b}}\n```\n\
+                    ```rust\nuse std::io;\nfn main() {}\n```\n\
+                    ```console\n$ cargo run \\\n    -p replay\n$ ls\n```\n\
+                    ```text\nanything\n```\n";
+        assert_eq!(findings(check, &[("book/src/a.md", page)]), [""; 0]);
+    }
+}

@@ -1,0 +1,128 @@
+//! Links within the book lead somewhere.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::Finding;
+use crate::book::{Book, PAGES, SUMMARY, resolve};
+use crate::markdown::Page;
+
+pub(super) fn check(book: &Book) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for page in &book.pages {
+        for (line, target) in links(page) {
+            if let Some(what) = complaint(book, page, &target) {
+                findings.push(Finding::new(&page.path, line, what));
+            }
+        }
+    }
+    findings
+}
+
+/// Where the links of a page lead, in Markdown and in HTML.
+fn links(page: &Page) -> Vec<(usize, String)> {
+    static LINK: LazyLock<Regex> = LazyLock::new(|| {
+        let inline = r#"\]\(([^)\s]*)(?:\s+"[^"]*")?\)"#;
+        let reference = r"^\s{0,3}\[[^\]]+\]:\s*(\S+)";
+        let html = r#"\b(?:href|src)\s*=\s*"([^"]*)""#;
+        Regex::new(&format!("{inline}|{reference}|{html}")).expect("a pattern")
+    });
+    let mut links = Vec::new();
+    for (number, line) in page.prose() {
+        for link in LINK.captures_iter(&line) {
+            let target = link.iter().skip(1).flatten().next();
+            links.extend(target.map(|target| (number, target.as_str().to_owned())));
+        }
+    }
+    links
+}
+
+fn complaint(book: &Book, page: &Page, target: &str) -> Option<String> {
+    if target.contains("://") || target.starts_with("mailto:") {
+        return None;
+    }
+    if target.is_empty() {
+        // In the table of contents it is a page that is not written yet.
+        let is_contents = page.path == Path::new(SUMMARY);
+        return (!is_contents).then(|| "a link that leads nowhere".to_owned());
+    }
+    let (file, fragment) = target.split_once('#').map_or((target, None), |(f, id)| (f, Some(id)));
+    let path = if file.is_empty() { page.path.clone() } else { resolve(&page.path, file) };
+    if !path.starts_with(PAGES) {
+        return Some(format!("{target} is not a part of the book"));
+    }
+    let Some(linked) = book.page(&path) else {
+        return book.read(&path).is_none().then(|| format!("{target} leads nowhere"));
+    };
+    let fragment = fragment?;
+    let is_there = fragments(linked).iter().any(|id| id == fragment);
+    (!is_there).then(|| format!("{file} has nothing called #{fragment}"))
+}
+
+/// The names of the places in a page: those of its headings, as mdBook makes
+/// them, and those that it gives itself.
+fn fragments(page: &Page) -> Vec<String> {
+    static ID: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"\bid\s*=\s*"([^"]+)"|\{#([\w-]+)\}"#).expect("a pattern"));
+    let mut used: HashMap<String, usize> = HashMap::new();
+    let mut ids = Vec::new();
+    for (_, heading) in page.headings() {
+        let id = id_of(heading);
+        let times = used.entry(id.clone()).or_default();
+        ids.push(if *times == 0 { id } else { format!("{id}-{times}") });
+        *times += 1;
+    }
+    for (_, line) in page.prose() {
+        for id in ID.captures_iter(&line) {
+            ids.extend(id.iter().skip(1).flatten().map(|id| id.as_str().to_owned()));
+        }
+    }
+    ids
+}
+
+/// What mdBook calls a heading: letters, digits and hyphens, in lower case.
+fn id_of(heading: &str) -> String {
+    static MARKUP: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\]\([^)]*\)|<[^>]*>|\{[#.][^}]*\}").expect("a pattern"));
+    let text = MARKUP.replace_all(heading, "");
+    let sign = |sign: char| match sign {
+        _ if sign.is_alphanumeric() || sign == '_' || sign == '-' => Some(sign),
+        _ if sign.is_whitespace() => Some('-'),
+        _ => None,
+    };
+    text.trim().to_lowercase().chars().filter_map(sign).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{findings, finds};
+    use super::*;
+
+    #[test]
+    fn dead_links() {
+        finds(check, "[b](b.md)", "b.md leads nowhere");
+        finds(check, "a [b][1].\n\n[1]: b.md\n", "b.md leads nowhere");
+        finds(check, "<a href=\"b.html\">b</a>", "b.html leads nowhere");
+        finds(check, "[b](../../crates/b/src/lib.rs)", "not a part of the book");
+        finds(check, "# A\n\n[b](#b)", "has nothing called #b");
+        finds(check, "[nothing]()", "leads nowhere");
+    }
+
+    #[test]
+    fn live_links() {
+        let page = "# The `take` of it: why?\n\n## Twice\n\n## Twice\n\n<a id=\"here\"></a>\n\
+                    [1](#the-take-of-it-why) [2](#twice) [3](a.md#twice-1) [4](#here)\n\
+                    [5](https://example.org/#x) `[6](no-link.md)` [7](out/o.txt \"title\")\n\
+                    [8](b.md#part-one)";
+        let files = [
+            ("book/src/a.md", page),
+            ("book/src/b.md", "# Part *one*\n"),
+            ("book/src/out/o.txt", "o"),
+            ("book/src/SUMMARY.md", "- [Later]()\n"),
+        ];
+        assert_eq!(findings(check, &files), [""; 0]);
+    }
+}

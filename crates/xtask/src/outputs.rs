@@ -1,0 +1,193 @@
+//! What the programs say, as the book shows it.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use regex::Regex;
+use serde::Deserialize;
+
+/// Which programs, seen from the root of the workspace.
+pub(crate) const LIST: &str = "book/outputs.toml";
+/// Where their words are kept.
+pub(crate) const FOLDER: &str = "book/src/out";
+
+/// The contents of [`LIST`].
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct List {
+    #[serde(default, rename = "output")]
+    pub(crate) outputs: Vec<Output>,
+}
+
+/// What one program says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Output {
+    /// Where it is kept, below [`FOLDER`].
+    pub(crate) file: String,
+    /// What a shell is told at the root of the workspace. What it writes to
+    /// stdout is kept, and it has to succeed.
+    command: String,
+    /// Patterns of what may be different every time.
+    #[serde(default)]
+    mask: Vec<String>,
+}
+
+impl List {
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let list: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        for output in &list.outputs {
+            output.masks().map_err(|error| format!("{}: {error}", output.file))?;
+        }
+        Ok(list)
+    }
+
+    fn load(root: &Path) -> io::Result<Self> {
+        let text = fs::read_to_string(root.join(LIST))?;
+        Self::parse(&text).map_err(|error| io::Error::other(format!("{LIST}: {error}")))
+    }
+}
+
+impl Output {
+    fn masks(&self) -> Result<Vec<Regex>, regex::Error> {
+        self.mask.iter().map(|pattern| Regex::new(pattern)).collect()
+    }
+
+    fn run(&self, root: &Path) -> io::Result<String> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &self.command]).current_dir(root);
+        command.env("RUST_BACKTRACE", "0").env("NO_COLOR", "1").stdin(Stdio::null());
+        let output = command.stderr(Stdio::inherit()).output()?;
+        if !output.status.success() {
+            let Self { command, .. } = self;
+            return Err(io::Error::other(format!("`{command}` ended with {}", output.status)));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        Ok(lines.join("\n").trim_end().to_owned() + "\n")
+    }
+
+    /// The text without what may be different every time.
+    fn masked(&self, text: &str) -> io::Result<String> {
+        let mut masked = text.to_owned();
+        for mask in self.masks().map_err(io::Error::other)? {
+            masked = mask.replace_all(&masked, "…").into_owned();
+        }
+        Ok(masked)
+    }
+}
+
+/// Runs them and keeps what they say. An output that is the same but for what
+/// is masked stays as it is.
+pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
+    fs::create_dir_all(root.join(FOLDER))?;
+    for output in chosen(&List::load(root)?, only) {
+        let file = root.join(FOLDER).join(&output.file);
+        let (new, old) = (output.run(root)?, fs::read_to_string(&file).unwrap_or_default());
+        // Who names a file wants new figures.
+        let is_same = only.is_empty() && output.masked(&new)? == output.masked(&old)?;
+        if !is_same {
+            fs::write(&file, &new)?;
+        }
+        println!("{} {}", if is_same { "as before" } else { "written  " }, output.file);
+    }
+    Ok(true)
+}
+
+/// Runs them and compares. True when everything is as the book says.
+pub(crate) fn check(root: &Path, only: &[String]) -> io::Result<bool> {
+    let mut good = true;
+    for output in chosen(&List::load(root)?, only) {
+        let file = root.join(FOLDER).join(&output.file);
+        let old = output.masked(&fs::read_to_string(&file).unwrap_or_default())?;
+        match difference(&old, &output.masked(&output.run(root)?)?) {
+            None => println!("as before {}", output.file),
+            Some(difference) => {
+                good = false;
+                println!("outdated  {}: {difference}", output.file);
+            }
+        }
+    }
+    Ok(good)
+}
+
+fn chosen<'a>(list: &'a List, only: &[String]) -> Vec<&'a Output> {
+    let is_chosen = |output: &&Output| only.is_empty() || only.contains(&output.file);
+    list.outputs.iter().filter(is_chosen).collect()
+}
+
+/// Where two texts part.
+fn difference(old: &str, new: &str) -> Option<String> {
+    if old == new {
+        return None;
+    }
+    let (mut olds, mut news) = (old.lines(), new.lines());
+    let mut number = 1;
+    loop {
+        let (old, new) = (olds.next(), news.next());
+        if old != new || old.is_none() {
+            let shown =
+                |line: Option<&str>| line.map_or("nothing".into(), |line| format!("{line:?}"));
+            return Some(format!("line {number} was {}, and is {}", shown(old), shown(new)));
+        }
+        number += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(list: &str) -> tempfile::TempDir {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("book")).unwrap();
+        fs::write(root.path().join(LIST), list).unwrap();
+        root
+    }
+
+    #[test]
+    fn written_and_checked() {
+        let list = "[[output]]\nfile = \"o.txt\"\ncommand = \"cat said\"\nmask = ['\\d+']\n";
+        let root = root(list);
+        let said = root.path().join("said");
+        fs::write(&said, "took 5 ms  \n\n").unwrap();
+        assert!(!check(root.path(), &[]).unwrap(), "nothing is kept yet");
+        assert!(write(root.path(), &[]).unwrap());
+        let kept = || fs::read_to_string(root.path().join(FOLDER).join("o.txt")).unwrap();
+        assert_eq!(kept(), "took 5 ms\n");
+
+        fs::write(&said, "took 7 ms\n").unwrap();
+        assert!(check(root.path(), &[]).unwrap(), "but for the time it is the same");
+        write(root.path(), &[]).unwrap();
+        assert_eq!(kept(), "took 5 ms\n", "what is the same stays");
+        write(root.path(), &["o.txt".into()]).unwrap();
+        assert_eq!(kept(), "took 7 ms\n", "unless it is asked for");
+
+        fs::write(&said, "took 7 s\n").unwrap();
+        assert!(!check(root.path(), &[]).unwrap());
+    }
+
+    #[test]
+    fn a_program_that_fails_has_no_output() {
+        let root = root("[[output]]\nfile = \"o.txt\"\ncommand = \"echo said; false\"\n");
+        assert!(write(root.path(), &[]).is_err());
+        assert!(!root.path().join(FOLDER).join("o.txt").exists());
+    }
+
+    #[test]
+    fn a_list_that_says_too_much_or_too_little() {
+        assert!(List::parse("[[output]]\nfile = \"a\"\ncommand = \"b\"\nmasks = []\n").is_err());
+        assert!(List::parse("[[output]]\nfile = \"a\"\n").is_err());
+        assert!(List::parse("[[output]]\nfile = \"a\"\ncommand = \"b\"\nmask = ['(']\n").is_err());
+        assert!(List::parse("").is_ok());
+    }
+
+    #[test]
+    fn where_texts_part() {
+        assert_eq!(difference("a\nb\n", "a\nb\n"), None);
+        let difference = difference("a\nb\n", "a\n").unwrap();
+        assert_eq!(difference, "line 2 was \"b\", and is nothing");
+    }
+}

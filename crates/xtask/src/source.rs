@@ -1,0 +1,103 @@
+//! What a page includes, and the pieces of code that have names.
+
+use std::path::PathBuf;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::book::resolve;
+use crate::markdown::Page;
+
+/// `{{#include path:anchor}}` on a line of a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Include {
+    pub(crate) line: usize,
+    /// Seen from the root of the workspace.
+    pub(crate) path: PathBuf,
+    /// What stands behind the colon.
+    pub(crate) anchor: Option<String>,
+    /// The word behind the `#`.
+    pub(crate) directive: String,
+}
+
+static INCLUDE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\{\{\s*#(\w+)\s+([^\s:}]+)(?::([^\s}]+))?[^}]*\}\}").expect("a pattern")
+});
+
+/// Every include of a page, inside of code and outside.
+pub(crate) fn includes(page: &Page) -> Vec<Include> {
+    page.lines().flat_map(|(number, line)| includes_of_line(page, number, line)).collect()
+}
+
+/// The same for one of its lines.
+pub(crate) fn includes_of_line(page: &Page, number: usize, line: &str) -> Vec<Include> {
+    let include = |found: regex::Captures<'_>| {
+        // A backslash before it has mdBook print it as it is.
+        let start = found.get(0).map_or(0, |whole| whole.start());
+        let is_shown = line[..start].ends_with('\\');
+        let anchor = found.get(3).map(|anchor| anchor.as_str().to_owned());
+        let path = resolve(&page.path, &found[2]);
+        let directive = found[1].to_owned();
+        (!is_shown).then_some(Include { line: number, path, anchor, directive })
+    };
+    INCLUDE.captures_iter(line).filter_map(include).collect()
+}
+
+/// Why an anchor of a file cannot be shown, if it cannot.
+pub(crate) fn anchor_error(text: &str, anchor: &str) -> Option<&'static str> {
+    if !anchor.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_')
+        || anchor.starts_with(|sign: char| sign.is_ascii_digit())
+    {
+        return Some("is no anchor but lines, which move, or is not in snake_case");
+    }
+    let at = |marker: &str| -> Vec<usize> {
+        let ends = |line: &str| line.trim_end().ends_with(&format!("{marker}: {anchor}"));
+        text.lines().enumerate().filter(|(_, line)| ends(line)).map(|(at, _)| at).collect()
+    };
+    match (&at("ANCHOR")[..], &at("ANCHOR_END")[..]) {
+        ([], _) => Some("is not there"),
+        (_, []) => Some("has no end"),
+        ([start], [end]) if end > start => {
+            let is_code = |line: &&str| !line.trim().is_empty() && !line.contains("ANCHOR");
+            let mut lines = text.lines().skip(start + 1).take(end - start - 1);
+            if lines.any(|line| is_code(&line)) { None } else { Some("is empty") }
+        }
+        ([_], [_]) => Some("ends before it begins"),
+        _ => Some("is there more than once"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn includes_are_seen_from_the_root() {
+        let path = Path::new("book/src/a.md").to_owned();
+        let text = "\n{{#include ../../crates/a/src/b.rs:c}} and \\{{#include x.rs}}\n{{#include out/d.txt}}";
+        let page = Page { path, text: text.to_owned() };
+        let found = includes(&page);
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].path, Path::new("crates/a/src/b.rs"));
+        assert_eq!((found[0].line, found[0].anchor.as_deref()), (2, Some("c")));
+        assert_eq!(
+            (found[1].path.as_path(), &found[1].anchor),
+            (Path::new("book/src/out/d.txt"), &None)
+        );
+    }
+
+    #[test]
+    fn an_anchor_stands_once_around_some_code() {
+        let good = "// ANCHOR: a\ncode\n// ANCHOR_END: a\n// ANCHOR: ab\n// ANCHOR_END: ab\n";
+        assert_eq!(anchor_error(good, "a"), None);
+        assert_eq!(anchor_error(good, "ab"), Some("is empty"));
+        assert_eq!(anchor_error(good, "b"), Some("is not there"));
+        assert_eq!(anchor_error("// ANCHOR: a\ncode", "a"), Some("has no end"));
+        assert_eq!(anchor_error(&good.repeat(2), "a"), Some("is there more than once"));
+        let reversed = "// ANCHOR_END: a\ncode\n// ANCHOR: a\n";
+        assert_eq!(anchor_error(reversed, "a"), Some("ends before it begins"));
+        assert!(anchor_error(good, "1:3").is_some());
+    }
+}
