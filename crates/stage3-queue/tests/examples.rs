@@ -51,3 +51,21 @@ at most 1 redirects in a chain:
 "#;
     assert_eq!(common::example("coalesced", &[]), expected.trim_start());
 }
+
+#[test]
+fn awkward_servers() {
+    let expected = r#"
+/         200  Page                        tries: 1
+/silence  -    Failed     timeout          tries: 2
+/drip     -    Failed     timeout          tries: 2
+/goodbye  -    Failed     closed           tries: 2
+/cut      200  Failed     truncated        tries: 2
+/garbage  -    Failed     protocol         tries: 1
+/headers  -    Failed     too_large        tries: 1
+/large    200  Failed     too_large        tries: 1
+/gzip     200  Failed     decode           tries: 1
+/nowhere  302  HttpError  redirect_target  tries: 1
+10 rows, 0 left to do
+"#;
+    assert_eq!(common::example("awkward_servers", &[]), expected.trim_start());
+}

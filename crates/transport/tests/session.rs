@@ -413,7 +413,9 @@ fn the_server_learns_whom_it_is_and_what_is_spoken() {
 #[test]
 fn a_server_may_refuse() {
     // It has no key for the only cipher suites it knows, or the like.
-    for (alert, word) in [(40_u8, "common cipher"), (70, "no version"), (116, "certificate from us")] {
+    for (alert, word) in
+        [(40_u8, "common cipher"), (70, "no version"), (116, "certificate from us")]
+    {
         let mut pair = pair(&NEW);
         assert!(pair.client.write(b"hello").is_err());
         pair.end.0.borrow_mut().inbound.extend([21, 3, 3, 0, 2, 2, alert]);
