@@ -78,7 +78,6 @@ struct Fetcher {
 }
 
 impl Fetcher {
-    // ANCHOR: fetch
     /// What one task does: tries, until it is decided what becomes of the URL.
     async fn fetch(self: Rc<Self>, mut visit: Visit) -> Visit {
         loop {
@@ -90,7 +89,6 @@ impl Fetcher {
             }
         }
     }
-    // ANCHOR_END: fetch
 
     // ANCHOR: attempt
     async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
@@ -112,7 +110,6 @@ impl Fetcher {
     }
     // ANCHOR_END: attempt
 
-    // ANCHOR: open
     async fn open(&self, visit: &Visit, patience: &Patience) -> Result<Stream<Socket>, FetchError> {
         let host = visit.host();
         let addresses = lookup_host(format!("{host}:{}", visit.port()))
@@ -139,7 +136,6 @@ impl Fetcher {
         }
         Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
     }
-    // ANCHOR_END: open
 }
 
 // ANCHOR: within

@@ -41,7 +41,6 @@ pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Res
     ending
 }
 
-// ANCHOR: crawler
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
 /// and the door through which everything they put in has passed.
 pub struct Crawler {
@@ -55,10 +54,8 @@ pub struct Crawler {
     sink: RefCell<Sink>,
     panic: RefCell<Option<Box<dyn Any + Send>>>,
 }
-// ANCHOR_END: crawler
 
 impl Crawler {
-    // ANCHOR: put_roots
     /// A crawler with its roots in the queue, and nobody at work yet.
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
@@ -77,7 +74,6 @@ impl Crawler {
             panic: RefCell::new(None),
         })
     }
-    // ANCHOR_END: put_roots
 
     // ANCHOR: crawl
     /// Runs until all work is done.

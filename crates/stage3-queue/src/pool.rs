@@ -6,7 +6,6 @@ use std::collections::VecDeque;
 use crawl_core::Visit;
 use stage2_coroutines::Connection;
 
-// ANCHOR: pool
 /// Idle connections, the one that was used last at the end. They stay
 /// registered with the loop, so that a server's closing one is noticed before
 /// the next request is sent on it.
@@ -14,7 +13,6 @@ pub(crate) struct Pool {
     idle: RefCell<VecDeque<Idle>>,
     most: usize,
 }
-// ANCHOR_END: pool
 
 struct Idle {
     host: String,

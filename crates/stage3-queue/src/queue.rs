@@ -151,7 +151,6 @@ impl<T> JoinableQueue<T> {
     // ANCHOR_END: task_done
 }
 
-// ANCHOR: turn
 /// One getter's place in the order. Dropped before its item is taken, it
 /// leaves the line, and passes on what was promised to it.
 struct Turn<'q, T> {
@@ -160,7 +159,6 @@ struct Turn<'q, T> {
     called: Option<Future<()>>,
     is_over: bool,
 }
-// ANCHOR_END: turn
 
 impl<'q, T> Turn<'q, T> {
     // ANCHOR: new_turn
