@@ -26,6 +26,8 @@ const STAGES: [(&str, Crawl); 4] = [
 fn crawl(crawl: Crawl, root: &Url, max_tasks: usize, pages: u64) {
     let mut options = Options::new(vec![root.clone()]);
     options.max_tasks = Some(max_tasks);
+    // Only the last stage would ask for robots.txt.
+    options.robots = false;
     let found = Arc::new(AtomicU64::new(0));
     let count = Arc::clone(&found);
     let sink = move |row: crawl_core::Row| {

@@ -6,6 +6,7 @@ use std::panic::{self, PanicHookInfo};
 
 use crawl_core::{Outcome, Row, is_command};
 
+use crate::progress::undisturbed;
 use crate::values::printable;
 
 /// Says as much on stderr as the user wants to hear.
@@ -60,7 +61,7 @@ fn say(level: &str, message: &str) {
 /// Writes lines on stderr, as far as they may be shown on a terminal. Nothing
 /// can be done about a stderr that is closed or full.
 pub fn tell(lines: &str) {
-    let _ = io::stderr().write_all(printable(lines).as_bytes());
+    let _ = undisturbed(|| io::stderr().write_all(printable(lines).as_bytes()));
 }
 
 /// From now on panics, too, are told of in this way: what they say may repeat

@@ -7,40 +7,57 @@ use std::process::{self, ExitCode};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crawl_core::{Ending, Options, Sink};
+use crawl_core::{Ending, Options, Sink, Stopped};
 
-use crate::arguments::Arguments;
+use crate::arguments::OutputFlags;
 use crate::log::Log;
 use crate::output::Output;
 
 /// How the process ends, unless clap ends it with 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
-    NothingBroken = 0,
-    SomethingBroken = 1,
-    CouldNotRun = 3,
+    NothingBroken,
+    SomethingBroken,
+    CouldNotRun,
+    /// By a signal of this number.
+    Interrupted(u8),
+}
+
+impl Exit {
+    /// What the shell says of a program that a signal has ended is said of one
+    /// that has ended itself because of it, too.
+    fn code(self) -> u8 {
+        match self {
+            Self::NothingBroken => 0,
+            Self::SomethingBroken => 1,
+            Self::CouldNotRun => 3,
+            Self::Interrupted(signal) => 128 | signal,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+        Self::from(exit.code())
     }
 }
 
-/// Crawls as the arguments say and tells what was found.
-pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit {
-    let log = Log::new(arguments.level());
-    let output = match Output::open(arguments.format, &arguments.output) {
+/// Crawls as the options say and tells what was found.
+pub(crate) fn run(
+    mut options: Options,
+    flags: &OutputFlags,
+    crawl: impl FnOnce(Options, Sink) -> io::Result<Ending>,
+) -> Exit {
+    let log = Log::new(flags.level());
+    let output = match Output::open(flags) {
         Ok(output) => Arc::new(Mutex::new(output)),
         Err(error) => {
-            let file = arguments.output.display();
-            log.error(&format!("{file} cannot be created: {error}"));
-            return Exit::CouldNotRun;
+            let file = flags.output.display();
+            return unwritable(log, &format!("{file} cannot be created"), &error);
         }
     };
     // No two crawls of a site that has failed come back in the same moments.
-    let seed = RandomState::new().hash_one(0);
-    let options = Options { seed, ..arguments.options() };
+    options.seed = RandomState::new().hash_one(0);
     for root in &options.roots {
         if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));
@@ -50,20 +67,27 @@ pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<E
     let caught = catch_unwind(AssertUnwindSafe(|| crawl(options, sink(log, Arc::clone(&output)))));
     let elapsed = started.elapsed();
     let ending = match caught {
-        Ok(Ok(ending)) => ending,
-        Ok(Err(error)) => {
-            log.error(&format!("the crawl cannot go on: {error}"));
-            return Exit::CouldNotRun;
-        }
+        Ok(Ok(ending)) => Ok(ending),
+        Ok(Err(error)) => Err(error.to_string()),
         // What it was, the panic has said itself.
-        Err(_panic) => {
-            log.error("the crawl cannot go on: internal error");
+        Err(_panic) => Err("internal error".to_owned()),
+    };
+    let mut output = lock(&output);
+    if let Err(error) = output.end(ending.as_ref().map_err(String::as_str), elapsed) {
+        return unwritable(log, UNWRITABLE, &error);
+    }
+    if let Some(warning) = output.warning() {
+        log.warning(&warning);
+    }
+    let ending = match ending {
+        Ok(ending) => ending,
+        Err(problem) => {
+            log.error(&format!("the crawl cannot go on: {problem}"));
             return Exit::CouldNotRun;
         }
     };
-    let mut output = lock(&output);
-    if let Err(error) = output.end(&ending, elapsed) {
-        return unwritable(log, &error);
+    for warning in &ending.warnings {
+        log.warning(warning);
     }
     let report = output.report();
     let (total, broken) = (report.total(), report.broken());
@@ -73,6 +97,17 @@ pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<E
         ending.todo,
         ending.too_deep,
     ));
+    if let Some(left_out) = ending.left_out() {
+        log.warning(&left_out);
+    }
+    match ending.stopped {
+        Some(Stopped::Signal(signal)) => return Exit::Interrupted(signal),
+        Some(Stopped::Journal(error)) => {
+            log.error(&error.to_string());
+            return Exit::CouldNotRun;
+        }
+        Some(Stopped::MaxTime) | None => {}
+    }
     if report.every_root_failed() {
         log.error("no root gave a response");
         Exit::CouldNotRun
@@ -88,19 +123,21 @@ pub(crate) fn run(arguments: Arguments, crawl: fn(Options, Sink) -> io::Result<E
 fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
     Box::new(move |row| {
         log.row(&row);
-        if let Err(error) = lock(&output).row(row) {
-            process::exit(unwritable(log, &error) as i32);
+        if let Err(error) = lock(&output).row(&row) {
+            process::exit(unwritable(log, UNWRITABLE, &error).code().into());
         }
     })
 }
 
+const UNWRITABLE: &str = "the output cannot be written";
+
 /// What a failed write means. A reader who has gone away (`| head`) has read
 /// what he wanted, which is no error.
-fn unwritable(log: Log, error: &io::Error) -> Exit {
+fn unwritable(log: Log, what: &str, error: &io::Error) -> Exit {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Exit::NothingBroken;
     }
-    log.error(&format!("the output cannot be written: {error}"));
+    log.error(&format!("{what}: {error}"));
     Exit::CouldNotRun
 }
 
@@ -115,10 +152,12 @@ mod tests {
     use crawl_core::{Crawl, ErrorClass, FetchError};
 
     use super::*;
+    use crate::arguments::Arguments;
 
     fn run_with(crawl: fn(Options, Sink) -> io::Result<Ending>) -> Exit {
         let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
-        run(Arguments::try_parse_from(words).unwrap(), crawl)
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        run(arguments.options(), &arguments.output, crawl)
     }
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<Ending> {
@@ -141,9 +180,10 @@ mod tests {
 
     #[test]
     fn exit_codes_are_those_of_the_help() {
-        let code = |exit: Exit| exit as u8;
-        assert_eq!(code(Exit::NothingBroken), 0);
-        assert_eq!(code(Exit::SomethingBroken), 1);
-        assert_eq!(code(Exit::CouldNotRun), 3);
+        assert_eq!(Exit::NothingBroken.code(), 0);
+        assert_eq!(Exit::SomethingBroken.code(), 1);
+        assert_eq!(Exit::CouldNotRun.code(), 3);
+        assert_eq!(Exit::Interrupted(2).code(), 130);
+        assert_eq!(Exit::Interrupted(15).code(), 143);
     }
 }

@@ -4,9 +4,13 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::Read;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use crawl_core::http::{BadHeader, Header};
 use crawl_core::is_command;
 use url::{Host, Url};
 
@@ -158,6 +162,45 @@ pub(crate) fn user_agent(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// A header to send with every request.
+///
+/// # Errors
+/// Why it cannot be sent.
+pub(crate) fn header(text: &str) -> Result<Header, BadHeader> {
+    Header::parse(text)
+}
+
+/// A name and a password, as the header that says them (RFC 7617).
+///
+/// # Errors
+/// Why there can be no such header.
+pub(crate) fn credentials(text: &str) -> Result<Header, String> {
+    if !text.contains(':') || text.contains(char::is_control) {
+        return Err("write name and password as NAME:PASSWORD".into());
+    }
+    let value = format!("Basic {}", BASE64_STANDARD.encode(text));
+    Header::new("Authorization", &value).map_err(|error| error.to_string())
+}
+
+/// Statuses: `404`, or `500..=503`, or `500..504` without the last.
+///
+/// # Errors
+/// What is wrong with `text`.
+pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let number = |text: &str| text.trim().parse::<u16>().ok();
+    let (first, end) = match text.split_once("..") {
+        None => (number(text), number(text).map(|last| last.saturating_add(1))),
+        Some((first, end)) => match end.strip_prefix('=') {
+            Some(last) => (number(first), number(last).map(|last| last.saturating_add(1))),
+            None => (number(first), number(end)),
+        },
+    };
+    match (first, end) {
+        (Some(first @ 100..), Some(end @ ..=600)) if first < end => Ok(first..=end - 1),
+        _ => Err("write statuses as 403 or 500..=503, from 100 to 599".into()),
+    }
+}
+
 /// The certificates of a PEM file, in DER.
 #[derive(Clone, Debug)]
 pub(crate) struct Certificates(pub(crate) Vec<Vec<u8>>);
@@ -273,6 +316,33 @@ mod tests {
             "[::1",
         ] {
             assert!(root(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranges_of_statuses() {
+        for (text, range) in [
+            ("404", 404..=404),
+            ("500..=503", 500..=503),
+            ("500..504", 500..=503),
+            ("400..600", 400..=599),
+        ] {
+            assert_eq!(statuses(text), Ok(range), "{text}");
+        }
+        for bad in
+            ["", "x", "99", "600", "65535", "404..404", "404..=403", "404..", "..404", "400-404"]
+        {
+            assert!(statuses(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_name_and_a_password() {
+        // The example of RFC 7617, section 2.
+        let header = Header::parse("Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==").unwrap();
+        assert_eq!(credentials("Aladdin:open sesame"), Ok(header));
+        for bad in ["", "Aladdin", "a\n:b"] {
+            assert!(credentials(bad).is_err(), "{bad}");
         }
     }
 

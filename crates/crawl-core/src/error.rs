@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What went wrong, as a word a program can match on.
 ///
 /// The list is closed on purpose: a reader of `--format jsonl` may rely on it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorClass {
     /// The name has no address, or nobody could be asked.
@@ -34,9 +34,19 @@ pub enum ErrorClass {
     RedirectLimit,
     /// A redirect without a usable target.
     RedirectTarget,
+    /// A link to a place within a page that has no such place.
+    Fragment,
+    /// A server that is not of the site refuses the crawler, and perhaps no
+    /// reader.
+    Blocked,
     /// The URL was not asked: it seems to belong to a part of the site that
     /// has no end.
     Trap,
+    /// The URL was not asked: robots.txt does not allow it, or could not be had.
+    Robots,
+    /// The server had no time for it (429), however often it was asked; or it
+    /// was not asked any more, after too many such answers of its host.
+    RateLimited,
     /// The crawler itself failed on this URL; a bug worth reporting.
     Panic,
 }
@@ -57,7 +67,11 @@ impl ErrorClass {
             Self::Decode => "decode",
             Self::RedirectLimit => "redirect_limit",
             Self::RedirectTarget => "redirect_target",
+            Self::Fragment => "fragment",
+            Self::Blocked => "blocked",
             Self::Trap => "trap",
+            Self::Robots => "robots",
+            Self::RateLimited => "rate_limited",
             Self::Panic => "panic",
         }
     }
@@ -72,7 +86,7 @@ impl ErrorClass {
 }
 
 /// An error with its class and the circumstances a user can act on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FetchError {
     /// The word for programs.
     pub class: ErrorClass,

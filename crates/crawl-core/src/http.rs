@@ -1,6 +1,6 @@
 //! HTTP/1.1 (RFC 9112) as a pair of pure functions of bytes.
 //!
-//! 1. [`get`] makes the bytes to send; a [`ResponseParser`] is fed the bytes
+//! 1. [`request()`] makes the bytes to send; a [`ResponseParser`] is fed the bytes
 //!    that came, cut anywhere, and tells a [`Sink`] what they mean.
 //! 2. What a response means does not depend on how it was cut.
 //! 3. Whatever a server sends is an answer or a named error: every length,
@@ -11,11 +11,13 @@
 mod chunked;
 mod framing;
 mod head;
+mod header;
 mod request;
 mod response;
 
 pub use head::Head;
-pub use request::{get, is_header_value};
+pub use header::{BadHeader, Header};
+pub use request::{is_header_value, request};
 pub use response::{Limits, Method, Progress, ResponseParser, Sink};
 
 use crate::{ErrorClass, FetchError};

@@ -7,7 +7,8 @@
 //! 1. **One door.** A URL becomes work only through [`Admission::admit`],
 //!    which normalises it, tests it and remembers it in one step.
 //! 2. **One URL, one row.** Whatever happens to a URL that was let in, or
-//!    refused for good, ends as exactly one [`Row`].
+//!    refused for good, ends as exactly one [`Row`]. A place within a page that
+//!    links name, and that is not there, is a row beside it.
 //! 3. **A visit decides, a stage waits.** [`Visit`] says what to send, when a
 //!    response is complete, whether to try again and after how long. Which
 //!    thread, callback or coroutine does the waiting is none of its business.
@@ -33,6 +34,7 @@ pub mod http;
 pub mod links;
 pub mod page;
 pub mod robots;
+pub mod select;
 pub mod sitemap;
 
 mod address;
@@ -40,20 +42,24 @@ mod admission;
 mod answer;
 mod crawl;
 mod error;
+mod lead;
 mod options;
 mod patience;
 mod report;
 mod row;
 mod scope;
+mod stopped;
 mod visit;
 
 pub use address::{Address, Joiner, Unfit};
-pub use admission::{Admission, Decision, Job, TrapLimits, Via};
-pub use crawl::{Conclusion, Crawl, Ending};
+pub use admission::{Admission, Decision, Job, Mention, Purpose, Referrer, TrapLimits, Via};
+pub use crawl::{Conclusion, Crawl, Ending, Standing};
 pub use error::{ErrorClass, FetchError, is_command};
-pub use options::{Options, Sink};
+pub use lead::{Finished, Lead};
+pub use options::{Check, Options, Sink};
 pub use patience::Patience;
 pub use report::Report;
 pub use row::{Outcome, Row};
 pub use scope::ScopeRule;
-pub use visit::{Received, Verdict, Visit};
+pub use stopped::Stopped;
+pub use visit::{File, Received, Verdict, Visit};

@@ -46,6 +46,9 @@ pub struct Wanted {
     pub ids: bool,
     /// The text of each link, its line and its column.
     pub details: bool,
+    /// Which links are not to be followed, by their `rel` or by a `meta`
+    /// element.
+    pub nofollow: bool,
 }
 
 impl Wanted {
@@ -59,5 +62,6 @@ impl Wanted {
         relations: true,
         ids: true,
         details: true,
+        nofollow: true,
     };
 }

@@ -12,6 +12,7 @@
 //! digit, and so means nobody but `bot2`. And percent-encoding is compared as
 //! the RFC says, not as it is written.
 
+mod directives;
 mod pattern;
 mod records;
 
@@ -22,6 +23,8 @@ use url::Url;
 
 use self::pattern::{Pattern, Target};
 use self::records::{Key, Record, records};
+
+pub(crate) use self::directives::{forbid_following, forbids_following, header_forbids_following};
 
 /// How many bytes of a robots.txt are read (RFC 9309 section 2.5 asks for as
 /// many at least). What lies beyond does not count, nor does the line that
@@ -124,6 +127,11 @@ impl Robots {
     pub fn unreachable() -> Self {
         let rules = Pattern::new(b"/").map(|pattern| Rule { pattern, allows: false });
         Self { rules: rules.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Whether there is any rule at all: if not, nobody needs to ask.
+    pub fn has_rules(&self) -> bool {
+        !self.rules.is_empty()
     }
 
     /// Whether `url` may be visited. The origin is not looked at; path and query

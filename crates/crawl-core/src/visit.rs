@@ -5,13 +5,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use url::Url;
+use url::{Position, Url};
 
-use crate::answer::{Answer, Receiving, known_status};
+use crate::answer::{Answer, Asked, Receiving, known_status};
 use crate::content::encoding_name;
 use crate::http::{self, Limits, Method, Progress, ResponseParser};
 use crate::page::Page;
-use crate::{ErrorClass, FetchError, Job, Options, Outcome, Row};
+use crate::{ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
+
+/// How many bytes of a body are read that nobody looks at. To read a few is
+/// quicker than to connect anew.
+const ENOUGH: u64 = 64 * 1024;
 
 /// Makes every decision about one URL, and waits for nothing.
 ///
@@ -26,7 +30,10 @@ pub struct Visit {
     tries: u32,
     max_tries: u32,
     seed: u64,
+    method: Method,
+    asked: Asked,
     max_body_size: u64,
+    keeps_text: bool,
     parser: ResponseParser,
     answer: Answer,
     error: Option<FetchError>,
@@ -58,16 +65,36 @@ pub enum Verdict {
 }
 // ANCHOR_END: verdict
 
+/// What is no page of the site, but tells about it: robots.txt, a sitemap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct File {
+    /// The status of the response.
+    pub status: u16,
+    /// What is in it, with a status that says so (2xx).
+    pub body: Vec<u8>,
+    /// Whether that is all of it.
+    pub is_whole: bool,
+    /// Where a redirect leads.
+    pub next_url: Option<Url>,
+    /// When the server wants to be asked again.
+    pub retry_after: Option<Vec<u8>>,
+}
+
 /// What a finished visit leads to.
 pub(crate) enum Discovery {
     Nothing,
-    Page(Page),
+    /// And the values of its `X-Robots-Tag` headers.
+    Page(Page, Vec<Vec<u8>>),
+    /// With the fragment of its own that it may have.
     Redirect(Url),
 }
 
 impl Visit {
     /// Nobody but [`crate::Crawl`] begins a visit, since it counts them.
     pub(crate) fn new(job: Job, url: Url, options: &Options, now: Instant) -> Self {
+        // Servers of all kinds are asked, for as little as possible.
+        let is_external = job.purpose == Purpose::External;
+        let method = if is_external { Method::Head } else { Method::Get };
         Self {
             job,
             url,
@@ -75,12 +102,24 @@ impl Visit {
             tries: 0,
             max_tries: options.max_tries.max(1),
             seed: options.seed,
+            method,
+            asked: if is_external { Asked::Whether } else { Asked::Page(options.wanted()) },
             max_body_size: options.max_body_size,
-            parser: ResponseParser::new(Method::Get, Limits::default()),
+            keeps_text: !options.select.is_empty(),
+            parser: ResponseParser::new(method, Limits::default()),
             answer: Answer::default(),
             error: None,
             page: None,
         }
+    }
+
+    /// A visit of something that is no page of the site: what comes of it is
+    /// to be taken with [`Visit::into_file`], and is no row. At most `limit`
+    /// bytes of the body are kept, decoded.
+    pub fn of_file(url: Url, limit: u64, options: &Options, now: Instant) -> Self {
+        let job = Job::of_file(url.as_str());
+        let visit = Self::new(job, url, options, now);
+        Self { asked: Asked::File, max_body_size: limit, ..visit }
     }
 
     /// The URL to fetch.
@@ -105,10 +144,13 @@ impl Visit {
 
     /// The bytes to send. From here on, a new response is expected.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
-        let limits = Limits { body: options.max_body_size, ..Limits::default() };
-        self.parser = ResponseParser::new(Method::Get, limits);
+        // What is not read to its end may have any length.
+        let is_page = matches!((self.asked, self.job.purpose), (Asked::Page(_), Purpose::Page));
+        let body = if is_page { self.max_body_size } else { u64::MAX };
+        self.parser = ResponseParser::new(self.method, Limits { body, ..Limits::default() });
         self.answer = Answer::default();
-        http::get(&self.url, &options.user_agent, keep_alive)
+        let headers = options.headers_for(&self.url);
+        http::request(self.method, &self.url, &options.user_agent, headers.iter(), keep_alive)
     }
 
     /// Takes bytes as they came, in any slices.
@@ -116,14 +158,22 @@ impl Visit {
     /// # Errors
     /// When they are no valid response, or one beyond a limit.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
-        let limit = self.max_body_size;
-        let mut receiving = Receiving { answer: &mut self.answer, url: &self.url, limit };
+        let (answer, url, asked) = (&mut self.answer, &self.url, self.asked);
+        let (limit, keeps_text) = (self.max_body_size, self.keeps_text);
+        let mut receiving = Receiving { answer, url, asked, limit, keeps_text };
         Ok(match self.parser.feed(bytes, &mut receiving)? {
+            Progress::NeedMore if self.has_enough() => Received::Complete { reusable: false },
             Progress::NeedMore => Received::More,
             Progress::Complete { unread } => {
                 Received::Complete { reusable: unread == 0 && self.parser.keep_alive() }
             }
         })
+    }
+
+    /// Whether what is there is known to be there, and nobody looks at the rest.
+    fn has_enough(&self) -> bool {
+        let is_page = self.job.purpose == Purpose::Page || self.answer.is_page();
+        !is_page && self.answer.size >= ENOUGH
     }
 
     /// The connection has ended.
@@ -158,6 +208,13 @@ impl Visit {
     /// far it came, this is what counts it.
     pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
         self.tries += 1;
+        if self.method == Method::Head && !is_clear(&attempt, self.answer.status) {
+            // Many a server that refuses `HEAD`, or fails at it, does not at `GET`.
+            self.method = Method::Get;
+            self.max_tries = self.max_tries.max(self.tries + 1);
+            self.answer = Answer::default();
+            return Verdict::TryAgain(attempt.map_or_else(|_| self.pause(), |()| Duration::ZERO));
+        }
         match attempt {
             Ok(()) => {
                 match self.answer.finish(&self.url) {
@@ -195,6 +252,41 @@ impl Visit {
         half + Duration::from_nanos(drawn as u64)
     }
 
+    /// The status of the answer, if a complete one has come.
+    pub fn status(&self) -> Option<u16> {
+        self.answer.status.filter(|_| self.error.is_none())
+    }
+
+    /// When the server wants to be asked again, in its own words: the header
+    /// `Retry-After` (RFC 9110 section 10.2.3).
+    pub fn retry_after(&self) -> Option<&[u8]> {
+        self.answer.retry_after.as_deref()
+    }
+
+    /// What has come of a finished [visit of a file](Visit::of_file).
+    ///
+    /// # Errors
+    /// Why there is no answer. That it is too long is none: then the file is
+    /// the beginning.
+    pub fn into_file(self) -> Result<File, FetchError> {
+        let next_url = match self.answer.status.map(known_status) {
+            Some(301..=303 | 307 | 308) => self.redirect_target().ok(),
+            _ => None,
+        };
+        let is_whole = self.error.is_none();
+        match (self.answer.status, self.error) {
+            (Some(_), Some(error)) if error.class != ErrorClass::TooLarge => Err(error),
+            (Some(status), _) => {
+                let Answer { file: body, retry_after, .. } = self.answer;
+                Ok(File { status, body, is_whole, next_url, retry_after })
+            }
+            (None, error) => {
+                let unanswered = || FetchError::new(ErrorClass::Closed, "there was no answer");
+                Err(error.unwrap_or_else(unanswered))
+            }
+        }
+    }
+
     /// The job, and what it leads to.
     pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
@@ -206,7 +298,7 @@ impl Visit {
         row.outcome = outcome;
         row.error = self.error;
         if let Discovery::Redirect(target) = &discovery {
-            row.next_url = Some(target.to_string());
+            row.next_url = Some(target[..Position::AfterQuery].to_owned());
         }
         if let Some(content_type) = self.answer.content_type {
             row.content_type = Some(content_type.essence);
@@ -219,7 +311,10 @@ impl Visit {
         // would have led.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
-            Discovery::Nothing => self.page.map_or(Discovery::Nothing, Discovery::Page),
+            Discovery::Nothing => match self.page {
+                Some(page) => Discovery::Page(page, self.answer.robots_tags),
+                None => Discovery::Nothing,
+            },
             other => other,
         };
         (self.job, row, discovery)
@@ -240,14 +335,29 @@ impl Visit {
                 Ok(target) if self.job.redirects_left == 0 => {
                     self.error = Some(FetchError::new(
                         ErrorClass::RedirectLimit,
-                        format!("the chain of redirects is too long to go on to {target}"),
+                        format!(
+                            "the chain of redirects is too long to go on to {}",
+                            &target[..Position::AfterQuery]
+                        ),
                     ));
                     (Outcome::HttpError, Discovery::Redirect(target))
                 }
                 Ok(target) => (Outcome::Redirect, Discovery::Redirect(target)),
             },
             // ANCHOR_END: outcome_of_a_redirect
-            400.. => (Outcome::HttpError, Discovery::Nothing),
+            429 => {
+                let message = "the server has no time for more requests";
+                self.error = Some(FetchError::new(ErrorClass::RateLimited, message));
+                (Outcome::Skipped, Discovery::Nothing)
+            }
+            400.. => {
+                let is_external = self.job.purpose == Purpose::External;
+                if is_external && matches!(status, 403 | 405 | 999) {
+                    let message = "blocked? a reader may be let in where a crawler is not";
+                    self.error = Some(FetchError::new(ErrorClass::Blocked, message));
+                }
+                (Outcome::HttpError, Discovery::Nothing)
+            }
             _ => (self.body_outcome(), Discovery::Nothing),
         }
     }
@@ -267,15 +377,26 @@ impl Visit {
             return Err(unusable("a redirect without a usable Location".into()));
         };
         let shown = || http::printable(location);
-        let mut target = self
+        let target = self
             .url
             .join(&String::from_utf8_lossy(location))
             .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
         if !matches!(target.scheme(), "http" | "https") {
             return Err(unusable(format!("Location {} is not http", shown())));
         }
-        target.set_fragment(None);
         Ok(target)
     }
     // ANCHOR_END: redirect_target
+}
+
+/// Whether the answer to a `HEAD` is as good as that to a `GET`: it says that
+/// the URL is there, or asks to be left in peace (429), or there was nobody to
+/// ask.
+fn is_clear(attempt: &Result<(), FetchError>, status: Option<u16>) -> bool {
+    match attempt {
+        Ok(()) => status.is_some_and(|status| known_status(status) < 400 || status == 429),
+        Err(error) => {
+            matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
+        }
+    }
 }

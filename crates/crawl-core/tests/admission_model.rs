@@ -167,6 +167,7 @@ proptest! {
             let (first, count) = door.referrers(url);
             prop_assert_eq!(count as usize, all.len());
             let expected: Vec<&str> = all.iter().take(10).map(String::as_str).collect();
+            let first: Vec<&str> = first.iter().map(|referrer| referrer.url).collect();
             prop_assert_eq!(first, expected);
         }
         for job in &jobs {

@@ -17,6 +17,7 @@ const TOO_MANY: usize = 20_000;
 enum Answer {
     Links(Vec<String>),
     Redirect(String),
+    Status(u16),
 }
 
 fn links<const N: usize>(links: [&str; N]) -> Answer {
@@ -42,6 +43,9 @@ fn crawl(options: Options, site: impl Fn(&Url) -> Answer) -> (Vec<Row>, Ending) 
                     "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{html}"
                 )
             }
+            Answer::Status(status) => {
+                format!("HTTP/1.1 {status} Why\r\nContent-Length: 0\r\n\r\n")
+            }
             Answer::Redirect(to) => {
                 format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n")
             }
@@ -49,9 +53,9 @@ fn crawl(options: Options, site: impl Fn(&Url) -> Answer) -> (Vec<Row>, Ending) 
         visit.request(&options, false);
         visit.receive(response.as_bytes()).unwrap();
         visit.judge(Ok(()));
-        let Conclusion { row, skipped, jobs } = crawl.conclude(visit, Instant::now());
+        let Conclusion { row, others, jobs, .. } = crawl.conclude(visit, Instant::now());
         todo.extend(jobs);
-        skipped.into_iter().chain([row]).for_each(&mut sink);
+        others.into_iter().chain([row]).for_each(&mut sink);
     }
     drop(sink);
     let rows: Vec<Row> = rows.iter().collect();
@@ -202,18 +206,23 @@ fn a_row_says_how_many_urls_a_page_links_to() {
 }
 
 #[test]
-fn the_report_tells_what_was_left_out() {
+fn what_was_left_out_is_counted() {
     let mut options = options();
     options.max_depth = Some(1);
     let (rows, ending) = crawl(options, |_| links(["a/a/a/", "b?c"]));
     let mut report = Report::new();
-    rows.into_iter().for_each(|row| report.keep(row));
-    let mut text = Vec::new();
-    report.write_text(&mut text, &ending, std::time::Duration::from_secs(1), "today").unwrap();
-    let text = String::from_utf8(text).unwrap();
-    let trap = "http://site.test/a/a/a/ - skipped trap: the path repeats itself 3 times\n";
-    assert!(text.contains(trap), "{text}");
-    assert!(text.contains("          1 skip\n          1 skip_trap\n"), "{text}");
-    assert!(text.contains("\nTodo: 0\nDone: 3\nDate:"), "{text}");
-    assert!(!text.contains("Broken"), "{text}");
+    rows.iter().for_each(|row| report.count(row));
+    let counts: Vec<_> = report.counts().filter(|(name, _)| name.starts_with("skip")).collect();
+    assert_eq!(counts, [("skip", 1), ("skip_trap", 1)]);
+    assert_eq!((ending.todo, ending.done, report.broken()), (0, 3, 0));
+}
+
+#[test]
+fn a_status_that_the_user_accepts_is_not_broken() {
+    let mut options = options();
+    options.accept = vec![403..=403, 500..=503];
+    for (status, is_broken) in [(403, false), (404, true), (502, false), (504, true)] {
+        let (rows, _) = crawl(options.clone(), |_| Answer::Status(status));
+        assert_eq!((rows[0].outcome, rows[0].is_broken()), (Outcome::HttpError, is_broken));
+    }
 }

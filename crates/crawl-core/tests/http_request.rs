@@ -1,11 +1,20 @@
 //! The bytes of a request.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use crawl_core::http::{get, is_header_value};
+use crawl_core::http::{self, BadHeader, Header, Method, is_header_value};
 use url::Url;
 
+fn get<'a>(
+    url: &Url,
+    user_agent: &str,
+    headers: impl Iterator<Item = &'a Header> + Clone,
+    keep_alive: bool,
+) -> Vec<u8> {
+    http::request(Method::Get, url, user_agent, headers, keep_alive)
+}
+
 fn request(url: &str) -> String {
-    String::from_utf8(get(&Url::parse(url).unwrap(), "crawl/1.0", true)).unwrap()
+    String::from_utf8(get(&Url::parse(url).unwrap(), "crawl/1.0", [].iter(), true)).unwrap()
 }
 
 #[test]
@@ -23,9 +32,17 @@ fn a_request_is_complete() {
 }
 
 #[test]
+fn a_head_is_asked_for_like_a_page() {
+    let url = Url::parse("http://example.com/a").unwrap();
+    let head =
+        String::from_utf8(http::request(Method::Head, &url, "crawl/1.0", [].iter(), true)).unwrap();
+    assert_eq!(head, request("http://example.com/a").replacen("GET", "HEAD", 1));
+}
+
+#[test]
 fn the_connection_is_kept_or_closed_as_wished() {
     let url = Url::parse("http://example.com/").unwrap();
-    let closing = String::from_utf8(get(&url, "crawl/1.0", false)).unwrap();
+    let closing = String::from_utf8(get(&url, "crawl/1.0", [].iter(), false)).unwrap();
     assert!(closing.ends_with("\r\nConnection: close\r\n\r\n"));
 }
 
@@ -58,7 +75,7 @@ fn target_and_host_are_those_of_the_url() {
 #[test]
 fn a_user_agent_cannot_add_a_header() {
     let url = Url::parse("http://example.com/").unwrap();
-    let request = get(&url, "crawl\r\nX-Evil: 1\r\n\r\nGET /admin\0\u{85}\u{fc}", true);
+    let request = get(&url, "crawl\r\nX-Evil: 1\r\n\r\nGET /admin\0\u{85}\u{fc}", [].iter(), true);
     let request = String::from_utf8(request).unwrap();
     assert!(request.contains("\r\nUser-Agent: crawlX-Evil: 1GET /admin\r\n"));
     assert_eq!(request.matches("\r\n\r\n").count(), 1);
@@ -73,5 +90,37 @@ fn header_values_are_told_from_others() {
         ["", " ", " a", "a ", "a\r\nb", "a\nb", "a\rb", "a\0b", "a\x7f", "\u{fc}", "a\u{85}"]
     {
         assert!(!is_header_value(value), "{value:?}");
+    }
+}
+
+fn header(line: &str) -> Header {
+    Header::parse(line).unwrap()
+}
+
+#[test]
+fn headers_of_the_user_come_beside_ours_or_in_their_place() {
+    let url = Url::parse("http://example.com/").unwrap();
+    let headers = ["accept-language: de", "X-Token:  a b ", "Cookie: a=b"].map(header);
+    let request = String::from_utf8(get(&url, "crawl/1.0", headers.iter(), true)).unwrap();
+    assert!(
+        request.contains("\r\naccept-language: de\r\nX-Token: a b\r\nCookie: a=b\r\n"),
+        "{request}"
+    );
+    assert!(!request.contains("Accept-Language") && request.contains("\r\nAccept: text/html"));
+    assert_eq!(format!("{:?}", headers[2]), "Cookie: ...", "it may be a secret");
+}
+
+#[test]
+fn headers_that_cannot_be_sent() {
+    let refused = |line| Header::parse(line).unwrap_err();
+    assert_eq!(refused("no colon"), BadHeader::NoColon);
+    for line in [": x", "a b: c", "a\r\nb: c", "\u{e9}: x", "(x): y"] {
+        assert!(matches!(refused(line), BadHeader::Name(_)), "{line:?}");
+    }
+    for line in ["x:", "x: ", "x: a\r\nHost: b", "x: \u{7}", "x: \u{e9}"] {
+        assert_eq!(refused(line), BadHeader::Value("x".into()), "{line:?}");
+    }
+    for line in ["Host: b", "content-length: 1", "USER-AGENT: me", "Connection: close"] {
+        assert!(matches!(refused(line), BadHeader::Ours(_)), "{line}");
     }
 }

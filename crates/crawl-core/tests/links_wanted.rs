@@ -16,6 +16,7 @@ const NOTHING: Wanted = Wanted {
     relations: false,
     ids: false,
     details: false,
+    nofollow: false,
 };
 
 fn search(html: &str, wanted: Wanted) -> Page {

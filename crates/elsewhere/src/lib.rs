@@ -11,8 +11,8 @@
 //!    has a task for each fetch, as one would have there, and [`on_smol`] has
 //!    workers around a channel.
 //! 2. **The same rows.** A test compares them with those of stage 3.
-//! 3. **A page, not a product.** There is no pool, no turn to connect and no
-//!    remedy when the descriptors run out; those are stage 3's.
+//! 3. **A page, not a product.** There is no pool, no robots.txt, no turn to
+//!    connect and no remedy when the descriptors run out; those are stage 3's.
 
 mod exchange;
 pub mod on_smol;

@@ -96,9 +96,9 @@ impl Crawler {
     async fn work(&self) {
         while let Ok(job) = self.jobs.recv().await {
             let _done = Done(self);
-            if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
+            if let Some(Conclusion { row, others, jobs, .. }) = self.survive(&job).await {
                 self.put(jobs);
-                skipped.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
+                others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
             }
         }
     }

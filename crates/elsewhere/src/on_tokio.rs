@@ -59,7 +59,7 @@ async fn crawl_here(options: Options, mut sink: Sink) -> Ending {
         };
         let id = ended.as_ref().map_or_else(|failed| failed.id(), |(id, _)| *id);
         let job = jobs_in_flight.remove(&id).expect("it was spawned above");
-        let Conclusion { row, skipped, jobs } = match ended {
+        let Conclusion { row, others, jobs, .. } = match ended {
             Ok((_, visit)) => crawl.conclude(visit, Instant::now()),
             Err(panic) => {
                 let error = FetchError::new(ErrorClass::Panic, panic.to_string());
@@ -67,7 +67,7 @@ async fn crawl_here(options: Options, mut sink: Sink) -> Ending {
             }
         };
         urls_todo.extend(jobs);
-        skipped.into_iter().chain([row]).for_each(&mut sink);
+        others.into_iter().chain([row]).for_each(&mut sink);
     }
 }
 // ANCHOR_END: crawl_here

@@ -7,7 +7,7 @@ mod common;
 #[test]
 fn side_by_side() {
     let expected = r#"
-stage 3  352 rows, 352 requests, keep-alive, at most 10 at a time, agrees
+stage 3  352 rows, 353 requests, keep-alive, at most 10 at a time, agrees
 tokio    352 rows, 352 requests, a connection each, at most 10 at a time, agrees
 smol     352 rows, 352 requests, a connection each, at most 10 at a time, agrees
 "#;

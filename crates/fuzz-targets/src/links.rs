@@ -24,7 +24,7 @@ pub fn links(input: &[u8]) {
     let Ok(url) = Url::parse("http://site.test/dir/page") else { return };
     for (charset, wanted) in [(None, Wanted::ALL), (Some("utf-8"), Wanted::default())] {
         let page = in_any_slices(input, |slices| {
-            let Page { found, base, encoding } = read(&url, charset, wanted, slices);
+            let Page { found, base, encoding, .. } = read(&url, charset, wanted, slices);
             (found, base, encoding)
         });
         let links = || page.0.links().map(|link| link.href);

@@ -48,7 +48,7 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Told> {
     visit.judge(received);
     let conclusion = crawl.conclude(visit, now);
     let mut row = conclusion.row;
-    assert_consistent(&row, conclusion.jobs.len() + conclusion.skipped.len());
+    assert_consistent(&row, conclusion.jobs.len() + conclusion.others.len());
     if let Some(error) = &mut row.error {
         // It says what was seen when it was found.
         error.message.clear();
@@ -57,7 +57,7 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Told> {
             row.size = 0;
         }
     }
-    let skipped = conclusion.skipped.iter().map(|row| format!("{row:?}")).collect();
+    let skipped = conclusion.others.iter().map(|row| format!("{row:?}")).collect();
     Some((format!("{row:?}"), skipped, conclusion.jobs))
 }
 

@@ -42,6 +42,8 @@ pub(crate) fn crawl(
     let roots = roots.map(|root| values::root(&root)).collect::<Result<_, _>>();
     let mut options = Options::new(roots.map_err(io::Error::other)?);
     options.max_tasks = Some(tasks);
+    // Only the last stage would ask for robots.txt.
+    options.robots = false;
     if first_pages.is_some() {
         // Many at once may take a busy machine longer than anybody would wait
         // for a website.

@@ -152,7 +152,10 @@ fn every_program_finds_the_same_with_a_private_authority() {
     let root = nginx.secure_origin() + "/";
     let authority = nginx.folder.join("root.pem");
     fs::write(&authority, ROOT.pem()).unwrap();
-    let expected = Stage::Callbacks.crawl(secure_options(&root));
+    let mut options = secure_options(&root);
+    // As the programs do.
+    options.robots = true;
+    let expected = Stage::Callbacks.crawl(options);
     let told = |row: &Value| {
         ["url", "status", "outcome", "size", "num_urls"].map(|field| row[field].to_string())
     };

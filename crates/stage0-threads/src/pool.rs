@@ -64,10 +64,10 @@ impl Pool<'_> {
         let _leaving = Leaving(&self.changed);
         while let Some((job, visit)) = self.take() {
             self.call_another(scope);
-            let Conclusion { row, skipped, jobs } = self.survive(&job, visit);
+            let Conclusion { row, others, jobs, .. } = self.survive(&job, visit);
             self.put(jobs);
             let mut sink = lock(&self.sink);
-            skipped.into_iter().chain([row]).for_each(&mut *sink);
+            others.into_iter().chain([row]).for_each(&mut *sink);
         }
     }
     // ANCHOR_END: work

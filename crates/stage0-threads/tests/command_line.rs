@@ -218,8 +218,8 @@ fn the_report() {
         "Todo: 0",
         "Done: 5",
         "*** Broken: 1 ***",
-        "    found on /",
-        "    found on /page",
+        "    found on /, line 1: missing",
+        "    found on /page, line 1: missing",
     ] {
         assert!(rest.lines().any(|found| found == line), "{line:?} in {report}");
     }

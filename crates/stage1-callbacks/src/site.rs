@@ -100,10 +100,10 @@ impl Site {
     /// A fetch has ended: what it found may be fetched next.
     pub(crate) fn finished(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
         let mut state = self.state.borrow_mut();
-        let Conclusion { row, skipped, jobs } = state.crawl.conclude(visit, event_loop.now());
+        let Conclusion { row, others, jobs, .. } = state.crawl.conclude(visit, event_loop.now());
         state.in_flight -= 1;
         drop(state);
-        skipped.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
+        others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
         self.go_on(jobs, event_loop);
     }
 }

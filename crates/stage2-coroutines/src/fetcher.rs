@@ -115,8 +115,8 @@ impl Fetcher {
             self.state.borrow_mut().crawl.abandon(job, error)
         });
         self.state.borrow_mut().in_flight -= 1;
-        let Conclusion { row, skipped, jobs } = conclusion;
-        let rows = skipped.into_iter().chain([row]);
+        let Conclusion { row, others, jobs, .. } = conclusion;
+        let rows = others.into_iter().chain([row]);
         let report = AssertUnwindSafe(|| rows.for_each(&mut *self.sink.borrow_mut()));
         match catch_unwind(report) {
             Ok(()) => self.go_on(jobs),

@@ -29,6 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let server = Server::start(answer)?;
         let mut options = Options::new(vec![server.url("/").parse()?]);
         options.max_redirect = max_redirect;
+        // Its robots.txt would be one request more.
+        options.robots = false;
         // One at a time, so that the order is the same every time.
         options.max_tasks = Some(1);
 

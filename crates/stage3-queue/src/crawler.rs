@@ -1,82 +1,72 @@
 //! Workers, and what holds them together.
 
-use std::any::Any;
 use std::cell::RefCell;
-use std::future::poll_fn;
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::pin::pin;
 use std::rc::Rc;
-use std::task::Poll;
 
-use crawl_core::{
-    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Patience, Row, Sink, Visit,
-};
-use stage2_coroutines::fetcher::{exchange, open, until_finished};
-use stage2_coroutines::{Connection, Coroutine, EventLoop, Exception, Task};
-use transport::Security;
+use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Standing};
+use stage2_coroutines::{EventLoop, Task};
 
-use crate::JoinableQueue;
-use crate::pool::Pool;
+use crate::catch::catch;
+use crate::client::Client;
+use crate::ledger::Ledger;
+use crate::manners::{Manners, Named, Turn, read_sitemaps};
+use crate::{JoinableQueue, Stopper};
 
 /// How many workers there are unless somebody says otherwise.
 const MAX_TASKS: usize = 10;
-
-/// Crawls a site with workers around a queue.
-///
-/// # Errors
-/// When there is no event queue to be had.
-pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
-    crawl_on(&EventLoop::new()?, options, sink)
-}
-
-/// The same on a loop of your own, which is closed afterwards.
-///
-/// # Errors
-/// Those of [`EventLoop::run_until_complete`].
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
-    let crawler = Crawler::new(event_loop, options, sink);
-    let ending = event_loop.run_until_complete(crawler.crawl());
-    event_loop.close();
-    ending
-}
 
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
 /// and the door through which everything they put in has passed.
 pub struct Crawler {
     event_loop: EventLoop,
-    options: Options,
     max_tasks: usize,
-    security: Security,
+    client: Rc<Client>,
     q: JoinableQueue<Job>,
-    pool: Pool,
+    manners: Rc<Manners>,
     crawl: RefCell<Crawl>,
-    sink: RefCell<Sink>,
-    panic: RefCell<Option<Box<dyn Any + Send>>>,
+    ledger: Ledger,
+    stopper: Stopper,
 }
 
 impl Crawler {
-    /// A crawler with its roots in the queue, and nobody at work yet.
+    /// A crawler with its roots in the queue, and nobody at work yet. Nobody
+    /// can stop it, and it keeps no journal; see [`Crawler::builder`].
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
+        let mut crawl = Crawl::new(options);
+        let roots = crawl.roots(&mut sink);
+        let stopper = Stopper::new();
+        let ledger = Ledger::new(None, sink, stopper.clone());
+        Self::go_on(event_loop, crawl, roots, ledger, stopper)
+    }
+
+    /// The same in the middle of a crawl.
+    pub(crate) fn go_on(
+        event_loop: &EventLoop,
+        crawl: Crawl,
+        urls_todo: Vec<Job>,
+        ledger: Ledger,
+        stopper: Stopper,
+    ) -> Rc<Self> {
+        let options = crawl.options().clone();
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
-        let mut crawl = Crawl::new(options.clone());
+        let client = Rc::new(Client::new(event_loop, options, max_tasks));
         let q = JoinableQueue::new(event_loop);
-        crawl.roots(&mut sink).into_iter().for_each(|root| q.put_nowait(root));
+        let manners = Manners::new(&client, &q, max_tasks);
+        urls_todo.into_iter().for_each(|job| manners.put(job));
         Rc::new(Self {
             event_loop: event_loop.clone(),
-            security: Security::new(&options.ca_certificates, options.insecure),
-            options,
             max_tasks,
+            client,
             q,
-            pool: Pool::new(max_tasks),
+            manners,
             crawl: RefCell::new(crawl),
-            sink: RefCell::new(sink),
-            panic: RefCell::new(None),
+            ledger,
+            stopper,
         })
     }
 
     // ANCHOR: crawl
-    /// Runs until all work is done.
+    /// Runs until all work is done, or somebody stops it.
     ///
     /// # Panics
     /// When the sink did.
@@ -86,17 +76,30 @@ impl Crawler {
             worker.named(format!("worker {n}"))
         };
         let workers = Workers((0..self.max_tasks).map(worker).collect());
-        self.q.join().await;
+        let all_done = async {
+            if self.client.options.sitemap {
+                read_sitemaps(&self.manners, |named| self.named_by_sitemap(named)).await;
+            }
+            self.q.join().await;
+        };
+        let all_done = self.manners.keep_time_until(all_done);
+        let (max_time, take_no_more) = (self.client.options.max_time, || self.take_no_more());
+        let stopped =
+            self.stopper.supervise(&self.event_loop, max_time, all_done, take_no_more).await;
+        let untaken = self.manners.left() + self.q.unfinished();
         // They wait for URLs, of which there will be no more.
         drop(workers);
-        self.pool.clear();
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
-        }
-        let untaken = self.q.len();
-        self.crawl.borrow_mut().end(untaken, Some(self.max_tasks))
+        self.client.close();
+        self.ledger.close();
+        let ending = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
+        Ending { stopped, ..ending }
     }
     // ANCHOR_END: crawl
+
+    /// How far it is.
+    pub fn standing(&self) -> Standing {
+        self.crawl.borrow().standing(self.manners.queued())
+    }
 
     // ANCHOR: work
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.
@@ -104,12 +107,10 @@ impl Crawler {
         loop {
             // Held until the end of the turn: the URL counts as done only
             // after all that it leads to has been put in.
-            let job = self.q.get().await;
-            if let Some(Conclusion { row, skipped, jobs }) = self.survive(&job).await {
-                for job in jobs {
-                    self.q.put_nowait(job);
-                }
-                skipped.into_iter().chain([row]).for_each(|row| self.report(row));
+            let job = self.manners.next().await;
+            if let Some(conclusion) = self.survive(&job).await {
+                let found = self.ledger.enter(&job, conclusion, &self.crawl);
+                found.into_iter().for_each(|job| self.manners.put(job));
             }
         }
     }
@@ -117,8 +118,8 @@ impl Crawler {
 
     // ANCHOR: survive
     /// Fetches a URL, and ends it as a row even if that panics.
-    async fn survive(&self, job: &Job) -> Option<Conclusion> {
-        match catch(self.fetch(job.clone())).await {
+    async fn survive(&self, job: &Turn) -> Option<Conclusion> {
+        match catch(self.fetch(job)).await {
             Ok(conclusion) => conclusion,
             Err(exception) => {
                 let error = FetchError::new(ErrorClass::Panic, exception.to_string());
@@ -128,74 +129,50 @@ impl Crawler {
     }
     // ANCHOR_END: survive
 
-    /// Hands a row to whoever wants to know. If that panics, nothing more is
-    /// asked for, and the panic goes to whoever called for the crawl.
-    fn report(&self, row: Row) {
-        let mut sink = self.sink.borrow_mut();
-        let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) else {
-            return;
-        };
-        self.panic.borrow_mut().get_or_insert(panic);
+    /// From now on nothing is begun.
+    fn take_no_more(&self) {
+        self.crawl.borrow_mut().stop();
+        self.manners.stop();
     }
 
     // ANCHOR: fetch
-    /// Fetches a URL; nothing comes of it when a limit forbids to.
-    async fn fetch(&self, job: Job) -> Option<Conclusion> {
-        if self.panic.borrow().is_some() {
+    /// Fetches a URL; nothing comes of it when a limit forbids to, when its host
+    /// wants to be asked later, or when nobody wants to know any more.
+    async fn fetch(&self, job: &Turn) -> Option<Conclusion> {
+        if self.ledger.is_closed() {
+            self.take_no_more();
             return None;
         }
+        if let Some(error) = job.refusal() {
+            return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
+        }
         let now = self.event_loop.now();
-        let mut visit = self.crawl.borrow_mut().begin(job, now)?;
-        until_finished(&self.event_loop, &self.options, &mut visit, async |visit, patience| {
-            self.attempt(visit, patience).await
-        })
-        .await;
+        let begun = self.crawl.borrow_mut().begin(Job::clone(job), now);
+        let Some(mut visit) = begun else {
+            self.manners.stop();
+            return None;
+        };
+        self.client.fetch(&mut visit, &|| job.next_start()).await;
+        if job.comes_again(&visit) {
+            self.crawl.borrow_mut().put_off(visit);
+            return None;
+        }
         let now = self.event_loop.now();
         Some(self.crawl.borrow_mut().conclude(visit, now))
     }
     // ANCHOR_END: fetch
 
-    // ANCHOR: attempt
-    /// One try; the first one on a kept connection, if there is one. Such a
-    /// connection may be dead in a way that only silence tells.
-    async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
-        if visit.is_first_try()
-            && let Some(mut kept) = self.pool.take(visit)
-        {
-            patience.heard(self.event_loop.now());
-            let result = exchange(&mut kept, &self.options, visit, patience, true).await;
-            if result.is_ok() || visit.has_response() {
-                return self.keep(kept, visit, result);
-            }
-            // The server had closed it in the meantime. That is its right
-            // (RFC 9112, section 9.3.1), and the try goes on without it.
-            drop(kept);
-            patience.reconnect(self.event_loop.now());
-        }
-        let mut fresh = self.open(visit, patience).await?;
-        let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
-        self.keep(fresh, visit, result)
-    }
-    // ANCHOR_END: attempt
-
-    /// A connection of its own for this visit. When there is no descriptor
-    /// left for it, an idle connection gives up its own.
-    async fn open(&self, visit: &Visit, patience: &Patience) -> Result<Connection, FetchError> {
-        let make_room = || self.pool.give_one_up();
-        open(&self.event_loop, &self.security, visit, patience, make_room).await
-    }
-
-    fn keep(
-        &self,
-        connection: Connection,
-        visit: &Visit,
-        result: Result<bool, FetchError>,
-    ) -> Result<(), FetchError> {
-        // To close it is better, when somebody has no descriptor to open one.
-        if result? && !self.event_loop.is_starved() {
-            self.pool.keep(visit, connection);
-        }
-        Ok(())
+    /// A sitemap has named a page, or was none.
+    fn named_by_sitemap(&self, named: Named) {
+        let mut crawl = self.crawl.borrow_mut();
+        let url = match named {
+            Named::Page(url) => url,
+            Named::Warning(warning) => return crawl.warn(warning),
+        };
+        let (job, row) = crawl.seed(&url);
+        drop(crawl);
+        job.into_iter().for_each(|job| self.manners.put(job));
+        row.into_iter().for_each(|row| self.ledger.tell(row));
     }
 }
 
@@ -212,18 +189,3 @@ impl Drop for Workers {
     }
 }
 // ANCHOR_END: workers
-
-// ANCHOR: catch
-/// Runs a coroutine and turns its panic into an error.
-async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T, Exception> {
-    let mut coroutine = pin!(coroutine);
-    poll_fn(|context| {
-        let poll = AssertUnwindSafe(|| coroutine.as_mut().poll(context));
-        match catch_unwind(poll) {
-            Ok(poll) => poll.map(Ok),
-            Err(panic) => Poll::Ready(Err(Exception::panicked(&*panic))),
-        }
-    })
-    .await
-}
-// ANCHOR_END: catch

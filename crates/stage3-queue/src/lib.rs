@@ -14,12 +14,34 @@
 //! 4. **New work is put in before old work is handed back.** So the count
 //!    touches zero only when there is nothing left to do at all.
 //!
-//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). The pool of
-//! kept connections is practical, but not the lesson.
+//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). What is
+//! practical, but not the lesson, is in modules beside them:
+//!
+//! * `client`: one fetch, with `pool`, the connections that are kept;
+//! * `manners`: what stands between the queue and the workers, so that no host
+//!   is asked what it does not want to be (`robots`), more often than it wants
+//!   (`pace`, `retry_after`), or with more than its share of the workers
+//!   (`hosts`); and what hosts offer by themselves (`sitemaps`);
+//! * `ledger`: where the rows go, with `journal`, from which a crawl that was
+//!   killed at any moment goes on;
+//! * `stop`: the end before the end ([`Stopper`]);
+//! * `builder`: what a program that crawls holds all of it by ([`Builder`]).
+//!
+//! robots.txt is obeyed here only. `nofollow` is obeyed by all stages alike, in
+//! `crawl-core`.
 
+mod builder;
+mod catch;
+mod client;
 mod crawler;
+mod journal;
+mod ledger;
+mod manners;
 mod pool;
 mod queue;
+mod stop;
 
-pub use crawler::{Crawler, crawl, crawl_on};
+pub use builder::{Builder, crawl, crawl_on};
+pub use crawler::Crawler;
 pub use queue::{Item, JoinableQueue};
+pub use stop::Stopper;

@@ -1,19 +1,33 @@
 //! Crawls a site, the way people keep.
 
+mod signals;
+
 use std::io;
 use std::process::ExitCode;
 
-use crawl_core::{Ending, Options, Sink};
+use command_line::{Assignment, Progress};
+use crawl_core::Ending;
 use stage2_coroutines::EventLoop;
-use stage3_queue::crawl_on;
+use stage3_queue::Crawler;
 
 fn main() -> ExitCode {
-    let about = "Crawls a website and reports every page, redirect and broken link.";
-    command_line::main(about, crawl)
+    command_line::main_of_tool(crawl)
 }
 
-fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
+fn crawl(assignment: Assignment) -> io::Result<Ending> {
     let event_loop = EventLoop::new()?;
     event_loop.speak_through(command_line::tell)?;
-    crawl_on(&event_loop, options, sink)
+    let mut crawler =
+        Crawler::builder(assignment.options).on_row(assignment.sink).on_warning(assignment.warn);
+    if let Some(path) = assignment.state {
+        crawler = crawler.journal(path);
+    }
+    if assignment.is_fresh {
+        crawler = crawler.fresh();
+    }
+    if let Some(mut progress) = assignment.progress {
+        crawler = crawler.watch(Progress::INTERVAL, move |standing| progress.show(standing));
+    }
+    let _heeded = signals::stop(crawler.stopper())?;
+    crawler.run_on(&event_loop)
 }

@@ -61,6 +61,21 @@ impl<T> JoinableQueue<T> {
     }
     // ANCHOR_END: put_nowait
 
+    // ANCHOR: put_back
+    /// Puts back what nobody can work on now, to be handed out next. It has
+    /// counted as unfinished all the time, and goes on to do so.
+    pub fn put_back(&self, item: Item<T>)
+    where
+        T: Clone,
+    {
+        let mut state = self.state.borrow_mut();
+        state.items.push_front((*item).clone());
+        state.unfinished += 1;
+        drop(state);
+        self.call_getters();
+    }
+    // ANCHOR_END: put_back
+
     // ANCHOR: get
     /// Waits for an item. The guard that comes with it must live as long as
     /// the work it stands for. A getter that is dropped while it waits takes

@@ -45,6 +45,40 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
 }
 
 #[test]
+fn what_is_put_back_is_handed_out_next_and_never_counts_as_done() {
+    let q = JoinableQueue::new(&virtual_loop());
+    q.put_nowait("a");
+    q.put_nowait("b");
+    let mut join = pin!(q.join());
+    assert!(poll_once(join.as_mut()).is_pending());
+    let Poll::Ready(a) = poll_once(pin!(q.get())) else {
+        panic!("an item is there");
+    };
+    q.put_back(a);
+    assert_eq!((q.len(), q.unfinished()), (2, 2));
+    for expected in ["a", "b"] {
+        assert!(poll_once(join.as_mut()).is_pending());
+        let Poll::Ready(item) = poll_once(pin!(q.get())) else {
+            panic!("an item is there");
+        };
+        assert_eq!(*item, expected);
+    }
+    assert!(poll_once(join.as_mut()).is_ready());
+
+    // Whoever waits for an item is called, and the last one is no end.
+    q.put_nowait("c");
+    let Poll::Ready(c) = poll_once(pin!(q.get())) else {
+        panic!("an item is there");
+    };
+    let (mut getter, mut join) = (pin!(q.get()), pin!(q.join()));
+    assert!(poll_once(getter.as_mut()).is_pending());
+    assert!(poll_once(join.as_mut()).is_pending());
+    q.put_back(c);
+    assert!(poll_once(join.as_mut()).is_pending());
+    assert!(poll_once(getter.as_mut()).is_ready());
+}
+
+#[test]
 fn join_can_be_armed_again() {
     let q = JoinableQueue::new(&virtual_loop());
     assert!(poll_once(pin!(q.join())).is_ready(), "nothing was put in yet");
@@ -186,6 +220,7 @@ enum Step {
     CancelGetter(usize),
     PollGetter(usize),
     Finish(usize),
+    PutBack(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -195,6 +230,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..8usize).prop_map(Step::CancelGetter),
         3 => (0..8usize).prop_map(Step::PollGetter),
         2 => (0..8usize).prop_map(Step::Finish),
+        1 => (0..8usize).prop_map(Step::PutBack),
     ]
 }
 
@@ -225,6 +261,9 @@ proptest! {
                     let item = working.remove(n);
                     finished.push(*item);
                     item.task_done();
+                },
+                Step::PutBack(n) => if n < working.len() {
+                    q.put_back(working.remove(n));
                 },
             }
             prop_assert_eq!(q.unfinished(), q.len() + working.len());

@@ -4,7 +4,8 @@
 //!
 //! 1. **Text and code cannot drift.** What the book shows of the code is
 //!    included from it, what it shows of a program's output was written by the
-//!    program, and what it tells the reader to type is typed here first.
+//!    program, and what it tells the reader to type is typed here first. What
+//!    the manual says of the crawler is made from what the crawler understands.
 //! 2. **A finding names its line.** Whoever reads `page.md:12: ...` knows where
 //!    to go and what to do.
 //! 3. **A chore that was not done is a failure**, exit code 1.
@@ -12,6 +13,7 @@
 
 mod book;
 mod lint;
+mod man;
 mod markdown;
 mod outputs;
 mod source;
@@ -54,6 +56,9 @@ enum Chore {
     },
     /// Does in a fresh clone all that the book tells its reader to type
     WalkBook,
+    /// Writes the manual page of `crawl` to target/man, and what completes its
+    /// arguments in shells to target/completions
+    Man,
 }
 
 fn main() -> ExitCode {
@@ -75,6 +80,7 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::LintBook { fix } => lint(&root, fix),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
+        Chore::Man => man::write(&root.join("target")),
         Chore::WalkBook => walk::walk(&root),
     }
 }

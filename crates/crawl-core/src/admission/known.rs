@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
+use super::mentions::Mentions;
+use crate::links::Link;
+
 /// How many referrers of one URL are remembered by name.
 pub(super) const MOST_REFERRERS: usize = 10;
 
@@ -20,6 +23,7 @@ pub(super) struct Known {
     /// The numbers of the entries, by the hashes of their URLs.
     numbers: HashTable<u32>,
     entries: Segments<Entry>,
+    pub(super) mentions: Mentions,
 }
 
 /// One URL.
@@ -29,6 +33,7 @@ pub(super) struct Entry {
     /// When the table grows, nobody has to look at a million texts again.
     hash: u32,
     pub(super) state: State,
+    pub(super) fate: Fate,
     pub(super) referrers: Referrers,
 }
 
@@ -37,10 +42,23 @@ pub(super) struct Entry {
 pub(super) enum State {
     /// Nothing, since it is too many clicks away as far as is known.
     TooDeep,
-    /// Everything; the user named it.
-    Root,
+    /// Everything; the user named it, or a sitemap did.
+    Named,
     /// Everything; something led to it.
     Decided,
+}
+
+/// What is known of a URL, as far as it matters to those who lead to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Nothing yet.
+    Open,
+    /// It leads to another, of which nothing is known yet.
+    Redirecting,
+    /// There is nothing to mend.
+    Fine,
+    /// It is broken, or leads to what is.
+    Broken,
 }
 
 /// Who leads to a URL: the first few, and how many.
@@ -73,12 +91,61 @@ impl Known {
     /// when there is none left, which takes more memory than there is.
     pub(super) fn insert(&mut self, hash: u32, url: Arc<str>) -> Option<u32> {
         let number = u32::try_from(self.len()).ok()?;
-        let (state, referrers) = (State::TooDeep, Referrers::default());
-        self.entries.push(Entry { url, hash, state, referrers });
+        let (state, fate, referrers) = (State::TooDeep, Fate::Open, Referrers::default());
+        self.entries.push(Entry { url, hash, state, fate, referrers });
         let entries = &self.entries;
         let hash_of = |number: &u32| entries.get(*number as usize).map_or(0, |entry| entry.hash);
         self.numbers.insert_unique(spread(hash), number, |number| spread(hash_of(number)));
         Some(number)
+    }
+
+    /// Remembers who leads to a URL, and by which link, unless a page redirects
+    /// or it does not matter. Whether that is news.
+    pub(super) fn refer(&mut self, number: u32, from: u32, link: Option<Link<'_>>) -> bool {
+        let Some(entry) = self.get_mut(number) else { return false };
+        let Some(before) = entry.referrers.add(from) else { return false };
+        let is_of_interest = entry.fate != Fate::Fine && (before as usize) < MOST_REFERRERS;
+        if let Some(link) = link.filter(|_| is_of_interest) {
+            self.mentions.note(number, before as u8, link);
+        }
+        true
+    }
+
+    /// Nobody has to mend a link to this URL, nor to those that redirect to it:
+    /// where they are is forgotten.
+    pub(super) fn is_fine(&mut self, number: u32) {
+        let mut fine = vec![number];
+        while let Some(number) = fine.pop() {
+            let Some(entry) = self.entries.get_mut(number as usize) else { continue };
+            entry.fate = Fate::Fine;
+            self.mentions.forget(number);
+            let Some(entry) = self.get(number) else { continue };
+            let is_redirecting = |from: &&u32| self.fate(**from) == Some(Fate::Redirecting);
+            fine.extend(entry.referrers.first().iter().filter(is_redirecting));
+        }
+    }
+
+    /// This URL redirects to another, if to any that will be asked. What becomes
+    /// of that one becomes of this one.
+    pub(super) fn redirects(&mut self, number: u32, target: Option<u32>) {
+        let target = target.and_then(|target| self.get(target));
+        // Who is not among the first is never told of, whatever happens.
+        let target = target.filter(|target| target.referrers.first().contains(&number));
+        match target.map_or(Fate::Fine, |target| target.fate) {
+            Fate::Fine => self.is_fine(number),
+            Fate::Broken => self.set_fate(number, Fate::Broken),
+            Fate::Open | Fate::Redirecting => self.set_fate(number, Fate::Redirecting),
+        }
+    }
+
+    pub(super) fn set_fate(&mut self, number: u32, fate: Fate) {
+        if let Some(entry) = self.get_mut(number) {
+            entry.fate = fate;
+        }
+    }
+
+    pub(super) fn fate(&self, number: u32) -> Option<Fate> {
+        self.get(number).map(|entry| entry.fate)
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&Entry> {
@@ -96,18 +163,20 @@ fn spread(hash: u32) -> u64 {
 }
 
 impl Referrers {
-    /// Whether this is news. A page is done with before the next one comes, so
-    /// it is enough to remember the last.
-    pub(super) fn add(&mut self, from: u32) -> bool {
-        if self.count > 0 && self.last == from {
-            return false;
+    /// Adds one, and returns how many there were before, if it is news. A page
+    /// is done with before the next one comes, so it is enough to remember the
+    /// last.
+    pub(super) fn add(&mut self, from: u32) -> Option<u32> {
+        let before = self.count;
+        if before > 0 && self.last == from {
+            return None;
         }
-        if let Some(free) = self.first.get_mut(self.count as usize) {
+        if let Some(free) = self.first.get_mut(before as usize) {
             *free = from;
         }
         self.last = from;
-        self.count = self.count.saturating_add(1);
-        true
+        self.count = before.saturating_add(1);
+        Some(before)
     }
 
     pub(super) fn count(&self) -> u32 {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::{Address, ErrorClass, FetchError};
+use crate::{Address, ErrorClass, FetchError, Purpose};
 
 /// Beyond these limits a URL is taken for a trap: a part of a site that is
 /// made up as one goes along, and never ends.
@@ -76,11 +76,20 @@ impl Traps {
         url.get(..=self.limits.url_bytes).unwrap_or(url)
     }
 
-    /// Lets a new URL pass, which counts.
-    pub(super) fn pass(&mut self, address: Address<'_>, depth: u32) -> Result<(), FetchError> {
+    /// Lets a new URL pass, which counts. What leaves the site is no part of it,
+    /// and has no end of its own: it may only not be too long.
+    pub(super) fn pass(
+        &mut self,
+        address: Address<'_>,
+        depth: u32,
+        purpose: Purpose,
+    ) -> Result<(), FetchError> {
         let limits = &self.limits;
         if address.as_str().len() > limits.url_bytes {
             return Err(trap(format!("the URL is longer than {} bytes", limits.url_bytes)));
+        }
+        if purpose == Purpose::External {
+            return Ok(());
         }
         let path = address.path();
         let segments = &path[..path.len() - usize::from(path.ends_with('/'))];
@@ -170,7 +179,7 @@ mod tests {
 
     fn pass_at(traps: &mut Traps, url: &str, depth: u32) -> Result<(), String> {
         let url = Url::parse(url).unwrap();
-        let passed = traps.pass(Address::of(&url).unwrap(), depth);
+        let passed = traps.pass(Address::of(&url).unwrap(), depth, Purpose::Page);
         passed.map_err(|error| {
             assert_eq!(error.class, ErrorClass::Trap);
             error.message

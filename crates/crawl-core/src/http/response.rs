@@ -12,7 +12,7 @@ const PREFIX: &[u8] = b"HTTP/1.";
 /// How many provisional (1xx) responses may come before the final one.
 const MOST_PROVISIONAL: u8 = 8;
 
-/// What was asked, as far as it matters for where the response ends.
+/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
     /// The response may have a body.

@@ -7,6 +7,7 @@ use super::recent::Recent;
 use super::sources::*;
 use super::{Wanted, css, refresh, srcset};
 use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute};
+use crate::robots;
 
 /// How many bytes of a `style` element are searched for addresses.
 const LONGEST_STYLE_SHEET: usize = 1024 * 1024;
@@ -82,11 +83,14 @@ impl Collector {
     fn wants(&self, tag: Name, attribute: Name) -> bool {
         let wanted = self.wanted;
         let leads_somewhere = match tag {
+            A | AREA if attribute == REL => wanted.nofollow,
+            META if attribute == NAME => wanted.nofollow,
+            META if attribute == CONTENT => wanted.nofollow || wanted.frames,
             A if attribute == NAME => wanted.ids,
             A | BASE => attribute == HREF,
             AREA => attribute == HREF || (wanted.details && attribute == ALT),
             LINK => (wanted.styles || wanted.relations) && matches!(attribute, REL | HREF),
-            META => wanted.frames && matches!(attribute, HTTP_EQUIV | CONTENT),
+            META => wanted.frames && attribute == HTTP_EQUIV,
             IMG if attribute == ALT => wanted.details,
             _ => source(tag, attribute).is_some_and(|(_, kind)| wanted.has(kind)),
         };
@@ -103,15 +107,18 @@ impl Collector {
     }
 
     fn link(&mut self, element: Element, href: Span, place: Option<Place>) {
+        let nofollow =
+            element.is_hyperlink() && self.text_of(REL).is_some_and(robots::forbids_following);
         let links = &self.found.links;
         let is_same = |index: usize| {
             let other: &RawLink = &links[index];
-            other.element == element && self.found.is_same(other.href, href)
+            (other.element, other.nofollow) == (element, nofollow)
+                && self.found.is_same(other.href, href)
         };
         if self.recent.has(self.found.text(href).as_bytes(), links.len(), is_same) {
             return;
         }
-        self.found.links.push(RawLink { href, element, place, text: Span::EMPTY });
+        self.found.links.push(RawLink { href, element, place, text: Span::EMPTY, nofollow });
         // The texts of the tag are needed now.
         self.tag_texts = self.found.texts.len();
     }
@@ -234,6 +241,17 @@ impl Collecting<'_> {
         }
     }
 
+    /// A page may ask robots, by their names, not to follow its links.
+    fn robots(&mut self) {
+        let collector = &mut *self.collector;
+        if let Some(name) = collector.get(NAME)
+            && collector.text_of(CONTENT).is_some_and(robots::forbid_following)
+        {
+            collector.found.nofollow.push(name);
+            collector.tag_texts = collector.found.texts.len();
+        }
+    }
+
     fn refresh(&mut self, place: Option<Place>) {
         let collector = &mut *self.collector;
         let is_refresh = |equivalent: &str| equivalent.eq_ignore_ascii_case("refresh");
@@ -249,7 +267,10 @@ impl Collecting<'_> {
 impl TokenSink for Collecting<'_> {
     #[inline]
     fn wants_any(&mut self, tag: Name) -> bool {
-        matches!(tag, A | AREA | BASE) || self.collector.wanted.has_more_than_hyperlinks()
+        let wanted = self.collector.wanted;
+        matches!(tag, A | AREA | BASE)
+            || (tag == META && wanted.nofollow)
+            || wanted.has_more_than_hyperlinks()
     }
 
     fn wants(&mut self, tag: Name, attribute: Name) -> bool {
@@ -283,6 +304,7 @@ impl TokenSink for Collecting<'_> {
                     self.collector.tag_texts = self.collector.found.texts.len();
                 }
             }
+            META if self.collector.wanted.nofollow => self.robots(),
             STYLE if self.collector.wanted.styles && !tag.is_foreign => {
                 let place = self.place_of(tag);
                 self.collector.style = Some(StyleSheet { css: Vec::new(), place });

@@ -1,5 +1,6 @@
 //! What a page contains that matters to a crawl.
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::place::Place;
@@ -14,6 +15,8 @@ pub struct Found {
     pub(super) base: Option<Span>,
     pub(super) links: Vec<RawLink>,
     pub(super) ids: Vec<Span>,
+    /// Whom `meta` elements ask not to follow links.
+    pub(super) nofollow: Vec<Span>,
 }
 
 /// A part of the texts.
@@ -33,6 +36,7 @@ pub(super) struct RawLink {
     pub(super) element: Element,
     pub(super) place: Option<Place>,
     pub(super) text: Span,
+    pub(super) nofollow: bool,
 }
 
 /// A link.
@@ -48,6 +52,8 @@ pub struct Link<'a> {
     /// What a reader sees of it, if that was wanted: at most 80 characters, with
     /// single blanks.
     pub text: &'a str,
+    /// Whether its `rel` asks not to follow it, if that was wanted.
+    pub nofollow: bool,
 }
 
 impl Found {
@@ -59,12 +65,23 @@ impl Found {
             element: link.element,
             place: link.place,
             text: self.text(link.text),
+            nofollow: link.nofollow,
         })
     }
 
     /// The places of the page that a fragment can name, if they were wanted.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.ids.iter().map(|&id| self.text(id))
+    }
+
+    /// Whether the page asks all robots, or the one of this name, not to follow
+    /// its hyperlinks, if that was wanted.
+    pub fn is_nofollow(&self, product_token: &str) -> bool {
+        let names = self.nofollow.iter().map(|&name| self.text(name).trim());
+        names.into_iter().any(|name| {
+            name.eq_ignore_ascii_case("robots")
+                || (!name.is_empty() && name.eq_ignore_ascii_case(product_token))
+        })
     }
 
     /// What links are seen from: the first `base` element with an `href`, if
@@ -103,9 +120,11 @@ impl Found {
 }
 
 /// What a link belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Element {
     /// `a href`
+    #[default]
     A,
     /// `area href`
     Area,
@@ -140,6 +159,16 @@ pub enum Element {
 }
 
 impl Element {
+    /// Whether a reader follows it, rather than that the page loads it.
+    pub fn is_hyperlink(self) -> bool {
+        matches!(self, Self::A | Self::Area)
+    }
+
+    /// Whether it leads a reader to another page; the others load something.
+    pub fn is_clicked(self) -> bool {
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta)
+    }
+
     /// The name of the element; `style` for CSS.
     pub fn name(self) -> &'static str {
         match self {

@@ -24,7 +24,9 @@ pub(super) struct LinkText {
 
 impl LinkText {
     pub(super) fn of(index: usize) -> Self {
-        Self { index, text: String::new(), length: 0, blank: false, run: Vec::new() }
+        // Few are longer, and few have characters of more than a byte.
+        let text = String::with_capacity(LONGEST);
+        Self { index, text, length: 0, blank: false, run: Vec::new() }
     }
 
     /// Takes text between two tags, cut anywhere.
@@ -36,9 +38,9 @@ impl LinkText {
     /// A tag has come.
     pub(super) fn end_of_run(&mut self) {
         if !self.run.is_empty() {
-            let run = std::mem::take(&mut self.run);
-            let mut text = String::new();
-            decode_text(&run, &mut text);
+            let mut text = String::with_capacity(self.run.len());
+            decode_text(&self.run, &mut text);
+            self.run.clear();
             self.add(&text);
         }
     }

@@ -56,7 +56,8 @@ impl Wanted {
     }
 
     pub(super) fn has_more_than_hyperlinks(self) -> bool {
-        self != Self::default()
+        // What is not to be followed is a hyperlink.
+        Self { nofollow: false, ..self } != Self::default()
     }
 }
 

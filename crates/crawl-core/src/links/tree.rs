@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use html5ever::ParseOpts;
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
-use scraper::{Html, HtmlTreeSink, Selector};
+use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
 
 use super::nesting::Nesting;
 use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
@@ -65,6 +65,11 @@ impl Tree {
         Ok(Self(html5ever::parse_document(sink, options).one(html)))
     }
     // ANCHOR_END: tree_of
+
+    /// The elements that match, in the order of the page.
+    pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = ElementRef<'a>> {
+        self.0.select(selector)
+    }
 
     // ANCHOR: tree_links
     /// What the `href` attributes of its `a` and `area` elements say.

@@ -141,7 +141,8 @@ impl Crawled {
         }
         assert_eq!(ending.done, rows.len() as u64, "{stage:?}: rows");
         let let_in = ending.admission.seen() as u64;
-        assert_eq!(let_in, ending.done + ending.todo, "{stage:?}: {rows:#?}");
+        let rows_or_todo = let_in + ending.missing_fragments;
+        assert_eq!(rows_or_todo, ending.done + ending.todo, "{stage:?}: {rows:#?}");
         if let Some(max_tasks) = ending.max_tasks {
             assert!(ending.peak_in_flight <= max_tasks as u64, "{stage:?}");
         }

@@ -1,0 +1,68 @@
+//! How fast, and how patient.
+
+use std::time::Duration;
+
+use clap::Args;
+use crawl_core::Options;
+
+use crate::values;
+
+/// The flags under "Speed and manners" that every stage has.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Speed and manners")]
+pub(super) struct Manners {
+    /// How many fetches at a time [default: left to the program]
+    #[arg(
+        short = 'j', long, visible_alias = "max-concurrency", value_name = "N",
+        value_parser = values::at_least_one::<usize>
+    )]
+    max_tasks: Option<usize>,
+
+    /// How often to try a URL on errors of the network
+    #[arg(
+        long, value_name = "N", default_value_t = 4,
+        value_parser = values::at_least_one::<u32>
+    )]
+    max_tries: u32,
+
+    /// How many redirects of a chain to follow
+    #[arg(long, visible_alias = "max-redirects", value_name = "N", default_value_t = 10)]
+    max_redirect: u32,
+
+    /// How long a connection may take to be made
+    #[arg(
+        long, value_name = "DURATION", default_value = "10s",
+        value_parser = values::duration
+    )]
+    connect_timeout: Duration,
+
+    /// How long the server may be silent
+    #[arg(
+        long, value_name = "DURATION", default_value = "15s",
+        value_parser = values::duration
+    )]
+    read_timeout: Duration,
+
+    /// How long a whole try may take
+    #[arg(
+        long, value_name = "DURATION", default_value = "30s",
+        value_parser = values::duration
+    )]
+    timeout: Duration,
+
+    /// The greatest body to accept
+    #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = values::size)]
+    max_body_size: u64,
+}
+
+impl Manners {
+    pub(super) fn set(&self, options: &mut Options) {
+        options.max_tasks = self.max_tasks;
+        options.max_tries = self.max_tries;
+        options.max_redirect = self.max_redirect;
+        options.connect_timeout = self.connect_timeout;
+        options.read_timeout = self.read_timeout;
+        options.timeout = self.timeout;
+        options.max_body_size = self.max_body_size;
+    }
+}

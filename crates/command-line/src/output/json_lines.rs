@@ -1,0 +1,17 @@
+//! A JSON object for each URL, on a line of its own.
+
+use std::io;
+
+use crawl_core::Row;
+
+use super::{Form, Out};
+
+pub(super) struct JsonLines;
+
+impl Form for JsonLines {
+    fn row(&mut self, row: &Row, out: &mut Out) -> io::Result<()> {
+        let mut line = serde_json::to_string(row)?;
+        line.push('\n');
+        out.write(&line)
+    }
+}

@@ -1,0 +1,34 @@
+//! One line of a journal.
+
+use std::io::{self, Write};
+
+use flate2::Crc;
+use serde::Serialize;
+
+/// Eight hexadecimal digits and a space.
+const CHECKSUM: usize = 9;
+
+/// Replaces `line` by a record with this value.
+pub(super) fn write(value: &impl Serialize, line: &mut Vec<u8>) -> io::Result<()> {
+    line.clear();
+    line.resize(CHECKSUM, b' ');
+    serde_json::to_writer(&mut *line, value)?;
+    let checksum = checksum(&line[CHECKSUM..]);
+    line[..CHECKSUM].as_mut().write_all(checksum.as_bytes())?;
+    line.push(b'\n');
+    Ok(())
+}
+
+/// The JSON of a record; `None` if the line is none, or not as it was written.
+pub(super) fn read(line: &[u8]) -> Option<&[u8]> {
+    let (checked, json) = line.strip_suffix(b"\n")?.split_at_checked(CHECKSUM)?;
+    (checked == checksum(json).as_bytes()).then_some(json)
+}
+
+/// CRC-32, as in gzip: enough to tell what a crash has left unfinished. It is
+/// no protection against somebody who means harm.
+fn checksum(json: &[u8]) -> String {
+    let mut crc = Crc::new();
+    crc.update(json);
+    format!("{:08x} ", crc.sum())
+}

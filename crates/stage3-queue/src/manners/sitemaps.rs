@@ -1,0 +1,139 @@
+//! What the sitemaps of the roots name.
+
+use std::collections::{HashSet, VecDeque};
+
+use crawl_core::sitemap::{Entry, Limits, SitemapParser};
+use stage2_coroutines::{Future, yield_now};
+use url::Url;
+
+use super::robots::Rules;
+use super::{Manners, file_of_site, origin};
+use crate::catch::catch;
+
+/// How many sitemaps of one site are read.
+const MOST_SITEMAPS: usize = 1_000;
+
+/// How many URLs are taken from them; what is in the sitemap that crosses the
+/// limit is taken still.
+const MOST_ENTRIES: usize = 1_000_000;
+
+/// How many index files may lead to a sitemap. The protocol knows one.
+const MOST_INDICES: u32 = 3;
+
+/// How much of a sitemap is read between two turns of the others, in bytes.
+const AT_A_TIME: usize = 64 * 1024;
+
+/// What is found out.
+pub(crate) enum Named {
+    /// A page.
+    Page(Url),
+    /// Something a user should hear of.
+    Warning(String),
+}
+
+/// Reads the sitemaps of the roots' origins: those that robots.txt names, or
+/// else `/sitemap.xml`, and those that they name in turn. Returns when all are
+/// read; one that cannot be had is a warning.
+pub(crate) async fn read_sitemaps(manners: &Manners, mut found: impl FnMut(Named)) {
+    let mut sites = HashSet::new();
+    for root in &manners.client.options.roots {
+        let site = file_of_site(root, "/");
+        if sites.insert(site.clone()) {
+            read_site(manners, &site, &mut found).await;
+        }
+    }
+}
+
+async fn read_site(manners: &Manners, site: &Url, found: &mut impl FnMut(Named)) {
+    let sitemaps = sitemaps_of(manners, site).await;
+    let mut todo: VecDeque<_> = sitemaps.into_iter().map(|url| (url, 0)).collect();
+    let (mut seen, mut entries) = (HashSet::new(), 0);
+    while let Some((url, depth)) = todo.pop_front() {
+        if manners.is_stopped() {
+            return;
+        }
+        if !seen.insert(url.clone()) {
+            continue;
+        }
+        if seen.len() > MOST_SITEMAPS || entries >= MOST_ENTRIES {
+            let message = format!("{site} has more sitemaps than are read, from {url} on");
+            return found(Named::Warning(message));
+        }
+        let take = |entry: Entry<'_>| match entry {
+            Entry::Page(page) => {
+                entries += 1;
+                if let Ok(page) = Url::parse(page) {
+                    found(Named::Page(page));
+                }
+            }
+            Entry::Sitemap(sitemap) if depth < MOST_INDICES => {
+                todo.extend(Url::parse(sitemap).ok().map(|sitemap| (sitemap, depth + 1)));
+            }
+            Entry::Sitemap(_) | Entry::TooLong => {}
+        };
+        let problem = match catch(read(manners, &url, take)).await {
+            Ok(Ok(())) => continue,
+            Ok(Err(problem)) => problem,
+            Err(exception) => exception.to_string(),
+        };
+        found(Named::Warning(format!("sitemap {url}: {problem}")));
+    }
+}
+
+/// The sitemaps that a site's robots.txt names, which somebody else is asking
+/// for; or else where one may be expected.
+async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
+    let expected = file_of_site(site, "/sitemap.xml");
+    if !manners.client.options.robots {
+        return vec![expected];
+    }
+    loop {
+        let curious = Future::new(&manners.event_loop);
+        let known = manners.hosts(|hosts, _| {
+            let origin = origin(site.as_str());
+            let id = hosts.id(origin.authority);
+            let host = hosts.host(id);
+            match host.rules(origin.is_secure) {
+                Rules::Known { robots, .. } if !robots.sitemaps().is_empty() => {
+                    Some(robots.sitemaps().to_vec())
+                }
+                Rules::Known { robots, .. } if !robots.allows(&expected) => Some(Vec::new()),
+                Rules::Nobody(_) => Some(Vec::new()),
+                Rules::Unknown | Rules::Asked if host.has_work() => None,
+                _ => Some(vec![expected.clone()]),
+            }
+        });
+        if let Some(known) = known {
+            return known;
+        }
+        manners.curious.borrow_mut().push(curious.clone());
+        // Nobody but this coroutine could cancel it.
+        let _ = curious.await;
+    }
+}
+
+/// Reads one sitemap, at the pace of its host.
+async fn read(manners: &Manners, url: &Url, mut take: impl FnMut(Entry<'_>)) -> Result<(), String> {
+    let limits = Limits::default();
+    let next_start = || {
+        manners.hosts(|hosts, now| {
+            let id = hosts.id(origin(url.as_str()).authority);
+            hosts.host_mut(id).pace.start(now)
+        })
+    };
+    manners.client.wait_until(next_start()).await;
+    let file = manners.client.fetch_file(url, limits.bytes, &next_start).await;
+    let file = file.map_err(|no_file| no_file.error.to_string())?;
+    if !matches!(file.status, 200..=299) {
+        return Err(format!("status {}", file.status));
+    }
+    let mut parser = SitemapParser::new(limits);
+    for bytes in file.body.chunks(AT_A_TIME) {
+        parser.feed(bytes, &mut take).map_err(|error| error.to_string())?;
+        yield_now(&manners.event_loop).await;
+    }
+    if !file.is_whole {
+        return Err(format!("only the first {} bytes were read", limits.bytes));
+    }
+    parser.finish(&mut take).map_err(|error| error.to_string())
+}

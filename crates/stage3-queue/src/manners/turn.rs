@@ -1,0 +1,129 @@
+//! One job, for as long as it is somebody's turn.
+
+use std::cell::Cell;
+use std::ops::Deref;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use crawl_core::{FetchError, Job, Visit};
+
+use super::{Manners, retry_after};
+use crate::Item;
+
+/// How often a URL is put off because its host has no time. Then it is told
+/// how it came.
+const MOST_PUT_OFFS: u32 = 5;
+
+/// What a turn is for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// To fetch the URL.
+    Visit,
+    /// To ask for the robots.txt of its origin.
+    Robots,
+    /// To tell why it is not asked.
+    Refusal(FetchError),
+}
+
+/// A job whose turn it is. When it goes out of scope, the job is done and
+/// others have their turns; unless its host wants to be asked later.
+pub(crate) struct Turn {
+    pub(super) manners: Rc<Manners>,
+    pub(super) id: usize,
+    /// There until this is dropped.
+    pub(super) item: Option<Item<Job>>,
+    pub(super) errand: Errand,
+    pub(super) begun: Instant,
+    pub(super) comes_again: Cell<bool>,
+}
+
+impl Turn {
+    /// Why the URL is not to be asked, if it is not.
+    pub(crate) fn refusal(&self) -> Option<&FetchError> {
+        match &self.errand {
+            Errand::Refusal(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// When the next request of this turn may begin.
+    pub(crate) fn next_start(&self) -> Instant {
+        self.manners.hosts(|hosts, now| hosts.host_mut(self.id).pace.start(now))
+    }
+
+    /// Whether the answer is that the host has no time now. Then the job is to
+    /// be left alone: it will come again. If it came too often it will not, and
+    /// the answer stands.
+    pub(crate) fn comes_again(&self, visit: &Visit) -> bool {
+        let is_put_off =
+            visit.status().is_some_and(|status| self.is_put_off(status, visit.retry_after()));
+        self.comes_again.set(is_put_off);
+        is_put_off
+    }
+
+    pub(super) fn is_put_off(&self, status: u16, retry_after: Option<&[u8]>) -> bool {
+        let pause = retry_after.and_then(|value| retry_after::pause(value, SystemTime::now()));
+        let has_no_time = status == 429 || (status == 503 && pause.is_some());
+        let is_given_up = self.manners.hosts(|hosts, now| {
+            let in_flight = hosts.in_flight(self.id);
+            let pace = &mut hosts.host_mut(self.id).pace;
+            if has_no_time {
+                pace.refused(self.begun, in_flight, pause, now);
+            } else {
+                pace.answered(self.begun);
+            }
+            pace.is_given_up()
+        });
+        let mut put_offs = self.manners.put_offs.borrow_mut();
+        if has_no_time && !is_given_up {
+            let times = put_offs.entry(Arc::clone(&self.url)).or_default();
+            *times += 1;
+            if *times <= MOST_PUT_OFFS {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Deref for Turn {
+    type Target = Job;
+
+    fn deref(&self) -> &Job {
+        self.item.as_ref().expect("it is there until the turn is dropped")
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if !self.comes_again.get() && !self.manners.put_offs.borrow().is_empty() {
+            self.manners.put_offs.borrow_mut().remove(&self.url);
+        }
+        let item = self.item.take();
+        let done = self.manners.hosts(|hosts, now| {
+            if !matches!(self.errand, Errand::Refusal(_)) {
+                hosts.end(self.id);
+            }
+            let done = match item {
+                Some(item) if self.comes_again.get() => {
+                    hosts.park_first(self.id, item);
+                    None
+                }
+                item => {
+                    hosts.finish(self.id);
+                    item
+                }
+            };
+            if self.manners.is_stopped() {
+                hosts.call_all();
+            } else {
+                hosts.settle_all(self.id, now);
+            }
+            done
+        });
+        // This may be the last one, which is news for whoever joins.
+        drop(done);
+        self.manners.tell_the_curious();
+    }
+}

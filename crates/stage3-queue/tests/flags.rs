@@ -1,0 +1,134 @@
+//! Every flag, and what becomes of values that it cannot have.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::program::{run, text};
+
+/// What is wrong, and what the message must name beside the flag.
+const BAD: [(&str, &[&str]); 28] = [
+    ("--include", &["(", "[a"]),
+    ("--exclude", &["(", "a{2,1}"]),
+    ("--max-depth", &["-1", "deep", "4294967296"]),
+    ("--max-pages", &["0", "many", "-1"]),
+    ("--max-time", &["0", "soon", "8000h", "-1s"]),
+    ("--check", &["pictures", "links,all"]),
+    ("--strip-query", &["a=b", "a&b"]),
+    ("--max-tasks", &["0", "-1", "x"]),
+    ("--max-concurrency", &["0"]),
+    ("--max-tries", &["0", "x"]),
+    ("--max-redirect", &["-1", "ten"]),
+    ("--max-redirects", &["ten"]),
+    ("--connect-timeout", &["0", "5d"]),
+    ("--read-timeout", &["0ms", "x"]),
+    ("--timeout", &["169h", "1.5s"]),
+    ("--max-body-size", &["0", "10X", "99999999999G"]),
+    ("--rate-limit", &["0", "-2", "fast"]),
+    ("--delay", &["0", "x"]),
+    ("--user-agent", &["\u{e9}", "a\nb"]),
+    ("--header", &["no-colon", "Host: x", "a b: c"]),
+    ("--user", &["nobody"]),
+    ("--cacert", &["/no/such/file", "/dev/null"]),
+    ("--format", &["xml"]),
+    ("--accept", &["99", "601", "403..200", "x", "200..=", "200-299"]),
+    ("--select", &["h1", "=h1", "x=a[", "x=:no-such"]),
+    ("--color", &["red"]),
+    ("--output", &[]),
+    ("--state", &[]),
+];
+
+/// Those without a value.
+const SWITCHES: [&str; 13] = [
+    "--strict",
+    "--lenient",
+    "--external",
+    "--sitemap",
+    "--no-robots",
+    "--insecure",
+    "--broken-only",
+    "--no-progress",
+    "--verbose",
+    "--quiet",
+    "--fresh",
+    "--help",
+    "--version",
+];
+
+#[test]
+fn a_bad_value_is_named_with_its_flag() {
+    for (flag, values) in BAD {
+        for value in values {
+            let output = run(&["localhost", &format!("{flag}={value}")]);
+            let message = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{flag} {value}: {message}");
+            assert_eq!(text(&output.stdout), "");
+            // The other names of a flag are told by its first one.
+            let name = flag.replace("concurrency", "tasks").replace("redirects", "redirect");
+            assert!(message.contains(&name), "{flag} {value}: {message}");
+            let shown = value.split(['\n', ',']).next_back().unwrap();
+            assert!(message.contains(shown), "{flag} {value}: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_with_a_value_needs_one_and_a_switch_has_none() {
+    for (flag, _) in BAD {
+        let output = run(&["localhost", flag]);
+        assert_eq!(output.status.code(), Some(2), "{flag}");
+    }
+    for switch in SWITCHES {
+        let output = run(&["localhost", &format!("{switch}=1")]);
+        assert_eq!(output.status.code(), Some(2), "{switch}");
+    }
+}
+
+#[test]
+fn contradictions_are_refused() {
+    for (flags, named) in [
+        (&["--strict", "--lenient"][..], "--lenient"),
+        (&["--verbose", "--quiet"], "--quiet"),
+        (&["--fresh"], "--state"),
+        (&["--format", "sitemap", "--broken-only"], "--broken-only"),
+        (&["-u", "a:b", "-H", "authorization: x"], "--user"),
+    ] {
+        let output = run(&[&["localhost"], flags].concat());
+        assert_eq!(output.status.code(), Some(2), "{flags:?}");
+        assert!(text(&output.stderr).contains(named), "{flags:?}");
+    }
+    assert_eq!(run(&[]).status.code(), Some(2), "nothing to crawl");
+}
+
+/// So that no flag is forgotten in here.
+#[test]
+fn every_flag_is_known_to_these_tests() {
+    let output = run(&["--help"]);
+    let help = text(&output.stdout);
+    let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let flags: BTreeSet<&str> = words.filter(|word| word.starts_with("--")).collect();
+    let known: BTreeSet<&str> = BAD.iter().map(|(flag, _)| *flag).chain(SWITCHES).collect();
+    assert_eq!(flags, known);
+}
+
+#[test]
+fn the_help_is_grouped_and_tells_the_exit_codes() {
+    let output = run(&["--help"]);
+    assert_eq!(output.status.code(), Some(0));
+    let help = text(&output.stdout);
+    let mut rest = help;
+    for heading in [
+        "Usage: crawl ",
+        "Scope:",
+        "Speed and manners:",
+        "Request:",
+        "Output:",
+        "State:",
+        "Exit codes:",
+    ] {
+        let found = rest.split_once(&format!("\n{heading}"));
+        rest = found.unwrap_or_else(|| panic!("{heading}: {help}")).1;
+    }
+    assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+}

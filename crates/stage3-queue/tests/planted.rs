@@ -1,0 +1,282 @@
+//! A documentation tree into which broken links were planted: each is told, with
+//! the page and the line to mend, and nothing else is.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use crawl_core::{Check, Ending, Options, Row};
+use demo_site::scripted::{Reply, Request, Server};
+use serde_json::Value;
+
+/// Longer than any of this takes, unless it takes for ever.
+const WATCHDOG: Duration = Duration::from_secs(60);
+const CHAPTERS: usize = 8;
+const SECTIONS: usize = 12;
+
+/// A link that is broken, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Planted {
+    /// What is broken, as its row has it.
+    url: String,
+    /// The status and the class of the error, as words of a row.
+    how: String,
+    /// `page:line element text`
+    place: String,
+}
+
+/// The pages by their paths, line for line.
+type Tree = BTreeMap<String, Vec<String>>;
+
+fn section_path(chapter: usize, section: usize) -> String {
+    format!("/manual/chapter-{chapter}/section-{section}.html")
+}
+
+/// A manual of which every link leads somewhere.
+fn tree(elsewhere: &str) -> Tree {
+    let mut tree = Tree::new();
+    let mut contents = head("Contents", "");
+    for chapter in 0..CHAPTERS {
+        contents.push(format!("<h2 id=\"chapter-{chapter}\">Chapter {chapter}</h2>"));
+        for section in 0..SECTIONS {
+            let path = section_path(chapter, section);
+            contents.push(format!("<li><a href=\"{path}#summary\">Section {section}</a>"));
+            tree.insert(path, section_page(chapter, section, elsewhere));
+        }
+    }
+    tree.insert("/manual/".to_owned(), contents);
+    tree
+}
+
+fn head(title: &str, up: &str) -> Vec<String> {
+    vec![
+        "<!doctype html>".to_owned(),
+        format!("<html><head><title>{title}</title>"),
+        format!("<link rel=\"stylesheet\" href=\"{up}style.css\">"),
+        format!("<script src=\"{up}search.js\"></script>"),
+        "</head><body>".to_owned(),
+    ]
+}
+
+fn section_page(chapter: usize, section: usize, elsewhere: &str) -> Vec<String> {
+    let mut page = head("Section", "../");
+    page.push("<a href=\"../\">Contents</a> <a href=\"#top\">Top</a>".to_owned());
+    page.push(format!("<a href='/manual/#chapter-{chapter}'>This chapter</a>"));
+    page.push("<h1 id=summary>Summary</h1>".to_owned());
+    for n in 0..10 + section {
+        let (other, place) = (section_path((chapter + n) % CHAPTERS, n % SECTIONS), n % 10);
+        page.push(format!("<p id=\"paragraph {n}\">A paragraph \u{2014} see <a"));
+        page.push(format!("  href=\"{other}#paragraph%20{place}\">another</a>."));
+        page.push("<img src=../figures/1.png srcset='../figures/2.png 2x' alt=figure>".to_owned());
+    }
+    page.push(format!("<a href='{elsewhere}/fine'>elsewhere</a>"));
+    page.push(format!("<a href='{elsewhere}/no-head'>elsewhere, by GET</a>"));
+    page.push("<a href='/moved'>moved</a> <a name=end>The end</a> <a href=#end>End</a>".to_owned());
+    page
+}
+
+/// Puts broken links into the tree.
+fn plant(tree: &mut Tree, site: &str, elsewhere: &str) -> BTreeSet<Planted> {
+    let mut planted = BTreeSet::new();
+    let mut put = |chapter: usize, line: usize, html: &str, url: &str, how: &str, what: &str| {
+        let path = section_path(chapter, 3);
+        let page = tree.get_mut(&path).unwrap();
+        page.insert(line - 1, html.to_owned());
+        let place = format!("{site}{path}:{line} {what}");
+        planted.insert(Planted { url: url.to_owned(), how: how.to_owned(), place });
+    };
+    let here = format!("{site}/manual/chapter-1");
+    // From the first line to the last, so that those put in stay where they are;
+    // line 9 is where the paragraphs begin.
+    let gone = format!("{here}/gone.html");
+    put(1, 9, "<a href=gone.html>a <em>page</em></a>", &gone, "404", "a a page");
+    let relative = "see <a href='../chapter-1/./gone.html#x'>the same</a>";
+    put(2, 8, relative, &gone, "404", "a the same");
+    let silent = format!("{site}/silent");
+    put(1, 10, "<a href=/silent>silence</a>", &silent, "- closed", "a silence");
+    let image = format!("{site}/manual/figures/3.png");
+    put(1, 11, "<p>\u{fc} <img src=../figures/3.png alt=figure>", &image, "404", "img ");
+    let choice = "<img src=../figures/1.png srcset='../figures/4.png 2x'>";
+    put(1, 12, choice, &format!("{site}/manual/figures/4.png"), "404", "img ");
+    let style = format!("{site}/manual/print.css");
+    put(1, 13, "<link rel=stylesheet href=../print.css>", &style, "404", "link ");
+    let css = "<style>p { background: url(/back.png) }</style>";
+    put(1, 14, css, &format!("{site}/back.png"), "404", "style ");
+    let script = format!("{site}/manual/menu.js");
+    put(1, 15, "<script src=../menu.js></script>", &script, "404", "script ");
+    let other = format!("{}#paragraph-99", section_path(5, 5));
+    let fragment = format!("{site}{other}");
+    let html = format!("<a href='{other}'>a paragraph</a>");
+    put(1, 16, &html, &fragment, "200 fragment", "a a paragraph");
+    put(3, 9, &html, &fragment, "200 fragment", "a a paragraph");
+    let own = format!("{here}/section-3.html#nowhere");
+    put(1, 17, "<a href=#nowhere>below</a>", &own, "200 fragment", "a below");
+    let carried = format!("{site}/moved#old");
+    put(1, 18, "<a href=/moved#old>an old place</a>", &carried, "200 fragment", "a an old place");
+    let away = format!("{elsewhere}/gone");
+    put(1, 19, &format!("<a href={away}>away</a>"), &away, "404", "a away");
+    let refused = format!("{elsewhere}/refused");
+    put(1, 20, &format!("<a href={refused}>no</a>"), &refused, "403 blocked", "a no");
+    let nobody = "http://127.0.0.1:1/";
+    put(1, 21, &format!("<a href={nobody}>nobody</a>"), nobody, "- connect", "a nobody");
+    // By two redirects each, within the site and out of it.
+    let lost = format!("{site}/lost");
+    put(1, 22, "<a href=/to-lost>lost</a>", &lost, "404", "a lost");
+    let html = format!("<a href={elsewhere}/to-gone>gone</a>");
+    put(4, 9, &html, &away, "404", "a gone");
+    put(1, 23, "<map><area href=/lost alt='a region'></map>", &lost, "404", "area a region");
+    planted
+}
+
+fn serve_tree(tree: &Tree, request: &Request, reply: &mut Reply<'_>) {
+    let found = |media_type: &str, reply: &mut Reply<'_>| {
+        reply.status(200, "OK", &[("Content-Type", media_type)], "content");
+    };
+    let moved = |to: &str, reply: &mut Reply<'_>| {
+        reply.status(301, "Moved Permanently", &[("Location", to)], "");
+    };
+    match request.path() {
+        "/manual/style.css" => found("text/css", reply),
+        "/manual/search.js" => found("text/javascript", reply),
+        "/manual/figures/1.png" | "/manual/figures/2.png" => found("image/png", reply),
+        "/moved" => moved("/manual/", reply),
+        "/to-lost" => moved("/nearly-lost", reply),
+        "/nearly-lost" => moved("/lost", reply),
+        "/silent" => reply.close(),
+        path => match tree.get(path) {
+            Some(lines) => reply.page(lines.join("\n")),
+            None => reply.status(404, "Not Found", &[], "nothing"),
+        },
+    }
+}
+
+fn serve_elsewhere(request: &Request, reply: &mut Reply<'_>) {
+    let is_head = request.method == "HEAD";
+    match request.path() {
+        "/fine" if is_head => reply.send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"),
+        "/no-head" if is_head => reply.status(405, "No", &[("Content-Length", "0")], ""),
+        // Much, and nobody should want to read all of it.
+        "/no-head" => reply.status(200, "OK", &[], vec![b' '; 1_000_000]),
+        "/refused" => reply.status(403, "Forbidden", &[], ""),
+        "/to-gone" => reply.status(302, "Found", &[("Location", "/nearly")], ""),
+        "/nearly" => reply.status(302, "Found", &[("Location", "/gone")], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    }
+}
+
+/// The tree with all that was planted, a server of it, and one of other things.
+fn servers() -> (BTreeSet<Planted>, Server, Server) {
+    let elsewhere = Server::start(serve_elsewhere).unwrap();
+    let away = elsewhere.url("");
+    // The links that are planted name the server, which is there only now.
+    let tree = Arc::new(std::sync::Mutex::new(tree(&away)));
+    let served = Arc::clone(&tree);
+    let site =
+        Server::start(move |request, reply| serve_tree(&served.lock().unwrap(), request, reply));
+    let site = site.unwrap();
+    let planted = plant(&mut tree.lock().unwrap(), &site.url(""), &away);
+    (planted, site, elsewhere)
+}
+
+/// The words of a row that say how it is broken.
+fn how(status: Option<u64>, class: Option<&str>) -> String {
+    let status = status.map_or("-".to_owned(), |status| status.to_string());
+    class.map_or(status.clone(), |class| format!("{status} {class}"))
+}
+
+/// Where links to a URL are to be mended: the links to it, and those to what
+/// redirects to it.
+fn places(ending: &Ending, url: &str) -> Vec<String> {
+    let (first, _) = ending.admission.referrers(url);
+    let places = first.iter().flat_map(|referrer| match referrer.mention {
+        Some(mention) => {
+            let (line, element) = (mention.place.line, mention.element.name());
+            vec![format!("{}:{line} {element} {}", referrer.url, mention.text)]
+        }
+        None => places(ending, referrer.url),
+    });
+    places.collect()
+}
+
+fn crawl(options: Options) -> (Vec<Row>, Ending) {
+    let (sender, rows) = channel();
+    let (done, ending) = channel();
+    thread::spawn(move || {
+        let sink = Box::new(move |row| sender.send(row).unwrap());
+        done.send(stage3_queue::crawl(options, sink).unwrap()).unwrap();
+    });
+    let ending = ending.recv_timeout(WATCHDOG).expect("the crawl hangs");
+    (rows.iter().collect(), ending)
+}
+
+#[test]
+fn each_planted_link_is_told_with_its_place_and_nothing_else() {
+    let (planted, site, elsewhere) = servers();
+    let mut options = Options::new(vec![site.url("/manual/").parse().unwrap()]);
+    options.check = Check { images: true, scripts: true, styles: true, fragments: true };
+    options.external = true;
+    options.max_tries = 1;
+    let (rows, ending) = crawl(options);
+    let mut found = BTreeSet::new();
+    for row in rows.iter().filter(|row| row.is_broken()) {
+        let class = row.error.as_ref().map(|error| error.class.name());
+        for place in places(&ending, &row.url) {
+            let how = how(row.status.map(u64::from), class);
+            assert!(found.insert(Planted { url: row.url.to_string(), how, place }));
+        }
+    }
+    assert_eq!(found, planted);
+    assert_eq!(rows.len() as u64, ending.done);
+    // The one that refuses `HEAD` was asked by it and by `GET`, once each.
+    assert_eq!((elsewhere.hits("/fine"), elsewhere.hits("/no-head")), (1, 2));
+    // What closes a kept connection without a word may not have meant it.
+    let asked_twice = |(path, hits): &(&String, &u64)| **hits > 1 && *path != "/silent";
+    let hits = site.all_hits();
+    assert_eq!(hits.iter().filter(asked_twice).collect::<Vec<_>>(), []);
+}
+
+#[test]
+fn the_program_tells_the_same() {
+    let (planted, site, _elsewhere) = servers();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_crawl"))
+        .args(["--external", "--check", "links,images,scripts,styles,fragments"])
+        .args(["--format", "jsonl", "--max-tries", "1", &site.url("/manual/")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (mut stdout, (sender, output)) = (child.stdout.take().unwrap(), channel());
+    thread::spawn(move || sender.send(std::io::read_to_string(&mut stdout)));
+    let output = output.recv_timeout(WATCHDOG).map(Result::unwrap);
+    if output.is_err() {
+        child.kill().unwrap();
+    }
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
+    assert_eq!(ended.stderr, b"");
+    let rows = output.unwrap();
+    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let is_broken = |row: &Value| matches!(row["outcome"].as_str(), Some("http_error" | "failed"));
+    let found: BTreeSet<(String, String)> = rows
+        .filter(is_broken)
+        .map(|row| {
+            let how = how(row["status"].as_u64(), row["error"]["class"].as_str());
+            (row["url"].as_str().unwrap().to_owned(), how)
+        })
+        .collect();
+    let expected = planted.into_iter().map(|planted| (planted.url, planted.how));
+    assert_eq!(found, expected.collect());
+}
+
+#[test]
+fn a_bad_list_of_what_to_check_is_refused() {
+    let mut crawl = Command::new(env!("CARGO_BIN_EXE_crawl"));
+    let output = crawl.args(["--check", "links,pictures", "http://127.0.0.1:1/"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("--check") && message.contains("pictures"), "{message}");
+}

@@ -1,0 +1,44 @@
+//! What the crawler says to a server, and to which one.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::sync::{Arc, Mutex};
+
+use common::program::run;
+use demo_site::scripted::Server;
+
+const FLAGS: [&str; 6] = ["-H", "X-Token: secret", "--header", "Accept: */*", "-u", "me:pass:word"];
+
+/// A site that notes down what is said to it, and redirects `/away`.
+fn listening(away: String) -> (Server, Arc<Mutex<Vec<String>>>) {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let notes = Arc::clone(&heard);
+    let site = Server::start(move |request, reply| {
+        let head = ["x-token", "accept", "authorization"]
+            .map(|name| request.header(name).unwrap_or("-").to_owned());
+        notes.lock().unwrap().push(format!("{} {}", request.path(), head.join(" ")));
+        match request.path() {
+            "/" => reply.page("<a href=/away>away</a>"),
+            "/away" => reply.status(302, "Found", &[("Location", &away)], ""),
+            _ => reply.page(""),
+        }
+    });
+    (site.unwrap(), heard)
+}
+
+#[test]
+fn headers_go_to_the_hosts_of_the_roots_and_nowhere_else() {
+    let (other, heard_by_other) = listening(String::new());
+    // Another name for the same machine, and another site.
+    let elsewhere = format!("http://localhost:{}/there", other.address().port());
+    let (site, heard) = listening(elsewhere);
+    let root = site.url("/");
+    let output = run(&[&["--no-robots", "--external", &root], &FLAGS[..]].concat());
+    assert_eq!(output.status.code(), Some(0));
+    let said = "secret */* Basic bWU6cGFzczp3b3Jk";
+    assert_eq!(*heard.lock().unwrap(), [format!("/ {said}"), format!("/away {said}")]);
+    for line in &*heard_by_other.lock().unwrap() {
+        assert!(!line.contains("secret") && !line.contains("Basic"), "{line}");
+    }
+}

@@ -1,0 +1,435 @@
+//! A crawl that was killed goes on.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod program;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::thread;
+use std::time::Duration;
+
+use crawl_core::{Ending, Options, Row};
+use demo_site::scripted::{Reply, Request, Server};
+use program::{Running, Scratch, WATCHDOG, crawl, rows, run, wait_until};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::Value;
+use stage3_queue::Crawler;
+
+/// How many pages a site has, each of which leads to two more, to one that
+/// everybody knows, and to a redirect or to nothing.
+const PAGES: usize = 60;
+
+fn answer(request: &Request, reply: &mut Reply<'_>) {
+    let path = request.path();
+    if let Some(n) = path.strip_prefix("/old") {
+        return reply.status(301, "Moved Permanently", &[("Location", &format!("/{n}"))], "");
+    }
+    match path.trim_start_matches('/').parse().unwrap_or(0) {
+        n if n < PAGES => {
+            let last = if n % 3 == 0 { format!("/old{}", n / 2) } else { format!("/none{n}") };
+            let page = format!(
+                "<a href=/{}>1</a><a href='/{}?a=1&amp;b'>2</a><a href=/>home</a><a href={last}>x</a>",
+                2 * n + 1,
+                2 * n + 2,
+            );
+            reply.page(page);
+        }
+        _ => reply.status(404, "Not Found", &[], ""),
+    }
+}
+
+fn site() -> Server {
+    Server::start(answer).unwrap()
+}
+
+/// What does not depend on time and order.
+fn told(rows: &BTreeMap<String, Value>) -> BTreeMap<&str, Vec<&Value>> {
+    let names = ["status", "outcome", "next_url", "error", "content_type", "size", "num_urls"];
+    rows.iter().map(|(url, row)| (url.as_str(), names.map(|name| &row[name]).into())).collect()
+}
+
+/// The URLs of the whole records in a journal.
+fn finished(journal: &Scratch) -> BTreeSet<String> {
+    let text = String::from_utf8(journal.read()).unwrap();
+    let whole = text.split_inclusive('\n').filter(|line| line.ends_with('\n')).skip(2);
+    let record = |line: &str| serde_json::from_str::<Value>(&line[9..]).unwrap();
+    whole.map(|line| record(line)["row"]["url"].as_str().unwrap().to_owned()).collect()
+}
+
+fn hits(server: &Server, urls: &BTreeSet<String>) -> BTreeMap<String, u64> {
+    let path = |url: &String| url.strip_prefix(&server.url("")).unwrap().to_owned();
+    urls.iter().map(path).map(|path| (path.clone(), server.hits(&path))).collect()
+}
+
+/// Numbers that look drawn, and are the same each time.
+struct Drawn(u64);
+
+impl Drawn {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (self.0 >> 33) % limit
+    }
+}
+
+#[test]
+fn killed_at_any_moment_it_goes_on_and_asks_for_nothing_twice() {
+    let undisturbed = site();
+    let jsonl = run(&["--format", "jsonl", &undisturbed.url("/")]).expect_code(1).stdout;
+    let expected = rows(&jsonl.replace(&undisturbed.url(""), ""));
+    assert!(expected.len() > 2 * PAGES);
+
+    // Answers so many requests, and leaves all others waiting.
+    let granted = Arc::new(AtomicI64::new(0));
+    let left = Arc::clone(&granted);
+    let server = Server::start(move |request, reply| {
+        if left.fetch_sub(1, SeqCst) <= 0 {
+            return reply.sleep(WATCHDOG);
+        }
+        answer(request, reply);
+    })
+    .unwrap();
+    let (journal, root) = (Scratch::new(), server.url("/"));
+    let arguments = ["-j3", "--format", "jsonl", "--state", journal.as_str(), &root];
+    let mut drawn = Drawn(1);
+    let mut before = BTreeSet::new();
+    for n in 0..20 {
+        let hits_before = hits(&server, &before);
+        granted.store(drawn.below(8) as i64, SeqCst);
+        let mut killed = Running::start(crawl(&arguments));
+        wait_until(|| granted.load(SeqCst) <= 0);
+        thread::sleep(Duration::from_micros(drawn.below(4_000)));
+        assert!(killed.is_running(), "it was done too soon, at kill {n}");
+        killed.signal("-KILL");
+        let killed = killed.end();
+        assert_eq!(killed.status.code(), None);
+
+        let after = finished(&journal);
+        assert!(before.is_subset(&after), "at kill {n}");
+        assert_eq!(hits(&server, &before), hits_before, "at kill {n}");
+        // Told were only those that are safe.
+        for line in killed.stdout.split_inclusive('\n').filter(|line| line.ends_with('\n')) {
+            let row: Value = serde_json::from_str(line).unwrap();
+            assert!(after.contains(row["url"].as_str().unwrap()), "at kill {n}: {line}");
+        }
+        before = after;
+    }
+    assert!(before.len() > 20, "{}", before.len());
+    granted.store(i64::MAX, SeqCst);
+    let hits_before = hits(&server, &before);
+    let jsonl = run(&arguments).expect_code(1).stdout;
+    let found = rows(&jsonl.replace(&server.url(""), ""));
+    assert_eq!(told(&found), told(&expected));
+    assert_eq!(hits(&server, &before), hits_before);
+}
+
+#[test]
+fn the_report_is_that_of_an_undisturbed_run() {
+    let server = site();
+    let root = server.url("/");
+    let journal = Scratch::new();
+    let report = |limit: &str, journal: &[&str]| {
+        let ended = run(&[&["-j1", "--max-pages", limit, &root], journal].concat());
+        // The clock is no part of it.
+        let lines = ended.stdout.lines().map(str::to_owned);
+        lines
+            .filter(|l| !l.starts_with("Finished ") && !l.starts_with("Date: "))
+            .collect::<Vec<_>>()
+    };
+    let expected = report("1000", &[]);
+    let requests = server.requests();
+    for limit in ["1", "2", "50", "1000"] {
+        report(limit, &["--state", journal.as_str()]);
+    }
+    assert_eq!(server.requests(), 2 * requests);
+    // And once more, when all is done.
+    let found = report("1000", &["--state", journal.as_str()]);
+    assert_eq!(server.requests(), 2 * requests);
+    assert_eq!(found, expected);
+    assert!(found.iter().any(|line| line.contains("found on")), "{found:#?}");
+}
+
+/// Crawls in this process.
+fn go_on(root: &str, journal: &Scratch) -> (Vec<Row>, Result<Ending, String>, Vec<String>) {
+    let mut options = Options::new(vec![root.parse().unwrap()]);
+    options.robots = false;
+    options.max_tasks = Some(1);
+    let path = journal.path().to_owned();
+    let (send_row, rows) = channel();
+    let (send_ending, ending) = channel();
+    thread::spawn(move || {
+        let (send_warning, warnings) = channel();
+        let ending = Crawler::builder(options)
+            .on_row(move |row| send_row.send(row).unwrap())
+            .on_warning(move |warning| send_warning.send(warning.to_owned()).unwrap())
+            .journal(path)
+            .run();
+        let ending = ending.map_err(|error| error.to_string());
+        send_ending.send((ending, warnings.iter().collect())).unwrap();
+    });
+    let (ending, warnings) = ending.recv_timeout(WATCHDOG).unwrap();
+    (rows.iter().collect(), ending, warnings)
+}
+
+fn small_site() -> Server {
+    let page = |request: &Request, reply: &mut Reply<'_>| match request.path() {
+        "/" => reply.page("<a href=/1>1</a><a href=/2>2</a>"),
+        _ => reply.page(""),
+    };
+    Server::start(page).unwrap()
+}
+
+/// A finished journal of a small site.
+fn small_journal(server: &Server) -> (Scratch, Vec<u8>) {
+    let journal = Scratch::new();
+    let (rows, _, _) = go_on(&server.url("/"), &journal);
+    assert_eq!(rows.len(), 3);
+    let bytes = journal.read();
+    (journal, bytes)
+}
+
+#[test]
+fn a_record_cut_short_at_any_byte_is_cut_off() {
+    let server = small_site();
+    let (journal, whole) = small_journal(&server);
+    let line_begin = |bytes: &[u8]| bytes.iter().rposition(|&b| b == b'\n').map_or(0, |n| n + 1);
+    let last = line_begin(&whole[..whole.len() - 1]);
+    for end in last..whole.len() {
+        journal.write(&whole[..end]);
+        let (again, others) = (server.hits("/2"), server.requests());
+        let (rows, ending, warnings) = go_on(&server.url("/"), &journal);
+        let urls: Vec<_> = rows.iter().map(|row| row.url.to_string()).collect();
+        assert_eq!(urls, ["/", "/1", "/2"].map(|path| server.url(path)), "{end}");
+        assert_eq!(ending.unwrap().done, 3);
+        assert_eq!((server.hits("/2"), server.requests()), (again + 1, others + 1), "{end}");
+        assert_eq!(warnings.len(), usize::from(end > last), "{end}: {warnings:?}");
+        assert!(warnings.iter().all(|w| w.contains(journal.as_str()) && w.contains("cut off")));
+        let (found, expected) = (journal.read(), &whole[..last]);
+        assert!(found.starts_with(expected) && found.ends_with(b"\n"), "{end}");
+        assert_eq!(found.iter().filter(|&&byte| byte == b'\n').count(), 5, "{end}");
+    }
+}
+
+#[test]
+fn what_was_cut_off_is_said() {
+    let server = small_site();
+    let (journal, whole) = small_journal(&server);
+    journal.write(&whole[..whole.len() - 5]);
+    let root = server.url("/");
+    let arguments = ["--state", journal.as_str(), &root];
+    let stderr = run(&arguments).expect_code(0).stderr;
+    assert!(stderr.starts_with(&format!("[warning] the journal {}", journal.as_str())), "{stderr}");
+    assert!(stderr.ends_with(" bytes were cut off\n"), "{stderr}");
+    assert_eq!(run(&arguments).expect_code(0).stderr, "");
+}
+
+#[test]
+fn a_head_cut_short_at_any_byte_is_none() {
+    let server = small_site();
+    let (journal, whole) = small_journal(&server);
+    let mut line_ends = whole.iter().enumerate().filter(|&(_, &b)| b == b'\n').map(|(n, _)| n + 1);
+    let head = line_ends.nth(1).unwrap();
+    for end in 0..head {
+        journal.write(&whole[..end]);
+        let (rows, ending, _) = go_on(&server.url("/"), &journal);
+        assert_eq!((rows.len(), ending.unwrap().done), (3, 3), "{end}");
+        assert!(journal.read().starts_with(&whole[..head]), "{end}");
+    }
+}
+
+/// The journal is refused with these words, and left as it was.
+#[track_caller]
+fn refused(journal: &Scratch, arguments: &[&str], words: &[&str]) {
+    let before = journal.read();
+    let server = small_site();
+    let root = server.url("/");
+    let arguments = [&["--state", journal.as_str(), &root], arguments].concat();
+    let ended = run(&arguments).expect_code(3);
+    assert_eq!(ended.stdout, "");
+    for word in words.iter().chain(&[journal.as_str()]) {
+        assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr);
+    }
+    assert_eq!(server.requests(), 0);
+    assert_eq!(journal.read(), before);
+}
+
+#[test]
+fn a_journal_damaged_in_the_middle_is_refused() {
+    let server = small_site();
+    let (journal, whole) = small_journal(&server);
+    let newline = |n: usize| {
+        whole.iter().enumerate().filter(|&(_, &b)| b == b'\n').map(|(n, _)| n).nth(n).unwrap()
+    };
+    for (at, line) in [(newline(2) - 1, 3), (newline(2), 3), (newline(3) - 9, 4)] {
+        let mut damaged = whole.clone();
+        damaged[at] ^= 1;
+        journal.write(&damaged);
+        let (rows, ending, _) = go_on(&server.url("/"), &journal);
+        let message = ending.unwrap_err();
+        assert!(message.ends_with(&format!("line {line} is damaged")), "{message}");
+        assert!(message.contains(journal.as_str()), "{message}");
+        assert_eq!(rows, [], "nothing is told of it");
+        assert_eq!(journal.read(), damaged);
+    }
+    let mut damaged = whole.clone();
+    damaged[newline(0) + 20] ^= 1;
+    journal.write(&damaged);
+    refused(&journal, &[], &["line 2 is damaged"]);
+    // Whoever wants to can begin anew.
+    let (arguments, requests) = (["--state", journal.as_str(), "--fresh"], server.requests());
+    run(&[&arguments[..], &[&server.url("/")]].concat()).expect_code(0);
+    assert_eq!(server.requests(), requests + 3);
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_refused() {
+    for contents in ["precious", "precious\n", "\n", "crawl journals\n", "\0\0\0"] {
+        for arguments in [&[][..], &["--fresh"]] {
+            let precious = Scratch::with(contents);
+            refused(&precious, arguments, &["no journal of a crawl"]);
+        }
+    }
+    let server = small_site();
+    let ended = run(&["--state", "/no/such/directory/state", &server.url("/")]).expect_code(3);
+    assert!(ended.stderr.contains("/no/such/directory/state"), "{}", ended.stderr);
+    let ended = run(&["--state", "/dev/null", &server.url("/")]).expect_code(3);
+    assert!(ended.stderr.contains("no ordinary file"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_journal_of_a_later_version_is_refused() {
+    let journal = Scratch::with("crawl journal, format 2\nwho knows\n");
+    refused(&journal, &[], &["format 2"]);
+    let server = small_site();
+    run(&["--state", journal.as_str(), "--fresh", &server.url("/")]).expect_code(0);
+    assert!(journal.read().starts_with(b"crawl journal, format 1\n"));
+}
+
+#[test]
+fn a_second_process_is_refused() {
+    let server = Server::start(|_, reply| reply.sleep(WATCHDOG)).unwrap();
+    let journal = Scratch::new();
+    let _first = Running::start(crawl(&["--state", journal.as_str(), &server.url("/")]));
+    wait_until(|| server.requests() > 0);
+    refused(&journal, &[], &["another crawl is using it"]);
+    refused(&journal, &["--fresh"], &["another crawl is using it"]);
+}
+
+#[test]
+fn fresh_begins_anew() {
+    let server = small_site();
+    let journal = Scratch::new();
+    let root = server.url("/");
+    let with = |more: &[&str]| {
+        let arguments = [&["--format", "jsonl", "--state", journal.as_str(), &root], more].concat();
+        (rows(&run(&arguments).expect_code(0).stdout).len(), server.requests())
+    };
+    assert_eq!(with(&["--fresh"]), (3, 3));
+    assert_eq!(with(&[]), (3, 3));
+    assert_eq!(with(&["--fresh"]), (3, 6));
+    assert_eq!(with(&[]), (3, 6));
+    let ended = run(&["--fresh", &root]).expect_code(2);
+    assert!(ended.stderr.contains("--state"), "{}", ended.stderr);
+}
+
+#[test]
+fn other_options_are_refused_by_name() {
+    let server = small_site();
+    let root = server.url("/");
+    let journal = Scratch::new();
+    let arguments = ["--state", journal.as_str(), "--exclude", "x", &root];
+    run(&arguments).expect_code(0);
+    let before = journal.read();
+    let requests = server.requests();
+    for (more, words) in [
+        (&["--max-depth", "3"][..], &["--max-depth was none and is 3"][..]),
+        (&["--lenient"], &["--lenient was false and is true"]),
+        (&["--include", "a"], &[r#"--include was [] and is ["a"]"#]),
+        (&["--exclude", "y"], &[r#"--exclude was ["x"] and is ["x","y"]"#]),
+        (&["--strip-query", "*"], &["--strip-query"]),
+        (&["--check", "images"], &[r#"--check was [] and is ["images"]"#]),
+        (&["--external"], &["--external was false and is true"]),
+        (&["--max-redirect", "1"], &["--max-redirect was 10 and is 1"]),
+        (&["http://other.test"], &["URL was", "http://other.test/"]),
+        (&["--max-depth", "3", "--lenient"], &["--max-depth", "; ", "--lenient"]),
+    ] {
+        let ended = run(&[&arguments, more].concat()).expect_code(3);
+        for word in words.iter().chain(&["begun with other options", journal.as_str()]) {
+            assert!(ended.stderr.contains(word), "{word}: {}", ended.stderr);
+        }
+        assert_eq!(ended.stdout, "");
+    }
+    assert_eq!(journal.read(), before);
+    // What has nothing to do with which URLs are found may be different.
+    let more = ["-j7", "--max-pages", "9", "--max-time", "1h", "-A", "me", "--timeout", "9"];
+    run(&[&arguments[..], &more].concat()).expect_code(0);
+    assert_eq!(server.requests(), requests);
+}
+
+#[test]
+fn a_full_disk_stops_the_crawl_and_loses_nothing() {
+    let server = site();
+    let journal = Scratch::new();
+    let (program, root) = (env!("CARGO_BIN_EXE_crawl"), server.url("/"));
+    // Not a disk, but a limit on files, which is one of 512 or 1024 bytes each.
+    let script = r#"trap "" XFSZ; ulimit -f 16; exec "$0" "$@""#;
+    let mut command = Command::new("sh");
+    let arguments = ["--no-robots", "--format", "jsonl", "--state", journal.as_str(), &root];
+    command.args(["-c", script, program]).args(arguments);
+    let ended = Running::start(command).end().expect_code(3);
+    assert!(ended.stderr.contains("[error] the journal "), "{}", ended.stderr);
+    assert!(ended.stderr.contains(journal.as_str()), "{}", ended.stderr);
+    assert!(ended.stderr.contains("left to do: the journal"), "{}", ended.stderr);
+    let told: BTreeSet<_> = rows(&ended.stdout).into_keys().collect();
+    assert_eq!(told, finished(&journal));
+    assert!(told.len() > 3, "{told:?}");
+    let hits_before = hits(&server, &told);
+    let jsonl = run(&arguments[1..]).expect_code(1).stdout;
+    assert!(rows(&jsonl).len() > 2 * PAGES);
+    assert_eq!(hits(&server, &told), hits_before);
+}
+
+fn damage() -> impl Strategy<Value = Vec<(usize, u8)>> {
+    vec((any::<usize>(), 1..=u8::MAX), 0..3)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn whatever_became_of_a_journal_it_is_refused_or_good(
+        damage in damage(),
+        end in prop_oneof![Just(usize::MAX), any::<usize>()],
+        more in vec(any::<u8>(), 0..20),
+    ) {
+        let server = small_site();
+        let (journal, whole) = small_journal(&server);
+        let mut bytes = whole.clone();
+        for (at, difference) in damage {
+            bytes[at % whole.len()] ^= difference;
+        }
+        if end < usize::MAX {
+            bytes.truncate(end % whole.len());
+        }
+        bytes.extend(more);
+        journal.write(&bytes);
+        let (rows, ending, _) = go_on(&server.url("/"), &journal);
+        match ending {
+            Ok(ending) => {
+                prop_assert_eq!((ending.done, ending.todo, rows.len()), (3, 0, 3));
+                let (rows_again, ending, warnings) = go_on(&server.url("/"), &journal);
+                prop_assert_eq!(ending.unwrap().done, 3);
+                prop_assert_eq!((rows_again, warnings.len()), (rows, 0));
+            }
+            Err(message) => {
+                prop_assert!(message.contains(journal.as_str()), "{}", message);
+                prop_assert_eq!(journal.read(), bytes);
+                prop_assert_eq!(rows, vec![]);
+            }
+        }
+    }
+}
