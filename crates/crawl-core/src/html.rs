@@ -16,14 +16,18 @@
 //! where they may not be (a `textarea` within a `select`, anything but frames
 //! after a `frameset`); here they count as everywhere else.
 
+mod content;
 mod foreign;
+mod last;
 mod name;
 mod raw_text;
 mod references;
+mod scan;
 mod skipped;
 mod tokenizer;
 
 pub use name::Name;
+pub(crate) use references::is_plain;
 pub use references::{decode_attribute, decode_text};
 pub use tokenizer::{LONGEST_VALUE, Tokenizer};
 

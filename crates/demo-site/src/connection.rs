@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     pub(crate) site: Arc<Site>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) renderer: Renderer,
+    /// From now on nobody waits for an answer, whatever the latency.
+    pub(crate) is_released: bool,
     /// What is read lands here first, so that who waits needs no buffer.
     pub(crate) scratch: Vec<u8>,
 }
@@ -106,7 +108,7 @@ impl Connection {
             let step = match &mut self.state {
                 State::Reading => self.read_request(shared),
                 State::Delayed { answer, until, .. } => {
-                    if Instant::now() < *until {
+                    if !shared.is_released && Instant::now() < *until {
                         return Next::At(*until);
                     }
                     self.state = State::Sending(*answer, 0);
@@ -162,7 +164,7 @@ impl Connection {
             // Thousands may wait for their next request: without a buffer.
             self.unparsed = Vec::new();
         }
-        Some(if latency.is_zero() {
+        Some(if latency.is_zero() || shared.is_released {
             State::Sending(answer, 0)
         } else {
             State::Delayed { answer, until: Instant::now() + latency, _in_flight: in_flight }

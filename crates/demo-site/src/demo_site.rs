@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use crate::counters::Counters;
 use crate::expected::{Expected, expected};
 use crate::options::SiteOptions;
-use crate::server::{Server, Stopper};
+use crate::server::{Remote, Server};
 use crate::site::Site;
 
 /// A site that is being served, by one thread, until this is dropped.
@@ -22,7 +22,7 @@ pub struct DemoSite {
     address: SocketAddr,
     options: SiteOptions,
     counters: Arc<Counters>,
-    stopper: Stopper,
+    remote: Remote,
     thread: Option<JoinHandle<io::Result<()>>>,
 }
 
@@ -48,12 +48,12 @@ impl DemoSite {
         let counters = Arc::new(Counters::new(Arc::clone(&site)));
         // Where it cannot be raised, clients beyond it wait to be accepted.
         let _ = rlimit::increase_nofile_limit(u64::MAX);
-        let (server, stopper) = Server::bind(address, site, Arc::clone(&counters))?;
+        let (server, remote) = Server::bind(address, site, Arc::clone(&counters))?;
         Ok(Self {
             address: server.address()?,
             options,
             counters,
-            stopper,
+            remote,
             thread: Some(
                 thread::Builder::new().name("demo-site".to_owned()).spawn(|| server.run())?,
             ),
@@ -116,6 +116,16 @@ impl DemoSite {
         self.counters.peak_in_flight()
     }
 
+    /// Answers everybody who waits, and from now on everybody at once,
+    /// whatever the latency: for whoever has seen enough clients wait.
+    ///
+    /// # Errors
+    ///
+    /// When the serving thread cannot be told.
+    pub fn release(&self) -> io::Result<()> {
+        self.remote.release()
+    }
+
     /// Every URL that a correct crawler asks for when it starts at the root,
     /// stays on the site and knows no `robots.txt`, sorted by path.
     #[must_use]
@@ -128,7 +138,7 @@ impl Drop for DemoSite {
     /// Stops serving, and waits until it has stopped. Open connections are
     /// closed.
     fn drop(&mut self) {
-        if self.stopper.stop().is_ok()
+        if self.remote.stop().is_ok()
             && let Some(thread) = self.thread.take()
         {
             // An error of the loop has shown itself to the clients.

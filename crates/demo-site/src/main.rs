@@ -87,6 +87,7 @@ impl Arguments {
             latency,
             connections: if self.close { Connections::Close } else { Connections::KeepAlive },
             special_cases: !self.no_special,
+            ..SiteOptions::default()
         })
     }
 }

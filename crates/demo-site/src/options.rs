@@ -21,6 +21,10 @@ pub struct SiteOptions {
     pub latency: Latency,
     /// What happens to a connection after a response.
     pub connections: Connections,
+    /// Whether the pages are served as what they are, HTML, or else as
+    /// `text/plain`: for whoever measures a crawl without what it reads. (What
+    /// is [expected](crate::DemoSite::expected) is expected of HTML.)
+    pub is_html: bool,
     /// Whether `/special/` exists, and with it every oddity that a crawler
     /// meets on the web.
     pub special_cases: bool,
@@ -89,6 +93,7 @@ impl Default for SiteOptions {
             page_size: 8 * 1024,
             latency: Latency::None,
             connections: Connections::KeepAlive,
+            is_html: true,
             special_cases: true,
         }
     }

@@ -62,7 +62,11 @@ impl Renderer {
         let prose = size - without_prose;
 
         let out = &mut self.window;
-        push_head(out, answer, 200, "Content-Type: text/html; charset=utf-8\r\n", Some(size));
+        let content_type = match self.site.options().is_html {
+            true => "Content-Type: text/html; charset=utf-8\r\n",
+            false => "Content-Type: text/plain; charset=utf-8\r\n",
+        };
+        push_head(out, answer, 200, content_type, Some(size));
         if answer.head_only {
             let length = out.len();
             out.drain(..from.min(length));

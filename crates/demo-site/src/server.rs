@@ -35,6 +35,7 @@ pub(crate) struct Server {
     /// Somebody may be waiting to be accepted.
     may_accept: bool,
     stop: Arc<AtomicBool>,
+    release: Arc<AtomicBool>,
     shared: Shared,
     connections: Vec<Option<Slot>>,
     free: Vec<usize>,
@@ -51,16 +52,22 @@ struct Slot {
     timer: Option<Instant>,
 }
 
-/// Makes a [`Server`] stop.
+/// Tells a [`Server`] what to do.
 #[derive(Debug)]
-pub(crate) struct Stopper {
+pub(crate) struct Remote {
     stop: Arc<AtomicBool>,
+    release: Arc<AtomicBool>,
     waker: Waker,
 }
 
-impl Stopper {
+impl Remote {
     pub(crate) fn stop(&self) -> io::Result<()> {
         self.stop.store(true, Ordering::Release);
+        self.waker.wake()
+    }
+
+    pub(crate) fn release(&self) -> io::Result<()> {
+        self.release.store(true, Ordering::Release);
         self.waker.wake()
     }
 }
@@ -71,21 +78,24 @@ impl Server {
         address: SocketAddr,
         site: Arc<Site>,
         counters: Arc<Counters>,
-    ) -> io::Result<(Self, Stopper)> {
+    ) -> io::Result<(Self, Remote)> {
         let mut listener = listen(address)?;
         let poll = Poll::new()?;
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        let stopper = Stopper {
+        let remote = Remote {
             stop: Arc::new(AtomicBool::new(false)),
+            release: Arc::new(AtomicBool::new(false)),
             waker: Waker::new(poll.registry(), WAKER)?,
         };
         let server = Self {
             poll,
             listener,
             may_accept: false,
-            stop: Arc::clone(&stopper.stop),
+            stop: Arc::clone(&remote.stop),
+            release: Arc::clone(&remote.release),
             shared: Shared {
                 renderer: Renderer::new(Arc::clone(&site)),
+                is_released: false,
                 site,
                 counters,
                 scratch: vec![0; SCRATCH],
@@ -95,7 +105,7 @@ impl Server {
             timers: BTreeSet::new(),
             again: Vec::new(),
         };
-        Ok((server, stopper))
+        Ok((server, remote))
     }
 
     pub(crate) fn address(&self) -> io::Result<SocketAddr> {
@@ -126,6 +136,15 @@ impl Server {
                         self.advance(index);
                     }
                 }
+            }
+        }
+        if self.release.swap(false, Ordering::Acquire) {
+            self.shared.is_released = true;
+            for (_, index) in std::mem::take(&mut self.timers) {
+                if let Some(Some(slot)) = self.connections.get_mut(index) {
+                    slot.timer = None;
+                }
+                self.advance(index);
             }
         }
         self.advance_due();
@@ -260,7 +279,7 @@ mod tests {
     struct Stepped {
         server: Server,
         /// Ends turns in which nothing happens.
-        stopper: Stopper,
+        remote: Remote,
         events: Events,
     }
 
@@ -270,8 +289,8 @@ mod tests {
             let site = Arc::new(Site::new(options).unwrap());
             let counters = Arc::new(Counters::new(Arc::clone(&site)));
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-            let (server, stopper) = Server::bind(address, site, counters).unwrap();
-            Self { server, stopper, events: Events::with_capacity(8) }
+            let (server, remote) = Server::bind(address, site, counters).unwrap();
+            Self { server, remote, events: Events::with_capacity(8) }
         }
 
         fn connect(&mut self) -> std::net::TcpStream {
@@ -286,7 +305,7 @@ mod tests {
                 if is_so(&self.server) {
                     return;
                 }
-                self.stopper.waker.wake().unwrap();
+                self.remote.waker.wake().unwrap();
                 self.server.turn(&mut self.events).unwrap();
             }
             panic!("it never happens");

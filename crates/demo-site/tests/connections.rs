@@ -241,6 +241,32 @@ fn who_hangs_up_is_not_in_flight() {
 }
 
 #[test]
+fn who_waits_can_be_released() {
+    let site = site(SiteOptions {
+        latency: Latency::Fixed(Duration::from_secs(60)),
+        ..SiteOptions::default()
+    });
+    let mut clients: Vec<_> = (0..50).map(|_| Client::connect(site.address())).collect();
+    clients.iter_mut().for_each(|client| client.send(request("/")));
+    wait_until(|| site.in_flight_now() == 50);
+    site.release().unwrap();
+    for client in &mut clients {
+        assert_eq!(client.response().status, 200);
+        assert_eq!(client.get("/page/1").status, 200, "who comes later does not wait either");
+    }
+    assert_eq!(site.in_flight_now(), 0);
+}
+
+#[test]
+fn the_same_page_can_be_plain_text() {
+    let (html, plain) = (plain(), site(SiteOptions { is_html: false, ..SiteOptions::default() }));
+    let [html, plain] = [html, plain].map(|site| get(site.address(), "/page/1"));
+    assert_eq!(html.field("content-type"), Some("text/html; charset=utf-8"));
+    assert_eq!(plain.field("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(html.body, plain.body);
+}
+
+#[test]
 fn latency_holds_nobody_else_up() {
     let site = site(SiteOptions {
         latency: Latency::Spread { min: Duration::ZERO, max: Duration::from_millis(200) },

@@ -48,6 +48,9 @@ fn step() -> impl Strategy<Value = Step> {
 
 const PLACES: usize = ConnectQueue::<u32>::PLACES;
 
+/// His name, his number, and whether somebody has left since he was asked last.
+type Waiting = (u32, Number, bool);
+
 proptest! {
     /// Nobody is let in before his time when there is no place, nor as long as
     /// others leave, nobody is held back when there is one, and all are called
@@ -55,7 +58,7 @@ proptest! {
     #[test]
     fn so_many_at_a_time(steps in proptest::collection::vec(step(), 0..40)) {
         let mut queue = ConnectQueue::new();
-        let mut model: [(usize, VecDeque<(u32, Number, bool)>); 3] = Default::default();
+        let mut model: [(usize, VecDeque<Waiting>); 3] = Default::default();
         let patience = |crowds| ConnectQueue::<u32>::PATIENCE * crowds;
         let mut names = 0..;
         for step in steps {

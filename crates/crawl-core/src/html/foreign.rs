@@ -1,10 +1,7 @@
 //! Where in a page HTML ends and SVG or MathML begins.
 
+use super::content::Content;
 use super::name::Name;
-use super::raw_text::text_within;
-
-const SVG: Name = Name::of(b"svg");
-const MATH: Name = Name::of(b"math");
 
 /// How deep foreign elements are tracked. Drawings stay far below it.
 const DEEPEST: usize = 256;
@@ -32,7 +29,7 @@ struct Element {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
+pub(super) enum Language {
     Svg,
     MathMl,
 }
@@ -43,23 +40,23 @@ impl Foreign {
         self.open.last().is_some_and(|element| !element.holds_html)
     }
 
-    /// A start tag has come. Returns whether its element is foreign.
-    #[inline]
-    pub(super) fn start(&mut self, name: Name, is_self_closing: bool) -> bool {
-        // What nearly all pages are.
-        let is_html = self.open.is_empty() && name != SVG && name != MATH;
-        !is_html && self.start_within(name, is_self_closing)
+    /// Whether none is open.
+    pub(super) fn is_empty(&self) -> bool {
+        self.open.is_empty()
     }
 
-    fn start_within(&mut self, name: Name, is_self_closing: bool) -> bool {
+    /// A start tag has come, of an element with this `content` if it is one of
+    /// HTML. Returns whether it is foreign.
+    pub(super) fn start(&mut self, name: Name, content: Content, is_self_closing: bool) -> bool {
         if self.is_here() && breaks_out(name) {
             self.break_out();
         }
         let language = match self.open.last() {
             Some(outer) if !outer.holds_html => outer.language,
-            _ if name == SVG => Language::Svg,
-            _ if name == MATH => Language::MathMl,
-            _ => return false,
+            _ => match content {
+                Content::Foreign(language) => language,
+                _ => return false,
+            },
         };
         if !is_self_closing && self.open.len() < DEEPEST {
             self.open.push(Element { name, language, holds_html: holds_html(name, language) });
@@ -80,13 +77,16 @@ impl Foreign {
             return;
         };
         let is_among_html = innermost.holds_html;
-        let ended = self.open.iter().rposition(|open| {
-            open.name == name && (!is_among_html || open.holds_html || name == SVG || name == MATH)
-        });
+        let content = Content::of(name);
+        let is_root = matches!(content, Content::Foreign(_));
+        let ended = self
+            .open
+            .iter()
+            .rposition(|open| open.name == name && (!is_among_html || open.holds_html || is_root));
         match ended {
             Some(ended) => self.open.truncate(ended),
             // No drawing can lie in an HTML element that holds only text.
-            None if !is_among_html && text_within(name).is_none() => self.break_out(),
+            None if !is_among_html && !matches!(content, Content::Text(_)) => self.break_out(),
             None => {}
         }
     }

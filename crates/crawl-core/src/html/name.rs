@@ -33,17 +33,39 @@ impl Name {
     }
 
     /// Goes on with what `input` holds from `at` on, up to a byte that `letters`
-    /// has no letter for. Returns where that is.
+    /// has no letter for. Returns the name so far, and where that is.
     #[inline]
-    pub(super) fn take(&mut self, input: &[u8], at: usize, letters: &[u8; 256]) -> usize {
-        let mut end = at;
+    pub(super) fn take(self, input: &[u8], at: usize, letters: &[u8; 256]) -> (Self, usize) {
+        let (name, at) = if self.0 == 0 { Self::first(input, at) } else { (self, at) };
+        match input.get(at) {
+            Some(&byte) if letters[usize::from(byte)] != NONE => name.rest(input, at, letters),
+            _ => (name, at),
+        }
+    }
+
+    /// Takes up to seven lower-case letters at once, which nearly all names
+    /// consist of.
+    #[inline]
+    fn first(input: &[u8], at: usize) -> (Self, usize) {
+        let first = input.get(at..).and_then(|rest| rest.first_chunk());
+        let first = u64::from_le_bytes(*first.unwrap_or(&[0; 8]));
+        // Letters, and what counts as one, are the bytes from 0x60 to 0x7f. The
+        // last byte is taken for something else.
+        let others = ((first ^ 0x6060_6060_6060_6060) & 0xe0e0_e0e0_e0e0_e0e0) | 1 << 56;
+        let bits = others.trailing_zeros() & !7;
+        (Self(first.swap_bytes() >> 8 >> (56 - bits)), at + bits as usize / 8)
+    }
+
+    #[inline(never)]
+    fn rest(self, input: &[u8], at: usize, letters: &[u8; 256]) -> (Self, usize) {
+        let (mut name, mut end) = (self, at);
         while let Some(&byte) = input.get(end)
             && letters[usize::from(byte)] != NONE
         {
-            self.push(letters[usize::from(byte)]);
+            name.push(letters[usize::from(byte)]);
             end += 1;
         }
-        end
+        (name, end)
     }
 
     /// Appends a byte, whatever it is.
@@ -57,7 +79,7 @@ impl Name {
         self.0 = if self.0 >> 56 == 0 {
             self.0 << 8 | letter as u64
         } else {
-            (self.0.rotate_left(5) ^ letter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | LONG
+            (self.0 ^ letter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | LONG
         };
     }
 }
@@ -94,6 +116,19 @@ pub(super) const TAG: [u8; 256] = {
 pub(super) const ATTRIBUTE: [u8; 256] = {
     let mut letters = TAG;
     letters[b'=' as usize] = NONE;
+    letters
+};
+
+/// The letters of the alphabet only.
+pub(super) const ALPHABETIC: [u8; 256] = {
+    let mut letters = LETTERS;
+    let mut byte = 0;
+    while byte < 256 {
+        if !(byte as u8).is_ascii_alphabetic() {
+            letters[byte] = NONE;
+        }
+        byte += 1;
+    }
     letters
 };
 

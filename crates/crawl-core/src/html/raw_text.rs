@@ -1,24 +1,9 @@
 //! Text in which only one tag means something: its own end.
 
-use memchr::{memchr, memchr3};
-
-use super::name::{Name, ends_name};
+use super::last::Last;
+use super::name::{self, Name, ends_name};
+use super::scan::{find, find2};
 use super::{Text, TokenSink};
-
-// ANCHOR: text_within
-/// How the content of an HTML element is read that holds nothing but text up to
-/// its end tag, if this is one.
-pub(super) fn text_within(element: Name) -> Option<Text> {
-    const WITH_REFERENCES: [Name; 2] = Name::all(["title", "textarea"]);
-    const LITERAL: [Name; 6] =
-        Name::all(["script", "style", "xmp", "iframe", "noembed", "noframes"]);
-    if LITERAL.contains(&element) {
-        Some(Text::Literal)
-    } else {
-        WITH_REFERENCES.contains(&element).then_some(Text::WithReferences)
-    }
-}
-// ANCHOR_END: text_within
 
 /// Longer names end no element of text.
 const LONGEST: usize = 16;
@@ -39,8 +24,8 @@ pub(super) struct RawText {
     candidate_length: usize,
     /// What of it lay in earlier slices: text, unless it is the end tag.
     held: Vec<u8>,
-    /// How many dashes came last, up to two. Counted in escaped scripts only.
-    dashes: u8,
+    /// The end of earlier slices.
+    earlier: Last,
 }
 
 /// What is around the present place of a script.
@@ -98,12 +83,12 @@ impl RawText {
             match self.progress {
                 Progress::Nothing => {
                     let Some(less) = self.next_less(input, at) else {
+                        self.earlier.add(input);
                         sink.text(&input[text..], self.text);
                         return Err(());
                     };
                     candidate = less;
                     at = less + 1;
-                    self.dashes = 0;
                     self.progress = Progress::Less;
                 }
                 Progress::Less if byte == b'/' => {
@@ -123,16 +108,18 @@ impl RawText {
                 }
                 Progress::BangDash if byte == b'-' => {
                     self.script = Escape::Comment;
-                    self.dashes = 2;
                     self.progress = Progress::Nothing;
                     at += 1;
                 }
                 Progress::EndTag | Progress::StartTag
                     if byte.is_ascii_alphabetic() && self.candidate_length < LONGEST =>
                 {
-                    self.candidate.append(byte);
-                    self.candidate_length += 1;
-                    at += 1;
+                    let longest = at + LONGEST - self.candidate_length;
+                    let input = &input[..longest.min(input.len())];
+                    let (candidate, end) = self.candidate.take(input, at, &name::ALPHABETIC);
+                    self.candidate = candidate;
+                    self.candidate_length += end - at;
+                    at = end;
                 }
                 Progress::EndTag if self.candidate == self.element && ends_name(byte) => {
                     if self.script != Escape::Script {
@@ -162,6 +149,7 @@ impl RawText {
             sink.text(&input[text..candidate], self.text);
         }
         self.held.extend_from_slice(&input[candidate..]);
+        self.earlier.add(input);
         Err(())
     }
 
@@ -190,20 +178,24 @@ impl RawText {
     /// Where the next `<` is. On the way, a comment in a script may end.
     fn next_less(&mut self, input: &[u8], at: usize) -> Option<usize> {
         let mut at = at;
-        while self.script != Escape::None && at < input.len() {
-            let next = memchr3(b'<', b'-', b'>', &input[at..]);
-            if next != Some(0) {
-                self.dashes = 0;
+        while self.script != Escape::None {
+            at = find2(b'<', b'>', input, at)?;
+            if input[at] == b'<' {
+                return Some(at);
             }
-            at += next?;
-            match input[at] {
-                b'<' => return Some(at),
-                b'-' => self.dashes = (self.dashes + 1).min(2),
-                _ if self.dashes == 2 => self.script = Escape::None,
-                _ => self.dashes = 0,
+            let is_end = match &input[..at] {
+                [.., second, last] => [*second, *last] == *b"--",
+                // Only what a slice has cut through takes putting together.
+                begun => {
+                    self.earlier.bytes().ends_with(&b"--"[begun.len()..])
+                        && begun.iter().all(|&byte| byte == b'-')
+                }
+            };
+            if is_end {
+                self.script = Escape::None;
             }
             at += 1;
         }
-        Some(at + memchr(b'<', &input[at..])?)
+        find(b'<', input, at)
     }
 }

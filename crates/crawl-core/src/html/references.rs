@@ -23,9 +23,18 @@ pub fn decode_text(text: &[u8], decoded: &mut String) {
     decode(&String::from_utf8_lossy(text), false, decoded);
 }
 
+#[inline]
 fn decode(text: &str, in_attribute: bool, decoded: &mut String) {
-    let mut rest = text;
-    while let Some(at) = memchr3(b'&', b'\r', 0, rest.as_bytes()) {
+    match next_special(text.as_bytes()) {
+        None => decoded.push_str(text),
+        Some(first) => decode_from(first, text, in_attribute, decoded),
+    }
+}
+
+/// The first special byte is `at` this place of the text.
+fn decode_from(at: usize, text: &str, in_attribute: bool, decoded: &mut String) {
+    let (mut rest, mut next) = (text, Some(at));
+    while let Some(at) = next {
         decoded.push_str(&rest[..at]);
         let special = rest.as_bytes()[at];
         rest = &rest[at + 1..];
@@ -44,8 +53,27 @@ fn decode(text: &str, in_attribute: bool, decoded: &mut String) {
             _ if in_attribute => decoded.push(char::REPLACEMENT_CHARACTER),
             _ => decoded.push('\0'),
         }
+        next = next_special(rest.as_bytes());
     }
     decoded.push_str(rest);
+}
+
+/// Whether the value of an attribute, if it is UTF-8, is what it says.
+#[inline]
+pub(crate) fn is_plain(value: &[u8]) -> bool {
+    next_special(value).is_none()
+}
+
+/// The first byte that does not simply stand for itself.
+#[inline]
+fn next_special(text: &[u8]) -> Option<usize> {
+    // To begin takes `memchr` longer than a short address does as a whole.
+    const SHORT: usize = 16;
+    if text.len() <= SHORT {
+        text.iter().position(|byte| matches!(byte, b'&' | b'\r' | 0))
+    } else {
+        memchr3(b'&', b'\r', 0, text)
+    }
 }
 
 /// What stands behind an ampersand.

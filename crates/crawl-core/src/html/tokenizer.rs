@@ -1,10 +1,10 @@
 //! The tags of a page.
 
-use memchr::memchr;
-
+use super::content::Content;
 use super::foreign::Foreign;
 use super::name::{self, Name, is_blank};
-use super::raw_text::{RawText, text_within};
+use super::raw_text::RawText;
+use super::scan::{find, run};
 use super::skipped::Skipped;
 use super::{StartTag, Text, TokenSink, Value};
 
@@ -62,8 +62,6 @@ enum State {
     SelfClosingStartTag,
 }
 
-const PLAINTEXT: Name = Name::of(b"plaintext");
-
 const CDATA: &[u8] = b"[CDATA[";
 
 impl Default for Tokenizer {
@@ -104,7 +102,10 @@ impl Tokenizer {
     pub fn feed(&mut self, input: &[u8], sink: &mut impl TokenSink) {
         let mut at = 0;
         while at < input.len() {
-            at = self.step(input, at, sink);
+            at = match self.state {
+                State::Data => self.data(input, at, sink),
+                _ => self.step(input, at, sink),
+            };
         }
         self.taken += input.len() as u64;
     }
@@ -144,7 +145,7 @@ impl Tokenizer {
                 b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(false, input, at, sink),
                 b'/' => self.go(State::EndTagOpen, at + 1),
                 b'!' => self.go(State::MarkupDeclarationOpen, at + 1),
-                b'?' => self.skip(Skipped::Bogus, input, at),
+                b'?' => self.go(State::Skipped(Skipped::BOGUS), at),
                 _ => {
                     sink.text(b"<", Text::WithReferences);
                     self.go(State::Data, at)
@@ -153,12 +154,12 @@ impl Tokenizer {
             State::EndTagOpen => match byte {
                 b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(true, input, at, sink),
                 b'>' => self.go(State::Data, at + 1),
-                _ => self.skip(Skipped::Bogus, input, at),
+                _ => self.go(State::Skipped(Skipped::BOGUS), at),
             },
-            State::TagName => self.tag_name(input, at, sink),
+            State::TagName => self.tag_name(self.tag, input, at, sink),
             State::BeforeAttributeName => self.attributes(input, at, sink),
             State::AttributeName => {
-                let end = self.attribute_name(input, at, sink);
+                let end = self.attribute_name(self.attribute, input, at, sink);
                 if end < input.len() { self.go(State::AfterAttributeName, end) } else { end }
             }
             State::AfterAttributeName => match byte {
@@ -187,18 +188,18 @@ impl Tokenizer {
             State::MarkupDeclarationOpen => match byte {
                 b'-' => self.go(State::CommentOpen, at + 1),
                 b'[' if self.foreign.is_here() => self.go(State::CdataOpen { matched: 1 }, at + 1),
-                _ => self.skip(Skipped::Bogus, input, at),
+                _ => self.go(State::Skipped(Skipped::BOGUS), at),
             },
             State::CommentOpen => match byte {
-                b'-' => self.skip(Skipped::COMMENT, input, at + 1),
-                _ => self.skip(Skipped::Bogus, input, at),
+                b'-' => self.go(State::Skipped(Skipped::COMMENT), at + 1),
+                _ => self.go(State::Skipped(Skipped::BOGUS), at),
             },
             State::CdataOpen { matched } => match CDATA.get(matched) {
-                None => self.skip(Skipped::CDATA, input, at),
+                None => self.go(State::Skipped(Skipped::CDATA), at),
                 Some(&next) if byte == next => {
                     self.go(State::CdataOpen { matched: matched + 1 }, at + 1)
                 }
-                Some(_) => self.skip(Skipped::Bogus, input, at),
+                Some(_) => self.go(State::Skipped(Skipped::BOGUS), at),
             },
             State::Skipped(skipped) => self.skip(skipped, input, at),
             State::RawText => match self.raw_text.feed(input, at, sink) {
@@ -223,53 +224,59 @@ impl Tokenizer {
         at
     }
 
-    /// Takes text, and the tag that ends it if it can be told from its first two
-    /// bytes.
+    /// Takes text, and the tag that ends it as far as it can be told from its
+    /// first bytes.
     #[inline]
     fn data(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
         let mut from = at;
         loop {
-            let Some(less) = next_less(input, from) else {
+            let Some(less) = find(b'<', input, from) else {
                 sink.text(&input[at..], Text::WithReferences);
                 return input.len();
             };
             let next = input.get(less + 1);
-            if let Some(&first) = next
-                && !first.is_ascii_alphabetic()
-                && !matches!(first, b'/' | b'!' | b'?')
-            {
-                // It stands for itself.
-                from = less + 1;
-                continue;
+            if next.is_some_and(u8::is_ascii_alphabetic) {
+                if at < less {
+                    sink.text(&input[at..less], Text::WithReferences);
+                }
+                self.tag_at = self.taken + less as u64;
+                return self.begin_tag(false, input, less + 1, sink);
             }
-            if at < less {
-                sink.text(&input[at..less], Text::WithReferences);
+            if matches!(next, None | Some(b'/' | b'!' | b'?')) {
+                return self.markup(input, at, less, sink);
             }
-            self.tag_at = self.taken + less as u64;
-            return match (next, input.get(less + 2)) {
-                (Some(b'a'..=b'z' | b'A'..=b'Z'), _) => {
-                    self.begin_tag(false, input, less + 1, sink)
-                }
-                (Some(b'/'), Some(b'a'..=b'z' | b'A'..=b'Z')) => {
-                    self.begin_tag(true, input, less + 2, sink)
-                }
-                (Some(b'!'), Some(b'-')) if input.get(less + 3) == Some(&b'-') => {
-                    self.skip(Skipped::COMMENT, input, less + 4)
-                }
-                _ => self.go(State::TagOpen, less + 1),
-            };
+            // It stands for itself.
+            from = less + 1;
+        }
+    }
+
+    /// Takes text from `at` to the `<` of something that is no start tag.
+    #[inline(always)]
+    fn markup(&mut self, input: &[u8], at: usize, less: usize, sink: &mut impl TokenSink) -> usize {
+        if at < less {
+            sink.text(&input[at..less], Text::WithReferences);
+        }
+        self.tag_at = self.taken + less as u64;
+        match input[less + 1..] {
+            [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(true, input, less + 2, sink),
+            [b'!', b'-', b'-', ..] => self.skip(Skipped::COMMENT, input, less + 4),
+            [b'!', byte, ..] if !matches!(byte, b'-' | b'[') => {
+                self.skip(Skipped::BOGUS, input, less + 2)
+            }
+            _ => self.go(State::TagOpen, less + 1),
         }
     }
 
     /// Passes over what `skipped` is.
-    fn skip(&mut self, skipped: Skipped, input: &[u8], at: usize) -> usize {
-        let mut skipped = skipped;
+    #[inline]
+    fn skip(&mut self, mut skipped: Skipped, input: &[u8], at: usize) -> usize {
         match skipped.end(input, at) {
             Some(end) => self.go(State::Data, end),
             None => self.go(State::Skipped(skipped), input.len()),
         }
     }
 
+    #[inline(always)]
     fn begin_tag(
         &mut self,
         is_end_tag: bool,
@@ -277,181 +284,199 @@ impl Tokenizer {
         at: usize,
         sink: &mut impl TokenSink,
     ) -> usize {
-        self.tag = Name::default();
         self.is_end_tag = is_end_tag;
         self.ends_raw_text = false;
-        self.tag_name(input, at, sink)
+        self.tag_name(Name::default(), input, at, sink)
     }
 
-    #[inline]
-    fn tag_name(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        let end = self.tag.take(input, at, &name::TAG);
-        if end == input.len() {
-            return self.go(State::TagName, end);
+    #[inline(always)]
+    fn tag_name(
+        &mut self,
+        begun: Name,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
+        let (tag, end) = begun.take(input, at, &name::TAG);
+        self.tag = tag;
+        match input.get(end) {
+            None => self.go(State::TagName, end),
+            Some(b'>') => self.end_of_tag(false, end + 1, sink),
+            Some(_) => {
+                self.wants_any = !self.is_end_tag && sink.wants_any(tag);
+                self.attributes(input, end, sink)
+            }
         }
-        self.wants_any = !self.is_end_tag && sink.wants_any(self.tag);
-        self.attributes(input, end, sink)
     }
 
     /// Takes attributes from where one may begin to the end of the tag, or to
-    /// one that is not simply a name and a value in quotes.
+    /// one that a slice cuts through, or that has blanks within.
     fn attributes(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
         let mut at = at;
-        while let Some(&byte) = input.get(at) {
+        let is_self_closing = loop {
+            let Some(&byte) = input.get(at) else {
+                return self.go(State::BeforeAttributeName, at);
+            };
             match byte {
-                b'>' => return self.end_of_tag(false, at + 1, sink),
+                b'>' => break false,
                 b'/' => match input.get(at + 1) {
                     None => return self.go(State::SelfClosingStartTag, at + 1),
-                    Some(b'>') => return self.end_of_tag(true, at + 2, sink),
+                    Some(b'>') => break true,
                     Some(_) => at += 1,
                 },
                 _ if is_blank(byte) => at += 1,
                 _ => {
-                    self.attribute = Name::default();
+                    let mut begun = Name::default();
                     if byte == b'=' {
                         // Here, it is the first byte of a name.
-                        self.attribute.append(byte);
+                        begun.append(byte);
                         at += 1;
                     }
-                    at = self.attribute_name(input, at, sink);
-                    match (input.get(at), input.get(at + 1)) {
-                        (None, _) => return self.go(State::AttributeName, at),
-                        (Some(b'='), Some(&quote @ (b'"' | b'\''))) => {
-                            at = self.quoted(quote, input, at + 2, sink);
-                            if at == input.len() {
-                                return at;
+                    at = self.attribute_name(begun, input, at, sink);
+                    let (value, end) = match input[at..] {
+                        [] => return self.go(State::AttributeName, at),
+                        [b'=', quote @ (b'"' | b'\''), ..] => match find(quote, input, at + 2) {
+                            None => return self.go(State::Quoted(quote), at + 2),
+                            Some(end) => (&input[at + 2..end], end + 1),
+                        },
+                        [b'=', first, ..] if first != b'>' && !is_blank(first) => {
+                            match end_of_unquoted(input, at + 1) {
+                                None => return self.go(State::Unquoted, at + 1),
+                                Some(end) => (&input[at + 1..end], end),
                             }
                         }
-                        (Some(b'='), Some(&first)) if first != b'>' && !is_blank(first) => {
-                            at = self.unquoted(input, at + 1, sink);
-                            if at == input.len() {
-                                return at;
-                            }
-                        }
-                        (Some(b'>' | b'/'), _) => self.value_ends(b"", sink),
+                        [b'>' | b'/', ..] => (&[][..], at),
                         _ => return self.go(State::AfterAttributeName, at),
-                    }
+                    };
+                    self.value(value, sink);
+                    at = end;
                 }
             }
-        }
-        self.go(State::BeforeAttributeName, at)
+        };
+        self.end_of_tag(is_self_closing, at + 1 + usize::from(is_self_closing), sink)
     }
 
     /// The name of an attribute goes on at `at`.
-    #[inline]
-    fn attribute_name(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+    #[inline(always)]
+    fn attribute_name(
+        &mut self,
+        begun: Name,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
         if !self.wants_any {
             self.is_wanted = false;
             return run(input, at, |byte| name::ATTRIBUTE[usize::from(byte)] != name::NONE);
         }
-        let end = self.attribute.take(input, at, &name::ATTRIBUTE);
-        self.is_wanted = end < input.len() && sink.wants(self.tag, self.attribute);
+        let (attribute, end) = begun.take(input, at, &name::ATTRIBUTE);
+        self.attribute = attribute;
+        self.is_wanted = end < input.len() && sink.wants(self.tag, attribute);
         end
     }
 
     // ANCHOR: quoted
     /// A value in quotes goes on at `at`.
-    #[inline]
     fn quoted(&mut self, quote: u8, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        match memchr(quote, &input[at..]) {
-            None => {
-                self.value_goes_on(&input[at..]);
-                self.go(State::Quoted(quote), input.len())
-            }
-            Some(length) => {
-                self.value_ends(&input[at..at + length], sink);
-                self.go(State::BeforeAttributeName, at + length + 1)
-            }
-        }
+        let Some(end) = find(quote, input, at) else {
+            return self.value_goes_on(input, at);
+        };
+        self.value_ends(&input[at..end], sink);
+        self.go(State::BeforeAttributeName, end + 1)
     }
     // ANCHOR_END: quoted
 
     /// A value without quotes goes on at `at`.
-    #[inline]
     fn unquoted(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        let end = run(input, at, |byte| byte != b'>' && !is_blank(byte));
-        if end == input.len() {
-            self.value_goes_on(&input[at..]);
-            return self.go(State::Unquoted, end);
-        }
+        let Some(end) = end_of_unquoted(input, at) else {
+            return self.value_goes_on(input, at);
+        };
         self.value_ends(&input[at..end], sink);
         self.go(State::BeforeAttributeName, end)
     }
 
-    // ANCHOR: value_goes_on
-    /// The value goes on in the next slice.
-    fn value_goes_on(&mut self, part: &[u8]) {
+    /// The value takes up the rest of the slice, and goes on in the next.
+    fn value_goes_on(&mut self, input: &[u8], at: usize) -> usize {
+        self.keep_value(&input[at..]);
+        input.len()
+    }
+
+    // ANCHOR: keep_value
+    fn keep_value(&mut self, part: &[u8]) {
         if self.is_wanted && self.value.len() <= LONGEST_VALUE {
             // One byte too many tells that it was too long.
             let room = LONGEST_VALUE + 1 - self.value.len();
             self.value.extend_from_slice(&part[..part.len().min(room)]);
         }
     }
-    // ANCHOR_END: value_goes_on
+    // ANCHOR_END: keep_value
 
+    /// The value ends, which may have begun in an earlier slice.
     fn value_ends(&mut self, rest: &[u8], sink: &mut impl TokenSink) {
-        if !self.is_wanted {
-            return;
+        if self.value.is_empty() {
+            return self.value(rest, sink);
         }
-        if self.value.is_empty() && rest.len() <= LONGEST_VALUE {
-            sink.attribute(self.attribute, Value::Whole(rest));
-            return;
-        }
-        self.value_goes_on(rest);
-        let value = match &*self.value {
-            value if value.len() <= LONGEST_VALUE => Value::Whole(value),
-            _ => Value::TooLong,
-        };
-        sink.attribute(self.attribute, value);
-        self.value = Vec::new();
-    }
-
-    /// Reads the content of an HTML element as that is read.
-    #[inline]
-    fn enter(&mut self, element: Name) {
-        self.state = match text_within(element) {
-            Some(how) => {
-                self.raw_text = RawText::of(element, how);
-                State::RawText
-            }
-            None if element == PLAINTEXT => State::Plaintext,
-            None => State::Data,
-        };
+        self.keep_value(rest);
+        let value = std::mem::take(&mut self.value);
+        self.value(&value, sink);
     }
 
     #[inline]
+    fn value(&mut self, value: &[u8], sink: &mut impl TokenSink) {
+        if self.is_wanted {
+            let is_too_long = value.len() > LONGEST_VALUE;
+            let value = if is_too_long { Value::TooLong } else { Value::Whole(value) };
+            sink.attribute(self.attribute, value);
+        }
+    }
+
+    #[inline(always)]
     fn end_of_tag(
         &mut self,
         is_self_closing: bool,
         end: usize,
         sink: &mut impl TokenSink,
     ) -> usize {
+        let (name, at) = (self.tag, self.tag_at);
         self.state = State::Data;
         if self.is_end_tag {
             if !self.ends_raw_text {
-                self.foreign.end(self.tag);
+                self.foreign.end(name);
             }
-            sink.end_tag(self.tag);
+            sink.end_tag(name);
             return end;
         }
-        let is_foreign = self.foreign.start(self.tag, is_self_closing);
-        if !is_foreign {
-            self.enter(self.tag);
-        }
-        let (name, at) = (self.tag, self.tag_at);
+        let content = Content::of(name);
+        let is_foreign = if content == Content::Elements && self.foreign.is_empty() {
+            // What nearly all elements are.
+            false
+        } else {
+            self.enter(content, is_self_closing)
+        };
         sink.start_tag(StartTag { name, at, is_self_closing, is_foreign });
         end
     }
+
+    /// Reads what comes as the content of the present tag's element, which is
+    /// `content` if it is one of HTML. Returns whether it is foreign.
+    #[inline(never)]
+    fn enter(&mut self, content: Content, is_self_closing: bool) -> bool {
+        if self.foreign.start(self.tag, content, is_self_closing) {
+            return true;
+        }
+        match content {
+            Content::Text(how) => {
+                self.raw_text = RawText::of(self.tag, how);
+                self.state = State::RawText;
+            }
+            Content::Plaintext => self.state = State::Plaintext,
+            Content::Elements | Content::Foreign(_) => {}
+        }
+        false
+    }
 }
 
-/// Where the next `<` is. Where a tag follows on a tag, it is here.
-#[inline]
-fn next_less(input: &[u8], at: usize) -> Option<usize> {
-    if input.get(at) == Some(&b'<') { Some(at) } else { Some(at + memchr(b'<', input.get(at..)?)?) }
-}
-
-/// The end of the run of bytes from `at` on of which `belongs` holds.
-fn run(input: &[u8], at: usize, belongs: impl Fn(u8) -> bool) -> usize {
-    let length = input[at..].iter().position(|&byte| !belongs(byte));
-    length.map_or(input.len(), |length| at + length)
+fn end_of_unquoted(input: &[u8], at: usize) -> Option<usize> {
+    let length = input[at..].iter().position(|&byte| byte == b'>' || is_blank(byte))?;
+    Some(at + length)
 }

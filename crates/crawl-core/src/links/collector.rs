@@ -6,7 +6,7 @@ use super::place::{Lines, Place};
 use super::recent::Recent;
 use super::sources::*;
 use super::{Wanted, css, refresh, srcset};
-use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute};
+use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute, is_plain};
 use crate::robots;
 
 /// How many bytes of a `style` element are searched for addresses.
@@ -16,6 +16,8 @@ const LONGEST_STYLE_SHEET: usize = 1024 * 1024;
 #[derive(Debug)]
 pub(super) struct Collector {
     wanted: Wanted,
+    /// Whether that is more than hyperlinks, which is asked at every tag.
+    wants_more: bool,
     pub(super) found: Found,
     recent: Recent,
     recent_ids: Recent,
@@ -51,6 +53,7 @@ impl Collector {
     pub(super) fn new(wanted: Wanted) -> Self {
         Self {
             wanted,
+            wants_more: wanted.has_more_than_hyperlinks(),
             found: Found::default(),
             recent: Recent::default(),
             recent_ids: Recent::default(),
@@ -79,18 +82,25 @@ impl Collector {
         self.lines.place(slice, slice_at, slice_at + slice.len() as u64);
     }
 
-    /// Whether this attribute, or what it leads to, is wanted.
-    fn wants(&self, tag: Name, attribute: Name) -> bool {
+    /// Whether this attribute, or what it leads to, is wanted besides hyperlinks.
+    #[inline]
+    fn wants_besides(&self, tag: Name, attribute: Name) -> bool {
+        let is_for_robots = match tag {
+            A | AREA => attribute == REL,
+            META => matches!(attribute, NAME | CONTENT),
+            _ => false,
+        };
+        (self.wanted.nofollow && is_for_robots)
+            || (self.wants_more && self.is_among_the_wanted(tag, attribute))
+    }
+
+    fn is_among_the_wanted(&self, tag: Name, attribute: Name) -> bool {
         let wanted = self.wanted;
         let leads_somewhere = match tag {
-            A | AREA if attribute == REL => wanted.nofollow,
-            META if attribute == NAME => wanted.nofollow,
-            META if attribute == CONTENT => wanted.nofollow || wanted.frames,
             A if attribute == NAME => wanted.ids,
-            A | BASE => attribute == HREF,
-            AREA => attribute == HREF || (wanted.details && attribute == ALT),
+            AREA if attribute == ALT => wanted.details,
             LINK => (wanted.styles || wanted.relations) && matches!(attribute, REL | HREF),
-            META => wanted.frames && attribute == HTTP_EQUIV,
+            META => wanted.frames && matches!(attribute, HTTP_EQUIV | CONTENT),
             IMG if attribute == ALT => wanted.details,
             _ => source(tag, attribute).is_some_and(|(_, kind)| wanted.has(kind)),
         };
@@ -106,9 +116,21 @@ impl Collector {
         Some(self.found.text(self.get(attribute)?))
     }
 
+    /// The address of the last link, if this is the same once more.
+    #[inline]
+    fn once_more(&self, href: &[u8]) -> Option<Span> {
+        let last = self.found.links.last()?.href;
+        (self.found.says(last, href) && is_plain(href)).then_some(last)
+    }
+
+    /// Whether the present tag asks robots not to follow where it leads.
+    #[inline]
+    fn is_nofollow(&self) -> bool {
+        self.wanted.nofollow && self.text_of(REL).is_some_and(robots::forbids_following)
+    }
+
     fn link(&mut self, element: Element, href: Span, place: Option<Place>) {
-        let nofollow =
-            element.is_hyperlink() && self.text_of(REL).is_some_and(robots::forbids_following);
+        let nofollow = element.is_hyperlink() && self.is_nofollow();
         let links = &self.found.links;
         let is_same = |index: usize| {
             let other: &RawLink = &links[index];
@@ -142,6 +164,7 @@ impl Collector {
 
 impl Collecting<'_> {
     /// The place of the present tag, if places are wanted.
+    #[inline]
     fn place_of(&mut self, tag: StartTag) -> Option<Place> {
         let collector = &mut *self.collector;
         if !collector.wanted.details {
@@ -153,25 +176,72 @@ impl Collecting<'_> {
         }
     }
 
+    /// What the attributes of a start tag say.
+    fn attributes(&mut self, tag: StartTag) {
+        let mut wants_more = self.collector.wants_more;
+        match tag.name {
+            A | AREA => {
+                self.hyperlink(if tag.name == A { Element::A } else { Element::Area }, tag);
+                let Wanted { ids, styles, .. } = self.collector.wanted;
+                wants_more = ids || styles;
+            }
+            BASE if self.collector.found.base.is_none() => {
+                self.collector.found.base = self.collector.get(HREF);
+                if self.collector.found.base.is_some() {
+                    self.collector.tag_texts = self.collector.found.texts.len();
+                }
+            }
+            META if self.collector.wanted.nofollow => self.robots(),
+            _ => {}
+        }
+        if wants_more {
+            self.resources(tag);
+        }
+        self.collector.attributes.clear();
+        self.collector.found.texts.truncate(self.collector.tag_texts);
+    }
+
+    #[inline(always)]
     fn hyperlink(&mut self, element: Element, tag: StartTag) {
-        self.end_of_link_text();
         let Some(href) = self.collector.get(HREF) else {
             return;
         };
-        let place = self.place_of(tag);
-        let collector = &mut *self.collector;
-        let before = collector.found.links.len();
-        collector.link(element, href, place);
-        if !collector.wanted.details || collector.found.links.len() == before {
+        let is_same = |last: &RawLink| {
+            last.href == href
+                && last.element == element
+                && last.nofollow == self.collector.is_nofollow()
+        };
+        if self.collector.found.links.last().is_some_and(is_same) {
             return;
         }
-        let mut text = LinkText::of(before);
+        let place = self.place_of(tag);
+        let index = self.collector.found.links.len();
+        self.collector.link(element, href, place);
+        let is_new = self.collector.found.links.len() > index;
+        if is_new && self.collector.wanted.details {
+            self.begin_link_text(element, index);
+        }
+    }
+
+    fn begin_link_text(&mut self, element: Element, index: usize) {
+        let collector = &mut *self.collector;
+        let mut text = LinkText::of(index);
         if element == Element::Area {
             text.add(collector.text_of(ALT).unwrap_or_default());
             collector.link_text = Some(text);
             self.end_of_link_text();
         } else {
             collector.link_text = Some(text);
+        }
+    }
+
+    /// A tag has come, which may end the link that is being read.
+    fn tag_in_link(&mut self, ends_it: bool) {
+        if let Some(text) = &mut self.collector.link_text {
+            text.end_of_run();
+        }
+        if ends_it {
+            self.end_of_link_text();
         }
     }
 
@@ -270,68 +340,60 @@ impl TokenSink for Collecting<'_> {
         let wanted = self.collector.wanted;
         matches!(tag, A | AREA | BASE)
             || (tag == META && wanted.nofollow)
-            || wanted.has_more_than_hyperlinks()
+            || self.collector.wants_more
     }
 
+    #[inline]
     fn wants(&mut self, tag: Name, attribute: Name) -> bool {
         // Of attributes with the same name, the first counts.
         let is_new = |collector: &Collector| {
             !collector.attributes.iter().any(|(name, _)| *name == attribute)
         };
-        self.collector.wants(tag, attribute) && is_new(self.collector)
+        let is_hyperlink = attribute == HREF && matches!(tag, A | AREA | BASE);
+        (is_hyperlink || self.collector.wants_besides(tag, attribute)) && is_new(self.collector)
     }
 
+    #[inline]
     fn attribute(&mut self, attribute: Name, value: Value<'_>) {
+        let collector = &mut *self.collector;
         let value = match value {
-            Value::Whole(value) => {
-                self.collector.found.write(|texts| decode_attribute(value, texts))
+            Value::Whole(href)
+                if attribute == HREF
+                    && let Some(last) = collector.once_more(href) =>
+            {
+                Some(last)
             }
+            Value::Whole(value) => collector.found.write(|texts| decode_attribute(value, texts)),
             Value::TooLong => None,
         };
-        self.collector.attributes.push((attribute, value));
+        collector.attributes.push((attribute, value));
     }
 
+    #[inline(always)]
     fn start_tag(&mut self, tag: StartTag) {
-        if let Some(text) = &mut self.collector.link_text {
-            text.end_of_run();
+        if self.collector.link_text.is_some() {
+            self.tag_in_link(matches!(tag.name, A | AREA));
         }
-        match tag.name {
-            A => self.hyperlink(Element::A, tag),
-            AREA => self.hyperlink(Element::Area, tag),
-            BASE if self.collector.found.base.is_none() => {
-                self.collector.found.base = self.collector.get(HREF);
-                if self.collector.found.base.is_some() {
-                    self.collector.tag_texts = self.collector.found.texts.len();
-                }
-            }
-            META if self.collector.wanted.nofollow => self.robots(),
-            STYLE if self.collector.wanted.styles && !tag.is_foreign => {
-                let place = self.place_of(tag);
-                self.collector.style = Some(StyleSheet { css: Vec::new(), place });
-            }
-            _ => {}
+        if self.collector.wanted.styles && tag.name == STYLE && !tag.is_foreign {
+            let place = self.place_of(tag);
+            self.collector.style = Some(StyleSheet { css: Vec::new(), place });
         }
         if !self.collector.attributes.is_empty() {
-            if self.collector.wanted.has_more_than_hyperlinks() {
-                self.resources(tag);
-            }
-            self.collector.attributes.clear();
-            self.collector.found.texts.truncate(self.collector.tag_texts);
+            self.attributes(tag);
         }
     }
 
+    #[inline]
     fn end_tag(&mut self, tag: Name) {
-        if let Some(text) = &mut self.collector.link_text {
-            text.end_of_run();
-            if tag == A {
-                self.end_of_link_text();
-            }
+        if self.collector.link_text.is_some() {
+            self.tag_in_link(tag == A);
         }
         if tag == STYLE {
             self.end_of_style_sheet();
         }
     }
 
+    #[inline]
     fn text(&mut self, text: &[u8], how: Text) {
         let collector = &mut *self.collector;
         if let Some(sheet) = &mut collector.style {

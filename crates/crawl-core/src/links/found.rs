@@ -100,9 +100,16 @@ impl Found {
 
     /// Whether both say the same.
     pub(super) fn is_same(&self, one: Span, other: Span) -> bool {
+        one == other || self.says(one, self.text(other).as_bytes())
+    }
+
+    /// Whether it says this.
+    #[inline]
+    pub(super) fn says(&self, span: Span, text: &[u8]) -> bool {
         // To compare nothing takes some machines longer than to compare a little:
         // there may be nothing where it is.
-        one.length == other.length && (one.length == 0 || self.text(one) == self.text(other))
+        span.length as usize == text.len()
+            && (text.is_empty() || self.text(span).as_bytes() == text)
     }
 
     /// Adds a text, unless there are 4 GiB already.

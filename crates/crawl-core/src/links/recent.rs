@@ -6,25 +6,22 @@
 /// It forgets: a text whose slot was taken by another counts as new.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    /// Indexes of texts, plus one. Empty until there is one.
-    slots: Vec<u32>,
+    /// Indexes of texts, plus one. None until there is one.
+    slots: Option<Box<[u32; 256]>>,
 }
 
 impl Recent {
-    const SLOTS: usize = 256;
-
     /// Whether this text is one that `is_same` knows by its index. If not, it is
     /// from now on at index `next`.
+    #[inline]
     pub(super) fn has(
         &mut self,
         text: &[u8],
         next: usize,
         is_same: impl FnOnce(usize) -> bool,
     ) -> bool {
-        if self.slots.is_empty() {
-            self.slots.resize(Self::SLOTS, 0);
-        }
-        let slot = &mut self.slots[slot(text)];
+        let slots = self.slots.get_or_insert_with(|| Box::new([0; 256]));
+        let slot = &mut slots[usize::from(slot(text))];
         if *slot != 0 && is_same(*slot as usize - 1) {
             return true;
         }
@@ -34,7 +31,8 @@ impl Recent {
 }
 
 /// Links differ in their last bytes, if they differ.
-fn slot(text: &[u8]) -> usize {
+#[inline]
+fn slot(text: &[u8]) -> u8 {
     let tail = text.last_chunk::<8>().map_or_else(
         || text.iter().fold(0, |number, &byte| number << 8 | u64::from(byte)),
         |tail| u64::from_le_bytes(*tail),
@@ -42,5 +40,5 @@ fn slot(text: &[u8]) -> usize {
     // Multiplied by 2^64 divided by the golden ratio, the upper bits depend on
     // all of them.
     let mixed = (tail ^ text.len() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (mixed >> 56) as usize
+    (mixed >> 56) as u8
 }

@@ -2,7 +2,7 @@
 
 /// What such a page is called, what it begins with, and what it then repeats
 /// until it is long enough.
-pub(crate) const PATHOLOGICAL: [(&str, &str, &str); 34] = [
+pub(crate) const PATHOLOGICAL: [(&str, &str, &str); 36] = [
     ("one link, again and again", "", "<a href=x>"),
     ("one link in quotes", "", "<a href='x'>"),
     ("links without addresses", "", "<a href>"),
@@ -24,6 +24,8 @@ pub(crate) const PATHOLOGICAL: [(&str, &str, &str); 34] = [
     ("endless slashes", "<a", "/"),
     ("an endless comment", "<!--", "x"),
     ("an endless comment of dashes", "<!--", "- "),
+    ("an endless comment of brackets", "<!-- ", ">"),
+    ("an endless comment in a script", "<script><!-- ", ">"),
     ("comments", "", "<!---->"),
     ("references", "", "&amp;"),
     ("references that are none", "", "&a"),

@@ -1,0 +1,65 @@
+//! Ten thousand pages, each after a second, ten thousand at a time: how much
+//! longer than that second does it take? `c10k/<subject>`.
+//!
+//! One thread each, for those who have only that; the threads of stage 0 are
+//! beside them to compare. The CPU time is kept among the figures.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeMap;
+use std::io;
+use std::time::Duration;
+
+use benches::subjects::Subject;
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use criterion::Criterion;
+use serde::Serialize;
+
+const LATENCY: Duration = Duration::from_secs(1);
+
+/// The shortest of several crawls.
+#[derive(Serialize)]
+struct Figures {
+    pages: u32,
+    wall_seconds: f64,
+    cpu_seconds: f64,
+}
+
+fn main() -> io::Result<()> {
+    play_part_if_asked(None)?;
+    let pages: u32 = if figures::is_test() { 100 } else { 10_000 };
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("c10k");
+    group.sample_size(10).warm_up_time(Duration::from_millis(1));
+    group.measurement_time(Duration::from_secs(10));
+    let site = Site { pages, page_size: 1024, latency: LATENCY, ..Site::default() };
+    let mut shortest: BTreeMap<&str, Figures> = BTreeMap::new();
+    for subject in Subject::all().filter(|subject| subject.can_crawl(site)) {
+        let tasks = subject.most_tasks().min(pages as usize);
+        group.bench_function(subject.name, |bencher| {
+            bencher.iter_custom(|iterations| {
+                let mut crawl = || {
+                    let server = ServerProcess::start(site).unwrap();
+                    let mut process =
+                        SubjectProcess::start(Crawl::new(subject, &server, tasks, true)).unwrap();
+                    // None is lost, or this is an error.
+                    let run = process.run().unwrap();
+                    let figures = Figures {
+                        pages: run.pages,
+                        wall_seconds: run.wall.as_secs_f64(),
+                        cpu_seconds: run.cpu.as_secs_f64(),
+                    };
+                    let known = shortest.get(subject.name).map(|known| known.wall_seconds);
+                    if known.is_none_or(|known| figures.wall_seconds < known) {
+                        shortest.insert(subject.name, figures);
+                    }
+                    run.wall
+                };
+                (0..iterations).map(|_| crawl()).sum()
+            });
+        });
+    }
+    group.finish();
+    criterion.final_summary();
+    figures::keep("c10k", &shortest)?;
+    Ok(())
+}

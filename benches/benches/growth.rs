@@ -1,0 +1,82 @@
+//! Does a crawl of a million pages go as fast as one of a thousand, and what
+//! does it remember of each? `growth/<subject>/<n>`.
+//!
+//! A crawl of this size takes longer than criterion's ten samples leave time
+//! for, and differs less from run to run than a short one: everybody crawls
+//! three times, the fastest counts. The pages are small, made when they are
+//! asked for, and stored nowhere.
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeMap;
+use std::io;
+
+use benches::subjects::Subject;
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use serde::Serialize;
+
+const SUBJECTS: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
+const TASKS: usize = 100;
+const TIMES: usize = 3;
+
+#[derive(Serialize)]
+struct Figures {
+    pages_per_second: f64,
+    cpu_microseconds_per_page: f64,
+    /// The most memory of the process, in bytes.
+    peak: u64,
+    /// How much of it each page takes that the smallest crawl has not, beyond
+    /// the text of its URL.
+    bytes_per_url: Option<f64>,
+}
+
+fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result<Figures> {
+    let server = ServerProcess::start(Site { pages, page_size: 0, ..Site::default() })?;
+    let mut fastest = None;
+    let mut peak = 0;
+    for _ in 0..TIMES {
+        let mut process = SubjectProcess::start(Crawl::new(subject, &server, TASKS, false))?;
+        let run = process.run()?;
+        peak = process.look()?.peak;
+        fastest = fastest.filter(|fastest: &benches::Run| fastest.wall < run.wall).or(Some(run));
+    }
+    let fastest = fastest.unwrap();
+    let bytes_per_url = base.map(|(fewer, base)| {
+        let text: usize = (fewer..pages).map(|page| server.url(page).len()).sum();
+        (peak as f64 - base as f64 - text as f64) / f64::from(pages - fewer)
+    });
+    Ok(Figures {
+        pages_per_second: f64::from(pages) / fastest.wall.as_secs_f64(),
+        cpu_microseconds_per_page: fastest.cpu.as_secs_f64() * 1e6 / f64::from(pages),
+        peak,
+        bytes_per_url,
+    })
+}
+
+fn main() -> io::Result<()> {
+    play_part_if_asked(None)?;
+    let sizes: &[u32] =
+        if figures::is_test() { &[100, 1000] } else { &[1000, 10_000, 100_000, 1_000_000] };
+    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let mut kept = BTreeMap::new();
+    for name in SUBJECTS {
+        let subject = Subject::named(name).unwrap();
+        let mut base = None;
+        for &pages in sizes {
+            let id = format!("growth/{name}/{pages}");
+            if wanted.as_ref().is_some_and(|wanted| !id.contains(wanted)) {
+                continue;
+            }
+            let figures = measure(subject, pages, base)?;
+            base = base.or(Some((pages, figures.peak)));
+            println!(
+                "{id:36} {:8.0} pages/s {:7.1} us/page {:8.1} MB{}",
+                figures.pages_per_second,
+                figures.cpu_microseconds_per_page,
+                figures.peak as f64 / 1e6,
+                figures.bytes_per_url.map_or(String::new(), |bytes| format!("{bytes:8.0} B/URL")),
+            );
+            kept.insert(id, figures);
+        }
+    }
+    figures::keep("growth", &kept).map(drop)
+}

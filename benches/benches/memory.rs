@@ -1,0 +1,190 @@
+//! What a fetch in flight takes of memory: `memory/<subject>/<n>`, in bytes of
+//! the heap, while `n` of them wait for a server that holds them all.
+//!
+//! It is a difference: `n` fetches in flight less one, of the same `n` URLs
+//! known, by `n - 1`. So neither the program counts, nor what is remembered of
+//! a URL. Kept beside it, in the figures: what is resident, and what the
+//! process has reserved of addresses, which for threads is another matter.
+//!
+//! Then, `scheduling/parked-bytes/<subject>`: what a task takes that waits for
+//! nothing in particular, among a million, its future included.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+#[path = "subjects/runtimes.rs"]
+mod runtimes;
+
+use std::alloc::System;
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::io;
+use std::time::Duration;
+
+use benches::subjects::Subject;
+use benches::{Crawl, Memory, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use criterion::measurement::{Measurement, ValueFormatter};
+use criterion::{Criterion, Throughput};
+use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
+use serde::Serialize;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+
+/// Counts the bytes that are asked for, not what the allocator rounds them up
+/// to.
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Nobody waits that long.
+const HELD: Duration = Duration::from_secs(600);
+
+fn heap() -> u64 {
+    let stats = ALLOCATOR.stats();
+    stats.bytes_allocated.saturating_sub(stats.bytes_deallocated) as u64
+}
+
+/// Bytes, for criterion.
+struct Bytes;
+
+impl Measurement for Bytes {
+    type Intermediate = u64;
+    type Value = f64;
+
+    fn start(&self) -> u64 {
+        heap()
+    }
+
+    fn end(&self, start: u64) -> f64 {
+        heap() as f64 - start as f64
+    }
+
+    fn add(&self, one: &f64, other: &f64) -> f64 {
+        one + other
+    }
+
+    fn zero(&self) -> f64 {
+        0.0
+    }
+
+    fn to_f64(&self, value: &f64) -> f64 {
+        *value
+    }
+
+    fn formatter(&self) -> &dyn ValueFormatter {
+        self
+    }
+}
+
+impl ValueFormatter for Bytes {
+    fn scale_values(&self, _typical: f64, _values: &mut [f64]) -> &'static str {
+        "B"
+    }
+
+    fn scale_throughputs(&self, _: f64, _: &Throughput, _: &mut [f64]) -> &'static str {
+        "B"
+    }
+
+    fn scale_for_machines(&self, _values: &mut [f64]) -> &'static str {
+        "B"
+    }
+}
+
+/// Of a process with one fetch in flight, and with `n`.
+#[derive(Serialize)]
+struct Figures {
+    one: Memory,
+    all: Memory,
+    heap_per_fetch: f64,
+    resident_per_fetch: f64,
+    reserved_per_fetch: f64,
+}
+
+impl Figures {
+    fn new(one: Memory, all: Memory, n: usize) -> Self {
+        let per_fetch = |all: u64, one: u64| (all as f64 - one as f64) / (n - 1) as f64;
+        Self {
+            heap_per_fetch: per_fetch(all.heap, one.heap),
+            resident_per_fetch: per_fetch(all.resident, one.resident),
+            reserved_per_fetch: per_fetch(all.reserved, one.reserved),
+            one,
+            all,
+        }
+    }
+}
+
+/// The memory of a process that knows `n` URLs and waits for so many of them;
+/// afterwards they come, if somebody wants to be sure of it.
+fn held(subject: Subject, n: usize, in_flight: usize, to_the_end: bool) -> io::Result<Memory> {
+    let pages = u32::try_from(n).map_err(io::Error::other)?;
+    let site = Site { pages, page_size: 1024, latency: HELD, ..Site::default() };
+    let mut server = ServerProcess::start(site)?;
+    let mut process = SubjectProcess::start(Crawl::new(subject, &server, in_flight, true))?;
+    process.begin()?;
+    server.await_in_flight(in_flight)?;
+    let memory = process.look()?;
+    if to_the_end {
+        server.release()?;
+        process.end()?;
+    }
+    Ok(memory)
+}
+
+fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
+    let mut kept = BTreeMap::new();
+    let many: &[usize] = if figures::is_test() { &[100] } else { &[100, 1000, 10_000, 19_000] };
+    let slow = Site { latency: HELD, ..Site::default() };
+    for subject in Subject::all().filter(|subject| subject.can_crawl(slow)) {
+        let mut group = criterion.benchmark_group(format!("memory/{}", subject.name));
+        for &n in many.iter().filter(|&&n| n <= subject.most_tasks()) {
+            group.bench_function(n.to_string(), |bencher| {
+                let one = held(subject, n, 1, false).unwrap();
+                let mut is_sure = false;
+                bencher.iter_custom(|iterations| {
+                    let all = held(subject, n, n, !is_sure).unwrap();
+                    is_sure = true;
+                    let figures = Figures::new(one, all, n);
+                    let heap = figures.heap_per_fetch;
+                    kept.insert(format!("{}/{n}", subject.name), figures);
+                    // Once is like any other time.
+                    heap * iterations as f64
+                });
+            });
+        }
+        group.finish();
+    }
+    figures::keep("memory", &kept).map(drop)
+}
+
+fn parked<R: Runtime>(criterion: &mut Criterion<Bytes>) {
+    let tasks = if figures::is_test() { 1000 } else { 1_000_000 };
+    criterion.benchmark_group("scheduling/parked-bytes").bench_function(R::NAME, |bencher| {
+        bencher.iter_custom(|iterations| {
+            let runtime = R::new();
+            let handle = runtime.clone();
+            let before = heap();
+            let per_task = runtime.run(async move {
+                let parked: Vec<_> = (0..tasks).map(|_| handle.spawn(pending::<()>())).collect();
+                yield_once().await;
+                let list = parked.capacity() * size_of_val(&parked[0]);
+                (heap() as f64 - before as f64 - list as f64) / f64::from(tasks)
+            });
+            per_task * iterations as f64
+        });
+    });
+}
+
+fn main() -> io::Result<()> {
+    play_part_if_asked(Some(heap))?;
+    // Of a count that is the same every time, there is no curve to draw.
+    let mut criterion = Criterion::default()
+        .with_measurement(Bytes)
+        .without_plots()
+        .sample_size(10)
+        .warm_up_time(Duration::from_millis(1))
+        .measurement_time(Duration::from_millis(1))
+        .configure_from_args();
+    parked::<Ours>(&mut criterion);
+    parked::<Tokio>(&mut criterion);
+    parked::<AsyncExecutor>(&mut criterion);
+    parked::<Pool>(&mut criterion);
+    in_flight(&mut criterion)?;
+    criterion.final_summary();
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! Who is faster, and by how much: `cargo run --release -p benches --bin paired
+//! -- throughput ours tokio-raw tokio-hyper`.
+//!
+//! Everybody crawls the same site once in every round, one after another, so
+//! that whatever else the machine does befalls them all. What is told is the
+//! ratio of the first to each of the others, round by round: its median, and
+//! between which two it lay in the middle half of the rounds. It is shown as a
+//! table, and kept as JSON.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+
+use benches::subjects::Subject;
+use benches::workload::Workload;
+use benches::{Crawl, Run, ServerProcess, SubjectProcess, figures, play_part_if_asked};
+use clap::Parser;
+use serde::Serialize;
+
+/// Lets subjects crawl the same site in turns and compares them.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// `throughput/WORKLOAD`, or `throughput` for the usual one
+    what: String,
+
+    /// The first is compared with each of the others; `ours` is stage3-queue
+    #[arg(required = true)]
+    subjects: Vec<String>,
+
+    /// How often everybody crawls; there is one more round, which does not count
+    #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// How many pages the site has
+    #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
+    pages: u32,
+}
+
+/// The middle of some numbers, and of both halves.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct Quartiles {
+    lower: f64,
+    median: f64,
+    upper: f64,
+}
+
+impl Quartiles {
+    /// Of at least one number.
+    fn of(numbers: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = numbers.collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |quarter: usize| {
+            // Between two of them, in proportion.
+            let place = quarter as f64 / 4.0 * (sorted.len() - 1) as f64;
+            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
+            below + (above - below) * place.fract()
+        };
+        Self { lower: at(1), median: at(2), upper: at(3) }
+    }
+}
+
+/// One line of the table.
+#[derive(Debug, Serialize)]
+struct Line {
+    subject: &'static str,
+    pages_per_second: Quartiles,
+    cpu_microseconds_per_page: Quartiles,
+    /// The first subject's by this one's.
+    wall_ratio: Quartiles,
+    cpu_ratio: Quartiles,
+}
+
+impl Line {
+    fn new(subject: Subject, first: &[Run], runs: &[Run]) -> Self {
+        let wall = |run: &Run| run.wall.as_secs_f64();
+        let cpu = |run: &Run| run.cpu.as_secs_f64();
+        let pages = |run: &Run| f64::from(run.pages);
+        let ratio = |of: fn(&Run) -> f64| {
+            Quartiles::of(first.iter().zip(runs).map(move |(first, run)| of(first) / of(run)))
+        };
+        Self {
+            subject: subject.name,
+            pages_per_second: Quartiles::of(runs.iter().map(|run| pages(run) / wall(run))),
+            cpu_microseconds_per_page: Quartiles::of(
+                runs.iter().map(|run| cpu(run) * 1e6 / pages(run)),
+            ),
+            wall_ratio: ratio(|run| run.wall.as_secs_f64()),
+            cpu_ratio: ratio(|run| run.cpu.as_secs_f64()),
+        }
+    }
+
+    fn print(&self) {
+        let ratio = |it: Quartiles| format!("{:.2} [{:.2} {:.2}]", it.median, it.lower, it.upper);
+        println!(
+            "{:18} {:>8.0} {:>8.1}   {:18} {:18}",
+            self.subject,
+            self.pages_per_second.median,
+            self.cpu_microseconds_per_page.median,
+            ratio(self.wall_ratio),
+            ratio(self.cpu_ratio),
+        );
+    }
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    play_part_if_asked(None)?;
+    let arguments = Arguments::parse();
+    let workload = match arguments.what.split_once('/') {
+        Some(("throughput", name)) => Workload::named(name),
+        _ if arguments.what == "throughput" => Workload::named("8KB-100-tasks"),
+        _ => None,
+    };
+    let workload = workload.ok_or_else(|| format!("there is no {}", arguments.what))?;
+    let named = |name: &String| {
+        let name = if name == "ours" { "stage3-queue" } else { name };
+        let subject = Subject::named(name).filter(|subject| subject.can_crawl(workload.site));
+        subject.ok_or_else(|| format!("there is no {name}, or not for {}", workload.name))
+    };
+    let subjects = arguments.subjects.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+
+    let mut site = workload.site;
+    site.pages = arguments.pages;
+    let server = ServerProcess::start(site)?;
+    let start = |&subject| {
+        let crawl = Crawl::new(subject, &server, workload.max_tasks, !site.is_html);
+        SubjectProcess::start(crawl)
+    };
+    let mut processes = subjects.iter().map(start).collect::<Result<Vec<_>, _>>()?;
+    let mut runs = vec![Vec::new(); subjects.len()];
+    for process in &mut processes {
+        process.run()?;
+    }
+    for _ in 0..arguments.rounds {
+        for (process, runs) in processes.iter_mut().zip(&mut runs) {
+            runs.push(process.run()?);
+        }
+    }
+
+    let (rounds, pages) = (arguments.rounds, arguments.pages);
+    println!("throughput/{}, {pages} pages, {rounds} rounds", workload.name);
+    println!(
+        "{:18} {:>8} {:>8}   {:18} {:18}",
+        "", "pages/s", "us/page", "wall ratio", "CPU ratio"
+    );
+    let lines = subjects.iter().zip(&runs).map(|(&subject, ran)| Line::new(subject, &runs[0], ran));
+    let lines: Vec<_> = lines.collect();
+    lines.iter().for_each(Line::print);
+    let kept = figures::keep(&format!("paired-{}", workload.name), &lines)?;
+    println!("kept in {}", kept.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_lie_between() {
+        let of = |numbers: &[f64]| {
+            let Quartiles { lower, median, upper } = Quartiles::of(numbers.iter().copied());
+            [lower, median, upper]
+        };
+        assert_eq!(of(&[3.0]), [3.0, 3.0, 3.0]);
+        assert_eq!(of(&[5.0, 1.0, 3.0, 2.0, 4.0]), [2.0, 3.0, 4.0]);
+        assert_eq!(of(&[1.0, 2.0]), [1.25, 1.5, 1.75]);
+    }
+}

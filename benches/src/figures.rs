@@ -1,0 +1,28 @@
+//! Figures that criterion does not keep, for whoever makes tables of them.
+
+use std::path::PathBuf;
+use std::{env, fs, io};
+
+use serde::Serialize;
+
+/// Writes `figures` to `measurements/<name>.json` in the target folder of the
+/// program that runs, and returns where that is.
+///
+/// # Errors
+/// When nothing can be written there.
+pub fn keep(name: &str, figures: &impl Serialize) -> io::Result<PathBuf> {
+    let program = env::current_exe()?;
+    let is_profile = |folder: &&std::path::Path| folder.join("deps").is_dir();
+    let profile = program.ancestors().find(is_profile).ok_or(io::ErrorKind::NotFound)?;
+    let folder = profile.with_file_name("measurements");
+    fs::create_dir_all(&folder)?;
+    let path = folder.join(format!("{name}.json"));
+    fs::write(&path, serde_json::to_vec_pretty(figures)?)?;
+    Ok(path)
+}
+
+/// Whether this is `cargo bench -- --test`: everything once, and as little as
+/// shows that it works.
+pub fn is_test() -> bool {
+    env::args().any(|argument| argument == "--test")
+}

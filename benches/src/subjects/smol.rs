@@ -1,0 +1,88 @@
+//! smol: an executor and a reactor in small parts.
+
+use std::cell::RefCell;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Poll, ready};
+
+use ::smol::future::or;
+use ::smol::io::{AsyncRead, AsyncWriteExt};
+use ::smol::net::TcpStream;
+use ::smol::{LocalExecutor, Timer, block_on};
+use crawl_core::Job;
+use crawl_core::page::Page;
+use url::Url;
+
+use super::Work;
+use super::frontier::{Frontier, url_of};
+use super::response::{Response, request};
+use crate::tally::Tally;
+
+const SCRATCH: usize = 64 * 1024;
+
+type Scratch = RefCell<Vec<u8>>;
+
+pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+    let executor = LocalExecutor::new();
+    block_on(executor.run(async {
+        let frontier = Frontier::new(work, tally);
+        let scratch = Rc::new(RefCell::new(vec![0; SCRATCH]));
+        let run = |_| {
+            let (frontier, scratch) = (Rc::clone(&frontier), Rc::clone(&scratch));
+            executor.spawn(async move { frontier.ended(work_off(&frontier, &scratch).await) })
+        };
+        let workers: Vec<_> = (0..frontier.work.max_tasks).map(run).collect();
+        for worker in workers {
+            worker.await;
+        }
+        frontier.outcome()
+    }))
+}
+
+async fn work_off(crawl: &Frontier, scratch: &Scratch) -> io::Result<()> {
+    let mut kept = None;
+    while let Some(job) = crawl.next().await {
+        let too_late = async {
+            Timer::after(crawl.work.options.timeout).await;
+            Err(io::ErrorKind::TimedOut.into())
+        };
+        let page = or(fetch(crawl, scratch, &job, &mut kept), too_late).await?;
+        crawl.done(&job, page.as_ref());
+    }
+    Ok(())
+}
+
+async fn fetch(
+    crawl: &Frontier,
+    scratch: &Scratch,
+    job: &Job,
+    kept: &mut Option<TcpStream>,
+) -> io::Result<Option<Page>> {
+    let mut stream = match kept.take() {
+        Some(stream) => stream,
+        None => TcpStream::connect(crawl.work.address).await?,
+    };
+    let url = url_of(job)?;
+    let request = request(&url, &crawl.work.options.user_agent);
+    stream.write_all(request.as_bytes()).await?;
+    drop(request);
+    let response = read(&mut stream, scratch, &url).await?;
+    *kept = response.keep_alive().then_some(stream);
+    Ok(response.page(&url))
+}
+
+async fn read(stream: &mut TcpStream, scratch: &Scratch, url: &Url) -> io::Result<Response> {
+    let mut response = Response::default();
+    let mut more = poll_fn(|context| {
+        let mut scratch = scratch.borrow_mut();
+        let count = ready!(Pin::new(&mut *stream).poll_read(context, &mut scratch))?;
+        if count == 0 {
+            return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into()));
+        }
+        Poll::Ready(response.feed(&scratch[..count], Some(url)))
+    });
+    while !(&mut more).await? {}
+    Ok(response)
+}

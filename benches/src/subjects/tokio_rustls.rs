@@ -1,0 +1,35 @@
+//! tokio and rustls, for a site that is secure.
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::Work;
+use super::frontier::Frontier;
+use super::tokio_raw::{Scratch, on_tokio, work_off};
+use crate::tally::Tally;
+
+pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+    let mut roots = RootCertStore::empty();
+    let authority = CertificateDer::from(work.authority.clone());
+    roots.add(authority).map_err(io::Error::other)?;
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(io::Error::other)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let (address, connector) = (work.address, TlsConnector::from(Arc::new(config)));
+    on_tokio(work, tally, async move |crawl: &Frontier, scratch: &Scratch| {
+        let connect = async || {
+            let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
+            connector.connect(name, TcpStream::connect(address).await?).await
+        };
+        work_off(crawl, scratch, connect).await
+    })
+}

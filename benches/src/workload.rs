@@ -1,0 +1,54 @@
+//! What is crawled, how many fetches at a time.
+//!
+//! All are variations of one, each in one factor: 8 KB pages, 100 tasks,
+//! everybody at their best (the first three stages close each connection after
+//! its page, the others keep it). In `8KB-100-tasks-close` the server closes
+//! them all, so that nothing but the control flow differs.
+
+use std::time::Duration;
+
+use crate::Site;
+
+/// One of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// As in the id of a bench.
+    pub name: &'static str,
+    /// What is crawled.
+    pub site: Site,
+    /// How many fetches at a time.
+    pub max_tasks: usize,
+}
+
+const SITE: Site = Site {
+    pages: 1000,
+    page_size: 8 * 1024,
+    keep_alive: true,
+    is_html: true,
+    latency: Duration::ZERO,
+    is_secure: false,
+};
+
+/// All of them.
+pub const WORKLOADS: [Workload; 9] = [
+    usual("8KB-100-tasks", SITE),
+    usual("8KB-100-tasks-close", Site { keep_alive: false, ..SITE }),
+    usual("1KB-100-tasks", Site { page_size: 1024, ..SITE }),
+    usual("60KB-100-tasks", Site { page_size: 60 * 1024, ..SITE }),
+    Workload { name: "8KB-1-task", site: SITE, max_tasks: 1 },
+    Workload { name: "8KB-10-tasks", site: SITE, max_tasks: 10 },
+    Workload { name: "8KB-1000-tasks", site: SITE, max_tasks: 1000 },
+    usual("8KB-100-tasks-no-links", Site { is_html: false, ..SITE }),
+    usual("8KB-100-tasks-https", Site { is_secure: true, ..SITE }),
+];
+
+const fn usual(name: &'static str, site: Site) -> Workload {
+    Workload { name, site, max_tasks: 100 }
+}
+
+impl Workload {
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        WORKLOADS.into_iter().find(|workload| workload.name == name)
+    }
+}
