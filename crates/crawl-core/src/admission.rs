@@ -71,6 +71,7 @@ pub enum Purpose {
     External,
 }
 
+// ANCHOR: via
 /// How a URL was found.
 #[derive(Clone, Copy, Debug)]
 pub enum Via<'a> {
@@ -85,6 +86,7 @@ pub enum Via<'a> {
     /// The answer to this job redirects to it.
     Redirect(&'a Job),
 }
+// ANCHOR_END: via
 
 /// What is decided about a URL at the door.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +179,7 @@ impl Admission {
     /// What leaves the site is never stripped, too deep or part of a trap, but
     /// may be too long. What a page loads is as deep as the page, unless that is
     /// a [`Purpose::Resource`] itself.
+    // ANCHOR: admit
     pub fn admit(&mut self, address: Address<'_>, via: Via<'_>) -> Decision {
         let Some(purpose) = self.purpose(address, via) else {
             return Decision::Outside;
@@ -239,6 +242,7 @@ impl Admission {
         };
         Some((number, decision))
     }
+    // ANCHOR_END: admit
 
     /// Whether a URL is of the site.
     pub(crate) fn is_of_the_site(&mut self, address: Address<'_>) -> bool {

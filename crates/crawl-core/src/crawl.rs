@@ -198,6 +198,7 @@ impl Crawl {
                 let ended = if row.is_broken() { Ended::Broken } else { Ended::Fine };
                 self.admission.end(&job, ended);
             }
+            // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(target) => {
                 let ended = Address::of(&target).map_or(Ended::Fine, |address| {
                     self.admit(address, Via::Redirect(&job), &mut found);
@@ -205,6 +206,7 @@ impl Crawl {
                 });
                 self.admission.end(&job, ended);
             }
+            // ANCHOR_END: a_redirect_leads_on
             Discovery::Page(page, robots_tags) => {
                 if let Some(text) = &page.text {
                     match select(&String::from_utf8_lossy(text), &self.options.select) {

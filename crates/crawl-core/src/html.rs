@@ -43,6 +43,7 @@ pub enum Text {
     Literal,
 }
 
+// ANCHOR: token_sink
 /// What a [`Tokenizer`] tells of a page, in its order.
 pub trait TokenSink {
     /// Whether any attribute of start tags of this name may be wanted.
@@ -67,6 +68,7 @@ pub trait TokenSink {
     /// Some text; the next call may go on with it.
     fn text(&mut self, text: &[u8], how: Text);
 }
+// ANCHOR_END: token_sink
 
 /// A start tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -113,6 +113,7 @@ impl Patience {
         self.phase.set(Phase::Listening);
     }
 
+    // ANCHOR: deadline
     /// When to lose patience, as things stand.
     pub fn deadline(&self) -> Instant {
         match self.paused.get() {
@@ -120,6 +121,7 @@ impl Patience {
             None => self.ends.get().min(self.phase_ends.get()),
         }
     }
+    // ANCHOR_END: deadline
 
     /// What to say when it is lost.
     pub fn lost(&self) -> FetchError {

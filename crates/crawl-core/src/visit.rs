@@ -325,6 +325,7 @@ impl Visit {
             return (Outcome::Failed, Discovery::Nothing);
         };
         match known_status(status) {
+            // ANCHOR: outcome_of_a_redirect
             300 if self.answer.location.is_none() => (self.body_outcome(), Discovery::Nothing),
             300..=303 | 307 | 308 => match self.redirect_target() {
                 Err(error) => {
@@ -343,6 +344,7 @@ impl Visit {
                 }
                 Ok(target) => (Outcome::Redirect, Discovery::Redirect(target)),
             },
+            // ANCHOR_END: outcome_of_a_redirect
             429 => {
                 let message = "the server has no time for more requests";
                 self.error = Some(FetchError::new(ErrorClass::RateLimited, message));
@@ -367,6 +369,7 @@ impl Visit {
         }
     }
 
+    // ANCHOR: redirect_target
     fn redirect_target(&self) -> Result<Url, FetchError> {
         let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
         // An empty one would lead back here; it is what is left of a mistake.
@@ -383,6 +386,7 @@ impl Visit {
         }
         Ok(target)
     }
+    // ANCHOR_END: redirect_target
 }
 
 /// Whether the answer to a `HEAD` is as good as that to a `GET`: it says that

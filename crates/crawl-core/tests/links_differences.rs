@@ -25,6 +25,7 @@ fn links_where_there_can_be_none_are_links() {
     assert_differ("<template><col><a href=/x></template>", &["/x"], &[]);
 }
 
+// ANCHOR: stray_end_tag
 /// Which elements are open is not known here. So an end tag within a drawing
 /// that ends nothing of it is taken to end the HTML element around it, with
 /// all that was left open: drawings that were forgotten to be closed are more
@@ -36,6 +37,7 @@ fn a_stray_end_tag_ends_a_drawing() {
     let html = "<div><svg></div><style><a href=/no></style><a href=/x>";
     assert_differ(html, &["/x"], &["/x"]);
 }
+// ANCHOR_END: stray_end_tag
 
 /// Nor are the elements known that HTML has left open within a drawing: with
 /// them, its end tags mean nothing to the tree builder.

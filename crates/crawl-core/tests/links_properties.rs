@@ -34,6 +34,7 @@ fn without<'a>(these: &'a [String], those: &[String]) -> Vec<&'a String> {
     these.iter().filter(|one| !those.contains(one)).collect()
 }
 
+// ANCHOR: oracle
 #[track_caller]
 fn assert_like_the_tree(html: &str) {
     let page = search(html);
@@ -44,6 +45,7 @@ fn assert_like_the_tree(html: &str) {
         assert!(found == expected, "too many {extra:?}, too few {missing:?} in {html:?}");
     }
 }
+// ANCHOR_END: oracle
 
 /// Pieces of markup, good and bad, without the elements for which a page is
 /// read differently on purpose: those of scripting and of frames.
@@ -186,6 +188,7 @@ const PAGES: [&str; 3] = [
     include_str!("pages/cargo.html"),
 ];
 
+// ANCHOR: mutated_pages
 /// A page, and what befell it on its way: pieces were lost, doubled, moved, or
 /// came from elsewhere.
 fn mutated_pages() -> impl Strategy<Value = String> {
@@ -210,6 +213,7 @@ fn mutated_pages() -> impl Strategy<Value = String> {
         page
     })
 }
+// ANCHOR_END: mutated_pages
 
 #[test]
 fn real_pages_have_the_links_of_their_trees() {
@@ -254,11 +258,13 @@ proptest! {
     }
 
     #[test]
+    // ANCHOR: slicing
     fn any_slicing_of_a_page_gives_the_same(html in pages(), cuts in vec(any::<Index>(), 0..8)) {
         let whole = read(PAGE, [html.as_bytes()], None, Wanted::ALL);
         let sliced = read(PAGE, slices(html.as_bytes(), &cuts), None, Wanted::ALL);
         prop_assert_eq!(sliced.found, whole.found);
     }
+    // ANCHOR_END: slicing
 
     #[test]
     fn any_slicing_of_a_real_page_gives_the_same(

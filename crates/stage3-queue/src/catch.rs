@@ -7,6 +7,7 @@ use std::task::Poll;
 
 use stage2_coroutines::{Coroutine, Exception};
 
+// ANCHOR: catch
 /// Runs a coroutine and turns its panic into an error.
 pub(crate) async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T, Exception> {
     let mut coroutine = pin!(coroutine);
@@ -19,3 +20,4 @@ pub(crate) async fn catch<T>(coroutine: impl Coroutine<Output = T>) -> Result<T,
     })
     .await
 }
+// ANCHOR_END: catch

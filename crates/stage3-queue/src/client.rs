@@ -96,6 +96,7 @@ impl Client {
         }
     }
 
+    // ANCHOR: attempt
     /// One try; the first one on a kept connection, if there is one. Such a
     /// connection may be dead in a way that only silence tells.
     async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
@@ -116,6 +117,7 @@ impl Client {
         let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
         self.keep(fresh, visit, result)
     }
+    // ANCHOR_END: attempt
 
     /// A connection of its own for this visit. When there is no descriptor
     /// left for it, an idle connection gives up its own.

@@ -65,6 +65,7 @@ impl Crawler {
         })
     }
 
+    // ANCHOR: crawl
     /// Runs until all work is done, or somebody stops it.
     ///
     /// # Panics
@@ -93,12 +94,14 @@ impl Crawler {
         let ending = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
         Ending { stopped, ..ending }
     }
+    // ANCHOR_END: crawl
 
     /// How far it is.
     pub fn standing(&self) -> Standing {
         self.crawl.borrow().standing(self.manners.queued())
     }
 
+    // ANCHOR: work
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.
     async fn work(self: Rc<Self>) {
         loop {
@@ -111,7 +114,9 @@ impl Crawler {
             }
         }
     }
+    // ANCHOR_END: work
 
+    // ANCHOR: survive
     /// Fetches a URL, and ends it as a row even if that panics.
     async fn survive(&self, job: &Turn) -> Option<Conclusion> {
         match catch(self.fetch(job)).await {
@@ -122,6 +127,7 @@ impl Crawler {
             }
         }
     }
+    // ANCHOR_END: survive
 
     /// From now on nothing is begun.
     fn take_no_more(&self) {
@@ -129,6 +135,7 @@ impl Crawler {
         self.manners.stop();
     }
 
+    // ANCHOR: fetch
     /// Fetches a URL; nothing comes of it when a limit forbids to, when its host
     /// wants to be asked later, or when nobody wants to know any more.
     async fn fetch(&self, job: &Turn) -> Option<Conclusion> {
@@ -153,6 +160,7 @@ impl Crawler {
         let now = self.event_loop.now();
         Some(self.crawl.borrow_mut().conclude(visit, now))
     }
+    // ANCHOR_END: fetch
 
     /// A sitemap has named a page, or was none.
     fn named_by_sitemap(&self, named: Named) {
@@ -168,6 +176,7 @@ impl Crawler {
     }
 }
 
+// ANCHOR: workers
 /// Workers, who go home when this is dropped: at the end of the crawl, or when
 /// somebody no longer waits for it.
 struct Workers(Vec<Task<()>>);
@@ -179,3 +188,4 @@ impl Drop for Workers {
         }
     }
 }
+// ANCHOR_END: workers

@@ -28,6 +28,7 @@ impl Ledger {
         }
     }
 
+    // ANCHOR: enter
     /// Takes what became of a URL, and returns the jobs that it has led to.
     ///
     /// What cannot be written down has not happened: it is taken back, and the
@@ -49,6 +50,7 @@ impl Ledger {
         others.into_iter().chain([row]).for_each(|row| self.tell(row));
         jobs
     }
+    // ANCHOR_END: enter
 
     /// Hands a row to whoever wants to know. If that panics, nothing more is
     /// asked for, and the panic goes to whoever called for the crawl.

@@ -180,6 +180,7 @@ impl Manners {
         result
     }
 
+    // ANCHOR: take_up
     /// A turn for this job, unless it has to wait with its host.
     fn take_up(self: &Rc<Self>, item: Item<Job>) -> Option<Turn> {
         self.hosts(|hosts, now| {
@@ -208,6 +209,7 @@ impl Manners {
             Some(Turn { manners, id, item: Some(item), errand, begun: now, comes_again })
         })
     }
+    // ANCHOR_END: take_up
 
     /// Asks for the robots.txt of a job's origin, and then puts the job back.
     async fn ask_robots(&self, turn: Turn) {

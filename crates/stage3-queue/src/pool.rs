@@ -45,6 +45,7 @@ impl Pool {
     /// answer: HTTP/1.1 does not number its requests. A server that forges one
     /// at that very moment lies about its own pages only, for a connection
     /// never serves two origins.
+    // ANCHOR: take
     pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
         loop {
             let mut idle = self.idle.borrow_mut();
@@ -57,7 +58,9 @@ impl Pool {
             }
         }
     }
+    // ANCHOR_END: take
 
+    // ANCHOR: keep
     /// Keeps a connection on which a response has come to its end. When there
     /// are too many, the one not used for the longest time goes.
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection) {
@@ -72,6 +75,7 @@ impl Pool {
         drop(idle);
         drop(surplus);
     }
+    // ANCHOR_END: keep
 
     /// Closes the connection that was not used for the longest time, if any.
     pub(crate) fn give_one_up(&self) -> bool {

@@ -24,6 +24,7 @@ pub struct JoinableQueue<T> {
     state: Rc<RefCell<State<T>>>,
 }
 
+// ANCHOR: state
 struct State<T> {
     items: VecDeque<T>,
     /// Who waits for an item, the longest first.
@@ -34,6 +35,7 @@ struct State<T> {
     unfinished: usize,
     joiners: Vec<Future<()>>,
 }
+// ANCHOR_END: state
 
 impl<T> JoinableQueue<T> {
     /// An empty queue: nothing to get, and nothing to wait for.
@@ -48,6 +50,7 @@ impl<T> JoinableQueue<T> {
         Self { event_loop: event_loop.clone(), state: Rc::new(RefCell::new(state)) }
     }
 
+    // ANCHOR: put_nowait
     /// Puts an item in, without ever having to wait.
     pub fn put_nowait(&self, item: T) {
         let mut state = self.state.borrow_mut();
@@ -56,7 +59,9 @@ impl<T> JoinableQueue<T> {
         drop(state);
         self.call_getters();
     }
+    // ANCHOR_END: put_nowait
 
+    // ANCHOR: put_back
     /// Puts back what nobody can work on now, to be handed out next. It has
     /// counted as unfinished all the time, and goes on to do so.
     pub fn put_back(&self, item: Item<T>)
@@ -69,7 +74,9 @@ impl<T> JoinableQueue<T> {
         drop(state);
         self.call_getters();
     }
+    // ANCHOR_END: put_back
 
+    // ANCHOR: get
     /// Waits for an item. The guard that comes with it must live as long as
     /// the work it stands for. A getter that is dropped while it waits takes
     /// nothing with it.
@@ -88,7 +95,9 @@ impl<T> JoinableQueue<T> {
             turn.take()
         }
     }
+    // ANCHOR_END: get
 
+    // ANCHOR: join
     /// Waits until every item that was put in has been worked off: at once if
     /// that is so now. It can be called again, and the queue used again, as
     /// often as you like.
@@ -104,6 +113,7 @@ impl<T> JoinableQueue<T> {
             }
         }
     }
+    // ANCHOR_END: join
 
     /// How many items wait for a getter.
     pub fn len(&self) -> usize {
@@ -120,6 +130,7 @@ impl<T> JoinableQueue<T> {
         self.state.borrow().unfinished
     }
 
+    // ANCHOR: call_getters
     /// Promises items to getters, as long as there are both.
     fn call_getters(&self) {
         loop {
@@ -136,7 +147,9 @@ impl<T> JoinableQueue<T> {
             let _ = getter.set_result(());
         }
     }
+    // ANCHOR_END: call_getters
 
+    // ANCHOR: task_done
     fn task_done(&self) {
         let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
@@ -150,6 +163,7 @@ impl<T> JoinableQueue<T> {
             let _ = joiner.set_result(());
         }
     }
+    // ANCHOR_END: task_done
 }
 
 /// One getter's place in the order. Dropped before its item is taken, it
@@ -162,6 +176,7 @@ struct Turn<'q, T> {
 }
 
 impl<'q, T> Turn<'q, T> {
+    // ANCHOR: new_turn
     fn new(queue: &'q JoinableQueue<T>) -> Self {
         let mut state = queue.state.borrow_mut();
         let called = if state.items.len() > state.promised {
@@ -174,6 +189,7 @@ impl<'q, T> Turn<'q, T> {
         };
         Self { queue, called, is_over: false }
     }
+    // ANCHOR_END: new_turn
 
     fn is_promised(&self) -> bool {
         self.called.as_ref().is_none_or(Future::done)
@@ -188,6 +204,7 @@ impl<'q, T> Turn<'q, T> {
     }
 }
 
+// ANCHOR: drop_turn
 impl<T> Drop for Turn<'_, T> {
     fn drop(&mut self) {
         if self.is_over {
@@ -205,12 +222,15 @@ impl<T> Drop for Turn<'_, T> {
         }
     }
 }
+// ANCHOR_END: drop_turn
 
+// ANCHOR: item
 /// An item being worked on. Dropping it is the chapter's `task_done`.
 pub struct Item<T> {
     value: T,
     queue: JoinableQueue<T>,
 }
+// ANCHOR_END: item
 
 impl<T> Item<T> {
     /// The work is done: what dropping does, by its name in the chapter.
@@ -225,11 +245,13 @@ impl<T> Deref for Item<T> {
     }
 }
 
+// ANCHOR: drop_item
 impl<T> Drop for Item<T> {
     fn drop(&mut self) {
         self.queue.task_done();
     }
 }
+// ANCHOR_END: drop_item
 
 impl<T> Clone for JoinableQueue<T> {
     fn clone(&self) -> Self {

@@ -50,6 +50,7 @@ impl Stopper {
         wake(state);
     }
 
+    // ANCHOR: supervise
     /// Waits until all is done, or else until the crawl has been stopped, and
     /// says why in that case. `take_no_more` is called when nothing more is to
     /// be begun.
@@ -80,6 +81,7 @@ impl Stopper {
         let _ = within(event_loop, || deadline, self.unless_asked(2, all_done)).await;
         self.state().why.take()
     }
+    // ANCHOR_END: supervise
 
     /// Waits for the end of all work, or until somebody has asked so often.
     async fn unless_asked(

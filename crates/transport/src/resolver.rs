@@ -82,11 +82,13 @@ impl<W> Resolver<W> {
         self.waiting.get_mut(&ticket)
     }
 
+    // ANCHOR: take_back
     /// Gives the waiter back, unless it was answered. The look-up goes on, for
     /// whoever else wants to know.
     pub fn take_back(&mut self, ticket: Ticket) -> Option<W> {
         self.waiting.remove(&ticket)
     }
+    // ANCHOR_END: take_back
 
     /// How many wait for an answer.
     pub fn waiting(&self) -> usize {

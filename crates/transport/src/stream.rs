@@ -50,11 +50,13 @@ impl<S: Read + Write> Stream<S> {
         &self.socket.socket
     }
 
+    // ANCHOR: blocked_on
     /// After `WouldBlock`: the direction of the socket to wait for before the
     /// call is repeated.
     pub fn blocked_on(&self) -> Direction {
         self.socket.blocked_on
     }
+    // ANCHOR_END: blocked_on
 
     /// Whether the last read took all there was: whoever reads again now would
     /// meet `WouldBlock`, unless the peer has closed the connection.

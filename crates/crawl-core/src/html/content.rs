@@ -18,6 +18,7 @@ pub(super) enum Content {
 }
 
 impl Content {
+    // ANCHOR: of
     #[inline]
     pub(super) fn of(element: Name) -> Self {
         match element {
@@ -29,6 +30,7 @@ impl Content {
             _ => Self::Elements,
         }
     }
+    // ANCHOR_END: of
 }
 
 const IFRAME: Name = Name::of(b"iframe");

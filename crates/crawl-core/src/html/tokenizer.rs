@@ -96,6 +96,7 @@ impl Tokenizer {
         Self { state: State::RawText, raw_text, ..Self::new() }
     }
 
+    // ANCHOR: feed
     /// Takes the next text, cut anywhere. It is UTF-8, or nearly: what is
     /// malformed is passed on in values and text.
     pub fn feed(&mut self, input: &[u8], sink: &mut impl TokenSink) {
@@ -108,6 +109,7 @@ impl Tokenizer {
         }
         self.taken += input.len() as u64;
     }
+    // ANCHOR_END: feed
 
     /// How much text came so far, in bytes.
     pub fn taken(&self) -> u64 {
@@ -373,6 +375,7 @@ impl Tokenizer {
         end
     }
 
+    // ANCHOR: quoted
     /// A value in quotes goes on at `at`.
     fn quoted(&mut self, quote: u8, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
         let Some(end) = find(quote, input, at) else {
@@ -381,6 +384,7 @@ impl Tokenizer {
         self.value_ends(&input[at..end], sink);
         self.go(State::BeforeAttributeName, end + 1)
     }
+    // ANCHOR_END: quoted
 
     /// A value without quotes goes on at `at`.
     fn unquoted(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
@@ -397,6 +401,7 @@ impl Tokenizer {
         input.len()
     }
 
+    // ANCHOR: keep_value
     fn keep_value(&mut self, part: &[u8]) {
         if self.is_wanted && self.value.len() <= LONGEST_VALUE {
             // One byte too many tells that it was too long.
@@ -404,6 +409,7 @@ impl Tokenizer {
             self.value.extend_from_slice(&part[..part.len().min(room)]);
         }
     }
+    // ANCHOR_END: keep_value
 
     /// The value ends, which may have begun in an earlier slice.
     fn value_ends(&mut self, rest: &[u8], sink: &mut impl TokenSink) {

@@ -25,9 +25,11 @@ pub const LARGEST_TREE: usize = 10 * 1024 * 1024;
 /// each of them with all others.
 const MOST_ATTRIBUTES: usize = 256;
 
+// ANCHOR: selector
 static LINKS: LazyLock<Selector> = LazyLock::new(|| {
     Selector::parse("a[href], area[href]").expect("a selector of this module is valid")
 });
+// ANCHOR_END: selector
 static BASE: LazyLock<Selector> =
     LazyLock::new(|| Selector::parse("base[href]").expect("a selector of this module is valid"));
 
@@ -42,6 +44,7 @@ impl Tree {
     /// [`ErrorClass::TooLarge`] when the page is longer than [`LARGEST_TREE`],
     /// [`ErrorClass::Nesting`] when its elements lie more than [`MOST_NESTED`]
     /// deep in each other, or one has absurdly many attributes.
+    // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > LARGEST_TREE {
             let message = format!("the page is longer than the {LARGEST_TREE} bytes of a tree");
@@ -61,16 +64,19 @@ impl Tree {
         let sink = HtmlTreeSink::new(Html::new_document());
         Ok(Self(html5ever::parse_document(sink, options).one(html)))
     }
+    // ANCHOR_END: tree_of
 
     /// The elements that match, in the order of the page.
     pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = ElementRef<'a>> {
         self.0.select(selector)
     }
 
+    // ANCHOR: tree_links
     /// What the `href` attributes of its `a` and `area` elements say.
     pub fn links(&self) -> impl Iterator<Item = &str> {
         self.0.select(&LINKS).filter_map(|link| link.attr("href"))
     }
+    // ANCHOR_END: tree_links
 
     /// What the first `base` with an `href` says.
     pub fn base(&self) -> Option<&str> {

@@ -1,0 +1,15 @@
+//! The example says what it is expected to say.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+#[path = "../../stage2-coroutines/tests/common/mod.rs"]
+mod common;
+
+#[test]
+fn side_by_side() {
+    let expected = r#"
+stage 3  352 rows, 353 requests, keep-alive, at most 10 at a time, agrees
+tokio    352 rows, 352 requests, a connection each, at most 10 at a time, agrees
+smol     352 rows, 352 requests, a connection each, at most 10 at a time, agrees
+"#;
+    assert_eq!(common::example("side_by_side", &[]), expected.trim_start());
+}

@@ -1,0 +1,55 @@
+//! Two pages that redirect to the same one, and two that redirect to each
+//! other: how often each of them is asked for, and where a chain ends.
+#![allow(clippy::print_stdout)]
+
+use std::error::Error;
+
+use crawl_core::{Options, Outcome, Row};
+use demo_site::scripted::{Reply, Request, Server};
+
+// ANCHOR: site
+fn answer(request: &Request, reply: &mut Reply<'_>) {
+    match request.target.as_str() {
+        "/" => reply.page("<a href=foo>1</a> <a href=bar>2</a> <a href=egg>3</a>"),
+        "/foo" | "/bar" => redirect(reply, "/baz"),
+        "/baz" => redirect(reply, "/quux"),
+        "/egg" => redirect(reply, "/hen"),
+        "/hen" => redirect(reply, "/egg"),
+        _ => reply.page("no links"),
+    }
+}
+// ANCHOR_END: site
+
+fn redirect(reply: &mut Reply<'_>, target: &str) {
+    reply.status(302, "Found", &[("Location", target)], "");
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for max_redirect in [10, 1] {
+        let server = Server::start(answer)?;
+        let mut options = Options::new(vec![server.url("/").parse()?]);
+        options.max_redirect = max_redirect;
+        // Its robots.txt would be one request more.
+        options.robots = false;
+        // One at a time, so that the order is the same every time.
+        options.max_tasks = Some(1);
+
+        println!("at most {max_redirect} redirects in a chain:");
+        let origin = server.url("");
+        let path = move |url: &str| url.replace(&origin, "");
+        let tell = move |row: Row| println!("  {:6} {}", path(&row.url), told(&row, &path));
+        stage3_queue::crawl(options, Box::new(tell))?;
+        println!("  {} requests", server.requests());
+    }
+    Ok(())
+}
+
+fn told(row: &Row, path: impl Fn(&str) -> String) -> String {
+    let status = row.status.map_or("-".into(), |status| status.to_string());
+    let target = row.next_url.as_deref().map(path).unwrap_or_default();
+    match (row.outcome, &row.error) {
+        (_, Some(error)) => format!("{status} error: {}", error.class.name()),
+        (Outcome::Redirect, None) => format!("{status} -> {target}"),
+        _ => format!("{status} page, {} of {} links are new", row.num_new_urls, row.num_urls),
+    }
+}

@@ -1,0 +1,71 @@
+//! The examples say what they are expected to say.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+#[path = "../../stage2-coroutines/tests/common/mod.rs"]
+mod common;
+
+#[test]
+fn the_end() {
+    let expected = r#"
+new work is put in before old work is handed back:
+0s  worker 1 takes /     in the queue 0, unfinished 1
+1s  worker 1 has done /  in the queue 1, unfinished 1
+1s  worker 2 takes /a    in the queue 0, unfinished 1
+2s  worker 2 has done /a in the queue 3, unfinished 3
+2s  worker 2 takes /b    in the queue 2, unfinished 3
+2s  worker 1 takes /c    in the queue 1, unfinished 3
+3s  worker 2 has done /b in the queue 1, unfinished 2
+3s  worker 2 takes /d    in the queue 0, unfinished 2
+3s  worker 1 has done /c in the queue 0, unfinished 1
+4s  worker 2 has done /d in the queue 0, unfinished 0
+4s  join returns         in the queue 0, unfinished 0
+the other way round:
+0s  worker 1 takes /     in the queue 0, unfinished 1
+1s  worker 1 has done /  in the queue 1, unfinished 1
+1s  worker 2 takes /a    in the queue 0, unfinished 1
+1s  join returns         in the queue 0, unfinished 1
+"#;
+    assert_eq!(common::example("the_end", &[]), expected.trim_start());
+}
+
+#[test]
+fn coalesced() {
+    let expected = r#"
+at most 10 redirects in a chain:
+  /      200 page, 3 of 3 links are new
+  /foo   302 -> /baz
+  /bar   302 -> /baz
+  /egg   302 -> /hen
+  /baz   302 -> /quux
+  /hen   302 -> /egg
+  /quux  200 page, 0 of 0 links are new
+  7 requests
+at most 1 redirects in a chain:
+  /      200 page, 3 of 3 links are new
+  /foo   302 -> /baz
+  /bar   302 -> /baz
+  /egg   302 -> /hen
+  /baz   302 error: redirect_limit
+  /hen   302 error: redirect_limit
+  6 requests
+"#;
+    assert_eq!(common::example("coalesced", &[]), expected.trim_start());
+}
+
+#[test]
+fn awkward_servers() {
+    let expected = r#"
+/         200  Page                        tries: 1
+/silence  -    Failed     timeout          tries: 2
+/drip     -    Failed     timeout          tries: 2
+/goodbye  -    Failed     closed           tries: 2
+/cut      200  Failed     truncated        tries: 2
+/garbage  -    Failed     protocol         tries: 1
+/headers  -    Failed     too_large        tries: 1
+/large    200  Failed     too_large        tries: 1
+/gzip     200  Failed     decode           tries: 1
+/nowhere  302  HttpError  redirect_target  tries: 1
+10 rows, 0 left to do
+"#;
+    assert_eq!(common::example("awkward_servers", &[]), expected.trim_start());
+}
