@@ -80,6 +80,9 @@ pub(crate) enum Role {
         /// Small pages, and nothing else.
         #[arg(long)]
         plain: bool,
+        /// Answers nobody before all pages are asked for.
+        #[arg(long)]
+        hold: bool,
     },
 }
 

@@ -10,7 +10,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::iter;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use command_line::values;
 use crawl_core::{Options, Row};
@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::findings::Findings;
 use crate::progress::Progress;
+use crate::site::MOST_PATIENT;
 use crate::stages::Stage;
 
 /// What a crawl has found, and what it took.
@@ -47,7 +48,7 @@ pub(crate) fn crawl(
     if first_pages.is_some() {
         // Many at once may take a busy machine longer than anybody would wait
         // for a website.
-        let patience = Duration::from_secs(60);
+        let patience = 2 * MOST_PATIENT;
         (options.connect_timeout, options.read_timeout) = (patience, patience);
         options.timeout = patience;
     }

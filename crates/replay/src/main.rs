@@ -38,8 +38,8 @@ fn main() -> ExitCode {
         Some(Role::Crawl { stage, tasks, url, first_pages }) => {
             child::crawl(stage, tasks, &url, first_pages).map(|()| true)
         }
-        Some(Role::Serve { pages, delay_ms, plain }) => {
-            site::serve(pages, Duration::from_millis(delay_ms), plain).map(|()| true)
+        Some(Role::Serve { pages, delay_ms, plain, hold }) => {
+            site::serve(pages, Duration::from_millis(delay_ms), plain, hold).map(|()| true)
         }
         None if arguments.load => load::bear(&arguments.stages),
         None => replay(&arguments),

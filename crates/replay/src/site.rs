@@ -3,9 +3,14 @@
 use std::env;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use demo_site::{DemoSite, Latency, SiteOptions};
+
+/// How long a site that holds its visitors back does so at most.
+pub(crate) const MOST_PATIENT: Duration = Duration::from_secs(60);
 
 /// A demo site that is served until this is dropped.
 pub(crate) struct Site {
@@ -18,11 +23,22 @@ impl Site {
     /// Serves this many pages, each after `delay`, rounded to milliseconds. A
     /// plain site has small ones, and nothing but them.
     pub(crate) fn start(pages: u32, delay: Duration, is_plain: bool) -> io::Result<Self> {
+        let delay = delay.as_millis().to_string();
+        let plain = is_plain.then_some("--plain");
+        Self::serving(["serve", &pages.to_string(), &delay].into_iter().chain(plain))
+    }
+
+    /// Serves this many small pages, and answers nobody until all are asked for
+    /// at once, or [`MOST_PATIENT`] has passed.
+    pub(crate) fn holding(pages: u32) -> io::Result<Self> {
+        let delay = MOST_PATIENT.as_millis().to_string();
+        Self::serving(["serve", &pages.to_string(), &delay, "--plain", "--hold"])
+    }
+
+    fn serving<'a>(arguments: impl IntoIterator<Item = &'a str>) -> io::Result<Self> {
         let failed = || io::Error::other("the demo site has not started");
         let mut process = Command::new(env::current_exe()?)
-            .arg("serve")
-            .args([pages.to_string(), delay.as_millis().to_string()])
-            .args(is_plain.then_some("--plain"))
+            .args(arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -64,7 +80,7 @@ impl Drop for Site {
 /// Serves, says where on stdout, and returns when stdin is closed: by whoever
 /// has started this process, or because he is gone. In the end it says how many
 /// requests were unanswered at once.
-pub(crate) fn serve(pages: u32, delay: Duration, is_plain: bool) -> io::Result<()> {
+pub(crate) fn serve(pages: u32, delay: Duration, is_plain: bool, holds: bool) -> io::Result<()> {
     let mut options = SiteOptions {
         pages,
         latency: if delay.is_zero() { Latency::None } else { Latency::Fixed(delay) },
@@ -77,8 +93,25 @@ pub(crate) fn serve(pages: u32, delay: Duration, is_plain: bool) -> io::Result<(
     let mut stdout = io::stdout();
     writeln!(stdout, "{}", site.root())?;
     stdout.flush()?;
-    io::copy(&mut io::stdin(), &mut io::sink())?;
+    let is_over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        if holds {
+            scope.spawn(|| release_all_at_once(&site, pages as usize, &is_over));
+        }
+        let ended = io::copy(&mut io::stdin(), &mut io::sink());
+        is_over.store(true, Ordering::Relaxed);
+        ended
+    })?;
     // Unless nobody has asked.
     let _ = writeln!(stdout, "{}", site.peak_in_flight());
     Ok(())
+}
+
+fn release_all_at_once(site: &DemoSite, pages: usize, is_over: &AtomicBool) {
+    const INTERVAL: Duration = Duration::from_millis(20);
+    while site.peak_in_flight() < pages && !is_over.load(Ordering::Relaxed) {
+        thread::sleep(INTERVAL);
+    }
+    // Where it cannot be told, time will tell it.
+    let _ = site.release();
 }

@@ -1,11 +1,11 @@
 //! Every flag, and what becomes of values that it cannot have.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+mod program;
 
 use std::collections::BTreeSet;
 
-use common::program::{run, text};
+use program::run;
 
 /// What is wrong, and what the message must name beside the flag.
 const BAD: [(&str, &[&str]); 28] = [
@@ -60,10 +60,9 @@ const SWITCHES: [&str; 13] = [
 fn a_bad_value_is_named_with_its_flag() {
     for (flag, values) in BAD {
         for value in values {
-            let output = run(&["localhost", &format!("{flag}={value}")]);
-            let message = text(&output.stderr);
-            assert_eq!(output.status.code(), Some(2), "{flag} {value}: {message}");
-            assert_eq!(text(&output.stdout), "");
+            let ended = run(&["localhost", &format!("{flag}={value}")]).expect_code(2);
+            let message = ended.stderr;
+            assert_eq!(ended.stdout, "");
             // The other names of a flag are told by its first one.
             let name = flag.replace("concurrency", "tasks").replace("redirects", "redirect");
             assert!(message.contains(&name), "{flag} {value}: {message}");
@@ -76,12 +75,10 @@ fn a_bad_value_is_named_with_its_flag() {
 #[test]
 fn a_flag_with_a_value_needs_one_and_a_switch_has_none() {
     for (flag, _) in BAD {
-        let output = run(&["localhost", flag]);
-        assert_eq!(output.status.code(), Some(2), "{flag}");
+        run(&["localhost", flag]).expect_code(2);
     }
     for switch in SWITCHES {
-        let output = run(&["localhost", &format!("{switch}=1")]);
-        assert_eq!(output.status.code(), Some(2), "{switch}");
+        run(&["localhost", &format!("{switch}=1")]).expect_code(2);
     }
 }
 
@@ -94,18 +91,17 @@ fn contradictions_are_refused() {
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
     ] {
-        let output = run(&[&["localhost"], flags].concat());
-        assert_eq!(output.status.code(), Some(2), "{flags:?}");
-        assert!(text(&output.stderr).contains(named), "{flags:?}");
+        let ended = run(&[&["localhost"], flags].concat()).expect_code(2);
+        assert!(ended.stderr.contains(named), "{flags:?}");
     }
-    assert_eq!(run(&[]).status.code(), Some(2), "nothing to crawl");
+    // There is nothing to crawl.
+    run(&[]).expect_code(2);
 }
 
 /// So that no flag is forgotten in here.
 #[test]
 fn every_flag_is_known_to_these_tests() {
-    let output = run(&["--help"]);
-    let help = text(&output.stdout);
+    let help = run(&["--help"]).expect_code(0).stdout;
     let words = help.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     let flags: BTreeSet<&str> = words.filter(|word| word.starts_with("--")).collect();
     let known: BTreeSet<&str> = BAD.iter().map(|(flag, _)| *flag).chain(SWITCHES).collect();
@@ -114,10 +110,8 @@ fn every_flag_is_known_to_these_tests() {
 
 #[test]
 fn the_help_is_grouped_and_tells_the_exit_codes() {
-    let output = run(&["--help"]);
-    assert_eq!(output.status.code(), Some(0));
-    let help = text(&output.stdout);
-    let mut rest = help;
+    let help = run(&["--help"]).expect_code(0).stdout;
+    let mut rest = &*help;
     for heading in [
         "Usage: crawl ",
         "Scope:",

@@ -1,12 +1,13 @@
 //! In which forms the crawler tells what it has found.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+mod program;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
-use common::program::{crawl, finish, run, text};
 use demo_site::scripted::Server;
+use program::{Running, crawl, run, wait_until};
 use serde_json::{Value, json};
 
 /// A root, a page, a picture, a redirect, and two links that lead nowhere.
@@ -29,9 +30,8 @@ const BROKEN: [&str; 2] = ["/forbidden", "/missing"];
 
 /// What the site's crawl prints, with its addresses taken out.
 fn told(site: &Server, arguments: &[&str], code: i32) -> String {
-    let output = run(&[&["--no-robots", &site.url("/")], arguments].concat());
-    assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
-    text(&output.stdout).replace(&site.url(""), "")
+    let ended = run(&[&[&*site.url("/")], arguments].concat()).expect_code(code);
+    ended.stdout.replace(&site.url(""), "")
 }
 
 fn urls<'a>(rows: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String> {
@@ -169,9 +169,8 @@ fn only_what_is_broken() {
         assert!(BROKEN.iter().all(|url| told.contains(url)), "{told}");
         assert!(!told.contains("/picture") && !told.contains("/old"), "{told}");
     }
-    let output = run(&["--broken-only", "--format", "sitemap", "localhost"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("--broken-only"));
+    let ended = run(&["--broken-only", "--format", "sitemap", "localhost"]).expect_code(2);
+    assert!(ended.stderr.contains("--broken-only"), "{}", ended.stderr);
 }
 
 #[test]
@@ -193,9 +192,10 @@ fn color_is_for_terminals_and_those_who_ask() {
     let report = told(&site, &["--color", "always"], 1);
     assert!(report.contains(RED), "{report}");
     for (variable, is_red) in [("CLICOLOR_FORCE", true), ("NO_COLOR", false)] {
-        let child = crawl().env(variable, "1").args(["--no-robots", &site.url("/")]).spawn();
-        let output = finish(child.unwrap());
-        assert_eq!(text(&output.stdout).contains('\u{1b}'), is_red, "{variable}");
+        let mut command = crawl(&[&site.url("/")]);
+        command.env(variable, "1");
+        let ended = Running::start(command).end();
+        assert_eq!(ended.stdout.contains('\u{1b}'), is_red, "{variable}");
     }
     // What is colored is escaped all the same.
     let site = Server::start(|_, reply| {
@@ -216,4 +216,27 @@ fn what_cannot_go_on_is_still_a_json_object() {
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(object["problem"].is_string(), "{object}");
     assert_eq!(object["done"], Value::Null);
+}
+
+#[test]
+fn a_crawl_that_is_interrupted_is_still_a_json_object() {
+    for (signals, code) in [(1, 130), (2, 130)] {
+        let site = Server::start(|request, reply| {
+            let n: u64 = request.path()[1..].parse().unwrap_or(0);
+            if n > 20 {
+                reply.sleep(Duration::from_secs(10));
+            }
+            reply.page(format!("<a href=/{}>on</a> <a href=/{}>on</a>", 2 * n + 1, 2 * n + 2));
+        })
+        .unwrap();
+        let program = Running::start(crawl(&["--format", "json", &site.url("/")]));
+        wait_until(|| site.requests() > 25);
+        for _ in 0..signals {
+            program.signal("-INT");
+        }
+        let ended = program.end().expect_code(code);
+        let object: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(object["rows"].as_array().unwrap().len() as u64, object["done"]);
+        assert!(object["todo"].as_u64().unwrap() > 0);
+    }
 }

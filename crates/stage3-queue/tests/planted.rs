@@ -2,8 +2,9 @@
 //! the page and the line to mend, and nothing else is.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+mod program;
+
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -11,6 +12,7 @@ use std::time::Duration;
 
 use crawl_core::{Check, Ending, Options, Row};
 use demo_site::scripted::{Reply, Request, Server};
+use program::{rows, run};
 use serde_json::Value;
 
 /// Longer than any of this takes, unless it takes for ever.
@@ -239,29 +241,19 @@ fn each_planted_link_is_told_with_its_place_and_nothing_else() {
     assert_eq!(hits.iter().filter(asked_twice).collect::<Vec<_>>(), []);
 }
 
+const EVERYTHING: [&str; 5] =
+    ["--external", "--check", "links,images,scripts,styles,fragments", "--max-tries", "1"];
+
 #[test]
 fn the_program_tells_the_same() {
     let (planted, site, _elsewhere) = servers();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_crawl"))
-        .args(["--external", "--check", "links,images,scripts,styles,fragments"])
-        .args(["--format", "jsonl", "--max-tries", "1", &site.url("/manual/")])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (mut stdout, (sender, output)) = (child.stdout.take().unwrap(), channel());
-    thread::spawn(move || sender.send(std::io::read_to_string(&mut stdout)));
-    let output = output.recv_timeout(WATCHDOG).map(Result::unwrap);
-    if output.is_err() {
-        child.kill().unwrap();
-    }
-    let ended = child.wait_with_output().unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{ended:?}");
-    assert_eq!(ended.stderr, b"");
-    let rows = output.unwrap();
-    let rows = rows.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    let is_broken = |row: &Value| matches!(row["outcome"].as_str(), Some("http_error" | "failed"));
+    let root = site.url("/manual/");
+    let ended = run(&[&EVERYTHING[..], &["--format", "jsonl", &root]].concat()).expect_code(1);
+    assert_eq!(ended.stderr, "");
+    let rows = rows(&ended.stdout);
+    let is_broken = |row: &&Value| matches!(row["outcome"].as_str(), Some("http_error" | "failed"));
     let found: BTreeSet<(String, String)> = rows
+        .values()
         .filter(is_broken)
         .map(|row| {
             let how = how(row["status"].as_u64(), row["error"]["class"].as_str());
@@ -272,11 +264,27 @@ fn the_program_tells_the_same() {
     assert_eq!(found, expected.collect());
 }
 
+/// Each with the page and the line to mend, by way of redirects, too.
 #[test]
-fn a_bad_list_of_what_to_check_is_refused() {
-    let mut crawl = Command::new(env!("CARGO_BIN_EXE_crawl"));
-    let output = crawl.args(["--check", "links,pictures", "http://127.0.0.1:1/"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    let message = String::from_utf8(output.stderr).unwrap();
-    assert!(message.contains("--check") && message.contains("pictures"), "{message}");
+fn the_report_says_where_to_mend_what() {
+    let (planted, site, _elsewhere) = servers();
+    let root = site.url("/manual/");
+    let report = run(&[&EVERYTHING[..], &["--broken-only", &root]].concat()).expect_code(1).stdout;
+    let (_, broken) = report.split_once(" ***\n").unwrap();
+    let (mut found, mut target) = (BTreeSet::new(), "");
+    for line in broken.lines() {
+        match line.trim_start().strip_prefix("found on ") {
+            None => target = line.split(' ').next().unwrap(),
+            // A redirect has no line; who leads to it, is told below.
+            Some(place) if place.contains(", line ") => {
+                let (page, line) = place.split_once(", line ").unwrap();
+                let line = line.split([':', ',']).next().unwrap();
+                found.insert((target.to_owned(), format!("{page}:{line}")));
+            }
+            Some(_) => {}
+        }
+    }
+    let place = |planted: &Planted| planted.place.split(' ').next().unwrap().to_owned();
+    let expected = planted.iter().map(|planted| (planted.url.clone(), place(planted)));
+    assert_eq!(found, expected.collect());
 }

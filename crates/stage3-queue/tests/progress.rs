@@ -1,13 +1,13 @@
 //! The line that says how far the crawl is.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+mod program;
 
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
-use common::program::{finish, text};
 use demo_site::scripted::Server;
+use program::Running;
 
 /// Slow enough for the line to change a few times.
 fn site() -> Server {
@@ -33,8 +33,7 @@ fn on_a_terminal(arguments: &str) -> String {
         script.args(["-q", "/dev/null", "sh", "-c", &program]);
     }
     script.env("TERM", "xterm").env("COLUMNS", "100");
-    let child = script.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    text(&finish(child.unwrap()).stdout).to_owned()
+    Running::start(script).end().stdout
 }
 
 #[test]

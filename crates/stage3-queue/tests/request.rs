@@ -1,12 +1,12 @@
 //! What the crawler says to a server, and to which one.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+mod program;
 
 use std::sync::{Arc, Mutex};
 
-use common::program::run;
 use demo_site::scripted::Server;
+use program::run;
 
 const FLAGS: [&str; 6] = ["-H", "X-Token: secret", "--header", "Accept: */*", "-u", "me:pass:word"];
 
@@ -34,8 +34,7 @@ fn headers_go_to_the_hosts_of_the_roots_and_nowhere_else() {
     let elsewhere = format!("http://localhost:{}/there", other.address().port());
     let (site, heard) = listening(elsewhere);
     let root = site.url("/");
-    let output = run(&[&["--no-robots", "--external", &root], &FLAGS[..]].concat());
-    assert_eq!(output.status.code(), Some(0));
+    run(&[&["--external", &root], &FLAGS[..]].concat()).expect_code(0);
     let said = "secret */* Basic bWU6cGFzczp3b3Jk";
     assert_eq!(*heard.lock().unwrap(), [format!("/ {said}"), format!("/away {said}")]);
     for line in &*heard_by_other.lock().unwrap() {

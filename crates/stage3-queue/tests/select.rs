@@ -1,21 +1,21 @@
 //! What the crawler takes out of every page.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+mod program;
 
 use std::collections::HashMap;
 
-use common::program::{run, text};
 use demo_site::scripted::Server;
+use program::run;
 use serde_json::{Value, json};
 
 fn rows(site: &Server, selections: &[&str]) -> HashMap<String, Value> {
-    let mut arguments = vec!["--no-robots", "--format", "jsonl"];
+    let mut arguments = vec!["--format", "jsonl"];
     selections.iter().for_each(|selection| arguments.extend(["--select", selection]));
     let root = site.url("/");
     arguments.push(&root);
-    let output = run(&arguments);
-    let rows = text(&output.stdout).lines().map(|line| {
+    let ended = run(&arguments).expect_code(0);
+    let rows = ended.stdout.lines().map(|line| {
         let row: Value = serde_json::from_str(line).unwrap();
         (row["url"].as_str().unwrap().replace(&site.url(""), ""), row)
     });

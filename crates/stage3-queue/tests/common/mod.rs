@@ -1,7 +1,6 @@
 //! What the tests share. Each test file uses a part of it.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
-pub mod program;
 pub mod village;
 
 use crawl_core::{ErrorClass, Options, Row};

@@ -20,6 +20,8 @@ pub const WATCHDOG: Duration = Duration::from_secs(60);
 pub fn crawl(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
     command.arg("--no-robots").args(arguments);
+    // What a terminal would want is none of these tests' business.
+    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR");
     command
 }
 
