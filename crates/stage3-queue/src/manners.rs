@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crawl_core::robots::MOST_BYTES;
-use crawl_core::{ErrorClass, FetchError, Job, Options};
+use crawl_core::{ErrorClass, FetchError, File, Job, Options};
 use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
 use url::Url;
 
@@ -146,6 +146,7 @@ impl Manners {
     pub(crate) fn stop(&self) {
         self.is_stopped.set(true);
         self.hosts(|hosts, _| hosts.call_all());
+        self.tell_the_curious();
     }
 
     fn is_stopped(&self) -> bool {
@@ -214,29 +215,39 @@ impl Manners {
     /// Asks for the robots.txt of a job's origin, and then puts the job back.
     async fn ask_robots(&self, turn: Turn) {
         turn.comes_again.set(true);
-        let is_secure = origin(&turn.url).is_secure;
         let rules = match Url::parse(&turn.url) {
             // What was let in was a URL.
             Err(_) => Rules::Unknown,
             Ok(url) => {
-                let url = file_of_site(&url, "/robots.txt");
-                let next_start = || turn.next_start();
-                let asking = self.client.fetch_file(&url, MOST_BYTES + 1, &next_start);
-                let answer = catch(asking).await.unwrap_or_else(|exception| {
-                    let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-                    Err(NoFile { error, is_anybody_there: true })
-                });
-                match &answer {
-                    Ok(file) if turn.is_put_off(file.status, file.retry_after.as_deref()) => {
-                        Rules::Unknown
-                    }
-                    answer => Rules::of_answer(&url, answer, &self.client.options.user_agent),
-                }
+                let is_put_off =
+                    |file: &File| turn.is_put_off(file.status, file.retry_after.as_deref());
+                self.rules_of(&url, &|| turn.next_start(), is_put_off).await
             }
         };
+        let is_secure = origin(&turn.url).is_secure;
         self.hosts(|hosts, _| hosts.set_rules(turn.id, is_secure, rules));
         drop(turn);
         self.tell_the_curious();
+    }
+
+    /// What the robots.txt of this URL's origin says; still unknown, if the host
+    /// wants to be asked for it later.
+    async fn rules_of(
+        &self,
+        url: &Url,
+        next_start: &impl Fn() -> Instant,
+        is_put_off: impl FnOnce(&File) -> bool,
+    ) -> Rules {
+        let url = file_of_site(url, "/robots.txt");
+        let asking = self.client.fetch_file(&url, MOST_BYTES + 1, next_start);
+        let answer = catch(asking).await.unwrap_or_else(|exception| {
+            let error = FetchError::new(ErrorClass::Panic, exception.to_string());
+            Err(NoFile { error, is_anybody_there: true })
+        });
+        match &answer {
+            Ok(file) if is_put_off(file) => Rules::Unknown,
+            answer => Rules::of_answer(&url, answer, &self.client.options.user_agent),
+        }
     }
 
     fn tell_the_curious(&self) {

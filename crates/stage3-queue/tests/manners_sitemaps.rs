@@ -144,7 +144,7 @@ fn a_silent_sitemap_is_a_warning() {
 }
 
 /// Where nothing is allowed, nothing is asked for; and where no root gets in,
-/// nobody waits for its robots.txt.
+/// nobody waits for a visit that will never be.
 #[test]
 fn robots_are_obeyed() {
     let crawled = crawl(with_sitemap(&[ROOT]), |asked| match &*asked.path {
@@ -155,10 +155,23 @@ fn robots_are_obeyed() {
     let mut options = with_sitemap(&[ROOT]);
     options.exclude = vec!["10".parse().unwrap()];
     let crawled = crawl(options, |asked| match &*asked.path {
+        "/robots.txt" => not_found(),
         "/sitemap.xml" => answer("500 Oops", "", ""),
         path => panic!("{path}"),
     });
     assert_eq!((crawled.rows.len(), crawled.ending.warnings.len()), (0, 1));
+}
+
+/// The sitemaps of a site that nobody is going to visit any more are not waited
+/// for.
+#[test]
+fn a_limit_on_pages_is_the_end_of_sitemaps() {
+    let roots = ["http://10.0.0.1/", "http://10.0.0.2/", "http://10.0.0.3/", "http://10.0.0.4/"];
+    let mut options = with_sitemap(&roots);
+    options.max_pages = Some(1);
+    options.max_tasks = Some(1);
+    let crawled = crawl(options, plain);
+    assert_eq!((crawled.rows.len(), crawled.ending.todo), (1, 3));
 }
 
 #[test]

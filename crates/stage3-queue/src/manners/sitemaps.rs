@@ -7,7 +7,7 @@ use stage2_coroutines::{Future, yield_now};
 use url::Url;
 
 use super::robots::Rules;
-use super::{Manners, file_of_site, origin};
+use super::{Manners, Origin, file_of_site, origin};
 use crate::catch::catch;
 
 /// How many sitemaps of one site are read.
@@ -80,14 +80,15 @@ async fn read_site(manners: &Manners, site: &Url, found: &mut impl FnMut(Named))
     }
 }
 
-/// The sitemaps that a site's robots.txt names, which somebody else is asking
-/// for; or else where one may be expected.
+/// The sitemaps that a site's robots.txt names, or else where one may be
+/// expected; none when the crawl has been stopped.
 async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
     let expected = file_of_site(site, "/sitemap.xml");
     if !manners.client.options.robots {
         return vec![expected];
     }
-    loop {
+    ask_robots_unless_another_does(manners, site).await;
+    while !manners.is_stopped() {
         let curious = Future::new(&manners.event_loop);
         let known = manners.hosts(|hosts, _| {
             let origin = origin(site.as_str());
@@ -110,6 +111,30 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
         // Nobody but this coroutine could cancel it.
         let _ = curious.await;
     }
+    Vec::new()
+}
+
+/// Asks for a site's robots.txt if there is no job that would: all of them may
+/// have been finished by an earlier run.
+async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
+    let Origin { authority, is_secure } = origin(site.as_str());
+    let idle = manners.hosts(|hosts, _| {
+        let id = hosts.id(authority);
+        let host = hosts.host(id);
+        let is_idle = !host.has_work() && matches!(host.rules(is_secure), Rules::Unknown);
+        is_idle.then(|| {
+            hosts.set_rules(id, is_secure, Rules::Asked);
+            id
+        })
+    });
+    let Some(id) = idle else { return };
+    let next_start = || manners.hosts(|hosts, now| hosts.host_mut(id).pace.start(now));
+    manners.client.wait_until(next_start()).await;
+    let rules = manners.rules_of(site, &next_start, |file| file.status == 429).await;
+    manners.hosts(|hosts, now| {
+        hosts.set_rules(id, is_secure, rules);
+        hosts.settle_all(id, now);
+    });
 }
 
 /// Reads one sitemap, at the pace of its host.
