@@ -54,3 +54,19 @@ fn a_crawl_that_goes_on_finds_what_sitemaps_name() {
     assert_eq!(["/", "/1", "/2", "/3"].map(|path| server.hits(path)), [1; 4]);
     assert_eq!(["/robots.txt", "/sitemap.xml"].map(|path| server.hits(path)), [3, 0]);
 }
+
+/// Whatever the format, and wherever the report goes, stderr says what to mend.
+#[test]
+fn why_nothing_was_crawled_is_said() {
+    let closed = Server::start(|request, reply| match request.path() {
+        "/robots.txt" => reply.status(200, "OK", &[], "User-agent: *\nDisallow: /"),
+        path => panic!("{path}"),
+    });
+    let closed = closed.unwrap();
+    let root = closed.url("/");
+    let told = run(&["-q", "-o", "/dev/null", &root]).expect_code(3);
+    let expected = format!(
+        "[error] no root could be crawled: {root}: robots: {root}robots.txt does not allow it\n"
+    );
+    assert_eq!(told.stderr, expected);
+}
