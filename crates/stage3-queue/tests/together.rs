@@ -70,3 +70,33 @@ fn why_nothing_was_crawled_is_said() {
     );
     assert_eq!(told.stderr, expected);
 }
+
+/// A build that keeps the journal of the last one would be told of the site as it
+/// was then, for ever.
+#[test]
+fn a_journal_with_nothing_left_to_do_is_said() {
+    let server = site_of_sitemap();
+    let (journal, root) = (Scratch::new(), server.url("/"));
+    let arguments = ["--state", journal.as_str(), root.as_str()];
+    assert_eq!(run(&arguments).expect_code(0).stderr, "");
+    let told = run(&arguments).expect_code(0);
+    assert!(told.stderr.contains(journal.as_str()), "{}", told.stderr);
+    assert!(told.stderr.contains("--fresh"), "{}", told.stderr);
+    assert_eq!(run(&[&arguments[..], &["--fresh"]].concat()).expect_code(0).stderr, "");
+    assert_eq!(server.hits("/"), 2);
+}
+
+/// An empty table or sitemap would say that there are no pages.
+#[test]
+fn a_crawl_that_could_not_begin_leaves_the_last_report_alone() {
+    let (report, journal) = (Scratch::with("the last report"), Scratch::with("no journal"));
+    for format in ["text", "jsonl", "csv", "sitemap"] {
+        let arguments = ["--format", format, "--state", journal.as_str(), "localhost"];
+        assert_eq!(run(&arguments).expect_code(3).stdout, "", "{format}");
+        run(&[&arguments[..], &["-o", report.as_str()]].concat()).expect_code(3);
+        assert_eq!(report.read(), b"the last report", "{format}");
+    }
+    // Whoever reads JSON finds the reason in it.
+    let told = run(&["--format", "json", "--state", journal.as_str(), "localhost"]);
+    assert!(told.expect_code(3).stdout.contains("\"problem\":\"the journal"));
+}
