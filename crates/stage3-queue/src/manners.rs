@@ -20,7 +20,8 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime};
 
 use crawl_core::robots::MOST_BYTES;
 use crawl_core::{ErrorClass, FetchError, File, Job, Options};
@@ -141,12 +142,25 @@ impl Manners {
         }
     }
 
+    /// Runs `coroutine` to its end, or to the stop, beside [the
+    /// time](Manners::keep_time_until).
+    async fn unless_stopped(&self, coroutine: impl Coroutine<Output = ()>) {
+        let mut coroutine = pin!(coroutine);
+        poll_fn(|context| match self.is_stopped() {
+            true => Poll::Ready(()),
+            false => coroutine.as_mut().poll(context),
+        })
+        .await;
+    }
+
     /// From now on no job is handed out: what is in the queue, or waits with its
     /// host, is left.
     pub(crate) fn stop(&self) {
         self.is_stopped.set(true);
         self.hosts(|hosts, _| hosts.call_all());
-        self.tell_the_curious();
+        // Whoever runs beside the timekeeper looks up, too. Refused if that has
+        // not looked at the last news yet.
+        let _ = self.news.borrow().set_result(());
     }
 
     fn is_stopped(&self) -> bool {
@@ -248,6 +262,29 @@ impl Manners {
             Ok(file) if is_put_off(file) => Rules::Unknown,
             answer => Rules::of_answer(&url, answer, &self.client.options.user_agent),
         }
+    }
+
+    /// Hears how a host has answered a request that began at `begun`: whether it
+    /// has no time, and is to be asked later. One that is given up is not.
+    fn has_no_time(
+        &self,
+        id: usize,
+        begun: Instant,
+        status: u16,
+        retry_after: Option<&[u8]>,
+    ) -> bool {
+        let pause = retry_after.and_then(|value| retry_after::pause(value, SystemTime::now()));
+        let has_no_time = status == 429 || (status == 503 && pause.is_some());
+        self.hosts(|hosts, now| {
+            let in_flight = hosts.in_flight(id);
+            let pace = &mut hosts.host_mut(id).pace;
+            if has_no_time {
+                pace.refused(begun, in_flight, pause, now);
+            } else {
+                pace.answered(begun);
+            }
+            has_no_time && !pace.is_given_up()
+        })
     }
 
     fn tell_the_curious(&self) {
