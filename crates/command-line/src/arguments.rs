@@ -70,7 +70,7 @@ pub(crate) struct ToolArguments {
 /// in a way that cannot be understood.
 pub(crate) fn of_process<T>(about: &str) -> T
 where
-    T: CommandFactory + FromArgMatches + AsRef<Arguments>,
+    T: CommandFactory + FromArgMatches + Sense,
 {
     let mut command = T::command().about(about.to_owned());
     // One crate reads the arguments of several binaries.
@@ -80,21 +80,40 @@ where
     }
     let matches = command.get_matches_mut();
     let arguments = T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    if let Some(contradiction) = arguments.as_ref().contradiction() {
+    if let Some(contradiction) = arguments.contradiction() {
         command.error(ErrorKind::ArgumentConflict, contradiction).exit();
     }
     arguments
 }
 
-impl AsRef<Self> for Arguments {
-    fn as_ref(&self) -> &Self {
-        self
+/// What is right by itself may make no sense together.
+pub(crate) trait Sense {
+    /// What does not, if anything.
+    fn contradiction(&self) -> Option<&'static str>;
+}
+
+impl Sense for Arguments {
+    fn contradiction(&self) -> Option<&'static str> {
+        if self.output.broken_only && self.output.format == Format::Sitemap {
+            Some(
+                "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
+            )
+        } else if self.request.logs_in_twice() {
+            Some("--user and --header 'Authorization: ...' say the same in two ways")
+        } else {
+            None
+        }
     }
 }
 
-impl AsRef<Arguments> for ToolArguments {
-    fn as_ref(&self) -> &Arguments {
-        &self.common
+impl Sense for ToolArguments {
+    fn contradiction(&self) -> Option<&'static str> {
+        let is_overwritten = |state| self.common.output.goes_to(state);
+        if self.tool.state.as_deref().is_some_and(is_overwritten) {
+            Some("--output and --state are the same file, and the report would replace the journal")
+        } else {
+            self.common.contradiction()
+        }
     }
 }
 
@@ -113,19 +132,6 @@ impl ToolArguments {
 }
 
 impl Arguments {
-    /// What is right by itself, but not together.
-    fn contradiction(&self) -> Option<&'static str> {
-        if self.output.broken_only && self.output.format == Format::Sitemap {
-            Some(
-                "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
-            )
-        } else if self.request.logs_in_twice() {
-            Some("--user and --header 'Authorization: ...' say the same in two ways")
-        } else {
-            None
-        }
-    }
-
     /// What the crawl is asked to do.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new(self.roots.clone());

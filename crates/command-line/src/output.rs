@@ -47,6 +47,11 @@ trait Form: Send {
         Ok(())
     }
 
+    /// Whether it has a place for the reason why nothing could be told.
+    fn says_why(&self) -> bool {
+        false
+    }
+
     /// What else there is to say, to the user rather than to a program.
     fn warning(&self) -> Option<String> {
         None
@@ -113,12 +118,16 @@ impl Output {
         Ok(())
     }
 
-    /// Takes the end of the crawl: how it ended, or why it could not go on.
+    /// Takes the end of the crawl: how it ended, or why it could not go on. If it
+    /// could not even begin, a file keeps what an earlier run has told.
     pub(crate) fn end(
         &mut self,
         ending: Result<&Ending, &str>,
         elapsed: Duration,
     ) -> io::Result<()> {
+        if ending.is_err() && self.report.total() == 0 && !self.form.says_why() {
+            return Ok(());
+        }
         self.begin()?;
         self.form.end(&End { report: &self.report, ending, elapsed }, &mut self.out)
     }

@@ -109,7 +109,8 @@ pub(crate) fn run(
         Some(Stopped::MaxTime) | None => {}
     }
     if report.every_root_failed() {
-        log.error("no root gave a response");
+        let why = report.why_a_root_failed().unwrap_or("none was finished in time");
+        log.error(&format!("no root could be crawled: {why}"));
         Exit::CouldNotRun
     } else if broken > 0 {
         Exit::SomethingBroken

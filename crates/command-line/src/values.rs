@@ -96,10 +96,20 @@ fn number_and_unit(text: &str) -> (Option<u64>, &str) {
 /// Without a scheme it is taken as https, or as http if the host is this
 /// machine's own (`localhost:8000`) or an address written out (`[::1]:80`).
 ///
+/// A password does not belong in it: URLs are shown in reports, and kept.
+///
 /// # Errors
 /// What is wrong with `text`.
 pub fn root(text: &str) -> Result<Url, String> {
-    let text = text.trim();
+    let url = web_address(text.trim())?;
+    if url.username().is_empty() && url.password().is_none() {
+        Ok(url)
+    } else {
+        Err("say name and password with --user, and not in the URL".into())
+    }
+}
+
+fn web_address(text: &str) -> Result<Url, String> {
     let parse = |text: &str| Url::parse(text).map_err(|error| error.to_string());
     if has_scheme(text) {
         let url = parse(text)?;
@@ -312,6 +322,9 @@ mod tests {
             "http://",
             "two words",
             "http://exa mple.com/",
+            "https://me@example.com/",
+            "https://me:secret@example.com/",
+            ":secret@example.com",
             "example.com:99999",
             "[::1",
         ] {

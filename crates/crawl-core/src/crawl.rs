@@ -13,7 +13,7 @@ use crate::select::select;
 use crate::visit::Discovery;
 use crate::{
     Address, Admission, Decision, ErrorClass, FetchError, Finished, Job, Joiner, Lead, Options,
-    Outcome, Row, Sink, Stopped, Via, Visit,
+    Outcome, Purpose, Row, Sink, Stopped, Via, Visit,
 };
 
 /// How many warnings are kept.
@@ -193,6 +193,8 @@ impl Crawl {
     pub fn conclude(&mut self, visit: Visit, now: Instant) -> Conclusion {
         let (job, mut row, discovery) = visit.finish(now);
         let mut found = Findings::default();
+        // The server had no time for it, however often it was asked.
+        self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match discovery {
             Discovery::Nothing => {
                 let ended = if row.is_broken() { Ended::Broken } else { Ended::Fine };
@@ -201,7 +203,7 @@ impl Crawl {
             // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(target) => {
                 let ended = Address::of(&target).map_or(Ended::Fine, |address| {
-                    self.admit(address, Via::Redirect(&job), &mut found);
+                    self.redirect(&job, address, &mut found);
                     Ended::Redirect(address)
                 });
                 self.admission.end(&job, ended);
@@ -303,7 +305,7 @@ impl Crawl {
                 let lead = leads.first().map(|lead| &lead.to).or(row.next_url.as_ref());
                 let ended = match lead.map(|to| joiner.join(to)) {
                     Some(Ok(address)) => {
-                        self.admit(address, Via::Redirect(&job), &mut found);
+                        self.redirect(&job, address, &mut found);
                         Ended::Redirect(address)
                     }
                     _ => Ended::Fine,
@@ -325,7 +327,22 @@ impl Crawl {
             }
         }
         self.begun += u64::from(row.outcome != Outcome::Skipped);
+        self.unasked += u64::from(row.outcome == Outcome::Failed && row.tries == 0);
         self.close(row, found)
+    }
+
+    /// Puts the target of a redirect to the door. If a root leads away from the
+    /// site, what the user takes for the site is another.
+    fn redirect(&mut self, job: &Job, target: Address<'_>, found: &mut Findings) {
+        self.admit(target, Via::Redirect(job), found);
+        let is_of_root = job.depth == 0 && job.purpose == Purpose::Page;
+        if is_of_root && !self.admission.is_of_the_site(target) {
+            self.warn(format!(
+                "{} redirects to {}, which is not of the site: to crawl that, begin there",
+                job.url,
+                target.as_str(),
+            ));
+        }
     }
 
     fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {

@@ -142,14 +142,22 @@ impl Options {
         }
     }
 
-    /// What else is said to a server: nothing to one that no root names, and
-    /// nothing in the open that a root would have secured. Such headers may be
-    /// secrets.
+    /// What else is said to a server: nothing to one that no root names, by its
+    /// host and port, and nothing in the open that a root would have secured.
+    /// Such headers may be secrets, and what listens at another port of a host
+    /// may be somebody else's.
     pub(crate) fn headers_for(&self, url: &Url) -> &[Header] {
-        let is_host = |root: &Url| {
-            root.host() == url.host() && (url.scheme() == "https" || root.scheme() == "http")
+        // A site moves from port 80 to 443.
+        let port = |url: &Url| match url.port_or_known_default() {
+            Some(443) => Some(80),
+            port => port,
         };
-        if self.roots.iter().any(is_host) { &self.headers } else { &[] }
+        let is_named = |root: &Url| {
+            root.host() == url.host()
+                && port(root) == port(url)
+                && (url.scheme() == "https" || root.scheme() == "http")
+        };
+        if self.roots.iter().any(is_named) { &self.headers } else { &[] }
     }
 
     /// Whether the user takes this status for a good one.

@@ -17,6 +17,8 @@ pub struct Report {
     broken: u64,
     roots: u64,
     roots_failed: u64,
+    /// Why the first of them did.
+    why: Option<String>,
 }
 
 impl Report {
@@ -65,8 +67,11 @@ impl Report {
         self.broken += u64::from(row.is_broken());
         if row.referrer.is_none() {
             self.roots += 1;
-            let gave_none = matches!(row.outcome, Outcome::Failed | Outcome::Skipped);
-            self.roots_failed += u64::from(gave_none);
+            if matches!(row.outcome, Outcome::Failed | Outcome::Skipped) {
+                self.roots_failed += 1;
+                let why = || Some(format!("{}: {}", row.url, row.error.as_ref()?));
+                self.why = self.why.take().or_else(why);
+            }
         }
     }
 
@@ -83,6 +88,11 @@ impl Report {
     /// Whether there was nothing to crawl: no root gave a response.
     pub fn every_root_failed(&self) -> bool {
         self.roots == self.roots_failed
+    }
+
+    /// Why the first root that failed did.
+    pub fn why_a_root_failed(&self) -> Option<&str> {
+        self.why.as_deref()
     }
 
     /// The statistics, by name.

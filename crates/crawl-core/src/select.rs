@@ -43,7 +43,9 @@ impl Selection {
             Some((css, name)) if !name.is_empty() && name.chars().all(is_name) => (css, Some(name)),
             _ => (css, None),
         };
-        let selector = Selector::parse(css).map_err(|error| error.to_string())?;
+        // The parser's own words for some of what is wrong are for its authors.
+        let selector = Selector::parse(css)
+            .map_err(|_error| format!("'{css}' is no CSS selector that is understood"))?;
         let attribute = attribute.map(|name| name.to_ascii_lowercase().into());
         Ok(Self { text: text.into(), name: name.into(), selector, attribute })
     }

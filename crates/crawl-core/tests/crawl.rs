@@ -226,3 +226,24 @@ fn a_status_that_the_user_accepts_is_not_broken() {
         assert_eq!((rows[0].outcome, rows[0].is_broken()), (Outcome::HttpError, is_broken));
     }
 }
+
+/// A user who names `example.org` and is sent to `example.com` wants to hear why
+/// there are no pages.
+#[test]
+fn a_root_that_leads_away_is_said() {
+    let (_, ending) = crawl(options(), |url| match url.path() {
+        "/" => Answer::Redirect("/moved".into()),
+        _ => Answer::Redirect("http://other.test/?q#f".into()),
+    });
+    assert_eq!(
+        ending.warnings,
+        ["http://site.test/moved redirects to http://other.test/?q, which is not of the site: \
+          to crawl that, begin there"]
+    );
+    // That a link leads away is nothing to speak of.
+    let (_, ending) = crawl(options(), |url| match url.path() {
+        "/" => links(["/away"]),
+        _ => Answer::Redirect("http://other.test/".into()),
+    });
+    assert!(ending.warnings.is_empty());
+}

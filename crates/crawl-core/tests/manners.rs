@@ -102,6 +102,21 @@ fn no_time_is_not_broken() {
     assert!(!row.is_broken() && jobs.is_empty());
 }
 
+#[test]
+fn what_the_server_has_no_time_for_is_not_under_way_any_more() {
+    let mut options = options();
+    options.max_pages = Some(1);
+    let mut crawl = Crawl::new(options);
+    let root = root(&mut crawl);
+    let mut visit = crawl.begin(root.clone(), Instant::now()).unwrap();
+    answer(&mut visit, b"HTTP/1.1 429 Too Many Requests\r\n\r\n");
+    crawl.conclude(visit, Instant::now());
+    let standing = crawl.standing(0);
+    assert_eq!((standing.done, standing.in_flight), (1, 0));
+    // A crawl that goes on from a journal counts the same.
+    assert!(crawl.begin(root, Instant::now()).is_some());
+}
+
 /// A visit that is put off has never been; a job that is refused is no visit.
 #[test]
 fn the_limit_on_pages_counts_what_was_visited() {

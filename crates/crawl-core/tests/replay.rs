@@ -211,6 +211,23 @@ fn what_was_refused_when_its_turn_came_has_not_been_asked() {
     assert_eq!((ending.done, ending.peak_in_flight), (1, 1));
 }
 
+/// It was found out with the robots.txt that there is nobody to ask.
+#[test]
+fn what_nobody_was_asked_for_takes_no_page_of_the_limit() {
+    let mut options = options(None);
+    options.max_pages = Some(1);
+    let mut crawl = Crawl::new(options);
+    let root = crawl.roots(&mut (Box::new(|_| ()) as Sink)).remove(0);
+    let row = r#"{"url":"http://site.test/1","outcome":"failed","status":null,"next_url":null,
+        "error":{"class":"dns","message":"no such host"},"content_type":null,
+        "encoding":null,"size":0,"num_urls":0,"num_new_urls":0,"depth":1,"tries":0,
+        "elapsed_ms":0,"referrer":null}"#;
+    let record = format!(r#"{{"row":{row},"redirects_left":2}}"#);
+    crawl.replay(serde_json::from_str(&record).unwrap());
+    assert!(crawl.begin(root.clone(), Instant::now()).is_some());
+    assert!(crawl.begin(root, Instant::now()).is_none());
+}
+
 #[test]
 fn a_stopped_crawl_begins_nothing() {
     let mut going = Going::new(&options(None));

@@ -162,6 +162,9 @@ impl Builder {
         let journal = match opened {
             Some((journal, past)) => {
                 urls_todo = past.replay(&mut crawl, urls_todo, &mut self.sink, &mut self.warn)?;
+                if urls_todo.is_empty() && !crawl.options().sitemap {
+                    (self.warn)(&journal.nothing_left());
+                }
                 crawl.keep_leads();
                 Some(journal)
             }

@@ -55,6 +55,15 @@ impl Journal {
         Ok((Self { path, file, line: Vec::new(), has_failed: false }, past))
     }
 
+    /// What to say to a user who goes on with a crawl that was done.
+    pub(crate) fn nothing_left(&self) -> String {
+        let path = self.path.display();
+        format!(
+            "the journal {path} has nothing left to do: what was found then is told again \
+             (--fresh begins anew)"
+        )
+    }
+
     /// Writes down what became of a URL.
     ///
     /// # Errors

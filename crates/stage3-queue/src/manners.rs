@@ -20,10 +20,11 @@ use std::future::poll_fn;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::task::Poll;
+use std::time::{Duration, Instant, SystemTime};
 
 use crawl_core::robots::MOST_BYTES;
-use crawl_core::{ErrorClass, FetchError, Job, Options};
+use crawl_core::{ErrorClass, FetchError, File, Job, Options};
 use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
 use url::Url;
 
@@ -141,11 +142,25 @@ impl Manners {
         }
     }
 
+    /// Runs `coroutine` to its end, or to the stop, beside [the
+    /// time](Manners::keep_time_until).
+    async fn unless_stopped(&self, coroutine: impl Coroutine<Output = ()>) {
+        let mut coroutine = pin!(coroutine);
+        poll_fn(|context| match self.is_stopped() {
+            true => Poll::Ready(()),
+            false => coroutine.as_mut().poll(context),
+        })
+        .await;
+    }
+
     /// From now on no job is handed out: what is in the queue, or waits with its
     /// host, is left.
     pub(crate) fn stop(&self) {
         self.is_stopped.set(true);
         self.hosts(|hosts, _| hosts.call_all());
+        // Whoever runs beside the timekeeper looks up, too. Refused if that has
+        // not looked at the last news yet.
+        let _ = self.news.borrow().set_result(());
     }
 
     fn is_stopped(&self) -> bool {
@@ -214,29 +229,62 @@ impl Manners {
     /// Asks for the robots.txt of a job's origin, and then puts the job back.
     async fn ask_robots(&self, turn: Turn) {
         turn.comes_again.set(true);
-        let is_secure = origin(&turn.url).is_secure;
         let rules = match Url::parse(&turn.url) {
             // What was let in was a URL.
             Err(_) => Rules::Unknown,
             Ok(url) => {
-                let url = file_of_site(&url, "/robots.txt");
-                let next_start = || turn.next_start();
-                let asking = self.client.fetch_file(&url, MOST_BYTES + 1, &next_start);
-                let answer = catch(asking).await.unwrap_or_else(|exception| {
-                    let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-                    Err(NoFile { error, is_anybody_there: true })
-                });
-                match &answer {
-                    Ok(file) if turn.is_put_off(file.status, file.retry_after.as_deref()) => {
-                        Rules::Unknown
-                    }
-                    answer => Rules::of_answer(&url, answer, &self.client.options.user_agent),
-                }
+                let is_put_off =
+                    |file: &File| turn.is_put_off(file.status, file.retry_after.as_deref());
+                self.rules_of(&url, &|| turn.next_start(), is_put_off).await
             }
         };
+        let is_secure = origin(&turn.url).is_secure;
         self.hosts(|hosts, _| hosts.set_rules(turn.id, is_secure, rules));
         drop(turn);
         self.tell_the_curious();
+    }
+
+    /// What the robots.txt of this URL's origin says; still unknown, if the host
+    /// wants to be asked for it later.
+    async fn rules_of(
+        &self,
+        url: &Url,
+        next_start: &impl Fn() -> Instant,
+        is_put_off: impl FnOnce(&File) -> bool,
+    ) -> Rules {
+        let url = file_of_site(url, "/robots.txt");
+        let asking = self.client.fetch_file(&url, MOST_BYTES + 1, next_start);
+        let answer = catch(asking).await.unwrap_or_else(|exception| {
+            let error = FetchError::new(ErrorClass::Panic, exception.to_string());
+            Err(NoFile { error, is_anybody_there: true })
+        });
+        match &answer {
+            Ok(file) if is_put_off(file) => Rules::Unknown,
+            answer => Rules::of_answer(&url, answer, &self.client.options.user_agent),
+        }
+    }
+
+    /// Hears how a host has answered a request that began at `begun`: whether it
+    /// has no time, and is to be asked later. One that is given up is not.
+    fn has_no_time(
+        &self,
+        id: usize,
+        begun: Instant,
+        status: u16,
+        retry_after: Option<&[u8]>,
+    ) -> bool {
+        let pause = retry_after.and_then(|value| retry_after::pause(value, SystemTime::now()));
+        let has_no_time = status == 429 || (status == 503 && pause.is_some());
+        self.hosts(|hosts, now| {
+            let in_flight = hosts.in_flight(id);
+            let pace = &mut hosts.host_mut(id).pace;
+            if has_no_time {
+                pace.refused(begun, in_flight, pause, now);
+            } else {
+                pace.answered(begun);
+            }
+            has_no_time && !pace.is_given_up()
+        })
     }
 
     fn tell_the_curious(&self) {

@@ -90,12 +90,33 @@ fn contradictions_are_refused() {
         (&["--fresh"], "--state"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
+        (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),
     ] {
         let ended = run(&[&["localhost"], flags].concat()).expect_code(2);
         assert!(ended.stderr.contains(named), "{flags:?}");
     }
     // There is nothing to crawl.
     run(&[]).expect_code(2);
+}
+
+#[test]
+fn a_password_does_not_belong_in_a_url() {
+    let output = run(&["http://me:secret@localhost/"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("--user"), "{}", text(&output.stderr));
+}
+
+/// A user can do nothing with a request to report it to the developer.
+#[test]
+fn what_is_wrong_with_a_selector_is_said_for_users() {
+    for bad in ["x=", "x=<<", "x=:no-such", "x=h1::before", "x=a,,b", "x=a["] {
+        let output = run(&["localhost", "--select", bad]);
+        assert_eq!(output.status.code(), Some(2), "{bad}");
+        let message = text(&output.stderr);
+        let css = bad.strip_prefix("x=").unwrap();
+        assert!(message.contains(&format!("'{css}' is no CSS selector")), "{message}");
+        assert!(!message.contains("developer"), "{message}");
+    }
 }
 
 /// So that no flag is forgotten in here.

@@ -144,7 +144,7 @@ fn a_silent_sitemap_is_a_warning() {
 }
 
 /// Where nothing is allowed, nothing is asked for; and where no root gets in,
-/// nobody waits for its robots.txt.
+/// nobody waits for a visit that will never be.
 #[test]
 fn robots_are_obeyed() {
     let crawled = crawl(with_sitemap(&[ROOT]), |asked| match &*asked.path {
@@ -155,10 +155,23 @@ fn robots_are_obeyed() {
     let mut options = with_sitemap(&[ROOT]);
     options.exclude = vec!["10".parse().unwrap()];
     let crawled = crawl(options, |asked| match &*asked.path {
+        "/robots.txt" => not_found(),
         "/sitemap.xml" => answer("500 Oops", "", ""),
         path => panic!("{path}"),
     });
     assert_eq!((crawled.rows.len(), crawled.ending.warnings.len()), (0, 1));
+}
+
+/// The sitemaps of a site that nobody is going to visit any more are not waited
+/// for.
+#[test]
+fn a_limit_on_pages_is_the_end_of_sitemaps() {
+    let roots = ["http://10.0.0.1/", "http://10.0.0.2/", "http://10.0.0.3/", "http://10.0.0.4/"];
+    let mut options = with_sitemap(&roots);
+    options.max_pages = Some(1);
+    options.max_tasks = Some(1);
+    let crawled = crawl(options, plain);
+    assert_eq!((crawled.rows.len(), crawled.ending.todo), (1, 3));
 }
 
 #[test]
@@ -173,6 +186,53 @@ fn requests_keep_their_distance() {
     for pair in crawled.asked_of("10.0.0.1").windows(2) {
         assert!(pair[1].1 - pair[0].1 >= Duration::from_secs(2), "{pair:?}");
     }
+}
+
+/// A limit that is reached ends the reading of sitemaps, too, however far it is.
+#[test]
+fn a_silent_sitemap_does_not_outlive_the_crawl() {
+    let mut options = with_sitemap(&[ROOT]);
+    options.max_pages = Some(1);
+    let crawled = crawl(options, |asked| match &*asked.path {
+        "/sitemap.xml" => silence(),
+        "/" => page(["/a", "/b"]).after(Duration::from_secs(1)),
+        _ => plain(asked),
+    });
+    assert_eq!(crawled.times("/sitemap.xml"), 1);
+    assert_eq!((found(&crawled), crawled.ending.todo), (vec![""], 2));
+    assert!(crawled.ending.warnings.is_empty(), "{:?}", crawled.ending.warnings);
+}
+
+/// A sitemap may be refused for want of time like any page.
+#[test]
+fn a_sitemap_is_asked_for_again_when_there_is_time() {
+    let mut refusals = 0;
+    let crawled = crawl(with_sitemap(&[ROOT]), move |asked| match &*asked.path {
+        "/sitemap.xml" if refusals < 3 => {
+            refusals += 1;
+            answer("429 Too Many Requests", "Retry-After: 7\r\n", "")
+        }
+        "/sitemap.xml" => text(urls(ROOT, &["a"])),
+        _ => plain(asked),
+    });
+    assert_eq!(found(&crawled), ["", "a"]);
+    assert!(crawled.ending.warnings.is_empty(), "{:?}", crawled.ending.warnings);
+    let asked: Vec<_> = crawled.asked.iter().filter(|a| a.path == "/sitemap.xml").collect();
+    assert_eq!(asked.len(), 4);
+    for pair in asked.windows(2) {
+        assert!(pair[1].at - pair[0].at >= Duration::from_secs(7), "{pair:?}");
+    }
+}
+
+/// One that never has time is given up.
+#[test]
+fn a_sitemap_that_is_always_refused_is_a_warning() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |asked| match &*asked.path {
+        "/sitemap.xml" => answer("429 Too Many Requests", "", ""),
+        _ => plain(asked),
+    });
+    assert_eq!(crawled.times("/sitemap.xml"), 6);
+    assert_eq!(crawled.ending.warnings, ["sitemap http://10.0.0.1/sitemap.xml: status 429"]);
 }
 
 /// The text in a gzip member without compression (RFC 1952, RFC 1951 section

@@ -41,3 +41,18 @@ fn headers_go_to_the_hosts_of_the_roots_and_nowhere_else() {
         assert!(!line.contains("secret") && !line.contains("Basic"), "{line}");
     }
 }
+
+/// What listens at another port may be somebody else's.
+#[test]
+fn another_port_of_the_host_is_another_place() {
+    let (other, heard_by_other) = listening(String::new());
+    let (site, heard) = listening(other.url("/there"));
+    let output = run(&[&["--external", &site.url("/")], &FLAGS[..]].concat());
+    assert_eq!(output.status.code(), Some(0));
+    assert!(heard.lock().unwrap().iter().all(|line| line.contains("secret")), "{heard:?}");
+    let heard_by_other = heard_by_other.lock().unwrap();
+    assert!(!heard_by_other.is_empty());
+    for line in &*heard_by_other {
+        assert!(!line.contains("secret") && !line.contains("Basic"), "{line}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What is told, where, and in which form.
 
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 
 use anstream::ColorChoice;
 use clap::{ArgAction, Args, ValueEnum};
@@ -84,6 +84,14 @@ impl Color {
 impl OutputFlags {
     pub(super) fn set(&self, options: &mut Options) {
         options.accept.clone_from(&self.accept);
+    }
+
+    /// Whether this file is the one that is written to.
+    pub(super) fn goes_to(&self, file: &Path) -> bool {
+        // What is not there yet can be told by its name only.
+        let resolved = |file: &Path| file.canonicalize().or_else(|_| path::absolute(file)).ok();
+        self.output != Path::new("-")
+            && (self.output == file || resolved(&self.output) == resolved(file))
     }
 
     pub(crate) fn level(&self) -> Level {

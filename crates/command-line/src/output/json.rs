@@ -33,6 +33,10 @@ impl Form for Json {
         out.write(&format!("{comma}\n{}", serde_json::to_string(row)?))
     }
 
+    fn says_why(&self) -> bool {
+        true
+    }
+
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         self.broken.sort_unstable();
         let stats: Map<String, Value> =

@@ -72,10 +72,6 @@ impl Form for Text {
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        if end.ending.is_err() && end.report.total() == 0 {
-            // There is nothing to tell; why, is told elsewhere.
-            return Ok(());
-        }
         self.lines.sort_unstable_by(|a, b| a.url.cmp(&b.url));
         if !self.broken_only {
             out.write("*** Report ***\n")?;

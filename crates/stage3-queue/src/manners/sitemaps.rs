@@ -7,7 +7,8 @@ use stage2_coroutines::{Future, yield_now};
 use url::Url;
 
 use super::robots::Rules;
-use super::{Manners, file_of_site, origin};
+use super::turn::MOST_PUT_OFFS;
+use super::{Manners, Origin, file_of_site, origin};
 use crate::catch::catch;
 
 /// How many sitemaps of one site are read.
@@ -33,15 +34,18 @@ pub(crate) enum Named {
 
 /// Reads the sitemaps of the roots' origins: those that robots.txt names, or
 /// else `/sitemap.xml`, and those that they name in turn. Returns when all are
-/// read; one that cannot be had is a warning.
+/// read, or the crawl is stopped; one that cannot be had is a warning.
 pub(crate) async fn read_sitemaps(manners: &Manners, mut found: impl FnMut(Named)) {
-    let mut sites = HashSet::new();
-    for root in &manners.client.options.roots {
-        let site = file_of_site(root, "/");
-        if sites.insert(site.clone()) {
-            read_site(manners, &site, &mut found).await;
+    let read_all = async {
+        let mut sites = HashSet::new();
+        for root in &manners.client.options.roots {
+            let site = file_of_site(root, "/");
+            if sites.insert(site.clone()) {
+                read_site(manners, &site, &mut found).await;
+            }
         }
-    }
+    };
+    manners.unless_stopped(read_all).await;
 }
 
 async fn read_site(manners: &Manners, site: &Url, found: &mut impl FnMut(Named)) {
@@ -49,9 +53,6 @@ async fn read_site(manners: &Manners, site: &Url, found: &mut impl FnMut(Named))
     let mut todo: VecDeque<_> = sitemaps.into_iter().map(|url| (url, 0)).collect();
     let (mut seen, mut entries) = (HashSet::new(), 0);
     while let Some((url, depth)) = todo.pop_front() {
-        if manners.is_stopped() {
-            return;
-        }
         if !seen.insert(url.clone()) {
             continue;
         }
@@ -80,13 +81,14 @@ async fn read_site(manners: &Manners, site: &Url, found: &mut impl FnMut(Named))
     }
 }
 
-/// The sitemaps that a site's robots.txt names, which somebody else is asking
-/// for; or else where one may be expected.
+/// The sitemaps that a site's robots.txt names, or else where one may be
+/// expected.
 async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
     let expected = file_of_site(site, "/sitemap.xml");
     if !manners.client.options.robots {
         return vec![expected];
     }
+    ask_robots_unless_another_does(manners, site).await;
     loop {
         let curious = Future::new(&manners.event_loop);
         let known = manners.hosts(|hosts, _| {
@@ -112,18 +114,46 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
     }
 }
 
+/// Asks for a site's robots.txt if there is no job that would: all of them may
+/// have been finished by an earlier run.
+async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
+    let Origin { authority, is_secure } = origin(site.as_str());
+    let idle = manners.hosts(|hosts, _| {
+        let id = hosts.id(authority);
+        let host = hosts.host(id);
+        let is_idle = !host.has_work() && matches!(host.rules(is_secure), Rules::Unknown);
+        is_idle.then(|| {
+            hosts.set_rules(id, is_secure, Rules::Asked);
+            id
+        })
+    });
+    let Some(id) = idle else { return };
+    let next_start = || manners.hosts(|hosts, now| hosts.host_mut(id).pace.start(now));
+    manners.client.wait_until(next_start()).await;
+    let rules = manners.rules_of(site, &next_start, |file| file.status == 429).await;
+    manners.hosts(|hosts, now| {
+        hosts.set_rules(id, is_secure, rules);
+        hosts.settle_all(id, now);
+    });
+}
+
 /// Reads one sitemap, at the pace of its host.
 async fn read(manners: &Manners, url: &Url, mut take: impl FnMut(Entry<'_>)) -> Result<(), String> {
     let limits = Limits::default();
-    let next_start = || {
-        manners.hosts(|hosts, now| {
-            let id = hosts.id(origin(url.as_str()).authority);
-            hosts.host_mut(id).pace.start(now)
-        })
+    let id = manners.hosts(|hosts, _| hosts.id(origin(url.as_str()).authority));
+    let next_start = || manners.hosts(|hosts, now| hosts.host_mut(id).pace.start(now));
+    let mut put_offs = 0;
+    let file = loop {
+        manners.client.wait_until(next_start()).await;
+        let begun = manners.event_loop.now();
+        let file = manners.client.fetch_file(url, limits.bytes, &next_start).await;
+        let file = file.map_err(|no_file| no_file.error.to_string())?;
+        let has_no_time = manners.has_no_time(id, begun, file.status, file.retry_after.as_deref());
+        if !has_no_time || put_offs == MOST_PUT_OFFS {
+            break file;
+        }
+        put_offs += 1;
     };
-    manners.client.wait_until(next_start()).await;
-    let file = manners.client.fetch_file(url, limits.bytes, &next_start).await;
-    let file = file.map_err(|no_file| no_file.error.to_string())?;
     if !matches!(file.status, 200..=299) {
         return Err(format!("status {}", file.status));
     }

@@ -4,16 +4,16 @@ use std::cell::Cell;
 use std::ops::Deref;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::Instant;
 
 use crawl_core::{FetchError, Job, Visit};
 
-use super::{Manners, retry_after};
+use super::Manners;
 use crate::Item;
 
 /// How often a URL is put off because its host has no time. Then it is told
 /// how it came.
-const MOST_PUT_OFFS: u32 = 5;
+pub(super) const MOST_PUT_OFFS: u32 = 5;
 
 /// What a turn is for.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,27 +63,13 @@ impl Turn {
     }
 
     pub(super) fn is_put_off(&self, status: u16, retry_after: Option<&[u8]>) -> bool {
-        let pause = retry_after.and_then(|value| retry_after::pause(value, SystemTime::now()));
-        let has_no_time = status == 429 || (status == 503 && pause.is_some());
-        let is_given_up = self.manners.hosts(|hosts, now| {
-            let in_flight = hosts.in_flight(self.id);
-            let pace = &mut hosts.host_mut(self.id).pace;
-            if has_no_time {
-                pace.refused(self.begun, in_flight, pause, now);
-            } else {
-                pace.answered(self.begun);
-            }
-            pace.is_given_up()
-        });
-        let mut put_offs = self.manners.put_offs.borrow_mut();
-        if has_no_time && !is_given_up {
-            let times = put_offs.entry(Arc::clone(&self.url)).or_default();
-            *times += 1;
-            if *times <= MOST_PUT_OFFS {
-                return true;
-            }
+        if !self.manners.has_no_time(self.id, self.begun, status, retry_after) {
+            return false;
         }
-        false
+        let mut put_offs = self.manners.put_offs.borrow_mut();
+        let times = put_offs.entry(Arc::clone(&self.url)).or_default();
+        *times += 1;
+        *times <= MOST_PUT_OFFS
     }
 }
 
