@@ -111,6 +111,8 @@ impl Sense for ToolArguments {
         let is_overwritten = |state| self.common.output.goes_to(state);
         if self.tool.state.as_deref().is_some_and(is_overwritten) {
             Some("--output and --state are the same file, and the report would replace the journal")
+        } else if self.tool.selects() && !self.common.output.format.is_json() {
+            Some("--select adds to JSON rows, and so needs --format json or jsonl")
         } else {
             self.common.contradiction()
         }

@@ -88,6 +88,7 @@ fn contradictions_are_refused() {
         (&["--strict", "--lenient"][..], "--lenient"),
         (&["--verbose", "--quiet"], "--quiet"),
         (&["--fresh"], "--state"),
+        (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
         (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),
@@ -101,18 +102,15 @@ fn contradictions_are_refused() {
 
 #[test]
 fn a_password_does_not_belong_in_a_url() {
-    let output = run(&["http://me:secret@localhost/"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("--user"), "{}", text(&output.stderr));
+    let message = run(&["http://me:secret@localhost/"]).expect_code(2).stderr;
+    assert!(message.contains("--user"), "{message}");
 }
 
 /// A user can do nothing with a request to report it to the developer.
 #[test]
 fn what_is_wrong_with_a_selector_is_said_for_users() {
     for bad in ["x=", "x=<<", "x=:no-such", "x=h1::before", "x=a,,b", "x=a["] {
-        let output = run(&["localhost", "--select", bad]);
-        assert_eq!(output.status.code(), Some(2), "{bad}");
-        let message = text(&output.stderr);
+        let message = run(&["localhost", "--select", bad]).expect_code(2).stderr;
         let css = bad.strip_prefix("x=").unwrap();
         assert!(message.contains(&format!("'{css}' is no CSS selector")), "{message}");
         assert!(!message.contains("developer"), "{message}");

@@ -60,6 +60,12 @@ pub(crate) enum Format {
     Sitemap,
 }
 
+impl Format {
+    pub(super) fn is_json(self) -> bool {
+        matches!(self, Self::Json | Self::Jsonl)
+    }
+}
+
 /// When there is color.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {

@@ -61,6 +61,10 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    pub(super) fn selects(&self) -> bool {
+        !self.select.is_empty()
+    }
+
     pub(crate) fn set(&self, options: &mut Options) {
         options.max_time = self.max_time;
         options.external = self.external;
