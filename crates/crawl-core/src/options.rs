@@ -9,7 +9,7 @@ use url::Url;
 use crate::http::Header;
 use crate::links::Wanted;
 use crate::select::Selection;
-use crate::{Row, ScopeRule, TrapLimits};
+use crate::{Address, Row, ScopeRule, TrapLimits};
 
 /// Takes each row as its URL is finished.
 ///
@@ -145,9 +145,9 @@ impl Options {
     /// What else is said to a server: nothing to one that no root names, and
     /// nothing in the open that a root would have secured. Such headers may be
     /// secrets.
-    pub(crate) fn headers_for(&self, url: &Url) -> &[Header] {
+    pub(crate) fn headers_for(&self, url: Address<'_>) -> &[Header] {
         let is_host = |root: &Url| {
-            root.host() == url.host() && (url.scheme() == "https" || root.scheme() == "http")
+            root.host_str() == Some(url.host()) && (url.is_secure() || root.scheme() == "http")
         };
         if self.roots.iter().any(is_host) { &self.headers } else { &[] }
     }

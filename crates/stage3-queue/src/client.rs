@@ -70,7 +70,7 @@ impl Client {
         let mut is_anybody_there = false;
         loop {
             let now = self.event_loop.now();
-            let mut visit = Visit::of_file(url, limit as u64, &self.options, now);
+            let mut visit = Visit::of_file(&url, limit as u64, &self.options, now);
             self.fetch(&mut visit, next_start).await;
             is_anybody_there |= visit.has_response();
             let file = visit.into_file();
