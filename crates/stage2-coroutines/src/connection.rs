@@ -18,8 +18,9 @@ pub struct Connection {
     pub(crate) turn: Option<Turn>,
     /// Reads since it last had to wait.
     reads_in_a_row: u8,
-    /// In which tick of its loop it was found to have no more to read.
-    drained_in: Option<u32>,
+    /// In which tick of its loop a read took all there was, last. None does
+    /// before the first tick.
+    drained_in: u32,
 }
 
 impl Connection {
@@ -28,7 +29,7 @@ impl Connection {
 
     pub(crate) fn new(stream: Stream<Socket>, key: Key, event_loop: &EventLoop) -> Self {
         let event_loop = event_loop.clone();
-        Self { stream, key, event_loop, turn: None, reads_in_a_row: 0, drained_in: None }
+        Self { stream, key, event_loop, turn: None, reads_in_a_row: 0, drained_in: 0 }
     }
 
     // ANCHOR: poll_ready
@@ -81,7 +82,7 @@ impl Connection {
                         if self.stream.is_drained() {
                             let mut selector = event_loop.selector();
                             selector.clear(self.key, Interest::Readable);
-                            self.drained_in = Some(event_loop.this_tick());
+                            self.drained_in = event_loop.this_tick();
                         }
                         return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
                     }
@@ -132,7 +133,7 @@ impl Connection {
     pub fn is_quiet(&mut self) -> bool {
         let event_loop = self.event_loop.clone();
         let is_readable = event_loop.selector().readiness(self.key).satisfies(Interest::Readable);
-        if self.drained_in == Some(event_loop.this_tick()) && !is_readable {
+        if self.drained_in == event_loop.this_tick() && !is_readable {
             return true;
         }
         let read = event_loop.with_scratch(|scratch| self.stream.read(scratch));

@@ -139,10 +139,11 @@ impl Fetcher {
 
 // ANCHOR: fetch
 async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
-    let Fetcher { event_loop, options, security, .. } = fetcher;
+    let Fetcher { event_loop, options, .. } = fetcher;
     until_finished(event_loop, options, visit, async |visit, patience| {
-        let mut connection =
-            Box::pin(open(event_loop, security, visit, patience, || false)).await?;
+        let Fetcher { event_loop, options, security, .. } = fetcher;
+        let open = open(event_loop, security, visit, patience, || false);
+        let mut connection = Box::pin(open).await?;
         let reusable = exchange(&mut connection, options, visit, patience, false).await;
         reusable.map(|_| ())
     })
