@@ -42,6 +42,13 @@ impl<'a> Address<'a> {
         Ok(Self { text, origin_end, fragment: url.fragment() })
     }
 
+    /// The address that this is the text of.
+    pub(crate) fn of_normalised(text: &'a str) -> Self {
+        let authority = text.find("://").map_or(0, |end| end + 3);
+        let path = text[authority..].find('/').map_or(text.len(), |end| authority + end);
+        Self { text, origin_end: path, fragment: None }
+    }
+
     /// All of it but the fragment.
     pub fn as_str(self) -> &'a str {
         self.text
@@ -51,6 +58,42 @@ impl<'a> Address<'a> {
     /// user name and the password, where there are any.
     pub fn origin(self) -> &'a str {
         &self.text[..self.origin_end]
+    }
+
+    /// The host, and the port unless it is the usual one.
+    pub fn authority(self) -> &'a str {
+        let (_, authority) = self.origin().split_once("://").unwrap_or_default();
+        authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+    }
+
+    /// A name, an IPv4 address or an IPv6 address in brackets.
+    pub fn host(self) -> &'a str {
+        self.host_and_port().0
+    }
+
+    /// The port, be it written or the usual one.
+    pub fn port(self) -> u16 {
+        let usual = if self.is_secure() { 443 } else { 80 };
+        self.host_and_port().1.unwrap_or(usual)
+    }
+
+    fn host_and_port(self) -> (&'a str, Option<u16>) {
+        let authority = self.authority();
+        match authority.rsplit_once(':') {
+            // The colons of an IPv6 address are within its brackets.
+            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
+            _ => (authority, None),
+        }
+    }
+
+    /// Whether its scheme is `https`.
+    pub fn is_secure(self) -> bool {
+        self.text.starts_with("https:")
+    }
+
+    /// What a request is for: the path and, behind a question mark, the query.
+    pub fn path_and_query(self) -> &'a str {
+        &self.text[self.origin_end..]
     }
 
     /// The path, which begins with a slash.
@@ -75,5 +118,35 @@ impl<'a> Address<'a> {
     /// What followed the `#`, percent-encoded.
     pub fn fragment(self) -> Option<&'a str> {
         self.fragment
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The text of a URL says the same as the URL.
+    #[test]
+    fn a_text_is_as_good_as_a_url() {
+        for url in [
+            "http://example.com",
+            "https://example.com:443/a?b=c://d/e",
+            "http://example.com:8080?a@b:9",
+            "https://user:pass%40word@example.com:44/@/:1",
+            "http://user@[::1]/",
+            "http://[2001:db8::8080]:81/a/b",
+            "https://127.0.0.1:1/x?",
+            "http://b\u{fc}cher.example/\u{e4}",
+        ] {
+            let url = Url::parse(url).unwrap();
+            let address = Address::of_normalised(url.as_str());
+            assert_eq!(address, Address::of(&url).unwrap());
+            assert_eq!(Some(address.host()), url.host_str());
+            assert_eq!(Some(address.port()), url.port_or_known_default());
+            assert_eq!(address.is_secure(), url.scheme() == "https");
+            assert_eq!(address.authority(), &url[Position::BeforeHost..Position::AfterPort]);
+            let asked = &url[Position::BeforePath..Position::AfterQuery];
+            assert_eq!(address.path_and_query(), asked);
+        }
     }
 }

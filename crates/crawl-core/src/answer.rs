@@ -31,8 +31,8 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 struct Body {
     decoder: BodyDecoder,
-    /// `None` for a file.
-    page: Option<PageReader>,
+    /// The page, and where it was found; `None` for a file.
+    page: Option<(Url, PageReader)>,
 }
 
 /// What is asked for.
@@ -50,7 +50,7 @@ pub(crate) enum Asked {
 pub(crate) struct Receiving<'a> {
     pub(crate) answer: &'a mut Answer,
     /// What was asked for.
-    pub(crate) url: &'a Url,
+    pub(crate) url: &'a str,
     pub(crate) asked: Asked,
     /// How many bytes the body of a page may have, decoded.
     pub(crate) limit: u64,
@@ -69,12 +69,12 @@ impl Answer {
     /// # Errors
     /// [`Decode`](crate::ErrorClass::Decode) when the body, complete or not, is
     /// not what it was encoded from.
-    pub(crate) fn finish(&mut self, url: &Url) -> Result<Option<Page>, FetchError> {
+    pub(crate) fn finish(&mut self) -> Result<Option<Page>, FetchError> {
         let Some(body) = self.body.take() else {
             return Ok(None);
         };
         body.decoder.finish()?;
-        Ok(body.page.map(|page| page.finish(url)))
+        Ok(body.page.map(|(url, page)| page.finish(&url)))
     }
 }
 
@@ -102,8 +102,9 @@ impl http::Sink for Receiving<'_> {
         let page = match (self.asked, &answer.content_type) {
             (Asked::Page(wanted), Some(content_type)) if content_type.is_html() => {
                 let charset = content_type.charset.as_deref();
-                let page = PageReader::new(self.url, charset, wanted);
-                Some(if self.keeps_text { page.keeping_text() } else { page })
+                let url = Url::parse(self.url).map_err(no_url)?;
+                let page = PageReader::new(&url, charset, wanted);
+                Some((url, if self.keeps_text { page.keeping_text() } else { page }))
             }
             (Asked::Page(_) | Asked::Whether, _) => return Ok(()),
             (Asked::File, _) => None,
@@ -124,12 +125,18 @@ impl http::Sink for Receiving<'_> {
         decoder.feed(bytes, &mut |decoded| {
             *size += decoded.len() as u64;
             match page {
-                Some(page) => page.feed(decoded),
+                Some((_, page)) => page.feed(decoded),
                 None => keep(decoded, file, self.limit)?,
             }
             Ok(())
         })
     }
+}
+
+/// What was let in was a URL, and its text is one still. If it were not, there
+/// would be nothing to see links from.
+fn no_url(error: url::ParseError) -> FetchError {
+    FetchError::new(ErrorClass::Protocol, error.to_string())
 }
 
 /// Adds to a file, up to its limit.

@@ -178,15 +178,13 @@ impl Crawl {
     pub fn begin(&mut self, job: Job, now: Instant) -> Option<Visit> {
         let within_limit = !self.is_stopped
             && self.options.max_pages.is_none_or(|max| self.begun - self.unasked < max);
-        // What was let in was a URL, and its text is one still.
-        let url = Url::parse(&job.url).ok().filter(|_| within_limit);
-        let Some(url) = url else {
+        if !within_limit {
             self.left += 1;
             return None;
-        };
+        }
         self.begun += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.begun - self.finished);
-        Some(Visit::new(job, url, &self.options, now))
+        Some(Visit::new(job, &self.options, now))
     }
 
     /// Ends a visit: what it found goes through the door.

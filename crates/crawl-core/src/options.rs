@@ -9,7 +9,7 @@ use url::Url;
 use crate::http::Header;
 use crate::links::Wanted;
 use crate::select::Selection;
-use crate::{Row, ScopeRule, TrapLimits};
+use crate::{Address, Row, ScopeRule, TrapLimits};
 
 /// Takes each row as its URL is finished.
 ///
@@ -146,16 +146,13 @@ impl Options {
     /// host and port, and nothing in the open that a root would have secured.
     /// Such headers may be secrets, and what listens at another port of a host
     /// may be somebody else's.
-    pub(crate) fn headers_for(&self, url: &Url) -> &[Header] {
+    pub(crate) fn headers_for(&self, url: Address<'_>) -> &[Header] {
         // A site moves from port 80 to 443.
-        let port = |url: &Url| match url.port_or_known_default() {
-            Some(443) => Some(80),
-            port => port,
-        };
+        let site_port = |port| if port == 443 { 80 } else { port };
         let is_named = |root: &Url| {
-            root.host() == url.host()
-                && port(root) == port(url)
-                && (url.scheme() == "https" || root.scheme() == "http")
+            root.host_str() == Some(url.host())
+                && root.port_or_known_default().map(site_port) == Some(site_port(url.port()))
+                && (url.is_secure() || root.scheme() == "http")
         };
         if self.roots.iter().any(is_named) { &self.headers } else { &[] }
     }

@@ -12,19 +12,24 @@ use crate::{ErrorClass, FetchError, Options};
 ///
 /// Changed through a shared reference, because the side that hears from the
 /// server and the side that watches the clock both hold it.
+///
+/// Small, because every fetch in flight has one: it counts in milliseconds from
+/// the beginning of the try. So a deadline comes up to a millisecond early, and
+/// nobody is patient for more than 49 days.
 #[derive(Debug)]
 pub struct Patience {
-    connect_timeout: Duration,
-    read_timeout: Duration,
-    timeout: Duration,
-    ends: Cell<Instant>,
+    begun: Instant,
+    connect_timeout: u32,
+    read_timeout: u32,
+    timeout: u32,
+    ends: Cell<u32>,
     /// When there has to be a connection, to whichever address.
-    connect_ends: Cell<Instant>,
+    connect_ends: Cell<u32>,
     /// When the present phase is over: a look-up, an address, or a silence.
-    phase_ends: Cell<Instant>,
+    phase_ends: Cell<u32>,
     phase: Cell<Phase>,
     /// Since when the clock stands still, if it does, and until when at least.
-    paused: Cell<Option<(Instant, Instant)>>,
+    paused: Cell<Option<(u32, u32)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +40,20 @@ enum Phase {
 }
 
 impl Patience {
-    /// The least share of an address: as long as RFC 8305, section 5, would
-    /// wait before it tries the next one.
-    const LEAST_SHARE: Duration = Duration::from_millis(250);
+    /// The least share of an address, in milliseconds: as long as RFC 8305,
+    /// section 5, would wait before it tries the next one.
+    const LEAST_SHARE: u32 = 250;
 
     /// A try that begins at `now`.
     pub fn new(options: &Options, now: Instant) -> Self {
         let patience = Self {
-            connect_timeout: options.connect_timeout,
-            read_timeout: options.read_timeout,
-            timeout: options.timeout,
-            ends: Cell::new(after(now, options.timeout)),
-            connect_ends: Cell::new(now),
-            phase_ends: Cell::new(now),
+            begun: now,
+            connect_timeout: at_least(options.connect_timeout),
+            read_timeout: at_least(options.read_timeout),
+            timeout: at_least(options.timeout),
+            ends: Cell::new(at_least(options.timeout)),
+            connect_ends: Cell::new(0),
+            phase_ends: Cell::new(0),
             phase: Cell::new(Phase::LookingUp),
             paused: Cell::new(None),
         };
@@ -55,10 +61,14 @@ impl Patience {
         patience
     }
 
+    fn milliseconds_at(&self, moment: Instant) -> u32 {
+        milliseconds(moment.saturating_duration_since(self.begun))
+    }
+
     /// A connection is to be made, from the look-up on: at the beginning, and
     /// once more within the same try when a kept one was of no use.
     pub fn reconnect(&self, now: Instant) {
-        let ends = after(now, self.connect_timeout);
+        let ends = self.milliseconds_at(now).saturating_add(self.connect_timeout);
         self.connect_ends.set(ends);
         self.phase_ends.set(ends);
         self.phase.set(Phase::LookingUp);
@@ -68,16 +78,18 @@ impl Patience {
     /// for connecting is shared out among them, so that one which swallows
     /// every packet does not cost the others theirs.
     pub fn try_address(&self, now: Instant, addresses_left: usize) {
-        let time = self.connect_ends.get().saturating_duration_since(now);
+        let now = self.milliseconds_at(now);
+        let time = self.connect_ends.get().saturating_sub(now);
         let addresses = u32::try_from(addresses_left).unwrap_or(u32::MAX).max(1);
         let share = (time / addresses).max(Self::LEAST_SHARE).min(time);
-        self.phase_ends.set(after(now, share));
+        self.phase_ends.set(now.saturating_add(share));
         self.phase.set(Phase::Connecting);
     }
 
     /// Whether it is only the address's share that has passed at `now`: there
     /// is time for the next one.
     pub fn is_next_address_due(&self, now: Instant) -> bool {
+        let now = self.milliseconds_at(now);
         let (phase, share) = (self.phase.get(), self.phase_ends.get());
         let in_all = self.connect_ends.get().min(self.ends.get());
         matches!(phase, Phase::Connecting) && share <= now && now < in_all
@@ -87,12 +99,14 @@ impl Patience {
     /// clock stands still until [`Patience::resume`].
     pub fn pause(&self, now: Instant) {
         if self.paused.get().is_none() {
-            self.paused.set(Some((now, now + A_CENTURY)));
+            self.paused.set(Some((self.milliseconds_at(now), u32::MAX)));
         }
     }
 
     /// The clock, which stands still, is to be looked at then.
     pub fn pause_until(&self, moment: Instant) {
+        // Not before: who waits for it may have nothing to do until then.
+        let moment = at_least(moment.saturating_duration_since(self.begun));
         self.paused.update(|paused| paused.map(|(since, _)| (since, moment)));
     }
 
@@ -101,51 +115,52 @@ impl Patience {
         let Some((since, _)) = self.paused.take() else {
             return;
         };
-        let lost = now.saturating_duration_since(since);
+        let lost = self.milliseconds_at(now).saturating_sub(since);
         for deadline in [&self.ends, &self.connect_ends, &self.phase_ends] {
-            deadline.set(after(deadline.get(), lost));
+            deadline.set(deadline.get().saturating_add(lost));
         }
     }
 
     /// The connection is made, or the server has let hear from itself.
     pub fn heard(&self, now: Instant) {
-        self.phase_ends.set(after(now, self.read_timeout));
+        self.phase_ends.set(self.milliseconds_at(now).saturating_add(self.read_timeout));
         self.phase.set(Phase::Listening);
     }
 
     // ANCHOR: deadline
     /// When to lose patience, as things stand.
     pub fn deadline(&self) -> Instant {
-        match self.paused.get() {
+        let deadline = match self.paused.get() {
             Some((_, until)) => until,
             None => self.ends.get().min(self.phase_ends.get()),
-        }
+        };
+        self.begun + Duration::from_millis(deadline.into())
     }
     // ANCHOR_END: deadline
 
     /// What to say when it is lost.
     pub fn lost(&self) -> FetchError {
-        let message = if self.ends.get() <= self.phase_ends.get() {
-            format!("no complete response within {:?}", self.timeout)
+        let (what, timeout) = if self.ends.get() <= self.phase_ends.get() {
+            ("no complete response within", self.timeout)
         } else {
             match self.phase.get() {
-                Phase::LookingUp => {
-                    format!("no address for the host within {:?}", self.connect_timeout)
-                }
-                Phase::Connecting => format!("no connection within {:?}", self.connect_timeout),
-                Phase::Listening => format!("the server was silent for {:?}", self.read_timeout),
+                Phase::LookingUp => ("no address for the host within", self.connect_timeout),
+                Phase::Connecting => ("no connection within", self.connect_timeout),
+                Phase::Listening => ("the server was silent for", self.read_timeout),
             }
         };
-        FetchError::new(ErrorClass::Timeout, message)
+        let timeout = Duration::from_millis(timeout.into());
+        FetchError::new(ErrorClass::Timeout, format!("{what} {timeout:?}"))
     }
 }
 
-const A_CENTURY: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+fn milliseconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+}
 
-/// An instant later, or one that nobody lives to see if the clock cannot
-/// count that far.
-fn after(now: Instant, duration: Duration) -> Instant {
-    now.checked_add(duration).unwrap_or(now + A_CENTURY)
+/// Rounded up: a timeout of less than a millisecond is still one.
+fn at_least(duration: Duration) -> u32 {
+    milliseconds(duration.saturating_add(Duration::from_nanos(999_999)))
 }
 
 #[cfg(test)]
@@ -199,6 +214,19 @@ mod tests {
         assert_eq!(patience.deadline(), at(124));
         patience.heard(at(123));
         assert_eq!(patience.deadline(), at(130));
+    }
+
+    #[test]
+    fn it_counts_in_milliseconds_and_not_for_ever() {
+        let start = Instant::now();
+        let mut options = options();
+        options.connect_timeout = Duration::from_nanos(1);
+        (options.read_timeout, options.timeout) = (Duration::MAX, Duration::MAX);
+
+        let patience = Patience::new(&options, start);
+        assert_eq!(patience.deadline(), start + Duration::from_millis(1));
+        patience.heard(start + Duration::from_micros(1_999));
+        assert_eq!(patience.deadline(), start + Duration::from_millis(u32::MAX.into()));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::answer::{Answer, Asked, Receiving, known_status};
 use crate::content::encoding_name;
 use crate::http::{self, Limits, Method, Progress, ResponseParser};
 use crate::page::Page;
-use crate::{ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
+use crate::{Address, ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
 
 /// How many bytes of a body are read that nobody looks at. To read a few is
 /// quicker than to connect anew.
@@ -22,10 +22,12 @@ const ENOUGH: u64 = 64 * 1024;
 /// In each try, a stage connects, sends what [`Visit::request`] gives, hands in
 /// what arrives with [`Visit::receive`], and in the end asks [`Visit::judge`]
 /// how to go on.
+///
+/// While it waits for a response it is small, as there may be many thousands
+/// of them: about 100 bytes.
 #[derive(Debug)]
 pub struct Visit {
     job: Job,
-    url: Url,
     begun: Instant,
     tries: u32,
     max_tries: u32,
@@ -34,10 +36,24 @@ pub struct Visit {
     asked: Asked,
     max_body_size: u64,
     keeps_text: bool,
+    /// There from the first bytes of a response on, or from the first error.
+    response: Option<Box<Response>>,
+}
+
+/// What a try has brought.
+#[derive(Debug)]
+struct Response {
     parser: ResponseParser,
     answer: Answer,
     error: Option<FetchError>,
     page: Option<Page>,
+}
+
+impl Response {
+    fn new(method: Method, limits: Limits) -> Box<Self> {
+        let parser = ResponseParser::new(method, limits);
+        Box::new(Self { parser, answer: Answer::default(), error: None, page: None })
+    }
 }
 
 // ANCHOR: received
@@ -91,13 +107,12 @@ pub(crate) enum Discovery {
 
 impl Visit {
     /// Nobody but [`crate::Crawl`] begins a visit, since it counts them.
-    pub(crate) fn new(job: Job, url: Url, options: &Options, now: Instant) -> Self {
+    pub(crate) fn new(job: Job, options: &Options, now: Instant) -> Self {
         // Servers of all kinds are asked, for as little as possible.
         let is_external = job.purpose == Purpose::External;
         let method = if is_external { Method::Head } else { Method::Get };
         Self {
             job,
-            url,
             begun: now,
             tries: 0,
             max_tries: options.max_tries.max(1),
@@ -106,51 +121,61 @@ impl Visit {
             asked: if is_external { Asked::Whether } else { Asked::Page(options.wanted()) },
             max_body_size: options.max_body_size,
             keeps_text: !options.select.is_empty(),
-            parser: ResponseParser::new(method, Limits::default()),
-            answer: Answer::default(),
-            error: None,
-            page: None,
+            response: None,
         }
     }
 
     /// A visit of something that is no page of the site: what comes of it is
     /// to be taken with [`Visit::into_file`], and is no row. At most `limit`
     /// bytes of the body are kept, decoded.
-    pub fn of_file(url: Url, limit: u64, options: &Options, now: Instant) -> Self {
-        let job = Job::of_file(url.as_str());
-        let visit = Self::new(job, url, options, now);
+    pub fn of_file(url: &Url, limit: u64, options: &Options, now: Instant) -> Self {
+        let job = Job::of_file(&url[..Position::AfterQuery]);
+        let visit = Self::new(job, options, now);
         Self { asked: Asked::File, max_body_size: limit, ..visit }
     }
 
     /// The URL to fetch.
-    pub fn url(&self) -> &Url {
-        &self.url
+    pub fn url(&self) -> Address<'_> {
+        Address::of_normalised(&self.job.url)
     }
 
     /// The host to ask: a name, an IPv4 address or an IPv6 address in brackets.
     pub fn host(&self) -> &str {
-        self.url.host_str().unwrap_or_default()
+        self.url().host()
     }
 
     /// The port to ask.
     pub fn port(&self) -> u16 {
-        self.url.port_or_known_default().unwrap_or(80)
+        self.url().port()
     }
 
     /// Whether the connection is to be secured by TLS.
     pub fn is_secure(&self) -> bool {
-        self.url.scheme() == "https"
+        self.url().is_secure()
     }
 
     /// The bytes to send. From here on, a new response is expected.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
+        self.response = None;
+        let url = self.url();
+        let headers = options.headers_for(url);
+        http::request(self.method, url, &options.user_agent, headers.iter(), keep_alive)
+    }
+
+    fn limits(&self) -> Limits {
         // What is not read to its end may have any length.
         let is_page = matches!((self.asked, self.job.purpose), (Asked::Page(_), Purpose::Page));
         let body = if is_page { self.max_body_size } else { u64::MAX };
-        self.parser = ResponseParser::new(self.method, Limits { body, ..Limits::default() });
-        self.answer = Answer::default();
-        let headers = options.headers_for(&self.url);
-        http::request(self.method, &self.url, &options.user_agent, headers.iter(), keep_alive)
+        Limits { body, ..Limits::default() }
+    }
+
+    fn response(&mut self) -> &mut Response {
+        let (method, limits) = (self.method, self.limits());
+        self.response.get_or_insert_with(|| Response::new(method, limits))
+    }
+
+    fn answer(&self) -> Option<&Answer> {
+        self.response.as_ref().map(|response| &response.answer)
     }
 
     /// Takes bytes as they came, in any slices.
@@ -158,22 +183,25 @@ impl Visit {
     /// # Errors
     /// When they are no valid response, or one beyond a limit.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
-        let (answer, url, asked) = (&mut self.answer, &self.url, self.asked);
+        let (method, limits) = (self.method, self.limits());
+        let response = self.response.get_or_insert_with(|| Response::new(method, limits));
+        let Response { parser, answer, .. } = &mut **response;
+        let (url, asked) = (&*self.job.url, self.asked);
         let (limit, keeps_text) = (self.max_body_size, self.keeps_text);
         let mut receiving = Receiving { answer, url, asked, limit, keeps_text };
-        Ok(match self.parser.feed(bytes, &mut receiving)? {
+        Ok(match parser.feed(bytes, &mut receiving)? {
+            Progress::Complete { unread } => {
+                Received::Complete { reusable: unread == 0 && parser.keep_alive() }
+            }
             Progress::NeedMore if self.has_enough() => Received::Complete { reusable: false },
             Progress::NeedMore => Received::More,
-            Progress::Complete { unread } => {
-                Received::Complete { reusable: unread == 0 && self.parser.keep_alive() }
-            }
         })
     }
 
     /// Whether what is there is known to be there, and nobody looks at the rest.
     fn has_enough(&self) -> bool {
-        let is_page = self.job.purpose == Purpose::Page || self.answer.is_page();
-        !is_page && self.answer.size >= ENOUGH
+        self.job.purpose != Purpose::Page
+            && self.answer().is_some_and(|answer| !answer.is_page() && answer.size >= ENOUGH)
     }
 
     /// The connection has ended.
@@ -181,7 +209,7 @@ impl Visit {
     /// # Errors
     /// When the response has not: it was cut short, or never began.
     pub fn receive_end(&mut self) -> Result<(), FetchError> {
-        self.parser.end()
+        self.response().parser.end()
     }
 
     /// Whether no try has come to its end yet.
@@ -191,7 +219,7 @@ impl Visit {
 
     /// Whether any byte of the response has come in this try.
     pub fn has_response(&self) -> bool {
-        self.parser.has_begun()
+        self.response.as_ref().is_some_and(|response| response.parser.has_begun())
     }
 
     /// What a failed read or write means at this point.
@@ -208,29 +236,38 @@ impl Visit {
     /// far it came, this is what counts it.
     pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
         self.tries += 1;
-        if self.method == Method::Head && !is_clear(&attempt, self.answer.status) {
+        let status = self.answer().and_then(|answer| answer.status);
+        if self.method == Method::Head && !is_clear(&attempt, status) {
             // Many a server that refuses `HEAD`, or fails at it, does not at `GET`.
             self.method = Method::Get;
             self.max_tries = self.max_tries.max(self.tries + 1);
-            self.answer = Answer::default();
+            self.forget_answer();
             return Verdict::TryAgain(attempt.map_or_else(|_| self.pause(), |()| Duration::ZERO));
         }
         match attempt {
             Ok(()) => {
-                match self.answer.finish(&self.url) {
-                    Ok(page) => self.page = page,
-                    Err(error) => self.error = Some(error),
+                let response = self.response();
+                match response.answer.finish() {
+                    Ok(page) => response.page = page,
+                    Err(error) => response.error = Some(error),
                 }
                 Verdict::Finished
             }
             Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
-                self.answer = Answer::default();
+                self.forget_answer();
                 Verdict::TryAgain(self.pause())
             }
             Err(error) => {
-                self.error = Some(error);
+                self.response().error = Some(error);
                 Verdict::Finished
             }
+        }
+    }
+
+    /// That there was one is remembered until the next request.
+    fn forget_answer(&mut self) {
+        if let Some(response) = &mut self.response {
+            response.answer = Answer::default();
         }
     }
 
@@ -254,13 +291,13 @@ impl Visit {
 
     /// The status of the answer, if a complete one has come.
     pub fn status(&self) -> Option<u16> {
-        self.answer.status.filter(|_| self.error.is_none())
+        self.response.as_ref().filter(|response| response.error.is_none())?.answer.status
     }
 
     /// When the server wants to be asked again, in its own words: the header
     /// `Retry-After` (RFC 9110 section 10.2.3).
     pub fn retry_after(&self) -> Option<&[u8]> {
-        self.answer.retry_after.as_deref()
+        self.answer()?.retry_after.as_deref()
     }
 
     /// What has come of a finished [visit of a file](Visit::of_file).
@@ -269,70 +306,76 @@ impl Visit {
     /// Why there is no answer. That it is too long is none: then the file is
     /// the beginning.
     pub fn into_file(self) -> Result<File, FetchError> {
-        let next_url = match self.answer.status.map(known_status) {
-            Some(301..=303 | 307 | 308) => self.redirect_target().ok(),
+        let unanswered = || FetchError::new(ErrorClass::Closed, "there was no answer");
+        let Response { answer, error, .. } = *self.response.ok_or_else(unanswered)?;
+        let next_url = match answer.status.map(known_status) {
+            Some(301..=303 | 307 | 308) => redirect_target(&self.job, &answer).ok(),
             _ => None,
         };
-        let is_whole = self.error.is_none();
-        match (self.answer.status, self.error) {
+        let is_whole = error.is_none();
+        match (answer.status, error) {
             (Some(_), Some(error)) if error.class != ErrorClass::TooLarge => Err(error),
             (Some(status), _) => {
-                let Answer { file: body, retry_after, .. } = self.answer;
+                let Answer { file: body, retry_after, .. } = answer;
                 Ok(File { status, body, is_whole, next_url, retry_after })
             }
-            (None, error) => {
-                let unanswered = || FetchError::new(ErrorClass::Closed, "there was no answer");
-                Err(error.unwrap_or_else(unanswered))
-            }
+            (None, error) => Err(error.unwrap_or_else(unanswered)),
         }
     }
 
     /// The job, and what it leads to.
     pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
+        let limits = self.limits();
+        let response = self.response.take();
+        let mut response = response.unwrap_or_else(|| Response::new(self.method, limits));
+        let (outcome, discovery) = response.outcome(&self.job);
+        let Response { answer, error, page, .. } = *response;
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
-        row.status = self.answer.status;
+        row.status = answer.status;
         row.tries = self.tries;
-        row.size = self.answer.size;
+        row.size = answer.size;
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
-        let (outcome, discovery) = self.outcome();
         row.outcome = outcome;
-        row.error = self.error;
+        row.error = error;
         if let Discovery::Redirect(target) = &discovery {
             row.next_url = Some(target[..Position::AfterQuery].to_owned());
         }
-        if let Some(content_type) = self.answer.content_type {
+        if let Some(content_type) = answer.content_type {
             row.content_type = Some(content_type.essence);
             row.encoding = content_type.charset;
         }
-        if let Some(page) = &self.page {
+        if let Some(page) = &page {
             row.encoding = Some(encoding_name(page.encoding));
         }
         // A chain that has used up its budget ends here, but says where it
         // would have led.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
-            Discovery::Nothing => match self.page {
-                Some(page) => Discovery::Page(page, self.answer.robots_tags),
+            Discovery::Nothing => match page {
+                Some(page) => Discovery::Page(page, answer.robots_tags),
                 None => Discovery::Nothing,
             },
             other => other,
         };
         (self.job, row, discovery)
     }
+}
 
-    fn outcome(&mut self) -> (Outcome, Discovery) {
+impl Response {
+    /// What has become of a URL.
+    fn outcome(&mut self, job: &Job) -> (Outcome, Discovery) {
         let Some(status) = self.answer.status.filter(|_| self.error.is_none()) else {
             return (Outcome::Failed, Discovery::Nothing);
         };
         match known_status(status) {
             // ANCHOR: outcome_of_a_redirect
             300 if self.answer.location.is_none() => (self.body_outcome(), Discovery::Nothing),
-            300..=303 | 307 | 308 => match self.redirect_target() {
+            300..=303 | 307 | 308 => match redirect_target(job, &self.answer) {
                 Err(error) => {
                     self.error = Some(error);
                     (Outcome::HttpError, Discovery::Nothing)
                 }
-                Ok(target) if self.job.redirects_left == 0 => {
+                Ok(target) if job.redirects_left == 0 => {
                     self.error = Some(FetchError::new(
                         ErrorClass::RedirectLimit,
                         format!(
@@ -351,7 +394,7 @@ impl Visit {
                 (Outcome::Skipped, Discovery::Nothing)
             }
             400.. => {
-                let is_external = self.job.purpose == Purpose::External;
+                let is_external = job.purpose == Purpose::External;
                 if is_external && matches!(status, 403 | 405 | 999) {
                     let message = "blocked? a reader may be let in where a crawler is not";
                     self.error = Some(FetchError::new(ErrorClass::Blocked, message));
@@ -368,26 +411,25 @@ impl Visit {
             None => Outcome::Other,
         }
     }
-
-    // ANCHOR: redirect_target
-    fn redirect_target(&self) -> Result<Url, FetchError> {
-        let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
-        // An empty one would lead back here; it is what is left of a mistake.
-        let Some(location) = self.answer.location.as_ref().filter(|l| !l.is_empty()) else {
-            return Err(unusable("a redirect without a usable Location".into()));
-        };
-        let shown = || http::printable(location);
-        let target = self
-            .url
-            .join(&String::from_utf8_lossy(location))
-            .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
-        if !matches!(target.scheme(), "http" | "https") {
-            return Err(unusable(format!("Location {} is not http", shown())));
-        }
-        Ok(target)
-    }
-    // ANCHOR_END: redirect_target
 }
+
+// ANCHOR: redirect_target
+fn redirect_target(job: &Job, answer: &Answer) -> Result<Url, FetchError> {
+    let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
+    // An empty one would lead back here; it is what is left of a mistake.
+    let Some(location) = answer.location.as_ref().filter(|l| !l.is_empty()) else {
+        return Err(unusable("a redirect without a usable Location".into()));
+    };
+    let shown = || http::printable(location);
+    let target = Url::parse(&job.url)
+        .and_then(|url| url.join(&String::from_utf8_lossy(location)))
+        .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
+    if !matches!(target.scheme(), "http" | "https") {
+        return Err(unusable(format!("Location {} is not http", shown())));
+    }
+    Ok(target)
+}
+// ANCHOR_END: redirect_target
 
 /// Whether the answer to a `HEAD` is as good as that to a `GET`: it says that
 /// the URL is there, or asks to be left in peace (429), or there was nobody to

@@ -35,7 +35,7 @@ fn crawl(options: Options, site: impl Fn(&Url) -> Answer) -> (Vec<Row>, Ending) 
         fetched += 1;
         assert!(fetched < TOO_MANY, "it does not end: {}", job.url);
         let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
-        let response = match site(visit.url()) {
+        let response = match site(&visit.url().as_str().parse().unwrap()) {
             Answer::Links(links) => {
                 let html: String = links.iter().map(|l| format!("<a href='{l}'>x</a>")).collect();
                 let length = html.len();

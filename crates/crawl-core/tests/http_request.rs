@@ -1,6 +1,7 @@
 //! The bytes of a request.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use crawl_core::Address;
 use crawl_core::http::{self, BadHeader, Header, Method, is_header_value};
 use url::Url;
 
@@ -10,7 +11,7 @@ fn get<'a>(
     headers: impl Iterator<Item = &'a Header> + Clone,
     keep_alive: bool,
 ) -> Vec<u8> {
-    http::request(Method::Get, url, user_agent, headers, keep_alive)
+    http::request(Method::Get, Address::of(url).unwrap(), user_agent, headers, keep_alive)
 }
 
 fn request(url: &str) -> String {
@@ -34,8 +35,9 @@ fn a_request_is_complete() {
 #[test]
 fn a_head_is_asked_for_like_a_page() {
     let url = Url::parse("http://example.com/a").unwrap();
+    let url = Address::of(&url).unwrap();
     let head =
-        String::from_utf8(http::request(Method::Head, &url, "crawl/1.0", [].iter(), true)).unwrap();
+        String::from_utf8(http::request(Method::Head, url, "crawl/1.0", [].iter(), true)).unwrap();
     assert_eq!(head, request("http://example.com/a").replacen("GET", "HEAD", 1));
 }
 

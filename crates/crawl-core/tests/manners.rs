@@ -167,7 +167,7 @@ fn what_a_sitemap_names_passes_the_door() {
 
 fn file(limit: u64, response: &[u8]) -> Result<File, FetchError> {
     let url = Url::parse("http://site.test/robots.txt").unwrap();
-    let mut visit = Visit::of_file(url, limit, &options(), Instant::now());
+    let mut visit = Visit::of_file(&url, limit, &options(), Instant::now());
     answer(&mut visit, response);
     visit.into_file()
 }
@@ -208,7 +208,7 @@ fn a_file_may_fail() {
         let url = Url::parse("http://site.test/robots.txt").unwrap();
         let mut once = options();
         once.max_tries = 1;
-        let mut visit = Visit::of_file(url, 9, &once, Instant::now());
+        let mut visit = Visit::of_file(&url, 9, &once, Instant::now());
         answer(&mut visit, response);
         assert_eq!(visit.into_file().unwrap_err().class, class);
     }

@@ -52,8 +52,9 @@ pub enum Alarm<S> {
     /// Whoever still waits under this key has waited too long, and goes on
     /// with this method instead.
     Interrupt(Key, Method<S>),
-    /// Whoever waits for his turn to connect has waited long enough.
-    LetIn(Number),
+    /// Whoever waits for his turn to connect has waited long enough. Boxed, or
+    /// every alarm would be twice as large.
+    LetIn(Box<Number>),
     /// The same for whoever waits for the addresses of a name.
     InterruptLookUp(Ticket, Method<S>),
 }
@@ -142,7 +143,7 @@ impl<S> EventLoop<S> {
                 let waiter = self.selector.take(key);
                 waiter.map(|Callback { this, .. }| Callback { this, method })
             }
-            Alarm::LetIn(number) => self.let_in(number),
+            Alarm::LetIn(number) => self.let_in(*number),
             Alarm::InterruptLookUp(ticket, method) => {
                 let asker = self.resolver.take_back(ticket);
                 asker.map(|Asker { this, .. }| Callback { this, method })

@@ -59,8 +59,7 @@ impl Fetcher {
         self.patience = Patience::new(&self.site.options, event_loop.now());
         let deadline = self.patience.deadline();
         let (host, port) = (self.visit.host().to_owned(), self.visit.port());
-        let name = (host.as_str(), port);
-        event_loop.look_up(name, self, Self::looked_up, deadline, Self::too_late);
+        event_loop.look_up((&host, port), self, Self::looked_up, deadline, Self::too_late);
     }
 
     fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
@@ -126,6 +125,7 @@ impl Fetcher {
         match connection.stream.socket().connected() {
             Ok(true) => {
                 self.patience.heard(event_loop.now());
+                self.candidates = Candidates::default();
                 self.request = self.visit.request(&self.site.options, false);
                 self.send(event_loop);
             }

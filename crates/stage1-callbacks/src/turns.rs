@@ -28,7 +28,7 @@ impl<S> EventLoop<S> {
     }
 
     fn ask_again(&mut self, number: Number, patience: Duration) {
-        let timer = self.timers.set(self.now() + patience, Alarm::LetIn(number));
+        let timer = self.timers.set(self.now() + patience, Alarm::LetIn(Box::new(number)));
         if let Some(waiter) = self.connecting.waiter_mut(number) {
             waiter.timer = Some(timer);
         }

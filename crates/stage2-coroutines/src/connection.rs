@@ -18,6 +18,9 @@ pub struct Connection {
     pub(crate) turn: Option<Turn>,
     /// Reads since it last had to wait.
     reads_in_a_row: u8,
+    /// In which tick of its loop a read took all there was, last. None does
+    /// before the first tick.
+    drained_in: u32,
 }
 
 impl Connection {
@@ -25,7 +28,8 @@ impl Connection {
     const READS_PER_TURN: u8 = 16;
 
     pub(crate) fn new(stream: Stream<Socket>, key: Key, event_loop: &EventLoop) -> Self {
-        Self { stream, key, event_loop: event_loop.clone(), turn: None, reads_in_a_row: 0 }
+        let event_loop = event_loop.clone();
+        Self { stream, key, event_loop, turn: None, reads_in_a_row: 0, drained_in: 0 }
     }
 
     // ANCHOR: poll_ready
@@ -78,6 +82,7 @@ impl Connection {
                         if self.stream.is_drained() {
                             let mut selector = event_loop.selector();
                             selector.clear(self.key, Interest::Readable);
+                            self.drained_in = event_loop.this_tick();
                         }
                         return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
                     }
@@ -122,9 +127,15 @@ impl Connection {
     /// is, the connection is of no more use. (What TLS has to say on its own
     /// account, such as a session ticket that comes late, does not count.)
     ///
-    /// It asks the socket, for the loop hears of news only when it waits.
+    /// It asks the socket, for the loop hears of news only when it waits;
+    /// unless the last read took all there was, and that was just now: in this
+    /// very tick of the loop, and no end has been announced.
     pub fn is_quiet(&mut self) -> bool {
         let event_loop = self.event_loop.clone();
+        let is_readable = event_loop.selector().readiness(self.key).satisfies(Interest::Readable);
+        if self.drained_in == event_loop.this_tick() && !is_readable {
+            return true;
+        }
         let read = event_loop.with_scratch(|scratch| self.stream.read(scratch));
         let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         if is_quiet {
@@ -144,6 +155,11 @@ impl Drop for Connection {
 const SCRATCH: usize = 64 * 1024;
 
 impl EventLoop {
+    /// The number of the present tick, of those that are near.
+    fn this_tick(&self) -> u32 {
+        self.0.ticks.get() as u32
+    }
+
     /// Lends the buffer that all reads of this loop share, so that a waiting
     /// connection owns none. Only from one suspension point to the next.
     pub(crate) fn with_scratch<R>(&self, borrow: impl FnOnce(&mut [u8]) -> R) -> R {

@@ -90,11 +90,19 @@ impl Fetcher {
             && let Some(job) = state.urls_todo.pop_front()
         {
             let now = self.event_loop.now();
-            let Some(visit) = state.crawl.begin(job.clone(), now) else {
+            let Some(mut visit) = state.crawl.begin(job.clone(), now) else {
                 continue;
             };
             state.in_flight += 1;
-            let task = Task::spawn(&self.event_loop, self::visit(Rc::clone(self), visit));
+            let fetcher = Rc::clone(self);
+            // A block, which keeps what it captures in one place: the `mut`
+            // argument of an `async fn` has two. And a task has room for its
+            // result from the beginning, hence the box.
+            let task = Task::spawn(&self.event_loop, async move {
+                fetch(&fetcher, &mut visit).await;
+                let now = fetcher.event_loop.now();
+                Box::new(fetcher.state.borrow_mut().crawl.conclude(visit, now))
+            });
             let fetcher = Rc::clone(self);
             task.add_done_callback(move |task| {
                 if let Some(outcome) = task.take_result() {
@@ -109,13 +117,13 @@ impl Fetcher {
     }
 
     /// One task has ended.
-    fn fetched(self: &Rc<Self>, job: &Job, outcome: Result<Conclusion, Exception>) {
+    fn fetched(self: &Rc<Self>, job: &Job, outcome: Result<Box<Conclusion>, Exception>) {
         let conclusion = outcome.unwrap_or_else(|error| {
             let error = FetchError::new(ErrorClass::Panic, error.to_string());
-            self.state.borrow_mut().crawl.abandon(job, error)
+            Box::new(self.state.borrow_mut().crawl.abandon(job, error))
         });
         self.state.borrow_mut().in_flight -= 1;
-        let Conclusion { row, others, jobs, .. } = conclusion;
+        let Conclusion { row, others, jobs, .. } = *conclusion;
         let rows = others.into_iter().chain([row]);
         let report = AssertUnwindSafe(|| rows.for_each(&mut *self.sink.borrow_mut()));
         match catch_unwind(report) {
@@ -129,18 +137,13 @@ impl Fetcher {
     }
 }
 
-/// What one task does.
-async fn visit(fetcher: Rc<Fetcher>, mut visit: Visit) -> Conclusion {
-    fetch(&fetcher, &mut visit).await;
-    let now = fetcher.event_loop.now();
-    fetcher.state.borrow_mut().crawl.conclude(visit, now)
-}
-
 // ANCHOR: fetch
 async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
-    let Fetcher { event_loop, options, security, .. } = fetcher;
+    let Fetcher { event_loop, options, .. } = fetcher;
     until_finished(event_loop, options, visit, async |visit, patience| {
-        let mut connection = open(event_loop, security, visit, patience, || false).await?;
+        let Fetcher { event_loop, options, security, .. } = fetcher;
+        let open = open(event_loop, security, visit, patience, || false);
+        let mut connection = Box::pin(open).await?;
         let reusable = exchange(&mut connection, options, visit, patience, false).await;
         reusable.map(|_| ())
     })
@@ -159,7 +162,10 @@ pub async fn until_finished(
 ) {
     loop {
         let patience = Patience::new(options, event_loop.now());
-        let result = within(event_loop, || patience.deadline(), attempt(visit, &patience)).await;
+        // Pinned here, and not passed: whatever an `async fn` is passed by
+        // value has a place as its argument, and one more where it is pinned.
+        let deadline = || patience.deadline();
+        let result = within(event_loop, deadline, pin!(attempt(visit, &patience))).await;
         let result = result.unwrap_or_else(|TooLate| Err(patience.lost()));
         match visit.judge(result) {
             Verdict::TryAgain(pause) => sleep(event_loop, pause).await,
@@ -174,6 +180,9 @@ pub async fn until_finished(
 /// Having no descriptor left is no error: `make_room` may close something that
 /// is not needed and say so, or else this waits for a connection of the loop to
 /// be closed, if there is any.
+///
+/// To be awaited in a box, which is gone when there is a connection: this
+/// takes more memory than all that follows.
 ///
 /// # Errors
 /// When there is no such host, or none that lets us in.
@@ -248,10 +257,9 @@ pub async fn exchange(
     patience: &Patience,
     keep_alive: bool,
 ) -> Result<bool, FetchError> {
-    let request = visit.request(options, keep_alive);
-    let sent = write_all(connection, &request).await;
+    // The request is gone when it is sent: nobody holds it while he waits.
+    let sent = write_all(connection, &visit.request(options, keep_alive)).await;
     sent.map_err(|error| failure(visit, &error))?;
-    drop(request);
     let event_loop = connection.event_loop().clone();
     let response = read_all(connection, |bytes| {
         patience.heard(event_loop.now());

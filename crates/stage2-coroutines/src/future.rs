@@ -126,6 +126,7 @@ impl<T: 'static> Future<T> {
         count(callbacks_so_far);
         let id = CallbackId(callbacks_so_far.get());
         if let Outcome::Pending(callbacks) = &mut state.outcome {
+            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Call(id, Box::new(callback)));
         } else {
             drop(state);

@@ -74,23 +74,25 @@ pub struct TooLate;
 ///
 /// # Errors
 /// [`TooLate`].
-pub async fn within<T>(
+pub fn within<T>(
     event_loop: &EventLoop,
     deadline: impl Fn() -> Instant,
     coroutine: impl Coroutine<Output = T>,
-) -> Result<T, TooLate> {
-    let mut coroutine = pin!(coroutine);
+) -> impl Coroutine<Output = Result<T, TooLate>> {
     let mut timer = Timer::new(event_loop);
-    poll_fn(|context| {
-        // Read before: what is late for us must not be early for those within,
-        // who may have something to do at the deadline and move it.
-        let now = event_loop.now();
-        if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
-            return Poll::Ready(Ok(value));
-        }
-        timer.poll(now, deadline(), context).map(|()| Err(TooLate))
-    })
-    .await
+    async move {
+        let mut coroutine = pin!(coroutine);
+        poll_fn(|context| {
+            // Read before: what is late for us must not be early for those
+            // within, who may have something to do at the deadline and move it.
+            let now = timer.event_loop.now();
+            if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
+                return Poll::Ready(Ok(value));
+            }
+            timer.poll(now, deadline(), context).map(|()| Err(TooLate))
+        })
+        .await
+    }
 }
 // ANCHOR_END: within
 

@@ -40,12 +40,11 @@ impl Client {
     /// Visits a URL until it is decided what becomes of it. `next_start` says
     /// when to make each request but the first.
     pub(crate) async fn fetch(&self, visit: &mut Visit, next_start: &impl Fn() -> Instant) {
-        let Self { event_loop, options, .. } = self;
-        until_finished(event_loop, options, visit, async |visit, patience| {
+        until_finished(&self.event_loop, &self.options, visit, async |visit, patience| {
             if !visit.is_first_try() {
-                patience.pause(event_loop.now());
+                patience.pause(self.event_loop.now());
                 self.wait_until(next_start()).await;
-                patience.resume(event_loop.now());
+                patience.resume(self.event_loop.now());
             }
             self.attempt(visit, patience).await
         })
@@ -70,7 +69,7 @@ impl Client {
         let mut is_anybody_there = false;
         loop {
             let now = self.event_loop.now();
-            let mut visit = Visit::of_file(url, limit as u64, &self.options, now);
+            let mut visit = Visit::of_file(&url, limit as u64, &self.options, now);
             self.fetch(&mut visit, next_start).await;
             is_anybody_there |= visit.has_response();
             let file = visit.into_file();
@@ -101,21 +100,31 @@ impl Client {
     /// connection may be dead in a way that only silence tells.
     async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
         if visit.is_first_try()
-            && let Some(mut kept) = self.pool.take(visit)
+            && let Some(result) = self.attempt_on_kept(visit, patience).await
         {
-            patience.heard(self.event_loop.now());
-            let result = exchange(&mut kept, &self.options, visit, patience, true).await;
-            if result.is_ok() || visit.has_response() {
-                return self.keep(kept, visit, result);
-            }
-            // The server had closed it in the meantime. That is its right
-            // (RFC 9112, section 9.3.1), and the try goes on without it.
-            drop(kept);
-            patience.reconnect(self.event_loop.now());
+            return result;
         }
         let mut fresh = self.open(visit, patience).await?;
         let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
         self.keep(fresh, visit, result)
+    }
+
+    /// Nothing comes of it when there is none, or when it was of no use.
+    async fn attempt_on_kept(
+        &self,
+        visit: &mut Visit,
+        patience: &Patience,
+    ) -> Option<Result<(), FetchError>> {
+        let mut kept = self.pool.take(visit)?;
+        patience.heard(self.event_loop.now());
+        let result = exchange(&mut kept, &self.options, visit, patience, true).await;
+        if result.is_ok() || visit.has_response() {
+            return Some(self.keep(kept, visit, result));
+        }
+        // The server had closed it in the meantime. That is its right
+        // (RFC 9112, section 9.3.1), and the try goes on without it.
+        patience.reconnect(self.event_loop.now());
+        None
     }
     // ANCHOR_END: attempt
 
@@ -123,7 +132,7 @@ impl Client {
     /// left for it, an idle connection gives up its own.
     async fn open(&self, visit: &Visit, patience: &Patience) -> Result<Connection, FetchError> {
         let make_room = || self.pool.give_one_up();
-        open(&self.event_loop, &self.security, visit, patience, make_room).await
+        Box::pin(open(&self.event_loop, &self.security, visit, patience, make_room)).await
     }
 
     fn keep(

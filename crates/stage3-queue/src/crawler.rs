@@ -1,6 +1,7 @@
 //! Workers, and what holds them together.
 
 use std::cell::RefCell;
+use std::pin::pin;
 use std::rc::Rc;
 
 use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Standing};
@@ -119,7 +120,7 @@ impl Crawler {
     // ANCHOR: survive
     /// Fetches a URL, and ends it as a row even if that panics.
     async fn survive(&self, job: &Turn) -> Option<Conclusion> {
-        match catch(self.fetch(job)).await {
+        match catch(pin!(self.fetch(job))).await {
             Ok(conclusion) => conclusion,
             Err(exception) => {
                 let error = FetchError::new(ErrorClass::Panic, exception.to_string());
@@ -147,8 +148,7 @@ impl Crawler {
             return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
         }
         let now = self.event_loop.now();
-        let begun = self.crawl.borrow_mut().begin(Job::clone(job), now);
-        let Some(mut visit) = begun else {
+        let Some(mut visit) = self.crawl.borrow_mut().begin(Job::clone(job), now) else {
             self.manners.stop();
             return None;
         };

@@ -103,7 +103,10 @@ impl Manners {
                 drop(item);
             } else {
                 match self.take_up(item) {
-                    Some(turn) if turn.errand == Errand::Robots => self.ask_robots(turn).await,
+                    Some(turn) if turn.errand == Errand::Robots => {
+                        // Once for each origin: no worker keeps room for it.
+                        Box::pin(self.ask_robots(turn)).await;
+                    }
                     Some(turn) => return turn,
                     None => {}
                 }
@@ -254,7 +257,7 @@ impl Manners {
     ) -> Rules {
         let url = file_of_site(url, "/robots.txt");
         let asking = self.client.fetch_file(&url, MOST_BYTES + 1, next_start);
-        let answer = catch(asking).await.unwrap_or_else(|exception| {
+        let answer = catch(pin!(asking)).await.unwrap_or_else(|exception| {
             let error = FetchError::new(ErrorClass::Panic, exception.to_string());
             Err(NoFile { error, is_anybody_there: true })
         });

@@ -1,15 +1,13 @@
 //! The requests a crawler makes.
 
-use url::{Position, Url};
-
 use super::Header;
 use super::response::Method;
+use crate::Address;
 use crate::content::ACCEPT_ENCODING;
 
 /// A request for `url` in the form of RFC 9112 section 3, ready to be sent.
 ///
-/// `url` is an `http` or `https` URL. Its fragment stays here, and so do a user
-/// name and password. `keep_alive` says whether the connection is wanted
+/// The fragment of `url` stays here, and so do a user name and password. `keep_alive` says whether the connection is wanted
 /// for another request afterwards.
 ///
 /// Characters of `user_agent` that could end the header (see
@@ -17,7 +15,7 @@ use crate::content::ACCEPT_ENCODING;
 /// `headers` are sent beside ours, or instead of what we say we accept.
 pub fn request<'a>(
     method: Method,
-    url: &Url,
+    url: Address<'_>,
     user_agent: &str,
     headers: impl Iterator<Item = &'a Header> + Clone,
     keep_alive: bool,
@@ -27,10 +25,10 @@ pub fn request<'a>(
         Method::Get => "GET ",
         Method::Head => "HEAD ",
     });
-    request.push_str(&url[Position::BeforePath..Position::AfterQuery]);
+    request.push_str(url.path_and_query());
     request.push_str(" HTTP/1.1\r\nHost: ");
     // IPv6 addresses come with their brackets, a default port not at all.
-    request.push_str(&url[Position::BeforeHost..Position::AfterPort]);
+    request.push_str(url.authority());
     request.push_str("\r\nUser-Agent: ");
     request.extend(user_agent.chars().filter(|&c| is_field_character(c)));
     for (name, value) in WISHES {

@@ -98,12 +98,13 @@ pub(crate) fn crawl_from(
     let mut asked = Vec::new();
     while let Some(job) = next(&mut todo) {
         let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
+        let url = Url::parse(visit.url().as_str()).unwrap();
         loop {
-            assert!(asked.len() < TOO_MANY, "it does not end: {}", visit.url());
+            assert!(asked.len() < TOO_MANY, "it does not end: {url}");
             let request = String::from_utf8(visit.request(options, true)).unwrap();
             let method = request.split(' ').next().unwrap();
-            asked.push(format!("{method} {}", visit.url()));
-            let reply = site(method, visit.url());
+            asked.push(format!("{method} {url}"));
+            let reply = site(method, &url);
             let attempt = match bytes(method, reply) {
                 Ok(response) => receive(&mut visit, &response),
                 Err(class) => Err(FetchError::new(class, "as the test has it")),

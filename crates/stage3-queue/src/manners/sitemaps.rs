@@ -1,6 +1,7 @@
 //! What the sitemaps of the roots name.
 
 use std::collections::{HashSet, VecDeque};
+use std::pin::pin;
 
 use crawl_core::sitemap::{Entry, Limits, SitemapParser};
 use stage2_coroutines::{Future, yield_now};
@@ -72,7 +73,7 @@ async fn read_site(manners: &Manners, site: &Url, found: &mut impl FnMut(Named))
             }
             Entry::Sitemap(_) | Entry::TooLong => {}
         };
-        let problem = match catch(read(manners, &url, take)).await {
+        let problem = match catch(pin!(read(manners, &url, take))).await {
             Ok(Ok(())) => continue,
             Ok(Err(problem)) => problem,
             Err(exception) => exception.to_string(),
