@@ -82,6 +82,9 @@ pub(super) fn all(figures: &Figures, taken: &[Taken]) -> String {
 pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>]) -> String {
     let has = |(_, show): &&Column<'_>| rows.iter().any(|(key, _)| show(key).is_some());
     let columns: Vec<_> = columns.iter().filter(has).collect();
+    if columns.is_empty() {
+        return "*Not measured.*\n".to_owned();
+    }
     let titles: Vec<_> = columns.iter().map(|(title, _)| title.as_str()).collect();
     let mut text =
         format!("| {corner} | {} |\n|---|{}\n", titles.join(" | "), "--:|".repeat(columns.len()));
@@ -277,6 +280,7 @@ mod tests {
         let expected = "|  | a page of 8 KB, µs | MB/s of 8 KB |\n|---|--:|--:|\n\
                         | ours | 6.00 | 1,000 |\n| scraper | 110 | – |\n";
         assert_eq!(links(&figures()), expected);
+        assert_eq!(growth(&figures()), "*Not measured.*\n");
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn processor(root: &Path) -> String {
     name.unwrap_or_else(|| "an unknown processor".to_owned())
 }
 
-/// The versions of [`LIBRARIES`].
+/// The versions of [`LIBRARIES`] that the benches use.
 fn libraries(lock: &str) -> io::Result<String> {
     #[derive(Deserialize)]
     struct Lock {
@@ -136,13 +136,20 @@ fn libraries(lock: &str) -> io::Result<String> {
     struct Package {
         name: String,
         version: String,
+        /// Each with its version, if there are several in the workspace.
+        #[serde(default)]
+        dependencies: Vec<String>,
     }
-    let lock: Lock = toml::from_str(lock).map_err(io::Error::other)?;
-    let listed = |package: &&Package| LIBRARIES.contains(&package.name.as_str());
-    let listed = lock.package.iter().filter(listed);
-    let shown: Vec<_> =
-        listed.map(|Package { name, version }| format!("{name} {version}")).collect();
-    Ok(shown.join(", "))
+    let Lock { package } = toml::from_str(lock).map_err(io::Error::other)?;
+    let of = |name: &str| package.iter().find(|package| package.name == name);
+    let used = of("benches").map_or(&[][..], |benches| &benches.dependencies);
+    let shown = used.iter().filter_map(|used| {
+        let name = used.split(' ').next()?;
+        let is_alone = name == used;
+        let known = LIBRARIES.contains(&name).then(|| of(name))??;
+        Some(if is_alone { format!("{name} {}", known.version) } else { used.clone() })
+    });
+    Ok(shown.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -151,9 +158,12 @@ mod tests {
 
     #[test]
     fn libraries_of_a_lock() {
-        let lock = "version = 4\n[[package]]\nname = \"tokio\"\nversion = \"1.2.3\"\n\
-                    [[package]]\nname = \"other\"\nversion = \"1.0.0\"\n";
-        assert_eq!(libraries(lock).unwrap(), "tokio 1.2.3");
+        let lock = "[[package]]\nname = \"tokio\"\nversion = \"1.2.3\"\n\
+                    [[package]]\nname = \"hyper\"\nversion = \"0.1.0\"\n\
+                    [[package]]\nname = \"hyper\"\nversion = \"1.0.0\"\n\
+                    [[package]]\nname = \"benches\"\nversion = \"0.1.0\"\n\
+                    dependencies = [\"clap\", \"hyper 1.0.0\", \"tokio\"]\n";
+        assert_eq!(libraries(lock).unwrap(), "hyper 1.0.0, tokio 1.2.3");
         assert!(libraries("[[package]]").is_err());
     }
 
