@@ -129,7 +129,7 @@ fn with_quartiles<'a>(
         let id = format!("{before}{key}");
         let get = |part| figures.get(&id, &format!("{quantity}.{part}"));
         let (median, lower, upper) = (get("median")?, get("lower")?, get("upper")?);
-        Some(format!("{median:.2} ({lower:.2} to {upper:.2})"))
+        Some(format!("{median:.2} ({lower:.2}–{upper:.2})"))
     };
     (title.to_owned(), Box::new(show))
 }
@@ -139,18 +139,8 @@ fn paired(figures: &Figures) -> String {
     let columns = [
         of("pages/s", "pages_per_second.median"),
         of("CPU µs/page", "cpu_microseconds_per_page.median"),
-        with_quartiles(
-            figures,
-            "stage 3's time, in parts of it",
-            "paired/8KB-100-tasks/",
-            "wall_ratio",
-        ),
-        with_quartiles(
-            figures,
-            "stage 3's CPU, in parts of it",
-            "paired/8KB-100-tasks/",
-            "cpu_ratio",
-        ),
+        with_quartiles(figures, "time ratio", "paired/8KB-100-tasks/", "wall_ratio"),
+        with_quartiles(figures, "CPU ratio", "paired/8KB-100-tasks/", "cpu_ratio"),
     ];
     table("", &named(&CRAWLERS), &columns)
 }
@@ -165,8 +155,8 @@ fn ratios(figures: &Figures) -> String {
     let rows: Vec<_> =
         ids.iter().map(String::as_str).zip(names.iter().map(String::as_str)).collect();
     let columns = [
-        with_quartiles(figures, "time", "paired/", "wall_ratio"),
-        with_quartiles(figures, "CPU", "paired/", "cpu_ratio"),
+        with_quartiles(figures, "time ratio", "paired/", "wall_ratio"),
+        with_quartiles(figures, "CPU ratio", "paired/", "cpu_ratio"),
     ];
     table("stage 3 on", &rows, &columns)
 }
