@@ -59,7 +59,8 @@ pub(crate) struct Arguments {
     draw: bool,
 }
 
-/// Runs benches, and writes down what they find.
+/// Runs benches, and writes down what they find. False if one of them has found
+/// more instructions than it allows.
 pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder)?;
@@ -72,8 +73,10 @@ pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let metadata = said("cargo", &["metadata", "--no-deps", "--format-version=1"], root)?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let target = metadata["target_directory"].as_str().ok_or(io::ErrorKind::NotFound)?;
+    let mut good = true;
     for bench in chosen {
-        let (taken, figures) = run(root, Path::new(target), bench, arguments.peers)?;
+        let (taken, figures, is_good) = run(root, Path::new(target), bench, arguments.peers)?;
+        good &= is_good;
         fs::write(folder.join(format!("{bench}.csv")), figures.to_csv()?)?;
         let known = fs::read_to_string(folder.join(TAKEN)).unwrap_or_default();
         let mut all = Taken::parse_all(&known)?;
@@ -86,7 +89,7 @@ pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         fs::write(folder.join(&file), text)?;
         println!("{FOLDER}/{file}");
     }
-    Ok(true)
+    Ok(good)
 }
 
 /// Everything that is made of the tables that `read` knows, by the names of the
@@ -105,12 +108,12 @@ pub(crate) fn shown(read: impl Fn(&str) -> Option<String>) -> io::Result<Vec<(St
     Ok(files)
 }
 
-/// Runs one bench.
-fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Taken, Figures)> {
+/// Runs one bench. Whether it was content, it says as well.
+fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Taken, Figures, bool)> {
     let kept = target.join("measurements");
     // What was left there at other times is none of the figures of today.
     let criterion = kept.join("criterion").join(bench);
-    let gungraun = kept.join("gungraun");
+    let gungraun = kept.join("gungraun").join(bench);
     for old in [&criterion, &gungraun] {
         remove(old)?;
     }
@@ -131,6 +134,7 @@ fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Take
     let commands = commands(bench, peers);
     let taken = Taken::now(root, bench, &commands[0])?;
     let mut begun = Instant::now();
+    let mut is_good = true;
     for (number, command) in commands.iter().enumerate() {
         println!("{command}");
         if number == 0 {
@@ -138,10 +142,18 @@ fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Take
             let build = command.split(" -- ").next().unwrap_or(command);
             let build = build.replace("cargo run", "cargo build");
             let no_run = if build.starts_with("cargo bench") { " --no-run" } else { "" };
-            tell(root, &format!("{build}{no_run}"), &[])?;
+            let build = format!("{build}{no_run}");
+            if !tell(root, &build, &[])? {
+                return Err(io::Error::other(format!("`{build}` has failed")));
+            }
             begun = Instant::now();
         }
-        tell(root, command, &[("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun)])?;
+        let environment = [("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun)];
+        is_good = tell(root, command, &environment)?;
+        // This one has limits, and counts to the end when one is crossed.
+        if !is_good && bench != "instructions" {
+            return Err(io::Error::other(format!("`{command}` has failed")));
+        }
     }
     let seconds = begun.elapsed().as_secs();
 
@@ -157,7 +169,7 @@ fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Take
     for file in files()? {
         figures.add_json(&fs::read_to_string(file)?)?;
     }
-    Ok((taken.took(seconds), figures))
+    Ok((taken.took(seconds), figures, is_good))
 }
 
 /// How a bench is run, as one would type it.
@@ -183,15 +195,12 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
     }
 }
 
-fn tell(root: &Path, command: &str, environment: &[(&str, &PathBuf)]) -> io::Result<()> {
+/// Whether it has succeeded.
+fn tell(root: &Path, command: &str, environment: &[(&str, &PathBuf)]) -> io::Result<bool> {
     let mut words = command.split_whitespace();
     let mut program = Command::new(words.next().unwrap_or_default());
     program.args(words).current_dir(root).envs(environment.iter().copied());
-    let status = program.status()?;
-    if !status.success() {
-        return Err(io::Error::other(format!("`{command}` ended with {status}")));
-    }
-    Ok(())
+    Ok(program.status()?.success())
 }
 
 fn remove(folder: &Path) -> io::Result<()> {
