@@ -226,17 +226,18 @@ fn links(figures: &Figures) -> String {
 }
 
 fn growth(figures: &Figures) -> String {
-    let befores = GROWING.map(|crawler| (crawler, format!("growth/{crawler}/")));
-    let mut columns = Vec::new();
-    for (crawler, before) in &befores {
-        let title = |what: &str| format!("{crawler}: {what}");
-        columns.push(column(figures, &title("pages/s"), (before, ""), "pages_per_second", 1.0));
-        columns.push(column(figures, &title("peak, MB"), (before, ""), "peak", 1e6));
-        columns.push(column(figures, &title("bytes a URL"), (before, ""), "bytes_per_url", 1.0));
-    }
-    let names = GROWTH.map(|pages| pages.parse().map(plain).unwrap_or_default());
-    let rows: Vec<_> = GROWTH.into_iter().zip(names.iter().map(String::as_str)).collect();
-    table("pages", &rows, &columns)
+    let ids: Vec<_> = GROWING
+        .iter()
+        .flat_map(|crawler| GROWTH.map(|pages| format!("{crawler}/{pages}")))
+        .collect();
+    let of = |title, quantity, unit| column(figures, title, ("growth/", ""), quantity, unit);
+    let columns = [
+        of("pages/s", "pages_per_second", 1.0),
+        of("CPU µs/page", "cpu_microseconds_per_page", 1.0),
+        of("peak, MB", "peak", 1e6),
+        of("bytes a URL", "bytes_per_url", 1.0),
+    ];
+    table("", &named(&ids.iter().map(String::as_str).collect::<Vec<_>>()), &columns)
 }
 
 fn instructions(figures: &Figures) -> String {
