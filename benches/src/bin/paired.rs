@@ -8,6 +8,7 @@
 //! table, and kept as JSON.
 #![allow(clippy::print_stdout)]
 
+use std::collections::BTreeMap;
 use std::error::Error;
 
 use benches::subjects::Subject;
@@ -144,6 +145,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let lines = subjects.iter().zip(&runs).map(|(&subject, ran)| Line::new(subject, &runs[0], ran));
     let lines: Vec<_> = lines.collect();
     lines.iter().for_each(Line::print);
+    let by_id = |line: Line| (format!("paired/{}/{}", workload.name, line.subject), line);
+    let lines: BTreeMap<_, _> = lines.into_iter().map(by_id).collect();
     let kept = figures::keep(&format!("paired-{}", workload.name), &lines)?;
     println!("kept in {}", kept.display());
     Ok(())

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use regex::Regex;
 
 use crate::markdown::Page;
+use crate::measurements;
 
 /// Where the pages lie, seen from the root of the workspace.
 pub(crate) const PAGES: &str = "book/src";
@@ -25,8 +26,10 @@ impl Book {
     pub(crate) fn load(root: &Path) -> io::Result<Self> {
         let mut pages = Vec::new();
         for file in files_below(&root.join(PAGES))? {
-            if file.extension().is_some_and(|extension| extension == "md") {
-                let path = file.strip_prefix(root).map_err(io::Error::other)?;
+            let path = file.strip_prefix(root).map_err(io::Error::other)?;
+            let is_page = path.extension().is_some_and(|extension| extension == "md");
+            // The tables there are parts of a page.
+            if is_page && !path.starts_with(measurements::FOLDER) {
                 pages.push(Page { path: path.to_owned(), text: fs::read_to_string(&file)? });
             }
         }

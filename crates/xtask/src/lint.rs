@@ -6,6 +6,7 @@ mod fences;
 mod figures;
 mod includes;
 mod links;
+mod measurements;
 mod outputs;
 
 use std::fmt;
@@ -42,6 +43,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         figures::check,
         includes::check,
         links::check,
+        measurements::check,
         outputs::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();

@@ -15,6 +15,7 @@ mod book;
 mod lint;
 mod man;
 mod markdown;
+mod measurements;
 mod outputs;
 mod source;
 mod walk;
@@ -54,6 +55,8 @@ enum Chore {
         #[arg(value_name = "FILE")]
         only: Vec<String>,
     },
+    /// Runs the benches, and writes the tables and drawings of what they find
+    Measurements(measurements::Arguments),
     /// Does in a fresh clone all that the book tells its reader to type
     WalkBook,
     /// Writes the manual page of `crawl` to target/man, and what completes its
@@ -80,6 +83,7 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::LintBook { fix } => lint(&root, fix),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
+        Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
         Chore::Man => man::write(&root.join("target")),
         Chore::WalkBook => walk::walk(&root),
     }

@@ -51,7 +51,11 @@ pub(crate) fn anchor_error(text: &str, anchor: &str) -> Option<&'static str> {
         return Some("is no anchor but lines, which move, or is not in snake_case");
     }
     let at = |marker: &str| -> Vec<usize> {
-        let ends = |line: &str| line.trim_end().ends_with(&format!("{marker}: {anchor}"));
+        let ends = |line: &str| {
+            // In Markdown, a comment has an end.
+            let line = line.trim_end().trim_end_matches(" -->");
+            line.ends_with(&format!("{marker}: {anchor}"))
+        };
         text.lines().enumerate().filter(|(_, line)| ends(line)).map(|(at, _)| at).collect()
     };
     match (&at("ANCHOR")[..], &at("ANCHOR_END")[..]) {

@@ -9,10 +9,12 @@ use regex::Regex;
 use super::Finding;
 use crate::book::{Book, PAGES};
 use crate::markdown::Page;
+use crate::measurements;
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings: Vec<Finding> = book.pages.iter().flat_map(check_page).collect();
-    let files = book.files(&Path::new(PAGES).join("figures"));
+    let mut files = book.files(&Path::new(PAGES).join("figures"));
+    files.extend(book.files(Path::new(measurements::FOLDER)));
     for file in files.iter().filter(|file| file.extension() == Some("svg".as_ref())) {
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
         let text = book.read(file).unwrap_or_default();

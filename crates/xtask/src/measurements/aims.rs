@@ -1,0 +1,122 @@
+//! What we had set out to reach, and what was reached.
+
+use super::figures::Figures;
+use super::numbers::plain;
+
+/// A figure that was to be at most, or at least, so much.
+struct Aim {
+    what: &'static str,
+    is_least: bool,
+    bar: f64,
+    measured: fn(&Figures) -> Option<f64>,
+}
+
+const fn at_most(bar: f64, what: &'static str, measured: fn(&Figures) -> Option<f64>) -> Aim {
+    Aim { what, is_least: false, bar, measured }
+}
+
+const fn at_least(bar: f64, what: &'static str, measured: fn(&Figures) -> Option<f64>) -> Aim {
+    Aim { what, is_least: true, bar, measured }
+}
+
+const AIMS: [Aim; 20] = [
+    at_most(1.0, "CPU a page, by tokio-hyper's, 100 tasks", |of| {
+        cpu(of, "8KB-100-tasks/tokio-hyper")
+    }),
+    at_most(1.0, "the same, 10 tasks", |of| cpu(of, "8KB-10-tasks/tokio-hyper")),
+    at_most(1.1, "CPU a page, by tokio-raw's, 100 tasks", |of| cpu(of, "8KB-100-tasks/tokio-raw")),
+    at_most(1.1, "the same, 10 tasks", |of| cpu(of, "8KB-10-tasks/tokio-raw")),
+    at_most(0.25, "CPU a page, by spider's, 100 tasks", |of| cpu(of, "8KB-100-tasks/spider")),
+    at_most(0.25, "the same, 10 tasks", |of| cpu(of, "8KB-10-tasks/spider")),
+    at_most(0.25, "time a page, by spider's, 100 tasks", |of| {
+        of.get("paired/8KB-100-tasks/spider", "wall_ratio.median")
+    }),
+    at_most(1.0, "CPU a page of https, by tokio-rustls's", |of| {
+        cpu(of, "8KB-100-tasks-https/tokio-rustls")
+    }),
+    at_most(1.15, "instructions a page, stage 2 by stage 1", |of| {
+        instructions(of, "stage2_close", "stage1_close")
+    }),
+    at_most(1.15, "instructions a page, stage 1 by bare-mio", |of| {
+        instructions(of, "stage1_close", "bare_mio_close")
+    }),
+    at_most(1.5, "instructions a page, stage 3 by bare-mio", |of| {
+        instructions(of, "stage3", "bare_mio")
+    }),
+    at_most(320.0, "bytes of the heap a fetch of 10,000, stage 1", |of| {
+        of.get("memory/stage1-callbacks/10000", "heap_per_fetch")
+    }),
+    at_most(512.0, "the same, stage 2", |of| {
+        of.get("memory/stage2-coroutines/10000", "heap_per_fetch")
+    }),
+    at_most(900.0, "the same, stage 3", |of| of.get("memory/stage3-queue/10000", "heap_per_fetch")),
+    at_most(1100.0, "bytes resident a fetch of 19,000, stage 3", |of| {
+        of.get("memory/stage3-queue/19000", "resident_per_fetch")
+    }),
+    at_most(0.5, "ns a switch, by tokio's", |of| scheduling(of, "switch")),
+    at_most(0.65, "ns to spawn and await, by tokio's", |of| scheduling(of, "spawn")),
+    at_most(0.5, "10,000 pages of 1 s: seconds more than bare-mio, stage 3", |of| {
+        let seconds = |subject: &str| of.get(&format!("c10k/{subject}"), "wall_seconds");
+        Some(seconds("stage3-queue")? - seconds("bare-mio")?)
+    }),
+    at_least(0.8, "pages/s at 1,000,000 pages, by those at 10,000", |of| {
+        let speed =
+            |pages: &str| of.get(&format!("growth/stage3-queue/{pages}"), "pages_per_second");
+        Some(speed("1000000")? / speed("10000")?)
+    }),
+    at_most(150.0, "bytes a known URL beside its text, at 1,000,000", |of| {
+        of.get("growth/stage3-queue/1000000", "bytes_per_url")
+    }),
+];
+
+fn cpu(figures: &Figures, of: &str) -> Option<f64> {
+    figures.get(&format!("paired/{of}"), "cpu_ratio.median")
+}
+
+fn instructions(figures: &Figures, one: &str, other: &str) -> Option<f64> {
+    let of =
+        |name| figures.get(&format!("instructions/crawls/thousand_pages/{name}"), "instructions");
+    Some(of(one)? / of(other)?)
+}
+
+fn scheduling(figures: &Figures, what: &str) -> Option<f64> {
+    let of = |name| figures.get(&format!("scheduling/{what}/{name}"), "median");
+    Some(of("ours")? / of("tokio")?)
+}
+
+/// All of them, as a table in Markdown.
+pub(super) fn table(figures: &Figures) -> String {
+    let mut text = "| | aim | measured | |\n|---|--:|--:|---|\n".to_owned();
+    for Aim { what, is_least, bar, measured } in &AIMS {
+        let sign = if *is_least { "≥" } else { "≤" };
+        let (shown, verdict) = match measured(figures) {
+            None => ("–".to_owned(), "not measured"),
+            Some(value) if *is_least == (value >= *bar) || value == *bar => {
+                (plain(value), "reached")
+            }
+            Some(value) => (plain(value), "**missed**"),
+        };
+        text += &format!("| {what} | {sign} {bar} | {shown} | {verdict} |\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reached_missed_or_not_measured() {
+        let mut figures = Figures::default();
+        let csv = "id,median,pages_per_second\nscheduling/switch/ours,20,\n\
+                   scheduling/switch/tokio,40,\nscheduling/spawn/ours,30,\n\
+                   scheduling/spawn/tokio,40,\ngrowth/stage3-queue/10000,,1000\n\
+                   growth/stage3-queue/1000000,,900\n";
+        figures.add_csv(csv).unwrap();
+        let table = table(&figures);
+        assert!(table.contains("| ns a switch, by tokio's | ≤ 0.5 | 0.500 | reached |"), "{table}");
+        assert!(table.contains("by tokio's | ≤ 0.65 | 0.750 | **missed** |"), "{table}");
+        assert!(table.contains("10,000 | ≥ 0.8 | 0.900 | reached |"), "{table}");
+        assert!(table.contains("by spider's, 100 tasks | ≤ 0.25 | – | not measured |"), "{table}");
+    }
+}

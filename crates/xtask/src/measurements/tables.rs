@@ -1,0 +1,284 @@
+//! The tables of the measurements, in Markdown.
+
+use super::aims;
+use super::figures::Figures;
+use super::numbers::plain;
+use super::taken::Taken;
+
+/// Everybody who crawls, in the order in which they are shown.
+pub(super) const CRAWLERS: [&str; 11] = [
+    "stage0-threads",
+    "stage1-callbacks",
+    "stage2-coroutines",
+    "stage3-queue",
+    "bare-mio",
+    "tokio-raw",
+    "tokio-hyper",
+    "tokio-rustls",
+    "reqwest",
+    "smol",
+    "spider",
+];
+/// Whoever runs tasks.
+pub(super) const RUNTIMES: [&str; 4] = ["ours", "tokio", "async-executor", "local-pool"];
+/// What they do, in the order in which it is shown.
+pub(super) const TURNS: [(&str, &str); 7] = [
+    ("switch", "switch"),
+    ("spawn", "spawn, and await it"),
+    ("foreign-wake", "wake by a thread"),
+    ("timer-0", "timer"),
+    ("timer-1000", "timer of 1,000"),
+    ("timer-1000000", "timer of 1,000,000"),
+    ("queue", "queue"),
+];
+/// Whoever looks for links.
+pub(super) const EXTRACTORS: [&str; 5] = ["ours", "lol_html", "html5gum", "html5ever", "scraper"];
+/// How many pages the sites have that grow.
+pub(super) const GROWTH: [&str; 4] = ["1000", "10000", "100000", "1000000"];
+/// Whoever crawls them.
+pub(super) const GROWING: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
+/// The workload around which all others vary.
+pub(super) const USUAL: &str = "8KB-100-tasks";
+const WORKLOADS: [&str; 9] = [
+    USUAL,
+    "8KB-100-tasks-close",
+    "8KB-100-tasks-no-links",
+    "1KB-100-tasks",
+    "60KB-100-tasks",
+    "8KB-1-task",
+    "8KB-10-tasks",
+    "8KB-1000-tasks",
+    "8KB-100-tasks-https",
+];
+/// How many fetches are held at once.
+const IN_FLIGHT: [&str; 4] = ["100", "1000", "10000", "19000"];
+
+/// What a column says, and what it says of the subject of a row.
+type Column<'a> = (String, Box<dyn Fn(&str) -> Option<String> + 'a>);
+
+/// All tables, each between anchors of its own.
+pub(super) fn all(figures: &Figures, taken: &[Taken]) -> String {
+    let tables = [
+        ("taken", Taken::table(taken)),
+        ("paired", paired(figures)),
+        ("ratios", ratios(figures)),
+        ("throughput", throughput(figures)),
+        ("memory", memory(figures)),
+        ("memory_kinds", memory_kinds(figures)),
+        ("c10k", c10k(figures)),
+        ("scheduling", scheduling(figures)),
+        ("links", links(figures)),
+        ("growth", growth(figures)),
+        ("instructions", instructions(figures)),
+        ("aims", aims::table(figures)),
+    ];
+    let begin = "<!-- Written by cargo xtask measurements, from the tables beside it. -->\n";
+    tables.iter().fold(begin.to_owned(), |text, (name, table)| {
+        text + &format!("<!-- ANCHOR: {name} -->\n{table}<!-- ANCHOR_END: {name} -->\n")
+    })
+}
+
+/// Leaves out those rows and columns in which there is nothing.
+pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>]) -> String {
+    let has = |(_, show): &&Column<'_>| rows.iter().any(|(key, _)| show(key).is_some());
+    let columns: Vec<_> = columns.iter().filter(has).collect();
+    if columns.is_empty() {
+        return "*Not measured.*\n".to_owned();
+    }
+    let titles: Vec<_> = columns.iter().map(|(title, _)| title.as_str()).collect();
+    let mut text =
+        format!("| {corner} | {} |\n|---|{}\n", titles.join(" | "), "--:|".repeat(columns.len()));
+    for (key, name) in rows {
+        let cells: Vec<_> = columns.iter().map(|(_, show)| show(key)).collect();
+        if cells.iter().any(Option::is_some) {
+            let cells: Vec<_> = cells.into_iter().map(|cell| cell.unwrap_or("–".into())).collect();
+            text += &format!("| {name} | {} |\n", cells.join(" | "));
+        }
+    }
+    text
+}
+
+/// Rows that are called what they are.
+fn named<'a>(keys: &[&'a str]) -> Vec<(&'a str, &'a str)> {
+    keys.iter().map(|&key| (key, key)).collect()
+}
+
+/// One column: a figure of the id that begins and ends so, divided by `unit`.
+fn column<'a>(
+    figures: &'a Figures,
+    title: &str,
+    id: (&'a str, &'a str),
+    quantity: &'a str,
+    unit: f64,
+) -> Column<'a> {
+    let show = move |key: &str| {
+        let (before, after) = id;
+        Some(plain(figures.get(&format!("{before}{key}{after}"), quantity)? / unit))
+    };
+    (title.to_owned(), Box::new(show))
+}
+
+/// A median, and between what half of the rounds lay.
+fn with_quartiles<'a>(
+    figures: &'a Figures,
+    title: &str,
+    before: &'a str,
+    quantity: &'a str,
+) -> Column<'a> {
+    let show = move |key: &str| {
+        let id = format!("{before}{key}");
+        let get = |part| figures.get(&id, &format!("{quantity}.{part}"));
+        let (median, lower, upper) = (get("median")?, get("lower")?, get("upper")?);
+        Some(format!("{median:.2} ({lower:.2}–{upper:.2})"))
+    };
+    (title.to_owned(), Box::new(show))
+}
+
+fn paired(figures: &Figures) -> String {
+    let of = |title, quantity| column(figures, title, ("paired/8KB-100-tasks/", ""), quantity, 1.0);
+    let columns = [
+        of("pages/s", "pages_per_second.median"),
+        of("CPU µs/page", "cpu_microseconds_per_page.median"),
+        with_quartiles(figures, "time ratio", "paired/8KB-100-tasks/", "wall_ratio"),
+        with_quartiles(figures, "CPU ratio", "paired/8KB-100-tasks/", "cpu_ratio"),
+    ];
+    table("", &named(&CRAWLERS), &columns)
+}
+
+fn ratios(figures: &Figures) -> String {
+    let ids: Vec<_> = WORKLOADS
+        .iter()
+        .flat_map(|workload| CRAWLERS.map(|crawler| format!("{workload}/{crawler}")))
+        .filter(|id| !id.starts_with("8KB-100-tasks/") && !id.ends_with("/stage3-queue"))
+        .collect();
+    let names: Vec<_> = ids.iter().map(|id| id.replace('/', ", against ")).collect();
+    let rows: Vec<_> =
+        ids.iter().map(String::as_str).zip(names.iter().map(String::as_str)).collect();
+    let columns = [
+        with_quartiles(figures, "time ratio", "paired/", "wall_ratio"),
+        with_quartiles(figures, "CPU ratio", "paired/", "cpu_ratio"),
+    ];
+    table("stage 3 on", &rows, &columns)
+}
+
+fn throughput(figures: &Figures) -> String {
+    let ends = CRAWLERS.map(|crawler| format!("/{crawler}"));
+    let of = |end: &'_ str| end.trim_start_matches('/').to_owned();
+    let columns: Vec<_> = ends
+        .iter()
+        .map(|end| column(figures, &of(end), ("throughput/", end), "per_second", 1.0))
+        .collect();
+    table("pages/s", &named(&WORKLOADS), &columns)
+}
+
+fn memory(figures: &Figures) -> String {
+    let ends = IN_FLIGHT.map(|count| format!("/{count}"));
+    let title = |end: &str| end.trim_start_matches('/').parse().map(plain).unwrap_or_default();
+    let columns: Vec<_> = ends
+        .iter()
+        .map(|end| column(figures, &title(end), ("memory/", end), "heap_per_fetch", 1.0))
+        .collect();
+    table("in flight", &named(&CRAWLERS), &columns)
+}
+
+fn memory_kinds(figures: &Figures) -> String {
+    let keys: Vec<_> = CRAWLERS
+        .iter()
+        .flat_map(|crawler| ["1000", "10000"].map(|count| format!("{crawler}/{count}")))
+        .collect();
+    let of = |title, quantity| column(figures, title, ("memory/", ""), quantity, 1.0);
+    let columns = [
+        of("heap", "heap_per_fetch"),
+        of("resident", "resident_per_fetch"),
+        of("reserved", "reserved_per_fetch"),
+        column(figures, "resident in all, MB", ("memory/", ""), "all.resident", 1e6),
+        column(figures, "with one in flight, MB", ("memory/", ""), "one.resident", 1e6),
+    ];
+    table("bytes a fetch", &named(&keys.iter().map(String::as_str).collect::<Vec<_>>()), &columns)
+}
+
+fn c10k(figures: &Figures) -> String {
+    let of = |title, quantity| column(figures, title, ("c10k/", ""), quantity, 1.0);
+    let columns =
+        [of("tasks", "tasks"), of("seconds", "wall_seconds"), of("of them CPU", "cpu_seconds")];
+    table("", &named(&CRAWLERS), &columns)
+}
+
+fn scheduling(figures: &Figures) -> String {
+    let ends = RUNTIMES.map(|runtime| format!("/{runtime}"));
+    let of = |end: &str| end.trim_start_matches('/').to_owned();
+    let columns: Vec<_> = ends
+        .iter()
+        .map(|end| column(figures, &of(end), ("scheduling/", end), "median", 1.0))
+        .collect();
+    let parked = [("parked-bytes", "bytes, parked")];
+    table("ns", &[&TURNS[..], &parked[..]].concat(), &columns)
+}
+
+fn links(figures: &Figures) -> String {
+    let columns = [
+        column(figures, "a page of 8 KB, µs", ("links/8KB/", ""), "median", 1e3),
+        column(figures, "of 60 KB, µs", ("links/60KB/", ""), "median", 1e3),
+        column(figures, "MB/s of 8 KB", ("links/8KB/", ""), "per_second", 1e6),
+        column(figures, "MB/s of 60 KB", ("links/60KB/", ""), "per_second", 1e6),
+    ];
+    table("", &named(&EXTRACTORS), &columns)
+}
+
+fn growth(figures: &Figures) -> String {
+    let ids: Vec<_> = GROWING
+        .iter()
+        .flat_map(|crawler| GROWTH.map(|pages| format!("{crawler}/{pages}")))
+        .collect();
+    let of = |title, quantity, unit| column(figures, title, ("growth/", ""), quantity, unit);
+    let columns = [
+        of("pages/s", "pages_per_second", 1.0),
+        of("CPU µs/page", "cpu_microseconds_per_page", 1.0),
+        of("peak, MB", "peak", 1e6),
+        of("bytes a URL", "bytes_per_url", 1.0),
+    ];
+    table("", &named(&ids.iter().map(String::as_str).collect::<Vec<_>>()), &columns)
+}
+
+fn instructions(figures: &Figures) -> String {
+    let rows = [
+        ("bare_mio_close", "bare-mio, closing"),
+        ("stage1_close", "stage1-callbacks, closing"),
+        ("stage2_close", "stage2-coroutines, closing"),
+        ("stage3_close", "stage3-queue, closing"),
+        ("bare_mio", "bare-mio"),
+        ("stage3", "stage3-queue"),
+        ("tokio_raw", "tokio-raw"),
+        ("tokio_hyper", "tokio-hyper"),
+    ];
+    let before = "instructions/crawls/thousand_pages/";
+    table("", &rows, &[column(figures, "instructions a page", (before, ""), "instructions", 1e3)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn figures() -> Figures {
+        let mut figures = Figures::default();
+        let csv = "id,median,per_second\nlinks/8KB/ours,6000,1e9\nlinks/8KB/scraper,110000,\n";
+        figures.add_csv(csv).unwrap();
+        figures
+    }
+
+    #[test]
+    fn nothing_is_shown_of_what_was_not_measured() {
+        let expected = "|  | a page of 8 KB, µs | MB/s of 8 KB |\n|---|--:|--:|\n\
+                        | ours | 6.00 | 1,000 |\n| scraper | 110 | – |\n";
+        assert_eq!(links(&figures()), expected);
+        assert_eq!(growth(&figures()), "*Not measured.*\n");
+    }
+
+    #[test]
+    fn a_table_is_found_by_its_name() {
+        let text = all(&figures(), &[]);
+        for name in ["taken", "links", "aims"] {
+            assert_eq!(crate::source::anchor_error(&text, name), None, "{name}");
+        }
+    }
+}
