@@ -42,6 +42,11 @@ pub struct Job {
 // ANCHOR_END: job
 
 impl Job {
+    /// The parts of its URL.
+    pub fn address(&self) -> Address<'_> {
+        Address::of_normalised(&self.url)
+    }
+
     /// The job of a URL that did not pass the door, because it is no page.
     pub(crate) fn of_file(url: &str) -> Self {
         Self {
@@ -326,8 +331,17 @@ impl Admission {
 
     /// Who led to this URL first: nobody, if the user or a sitemap named it.
     pub fn first_referrer(&self, url: &str) -> Option<&str> {
-        let entry = self.entry(url).filter(|entry| entry.state != State::Named)?;
-        self.url(*entry.referrers.first().first()?)
+        self.first_of(self.entry(url)?)
+    }
+
+    /// The same for the URL of a job.
+    pub(crate) fn first_referrer_of(&self, job: &Job) -> Option<&str> {
+        self.first_of(self.known.get(job.number)?)
+    }
+
+    fn first_of(&self, entry: &Entry) -> Option<&str> {
+        let first = entry.referrers.first().first();
+        self.url(*first.filter(|_| entry.state != State::Named)?)
     }
 
     /// What leads to this URL, the first to be found first, and how many there
