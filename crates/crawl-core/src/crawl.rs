@@ -45,8 +45,9 @@ pub struct Crawl {
 pub struct Conclusion {
     /// The one row of this URL.
     pub row: Row,
-    /// What else is known now: of what nobody had found before and nobody will
-    /// ask, and of links to places within pages that have no such place.
+    /// Rows of other URLs about which all is known now: those that were found
+    /// here and will not be fetched (a trap, for example), and links to a
+    /// fragment, `/a#b`, that is not in its page.
     pub others: Vec<Row>,
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,

@@ -32,7 +32,8 @@ pub struct Fetcher {
     patience: Patience,
     timer: Option<TimerKey>,
     candidates: Candidates,
-    /// To whom it is its turn to connect, until there is an answer.
+    /// The address it has been given a turn to connect to, until there is an
+    /// answer.
     turn: Option<SocketAddr>,
     connection: Option<Connection>,
     /// What is still to be sent.
