@@ -162,8 +162,8 @@ pub async fn until_finished(
 ) {
     loop {
         let patience = Patience::new(options, event_loop.now());
-        // Pinned here, and not passed: whatever an `async fn` is passed by
-        // value has a place as its argument, and one more where it is pinned.
+        // Pinned here, and not passed: what an `async fn` takes by value is
+        // in its frame twice, as the argument and where it is pinned.
         let deadline = || patience.deadline();
         let result = within(event_loop, deadline, pin!(attempt(visit, &patience))).await;
         let result = result.unwrap_or_else(|TooLate| Err(patience.lost()));
@@ -257,7 +257,7 @@ pub async fn exchange(
     patience: &Patience,
     keep_alive: bool,
 ) -> Result<bool, FetchError> {
-    // The request is gone when it is sent: nobody holds it while he waits.
+    // The request is gone when it is sent: nobody holds it while waiting.
     let sent = write_all(connection, &visit.request(options, keep_alive)).await;
     sent.map_err(|error| failure(visit, &error))?;
     let event_loop = connection.event_loop().clone();
