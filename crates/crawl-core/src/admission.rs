@@ -208,6 +208,7 @@ impl Admission {
         }
         decision
     }
+    // ANCHOR_END: admit
 
     /// The number of a URL and what is decided about it, if it passes the filters.
     fn decide(&mut self, address: Address<'_>, wish: Wish<'_>) -> Option<(u32, Decision)> {
@@ -215,6 +216,7 @@ impl Admission {
         let is_external = purpose == Purpose::External;
         let address = if is_external { address } else { self.strip_query.strip(address) };
         let text = self.traps.shorten(address.as_str());
+        // ANCHOR: find_or_insert
         let hash = self.known.hash(text);
         let found = self.known.find(hash, text);
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
@@ -222,6 +224,7 @@ impl Admission {
             return None;
         }
         let number = found.or_else(|| self.known.insert(hash, text.into()))?;
+        // ANCHOR_END: find_or_insert
         let entry = self.known.get_mut(number)?;
         let is_near = is_external || self.max_depth.is_none_or(|max| depth <= max);
         let is_new = entry.state == State::TooDeep && is_near;
@@ -247,7 +250,6 @@ impl Admission {
         };
         Some((number, decision))
     }
-    // ANCHOR_END: admit
 
     /// Whether a URL is of the site.
     pub(crate) fn is_of_the_site(&mut self, address: Address<'_>) -> bool {

@@ -331,6 +331,7 @@ impl Collecting<'_> {
 }
 
 impl TokenSink for Collecting<'_> {
+    // ANCHOR: wants
     #[inline]
     fn wants_any(&mut self, tag: Name) -> bool {
         let wanted = self.collector.wanted;
@@ -348,6 +349,7 @@ impl TokenSink for Collecting<'_> {
         let is_hyperlink = attribute == HREF && matches!(tag, A | AREA | BASE);
         (is_hyperlink || self.collector.wants_besides(tag, attribute)) && is_new(self.collector)
     }
+    // ANCHOR_END: wants
 
     #[inline]
     fn attribute(&mut self, attribute: Name, value: Value<'_>) {
