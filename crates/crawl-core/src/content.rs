@@ -68,5 +68,5 @@ fn is_essence(text: &[u8]) -> bool {
 
 /// Of a token, which is ASCII.
 fn lower_case(token: &[u8]) -> String {
-    token.iter().map(|&byte| char::from(byte.to_ascii_lowercase())).collect()
+    String::from_utf8(token.to_ascii_lowercase()).unwrap_or_default()
 }

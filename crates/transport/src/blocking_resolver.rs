@@ -50,11 +50,11 @@ impl BlockingResolver {
         port: u16,
         patience: Duration,
     ) -> Result<Option<Addresses>, NameError> {
-        let name: Name = (host.into(), port);
         let mut state = self.shared.lock();
-        if let Some(addresses) = state.known.get(&name, Instant::now()) {
+        if let Some(addresses) = state.known.get(host, port, Instant::now()) {
             return Ok(Some(addresses));
         }
+        let name: Name = (host.into(), port);
         let answer = match state.asked.get(&name) {
             Some(answer) => Arc::clone(answer),
             None => {

@@ -65,7 +65,11 @@ pub(crate) fn ask(look_up: &LookUp, name: &Name) -> Answer {
 
 /// Answers that are still taken for granted.
 #[derive(Debug, Default)]
-pub(crate) struct Known(HashMap<Name, (Addresses, Instant)>);
+pub(crate) struct Known {
+    answers: HashMap<Name, (Addresses, Instant)>,
+    /// The last one that was asked for: a crawl asks for it again and again.
+    last: Option<(Name, Addresses, Instant)>,
+}
 
 impl Known {
     /// `getaddrinfo` does not tell how long the name's owner wishes it to be.
@@ -73,27 +77,38 @@ impl Known {
     const MOST: usize = 1024;
 
     /// The addresses of a name asked lately, or of an address written out.
-    pub(crate) fn get(&self, name: &Name, now: Instant) -> Option<Addresses> {
-        if let Some(address) = literal(&name.0) {
-            return Some(Arc::new([SocketAddr::new(address, name.1)]));
+    pub(crate) fn get(&mut self, host: &str, port: u16, now: Instant) -> Option<Addresses> {
+        if let Some(((last, last_port), addresses, until)) = &self.last
+            && **last == *host
+            && *last_port == port
+            && now < *until
+        {
+            return Some(Arc::clone(addresses));
         }
-        let (addresses, until) = self.0.get(name)?;
-        (now < *until).then(|| Arc::clone(addresses))
+        let name: Name = (host.into(), port);
+        let (addresses, until) = match literal(host) {
+            Some(address) => {
+                (Arc::new([SocketAddr::new(address, port)]) as Addresses, now + Self::LIFETIME)
+            }
+            None => self.answers.get(&name).filter(|(_, until)| now < *until)?.clone(),
+        };
+        self.last = Some((name, Arc::clone(&addresses), until));
+        Some(addresses)
     }
 
     /// What was the answer once, for whoever finds no newer one.
     pub(crate) fn former(&self, name: &Name) -> Option<Addresses> {
-        self.0.get(name).map(|(addresses, _)| Arc::clone(addresses))
+        self.answers.get(name).map(|(addresses, _)| Arc::clone(addresses))
     }
 
     pub(crate) fn keep(&mut self, name: Name, addresses: Addresses, now: Instant) {
-        if self.0.len() >= Self::MOST {
-            self.0.retain(|_, (_, until)| now < *until);
+        if self.answers.len() >= Self::MOST {
+            self.answers.retain(|_, (_, until)| now < *until);
         }
-        if self.0.len() >= Self::MOST {
-            self.0.clear();
+        if self.answers.len() >= Self::MOST {
+            self.answers.clear();
         }
-        self.0.insert(name, (addresses, now + Self::LIFETIME));
+        self.answers.insert(name, (addresses, now + Self::LIFETIME));
     }
 }
 

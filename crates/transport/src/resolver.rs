@@ -61,10 +61,10 @@ impl<W> Resolver<W> {
     /// address with or without brackets. Addresses written out are answered at
     /// once, and so is what was asked a short while before `now`.
     pub fn look_up(&mut self, host: &str, port: u16, now: Instant, waiter: W) -> Reply<W> {
-        let name: Name = (host.into(), port);
-        if let Some(addresses) = self.known.get(&name, now) {
+        if let Some(addresses) = self.known.get(host, port, now) {
             return Reply::Known(addresses, waiter);
         }
+        let name: Name = (host.into(), port);
         let ticket = Ticket(self.tickets);
         self.tickets += 1;
         self.waiting.insert(ticket, waiter);
