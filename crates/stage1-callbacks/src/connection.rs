@@ -28,18 +28,16 @@ impl Connection {
         Ok(Self { stream: Stream::new(socket, layer), key })
     }
 
-    /// Sends what the socket takes, and leaves the rest; of nothing, not even
-    /// the room that it took.
-    pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
+    /// Sends what the socket takes, and leaves the rest.
+    pub(crate) fn send(&mut self, bytes: &mut Box<[u8]>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(length) => drop(bytes.drain(..length)),
+                Ok(length) => *bytes = bytes[length..].into(),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        *bytes = Vec::new();
         Ok(())
     }
 

@@ -9,17 +9,15 @@
 //! From `looked_up` to `read_response`, `too_late` may take its place.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
 use selector_core::{Interest, TimerKey};
-use transport::{Addresses, Candidates, NameError, is_tls_error, out_of_descriptors};
+use transport::{Addresses, Candidates, LineKey, NameError, is_tls_error, out_of_descriptors};
 
 use crate::connection::{Connection, failure};
-use crate::event_loop::Alarm;
 use crate::site::Site;
-use crate::{Callback, EventLoop, Method};
+use crate::{Alarm, EventLoop, Method};
 
 type Loop = EventLoop<Fetcher>;
 
@@ -32,11 +30,11 @@ pub struct Fetcher {
     patience: Patience,
     timer: Option<TimerKey>,
     candidates: Candidates,
-    /// To whom it is its turn to connect, until there is an answer.
-    turn: Option<SocketAddr>,
+    /// Where it is its turn to connect, until there is an answer.
+    turn: Option<LineKey>,
     connection: Option<Connection>,
     /// What is still to be sent.
-    request: Vec<u8>,
+    request: Box<[u8]>,
 }
 // ANCHOR_END: fetcher
 
@@ -50,7 +48,7 @@ impl Fetcher {
             candidates: Candidates::default(),
             turn: None,
             connection: None,
-            request: Vec::new(),
+            request: Box::default(),
         })
     }
 
@@ -77,19 +75,21 @@ impl Fetcher {
 
     /// Waits for its turn with the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
-        self.turn = self.candidates.current();
-        let Some(address) = self.turn else {
+        let Some(address) = self.candidates.current() else {
             let error = FetchError::new(ErrorClass::Connect, self.candidates.failure());
             return self.ended(Err(error), event_loop);
         };
         self.patience.pause(event_loop.now());
-        event_loop.call_in_turn(address, self, Self::open);
+        let line = event_loop.line(address);
+        self.turn = Some(line);
+        event_loop.call_in_turn(line, self, Self::open);
     }
 
     fn open(mut self: Box<Self>, event_loop: &mut Loop) {
         self.patience.resume(event_loop.now());
         self.patience.try_address(event_loop.now(), self.candidates.left());
-        let (address, security) = (self.turn.expect(HAS_TURN), &self.site.security);
+        let address = self.candidates.current().expect(HAS_TURN);
+        let security = &self.site.security;
         match Connection::open(address, security, &self.visit, event_loop) {
             Ok(connection) => {
                 let alarm = Alarm::Interrupt(connection.key, Self::too_late);
@@ -126,7 +126,7 @@ impl Fetcher {
             Ok(true) => {
                 self.patience.heard(event_loop.now());
                 self.candidates = Candidates::default();
-                self.request = self.visit.request(&self.site.options, false);
+                self.request = self.visit.request(&self.site.options, false).into();
                 self.send(event_loop);
             }
             Ok(false) => {
@@ -211,8 +211,7 @@ impl Fetcher {
         self.close(event_loop);
         match self.visit.judge(result) {
             Verdict::TryAgain(pause) => {
-                let alarm = Alarm::Call(Callback { this: self, method: Self::fetch });
-                event_loop.timers.set(event_loop.now() + pause, alarm);
+                event_loop.call_at(event_loop.now() + pause, self, Self::fetch);
             }
             Verdict::Finished => self.finished(event_loop),
         }

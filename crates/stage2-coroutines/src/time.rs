@@ -116,7 +116,9 @@ impl<'l> Timer<'l> {
         // A timer that fires before `at` will do: it leads back here. One that
         // wakes somebody else, who had this coroutine before, will not.
         let is_set = self.set.as_ref().is_some_and(|(key, waker)| {
-            now < key.at() && key.at() <= at && waker.will_wake(context.waker())
+            let fires = self.event_loop.timers().at(*key);
+            fires.is_some_and(|fires| now < fires && fires <= at)
+                && waker.will_wake(context.waker())
         });
         if !is_set {
             self.cancel();
