@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::panic::Location;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -79,20 +79,25 @@ pub fn within<T>(
     deadline: impl Fn() -> Instant,
     coroutine: impl Coroutine<Output = T>,
 ) -> impl Coroutine<Output = Result<T, TooLate>> {
+    async move { within_pinned(event_loop, deadline, pin!(coroutine)).await }
+}
+
+/// The same with a coroutine that stays where it is.
+pub(crate) fn within_pinned<T>(
+    event_loop: &EventLoop,
+    deadline: impl Fn() -> Instant,
+    mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
+) -> impl Coroutine<Output = Result<T, TooLate>> {
     let mut timer = Timer::new(event_loop);
-    async move {
-        let mut coroutine = pin!(coroutine);
-        poll_fn(|context| {
-            // Read before: what is late for us must not be early for those
-            // within, who may have something to do at the deadline and move it.
-            let now = timer.event_loop.now();
-            if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
-                return Poll::Ready(Ok(value));
-            }
-            timer.poll(now, deadline(), context).map(|()| Err(TooLate))
-        })
-        .await
-    }
+    poll_fn(move |context| {
+        // Read before: what is late for us must not be early for those within,
+        // who may have something to do at the deadline and move it.
+        let now = timer.event_loop.now();
+        if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
+            return Poll::Ready(Ok(value));
+        }
+        timer.poll(now, deadline(), context).map(|()| Err(TooLate))
+    })
 }
 // ANCHOR_END: within
 
