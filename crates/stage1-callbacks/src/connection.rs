@@ -29,11 +29,11 @@ impl Connection {
     }
 
     /// Sends what the socket takes, and leaves the rest.
-    pub(crate) fn send(&mut self, bytes: &mut Box<[u8]>) -> io::Result<()> {
+    pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(length) => *bytes = bytes[length..].into(),
+                Ok(length) => drop(bytes.drain(..length)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -29,14 +29,21 @@ pub struct Fetcher {
     visit: Visit,
     patience: Patience,
     timer: Option<TimerKey>,
-    candidates: Candidates,
+    opening: Option<Box<Opening>>,
     /// Where it is its turn to connect, until there is an answer.
     turn: Option<LineKey>,
     connection: Option<Connection>,
-    /// What is still to be sent.
-    request: Box<[u8]>,
 }
 // ANCHOR_END: fetcher
+
+/// What is gone when the request is sent: the many who wait for an answer do not
+/// even have the room for it.
+#[derive(Default)]
+struct Opening {
+    candidates: Candidates,
+    /// What is still to be sent.
+    request: Vec<u8>,
+}
 
 impl Fetcher {
     pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
@@ -45,10 +52,9 @@ impl Fetcher {
             site,
             visit,
             timer: None,
-            candidates: Candidates::default(),
+            opening: None,
             turn: None,
             connection: None,
-            request: Box::default(),
         })
     }
 
@@ -63,7 +69,7 @@ impl Fetcher {
     fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
         match answer {
             Ok(addresses) => {
-                self.candidates = Candidates::new(addresses);
+                *self.candidates() = Candidates::new(addresses);
                 self.connect(event_loop);
             }
             Err(error) => {
@@ -73,10 +79,14 @@ impl Fetcher {
         }
     }
 
+    fn candidates(&mut self) -> &mut Candidates {
+        &mut self.opening.get_or_insert_default().candidates
+    }
+
     /// Waits for its turn with the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
-        let Some(address) = self.candidates.current() else {
-            let error = FetchError::new(ErrorClass::Connect, self.candidates.failure());
+        let Some(address) = self.candidates().current() else {
+            let error = FetchError::new(ErrorClass::Connect, self.candidates().failure());
             return self.ended(Err(error), event_loop);
         };
         self.patience.pause(event_loop.now());
@@ -87,8 +97,9 @@ impl Fetcher {
 
     fn open(mut self: Box<Self>, event_loop: &mut Loop) {
         self.patience.resume(event_loop.now());
-        self.patience.try_address(event_loop.now(), self.candidates.left());
-        let address = self.candidates.current().expect(HAS_TURN);
+        let candidates = self.candidates();
+        let (address, left) = (candidates.current().expect(HAS_TURN), candidates.left());
+        self.patience.try_address(event_loop.now(), left);
         let security = &self.site.security;
         match Connection::open(address, security, &self.visit, event_loop) {
             Ok(connection) => {
@@ -113,7 +124,7 @@ impl Fetcher {
     }
 
     fn cannot_connect(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
-        self.candidates.failed(error);
+        self.candidates().failed(error);
         self.close(event_loop);
         self.connect(event_loop);
     }
@@ -125,8 +136,8 @@ impl Fetcher {
         match connection.stream.socket().connected() {
             Ok(true) => {
                 self.patience.heard(event_loop.now());
-                self.candidates = Candidates::default();
-                self.request = self.visit.request(&self.site.options, false).into();
+                let request = self.visit.request(&self.site.options, false);
+                self.opening = Some(Box::new(Opening { request, ..Opening::default() }));
                 self.send(event_loop);
             }
             Ok(false) => {
@@ -141,8 +152,11 @@ impl Fetcher {
     /// Sends what the socket takes, until it has taken everything.
     fn send(mut self: Box<Self>, event_loop: &mut Loop) {
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
-        match connection.send(&mut self.request) {
-            Ok(()) => self.wait(Interest::Readable, Self::read_response, event_loop),
+        match connection.send(&mut self.opening.get_or_insert_default().request) {
+            Ok(()) => {
+                self.opening = None;
+                self.wait(Interest::Readable, Self::read_response, event_loop);
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 let interest = connection.blocked_on(event_loop);
                 self.wait(interest, Self::send, event_loop);
@@ -230,8 +244,8 @@ impl Fetcher {
     }
     // ANCHOR_END: close
 
-    fn finished(self: Box<Self>, event_loop: &mut Loop) {
-        let Self { site, visit, .. } = *self;
+    fn finished(self, event_loop: &mut Loop) {
+        let Self { site, visit, .. } = self;
         site.finished(visit, event_loop);
     }
 }

@@ -154,9 +154,7 @@ fn fetch(fetcher: &Fetcher, visit: &mut Visit) -> impl Coroutine<Output = ()> {
 // ANCHOR: until_finished
 /// Makes one attempt after another, each within its deadlines, until the visit
 /// is finished.
-///
-/// Like what it is made of, this returns a block: an `async fn` keeps each of
-/// its arguments twice, once as what it was passed and once as a variable.
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
 pub fn until_finished(
     event_loop: &EventLoop,
     options: &Options,
@@ -253,6 +251,7 @@ async fn until_next_is_due(
 ///
 /// # Errors
 /// When no complete, valid response comes.
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
 pub fn exchange(
     connection: &mut Connection,
     options: &Options,

@@ -74,6 +74,7 @@ pub struct TooLate;
 ///
 /// # Errors
 /// [`TooLate`].
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
 pub fn within<T>(
     event_loop: &EventLoop,
     deadline: impl Fn() -> Instant,

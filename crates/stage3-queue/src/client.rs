@@ -101,6 +101,7 @@ impl Client {
     // ANCHOR: attempt
     /// One try; the first one on a kept connection, if there is one. Such a
     /// connection may be dead in a way that only silence tells.
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
     fn attempt(
         &self,
         visit: &mut Visit,
