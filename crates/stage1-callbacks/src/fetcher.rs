@@ -137,7 +137,7 @@ impl Fetcher {
             Ok(true) => {
                 self.patience.heard(event_loop.now());
                 let request = self.visit.request(&self.site.options, false);
-                self.opening = Some(Box::new(Opening { request, ..Opening::default() }));
+                **self.opening.get_or_insert_default() = Opening { request, ..Opening::default() };
                 self.send(event_loop);
             }
             Ok(false) => {
