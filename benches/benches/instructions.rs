@@ -77,12 +77,20 @@ struct Prepared {
 }
 
 fn prepared(name: &str, keep_alive: bool) -> Prepared {
+    prepared_for(name, Site { keep_alive, is_html: false, ..Site::default() })
+}
+
+/// From one page to the next, by its links.
+fn prepared_with_links(name: &str) -> Prepared {
+    prepared_for(name, Site::default())
+}
+
+fn prepared_for(name: &str, site: Site) -> Prepared {
     // This program cannot serve: it is run by valgrind.
     let program = Path::new(env!("CARGO_BIN_EXE_paired"));
-    let site = Site { keep_alive, is_html: false, ..Site::default() };
     let server = ServerProcess::start_program(program, site).unwrap();
     let subject = Subject::named(name).unwrap();
-    let work = Work::new(&Crawl::new(subject, &server, 100, true)).unwrap();
+    let work = Work::new(&Crawl::new(subject, &server, 100, !site.is_html)).unwrap();
     Prepared { subject, work, server }
 }
 
@@ -100,10 +108,21 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 #[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(31_900_000))]
 #[bench::stage3_close(args = ("stage3-queue", false), config = at_most(28_750_000))]
 #[bench::bare_mio(args = ("bare-mio", true), config = at_most(4_390_000))]
+#[bench::mio_floor(args = ("mio-floor", true))]
+#[bench::mio_floor_close(args = ("mio-floor", false))]
 #[bench::stage3(args = ("stage3-queue", true), config = at_most(24_870_000))]
 #[bench::tokio_raw(args = ("tokio-raw", true))]
 #[bench::tokio_hyper(args = ("tokio-hyper", true))]
 fn thousand_pages(prepared: Prepared) -> (Run, ServerProcess) {
+    (prepared.subject.run(prepared.work).unwrap(), prepared.server)
+}
+
+#[library_benchmark(setup = prepared_with_links)]
+#[bench::bare_mio("bare-mio")]
+#[bench::stage3("stage3-queue")]
+#[bench::tokio_raw("tokio-raw")]
+#[bench::tokio_hyper("tokio-hyper")]
+fn thousand_pages_with_links(prepared: Prepared) -> (Run, ServerProcess) {
     (prepared.subject.run(prepared.work).unwrap(), prepared.server)
 }
 
@@ -146,7 +165,7 @@ library_benchmark_group!(
     name = link_extraction,
     benchmarks = [links_ours, links_scraper, links_html5ever, links_html5gum, links_lol_html]
 );
-library_benchmark_group!(name = crawls, benchmarks = thousand_pages);
+library_benchmark_group!(name = crawls, benchmarks = [thousand_pages, thousand_pages_with_links]);
 library_benchmark_group!(
     name = scheduling,
     benchmarks = [switch_ours, switch_tokio, switch_async_executor, switch_local_pool]

@@ -2,6 +2,7 @@
 
 mod bare_mio;
 mod frontier;
+mod mio_floor;
 #[cfg(feature = "peers")]
 mod reqwest;
 mod response;
@@ -59,7 +60,8 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "stage1-callbacks", kind: Kind::Stage, crawl: stages::callbacks },
     Subject { name: "stage2-coroutines", kind: Kind::Stage, crawl: stages::coroutines },
     Subject { name: "stage3-queue", kind: Kind::Stage, crawl: stages::queue },
-    Subject { name: "bare-mio", kind: Kind::KnowsAll, crawl: bare_mio::crawl },
+    Subject { name: "mio-floor", kind: Kind::KnowsAll, crawl: mio_floor::crawl },
+    Subject { name: "bare-mio", kind: Kind::Plain, crawl: bare_mio::crawl },
     Subject { name: "tokio-raw", kind: Kind::Plain, crawl: tokio_raw::crawl },
     Subject { name: "tokio-hyper", kind: Kind::Plain, crawl: tokio_hyper::crawl },
     Subject { name: "tokio-rustls", kind: Kind::Secure, crawl: tokio_rustls::crawl },

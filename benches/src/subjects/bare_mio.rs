@@ -1,16 +1,19 @@
-//! A loop around mio that knows all the URLs and decides nothing: the floor
-//! below everything that can be built on it.
+//! A loop around mio, written for this crawl and for nothing else: our rules
+//! of what is let in, what a response is and how long to wait, and no callback,
+//! no task and no queue of them between a socket and what is done about it.
 
-use std::fmt::Write as _;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
-use std::ops::Range;
+use std::time::Instant;
 
+use crawl_core::{Crawl, Job, Outcome, Patience, Received, Visit};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
+use selector_core::{TimerKey, Timers};
 use slab::Slab;
 
 use super::Work;
-use super::response::{Response, invalid};
+use super::response::invalid;
 use crate::tally::Tally;
 
 /// The most connections that are being made at once: a server has only so much
@@ -20,28 +23,30 @@ const SCRATCH: usize = 64 * 1024;
 
 struct Client {
     stream: TcpStream,
-    page: u32,
-    /// The response, once it was asked for.
-    response: Option<Response>,
+    visit: Visit,
+    patience: Patience,
+    timer: TimerKey,
+    has_asked: bool,
 }
 
 struct Loop {
     work: Work,
     tally: Tally,
     poll: Poll,
+    crawl: Crawl,
+    urls_todo: VecDeque<Job>,
     clients: Slab<Client>,
+    timers: Timers<usize>,
     connecting: usize,
-    /// Pages that nobody has asked for.
-    todo: Range<u32>,
-    /// A request, and then the URL that was asked for.
-    text: String,
+    now: Instant,
 }
 
 pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
-    let todo = 0..work.pages;
-    let poll = Poll::new()?;
-    let (clients, text) = (Slab::new(), String::new());
-    Loop { work, tally, poll, clients, connecting: 0, todo, text }.run()
+    let mut crawl = Crawl::new(work.options.clone());
+    let urls_todo = crawl.roots(&mut (Box::new(|_| ()) as crawl_core::Sink)).into();
+    let (clients, timers, connecting) = (Slab::new(), Timers::new(), 0);
+    let (poll, now) = (Poll::new()?, Instant::now());
+    Loop { work, tally, poll, crawl, urls_todo, clients, timers, connecting, now }.run()
 }
 
 impl Loop {
@@ -50,12 +55,18 @@ impl Loop {
         let mut scratch = vec![0; SCRATCH];
         self.connect()?;
         while !self.clients.is_empty() {
-            match self.poll.poll(&mut events, None) {
+            let next = self.timers.next_due();
+            let timeout = next.map(|at| at.saturating_duration_since(Instant::now()));
+            match self.poll.poll(&mut events, timeout) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 polled => polled?,
             }
+            self.now = Instant::now();
             for event in &events {
                 self.advance(event.token(), &mut scratch)?;
+            }
+            if self.timers.pop_due(self.now).is_some() {
+                return Err(ErrorKind::TimedOut.into());
             }
             self.connect()?;
         }
@@ -66,22 +77,28 @@ impl Loop {
     fn connect(&mut self) -> io::Result<()> {
         while self.connecting < CONNECTING
             && self.clients.len() < self.work.max_tasks
-            && let Some(page) = self.todo.next()
+            && let Some(visit) = self.next_visit()
         {
             let mut stream = TcpStream::connect(self.work.address)?;
             let entry = self.clients.vacant_entry();
             let both = Interest::READABLE | Interest::WRITABLE;
             self.poll.registry().register(&mut stream, Token(entry.key()), both)?;
-            entry.insert(Client { stream, page, response: None });
+            let patience = Patience::new(&self.work.options, self.now);
+            let timer = self.timers.set(patience.deadline(), entry.key());
+            entry.insert(Client { stream, visit, patience, timer, has_asked: false });
             self.connecting += 1;
         }
         Ok(())
     }
 
+    fn next_visit(&mut self) -> Option<Visit> {
+        self.crawl.begin(self.urls_todo.pop_front()?, self.now)
+    }
+
     fn advance(&mut self, Token(key): Token, scratch: &mut [u8]) -> io::Result<()> {
         // Gone, in this batch.
         let Some(client) = self.clients.get_mut(key) else { return Ok(()) };
-        if client.response.is_none() {
+        if !client.has_asked {
             if let Some(error) = client.stream.take_error()? {
                 return Err(error);
             }
@@ -90,9 +107,10 @@ impl Loop {
                 peer => drop(peer?),
             }
             self.connecting -= 1;
-            client.ask(&self.work, &mut self.text)?;
+            client.ask(&self.work)?;
         }
         loop {
+            let client = &mut self.clients[key];
             let count = match client.stream.read(scratch) {
                 Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
                 Ok(count) => count,
@@ -100,44 +118,52 @@ impl Loop {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            let response = client.response.as_mut().ok_or_else(|| invalid("nobody has asked"))?;
-            if response.feed(&scratch[..count], None)? {
-                let keep_alive = response.keep_alive();
-                self.text.clear();
-                self.text += &self.work.root;
-                push_path(&mut self.text, client.page);
-                self.tally.found(&self.text);
-                let next = if keep_alive { self.todo.next() } else { None };
-                let Some(page) = next else {
-                    self.clients.remove(key);
-                    return Ok(());
-                };
-                client.page = page;
-                client.ask(&self.work, &mut self.text)?;
+            client.patience.heard(self.now);
+            match client.visit.receive(&scratch[..count]) {
+                Ok(Received::More) => {
+                    let at = client.patience.deadline();
+                    client.timer = self.timers.move_to(client.timer, at).unwrap_or(client.timer);
+                }
+                Ok(Received::Complete { reusable }) => {
+                    if self.complete(key, reusable)? {
+                        return Ok(());
+                    }
+                }
+                Err(error) => return Err(invalid(&error.message)),
             }
             if count < scratch.len() {
                 return Ok(());
             }
         }
     }
+
+    /// A page is there; returns whether the connection is gone.
+    fn complete(&mut self, key: usize, reusable: bool) -> io::Result<bool> {
+        let Client { stream, mut visit, timer, .. } = self.clients.remove(key);
+        self.timers.cancel(timer);
+        let _ = visit.judge(Ok(()));
+        let conclusion = self.crawl.conclude(visit, self.now);
+        if matches!(conclusion.row.outcome, Outcome::Page | Outcome::Other) {
+            self.tally.found(&conclusion.row.url);
+        }
+        self.urls_todo.extend(conclusion.jobs);
+        let next = if reusable { self.next_visit() } else { None };
+        let Some(visit) = next else { return Ok(true) };
+        let patience = Patience::new(&self.work.options, self.now);
+        // The place that was left just now.
+        let entry = self.clients.vacant_entry();
+        let timer = self.timers.set(patience.deadline(), entry.key());
+        let client = entry.insert(Client { stream, visit, patience, timer, has_asked: false });
+        client.ask(&self.work)?;
+        Ok(false)
+    }
 }
 
 impl Client {
     /// It is small, and the one before was answered, so there is room for it.
-    fn ask(&mut self, work: &Work, text: &mut String) -> io::Result<()> {
-        text.clear();
-        text.push_str("GET /");
-        push_path(text, self.page);
-        // Writing to a string cannot fail.
-        let _ = write!(text, " HTTP/1.1\r\nHost: {}\r\n\r\n", work.address);
-        self.response = Some(Response::default());
-        self.stream.write_all(text.as_bytes())
-    }
-}
-
-/// The path of a page, without its slash.
-fn push_path(text: &mut String, page: u32) {
-    if page > 0 {
-        let _ = write!(text, "page/{page}");
+    fn ask(&mut self, work: &Work) -> io::Result<()> {
+        self.has_asked = true;
+        self.patience.heard(Instant::now());
+        self.stream.write_all(&self.visit.request(&work.options, true))
     }
 }

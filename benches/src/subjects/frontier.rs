@@ -58,7 +58,7 @@ impl Frontier {
         if let Some(page) = page {
             let mut joiner = Joiner::new(&page.base, page.encoding);
             for link in page.found.links() {
-                self.admit(joiner.join(link.href), Via::Link(job));
+                self.admit(joiner.join(link.href), Via::Element(job, link));
             }
         }
         self.tally.found(&job.url);

@@ -100,11 +100,12 @@ impl Response {
     }
 }
 
-/// A reader for what is HTML.
+/// A reader for what is HTML, which looks for what ours look for.
 pub(super) fn reader(url: &Url, content_type: &str) -> Option<PageReader> {
     let parameters = content_type.strip_prefix("text/html")?;
     let charset = parameters.split_once("charset=").map(|(_, charset)| charset.trim());
-    Some(PageReader::new(url, charset, Wanted::default()))
+    let wanted = Wanted { details: true, ..Wanted::default() };
+    Some(PageReader::new(url, charset, wanted))
 }
 
 pub(super) fn invalid(why: &str) -> io::Error {

@@ -3,6 +3,7 @@
 mod joiner;
 mod plain;
 
+use memchr::{memchr, memrchr};
 use url::{Position, Url};
 
 pub use self::joiner::Joiner;
@@ -44,8 +45,9 @@ impl<'a> Address<'a> {
 
     /// The address that this is the text of.
     pub(crate) fn of_normalised(text: &'a str) -> Self {
-        let authority = text.find("://").map_or(0, |end| end + 3);
-        let path = text[authority..].find('/').map_or(text.len(), |end| authority + end);
+        let authority = authority_begin(text);
+        let rest = text.as_bytes().get(authority..).unwrap_or_default();
+        let path = memchr(b'/', rest).map_or(text.len(), |end| authority + end);
         Self { text, origin_end: path, fragment: None }
     }
 
@@ -62,8 +64,9 @@ impl<'a> Address<'a> {
 
     /// The host, and the port unless it is the usual one.
     pub fn authority(self) -> &'a str {
-        let (_, authority) = self.origin().split_once("://").unwrap_or_default();
-        authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+        let authority = self.origin().get(authority_begin(self.text)..).unwrap_or_default();
+        let host = memrchr(b'@', authority.as_bytes()).map_or(0, |end| end + 1);
+        &authority[host..]
     }
 
     /// A name, an IPv4 address or an IPv6 address in brackets.
@@ -79,9 +82,11 @@ impl<'a> Address<'a> {
 
     fn host_and_port(self) -> (&'a str, Option<u16>) {
         let authority = self.authority();
-        match authority.rsplit_once(':') {
-            // The colons of an IPv6 address are within its brackets.
-            Some((host, port)) if !port.ends_with(']') => (host, port.parse().ok()),
+        // The colons of an IPv6 address are within its brackets.
+        match memrchr(b':', authority.as_bytes()) {
+            Some(colon) if !authority.ends_with(']') => {
+                (&authority[..colon], authority[colon + 1..].parse().ok())
+            }
             _ => (authority, None),
         }
     }
@@ -98,13 +103,14 @@ impl<'a> Address<'a> {
 
     /// The path, which begins with a slash.
     pub fn path(self) -> &'a str {
-        let rest = &self.text[self.origin_end..];
-        rest.split_once('?').map_or(rest, |(path, _)| path)
+        let rest = self.path_and_query();
+        memchr(b'?', rest.as_bytes()).map_or(rest, |end| &rest[..end])
     }
 
     /// What follows the first question mark.
     pub fn query(self) -> Option<&'a str> {
-        self.text[self.origin_end..].split_once('?').map(|(_, query)| query)
+        let rest = self.path_and_query();
+        memchr(b'?', rest.as_bytes()).map(|mark| &rest[mark + 1..])
     }
 
     /// Another text behind the same origin.
@@ -119,6 +125,12 @@ impl<'a> Address<'a> {
     pub fn fragment(self) -> Option<&'a str> {
         self.fragment
     }
+}
+
+/// Where what follows the scheme begins. There are two schemes only, and their
+/// lengths are known.
+fn authority_begin(text: &str) -> usize {
+    if text.starts_with("https:") { "https://".len() } else { "http://".len() }
 }
 
 #[cfg(test)]

@@ -42,6 +42,11 @@ pub struct Job {
 // ANCHOR_END: job
 
 impl Job {
+    /// The parts of its URL.
+    pub fn address(&self) -> Address<'_> {
+        Address::of_normalised(&self.url)
+    }
+
     /// The job of a URL that did not pass the door, because it is no page.
     pub(crate) fn of_file(url: &str) -> Self {
         Self {
@@ -203,6 +208,7 @@ impl Admission {
         }
         decision
     }
+    // ANCHOR_END: admit
 
     /// The number of a URL and what is decided about it, if it passes the filters.
     fn decide(&mut self, address: Address<'_>, wish: Wish<'_>) -> Option<(u32, Decision)> {
@@ -210,6 +216,7 @@ impl Admission {
         let is_external = purpose == Purpose::External;
         let address = if is_external { address } else { self.strip_query.strip(address) };
         let text = self.traps.shorten(address.as_str());
+        // ANCHOR: find_or_insert
         let hash = self.known.hash(text);
         let found = self.known.find(hash, text);
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
@@ -217,6 +224,7 @@ impl Admission {
             return None;
         }
         let number = found.or_else(|| self.known.insert(hash, text.into()))?;
+        // ANCHOR_END: find_or_insert
         let entry = self.known.get_mut(number)?;
         let is_near = is_external || self.max_depth.is_none_or(|max| depth <= max);
         let is_new = entry.state == State::TooDeep && is_near;
@@ -242,7 +250,6 @@ impl Admission {
         };
         Some((number, decision))
     }
-    // ANCHOR_END: admit
 
     /// Whether a URL is of the site.
     pub(crate) fn is_of_the_site(&mut self, address: Address<'_>) -> bool {
@@ -326,8 +333,17 @@ impl Admission {
 
     /// Who led to this URL first: nobody, if the user or a sitemap named it.
     pub fn first_referrer(&self, url: &str) -> Option<&str> {
-        let entry = self.entry(url).filter(|entry| entry.state != State::Named)?;
-        self.url(*entry.referrers.first().first()?)
+        self.first_of(self.entry(url)?)
+    }
+
+    /// The same for the URL of a job.
+    pub(crate) fn first_referrer_of(&self, job: &Job) -> Option<&str> {
+        self.first_of(self.known.get(job.number)?)
+    }
+
+    fn first_of(&self, entry: &Entry) -> Option<&str> {
+        let first = entry.referrers.first().first();
+        self.url(*first.filter(|_| entry.state != State::Named)?)
     }
 
     /// What leads to this URL, the first to be found first, and how many there

@@ -9,6 +9,8 @@ mod coding;
 mod prescan;
 mod text;
 
+use memchr::memchr;
+
 pub use coding::{ACCEPT_ENCODING, BodyDecoder, Codings};
 pub use text::{TextDecoder, encoding_name};
 
@@ -28,15 +30,15 @@ impl ContentType {
     /// Reads the value of the header. What is garbage is left out. A comma
     /// separates as a semicolon does, for that is what servers confuse.
     pub fn parse(value: &[u8]) -> Self {
-        let value = String::from_utf8_lossy(value).to_ascii_lowercase();
-        let mut parts = value.split([';', ',']).map(str::trim);
+        let mut parts = value.split(|byte| matches!(byte, b';' | b',')).map(<[u8]>::trim_ascii);
         let essence = parts.next().filter(|essence| is_essence(essence));
         let charset = parts.find_map(|parameter| {
-            let (name, label) = parameter.split_once('=')?;
-            let label = label.trim().trim_matches(['"', '\'']).trim();
-            (name.trim_end() == "charset" && is_token(label)).then(|| label.to_owned())
+            let (name, label) = parameter.split_at(memchr(b'=', parameter)?);
+            let label = unquoted(label[1..].trim_ascii());
+            let is_charset = name.trim_ascii_end().eq_ignore_ascii_case(b"charset");
+            (is_charset && is_token(label)).then(|| lower_case(label))
         });
-        Self { essence: essence.unwrap_or_default().to_owned(), charset }
+        Self { essence: essence.map(lower_case).unwrap_or_default(), charset }
     }
 
     /// Whether the body is a page to search for links.
@@ -45,13 +47,26 @@ impl ContentType {
     }
 }
 
+/// Without the quotes around it, of whichever kind and number.
+fn unquoted(text: &[u8]) -> &[u8] {
+    let is_inside = |byte: &u8| !matches!(byte, b'"' | b'\'');
+    let begin = text.iter().position(is_inside).unwrap_or(text.len());
+    let end = text.iter().rposition(is_inside).map_or(begin, |last| last + 1);
+    text[begin..end].trim_ascii()
+}
+
 /// RFC 9110, section 5.6.2: nothing that a terminal could mistake.
-fn is_token(text: &str) -> bool {
-    let mut bytes = text.bytes();
-    !text.is_empty() && bytes.all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b))
+fn is_token(text: &[u8]) -> bool {
+    let is_fit = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+    !text.is_empty() && text.iter().all(is_fit)
 }
 
 /// Two tokens with a slash between them.
-fn is_essence(text: &str) -> bool {
-    text.split_once('/').is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
+fn is_essence(text: &[u8]) -> bool {
+    memchr(b'/', text).is_some_and(|slash| is_token(&text[..slash]) && is_token(&text[slash + 1..]))
+}
+
+/// Of a token, which is ASCII.
+fn lower_case(token: &[u8]) -> String {
+    token.iter().map(|&byte| char::from(byte.to_ascii_lowercase())).collect()
 }

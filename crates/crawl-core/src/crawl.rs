@@ -46,8 +46,9 @@ pub struct Crawl {
 pub struct Conclusion {
     /// The one row of this URL.
     pub row: Row,
-    /// What else is known now: of what nobody had found before and nobody will
-    /// ask, and of links to places within pages that have no such place.
+    /// Rows of other URLs about which all is known now: those that were found
+    /// here and will not be fetched (a trap, for example), and links to a
+    /// fragment, `/a#b`, that is not in its page.
     pub others: Vec<Row>,
     /// What nobody had found before, and somebody has to fetch.
     pub jobs: Vec<Job>,
@@ -193,6 +194,7 @@ impl Crawl {
     pub fn conclude(&mut self, visit: Visit, now: Instant) -> Conclusion {
         let (job, mut row, discovery) = visit.finish(now);
         let mut found = Findings::default();
+        row.referrer = self.referrer_of(&job);
         // The server had no time for it, however often it was asked.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match discovery {
@@ -265,14 +267,16 @@ impl Crawl {
         self.begun += u64::from(!is_skipped);
         self.unasked += u64::from(!is_skipped);
         self.admission.end(job, ended);
+        let referrer = self.referrer_of(job);
         let row = Row::new(Arc::clone(&job.url), job.depth);
-        self.close(Row { outcome, error: Some(error), ..row }, Findings::default())
+        self.close(Row { outcome, error: Some(error), referrer, ..row }, Findings::default())
     }
 
     /// Ends a visit of which nothing is left but the job and a reason, because
     /// the code that held it failed.
     pub fn abandon(&mut self, job: &Job, error: FetchError) -> Conclusion {
         let mut row = Row::new(Arc::clone(&job.url), job.depth);
+        row.referrer = self.referrer_of(job);
         row.error = Some(error);
         self.admission.end(job, Ended::Broken);
         self.close(row, Findings::default())
@@ -292,7 +296,7 @@ impl Crawl {
     /// Finishes a URL as an earlier run did.
     pub fn replay(&mut self, finished: Finished<'_>) -> Conclusion {
         let Finished { row, purpose, redirects_left, leads, ids } = finished;
-        let row = row.into_owned();
+        let mut row = row.into_owned();
         let mut found = Findings::default();
         // What ended as a row was a URL, and its text is one still.
         if let Ok(url) = Url::parse(&row.url)
@@ -326,6 +330,7 @@ impl Crawl {
                 }
             }
         }
+        row.referrer = self.referrer(&row.url);
         self.begun += u64::from(row.outcome != Outcome::Skipped);
         self.unasked += u64::from(row.outcome == Outcome::Failed && row.tries == 0);
         self.close(row, found)
@@ -347,7 +352,6 @@ impl Crawl {
 
     fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
         *self.count_of(&row) += 1;
-        row.referrer = self.referrer(&row.url);
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
         self.broken += u64::from(row.is_broken());
         let Findings { jobs, skipped: mut others, leads, ids, .. } = found;
@@ -423,6 +427,10 @@ impl Crawl {
 
     fn referrer(&self, url: &str) -> Option<String> {
         self.admission.first_referrer(url).map(str::to_owned)
+    }
+
+    fn referrer_of(&self, job: &Job) -> Option<String> {
+        self.admission.first_referrer_of(job).map(str::to_owned)
     }
 
     /// How far it is, with so many jobs that nobody has taken up.

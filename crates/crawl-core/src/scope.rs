@@ -67,6 +67,7 @@ fn place(rule: ScopeRule, url: &Url) -> Option<Place> {
         return None;
     }
     let host = url.host()?;
+    let address = || url.host_str().unwrap_or_default().to_owned();
     let place = match rule {
         ScopeRule::Strict => Place {
             host: match host {
@@ -75,7 +76,7 @@ fn place(rule: ScopeRule, url: &Url) -> Option<Place> {
                     let name = name.strip_suffix('.').unwrap_or(name);
                     name.strip_prefix("www.").unwrap_or(name).to_owned()
                 }
-                address => address.to_string(),
+                _ => address(),
             },
             port: Some(match url.port_or_known_default()? {
                 443 => 80,
@@ -85,7 +86,7 @@ fn place(rule: ScopeRule, url: &Url) -> Option<Place> {
         ScopeRule::Lenient => Place {
             host: match host {
                 Host::Domain(name) => psl::domain_str(name).unwrap_or(name).to_owned(),
-                address => address.to_string(),
+                _ => address(),
             },
             port: None,
         },

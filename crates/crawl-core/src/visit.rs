@@ -153,7 +153,7 @@ impl Visit {
 
     /// The URL to fetch.
     pub fn url(&self) -> Address<'_> {
-        Address::of_normalised(&self.job.url)
+        self.job.address()
     }
 
     /// The host to ask: a name, an IPv4 address or an IPv6 address in brackets.

@@ -28,8 +28,8 @@ fn links_where_there_can_be_none_are_links() {
 // ANCHOR: stray_end_tag
 /// Which elements are open is not known here. So an end tag within a drawing
 /// that ends nothing of it is taken to end the HTML element around it, with
-/// all that was left open: drawings that were forgotten to be closed are more
-/// frequent than end tags too many.
+/// all that was left open: drawings that somebody forgot to close are more
+/// frequent than superfluous end tags.
 #[test]
 fn a_stray_end_tag_ends_a_drawing() {
     assert_differ("<svg></div><style><a href=/x>", &[], &["/x"]);

@@ -21,7 +21,7 @@ fn main() -> io::Result<()> {
     let begun = Instant::now();
     report("busy loop", busy_loop(ask(address)?)?, begun);
     let begun = Instant::now();
-    report("naps of 50 ms", with_naps(ask(address)?)?, begun);
+    report("naps of 70 ms", with_naps(ask(address)?)?, begun);
     let begun = Instant::now();
     report("selector", with_a_selector(address)?, begun);
     Ok(())
@@ -60,7 +60,7 @@ fn with_naps(mut stream: TcpStream) -> io::Result<usize> {
         asked += 1;
         match stream.read(&mut [0; 16]) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                thread::sleep(Duration::from_millis(50));
+                thread::sleep(Duration::from_millis(70));
             }
             result => return result.map(|_| asked),
         }

@@ -4,7 +4,7 @@ use std::ops::BitOr;
 
 // ANCHOR: readiness
 /// What is known to be possible on a socket without blocking. The bits stay
-/// set until somebody who met `WouldBlock` clears them.
+/// set until somebody who found nothing left clears them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(u8);
 // ANCHOR_END: readiness

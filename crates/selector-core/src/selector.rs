@@ -138,8 +138,8 @@ impl<D> Selector<D> {
     }
 
     // ANCHOR: clear
-    /// To be called by whoever met `WouldBlock`: this readiness is used up,
-    /// until there is news.
+    /// To be called by whoever found nothing left, by `WouldBlock` or by a short
+    /// read: this readiness is used up, until there is news.
     pub fn clear(&mut self, key: Key, interest: Interest) {
         if let Some(registration) = self.sockets.get_mut(key) {
             registration.ready = registration.ready.without(interest);

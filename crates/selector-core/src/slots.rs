@@ -3,10 +3,10 @@
 use crate::chunks::Chunks;
 
 // ANCHOR: key
-/// Names one tenant of a [`Slots`]: the place, and the how-manieth tenant of
-/// the house it is. After the tenant has left, the key finds nothing, until
-/// four thousand million others have come and one of them got the same place
-/// with the same number.
+/// Names one tenant of a [`Slots`]: the place, and the tenant's number, counted
+/// over the whole house. After the tenant has left, the key finds nothing, until
+/// four billion others have come and one of them got the same place with the
+/// same number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
     index: u32,

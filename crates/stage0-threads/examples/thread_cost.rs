@@ -27,7 +27,7 @@ fn main() {
 }
 
 // ANCHOR: wait
-/// Starts so many threads that wait for one message each, looks at the memory
+/// Starts `count` threads that each wait for one message, looks at the memory
 /// while they do, and lets them go.
 fn wait_in_threads(count: usize) -> [(&'static str, Option<u64>); 3] {
     let (ready, all_ready) = channel();

@@ -94,8 +94,8 @@ impl<S> EventLoop<S> {
             let timeout = next.map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;
             self.selector.select(timeout, &mut keys)?;
-            // Of what comes while it calls back, the loop has yet to hear:
-            // nobody is too late for it before that.
+            // What arrives during the callbacks is not known to the loop yet, so
+            // deadlines are judged by the time before them.
             let now = self.now();
             for key in keys.drain(..) {
                 // Gone, if a callback before this one closed the connection.

@@ -30,7 +30,8 @@ pub struct Fetcher {
     patience: Patience,
     timer: Option<TimerKey>,
     opening: Option<Box<Opening>>,
-    /// Where it is its turn to connect, until there is an answer.
+    /// The line in which it has been given a turn to connect, until there is an
+    /// answer.
     turn: Option<LineKey>,
     connection: Option<Connection>,
 }

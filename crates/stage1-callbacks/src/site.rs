@@ -70,6 +70,7 @@ impl Site {
         (site, roots)
     }
 
+    // ANCHOR: go_on
     /// Adds jobs, starts as many as there may be, and stops the loop when
     /// nothing is left.
     fn go_on(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
@@ -96,7 +97,9 @@ impl Site {
             event_loop.stop();
         }
     }
+    // ANCHOR_END: go_on
 
+    // ANCHOR: finished
     /// A fetch has ended: what it found may be fetched next.
     pub(crate) fn finished(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
         let mut state = self.state.borrow_mut();
@@ -106,6 +109,7 @@ impl Site {
         others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
         self.go_on(jobs, event_loop);
     }
+    // ANCHOR_END: finished
 }
 
 #[cfg(test)]

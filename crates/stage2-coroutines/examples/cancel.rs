@@ -39,7 +39,7 @@ async fn three_ways(event_loop: &EventLoop) {
     println!("  there was something to cancel: {}", task.cancel());
     println!("  whoever awaits it gets {:?}", task.await);
 
-    println!("a coroutine that is no task runs out of time:");
+    println!("a coroutine that is not a task runs out of time:");
     let deadline = event_loop.now() + SECOND;
     let outcome = within(event_loop, || deadline, work(event_loop.clone(), "the guest")).await;
     println!("  whoever gave it the time gets {outcome:?}");

@@ -20,8 +20,15 @@ async fn empty() {
 async fn across() {
     let page = [0_u8; 1024];
     pending::<()>().await;
-    // Used behind the `.await`, so it has to be kept.
+    // Used after the `.await`, so it has to be kept.
     black_box(&page);
+}
+
+async fn lent_before() {
+    let page = [0_u8; 1024];
+    black_box(&page);
+    // Not used again. But it was borrowed, and its scope goes on.
+    pending::<()>().await;
 }
 
 async fn before() {
@@ -68,6 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("one frame:");
     line("nothing to remember", &empty());
     line("1024 bytes across an await", &across());
+    line("1024 bytes, lent before it", &lent_before());
     line("1024 bytes, gone before it", &before());
     line("1024 bytes, and then 1024", &one_after_the_other());
 

@@ -27,6 +27,7 @@ fn say(what: &str, outcome: Result<impl Debug, Exception>) {
     }
 }
 
+// ANCHOR: wrong_one
 /// A task comes by its own handle only if somebody passes it in.
 async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
     let handle: Rc<Cell<Option<Future<()>>>> = Rc::default();
@@ -42,6 +43,7 @@ async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
     let elsewhere = Future::<()>::new(&new_loop());
     say("a future of another loop", elsewhere.await);
 }
+// ANCHOR_END: wrong_one
 
 /// Nobody is told that it is cancelled: the coroutine is not resumed, and its
 /// variables are dropped where it is suspended.

@@ -15,7 +15,7 @@ use transport::Layer;
 type Traceable<T> = Result<T, Traced<io::Error>>;
 
 // ANCHOR: crawl
-/// `try` and `except` round a coroutine, with everything that it awaits: a
+/// `try` and `except` around a coroutine, with everything that it awaits: a
 /// `match`.
 async fn crawl(event_loop: &EventLoop, address: SocketAddr) -> Traceable<()> {
     for path in ["/", "/nothing", "/malformed"] {

@@ -44,8 +44,8 @@ pub struct ReadAll<'c, S> {
     state: ReadAllState,
 }
 
-/// Where it stands. `Reading` is the `.await` in the loop; a generator of the
-/// chapter's says it with its last instruction.
+/// Where it stands. `Reading` is the `.await` in the loop; the chapter's
+/// generators say it with their last instruction.
 enum ReadAllState {
     Reading,
     Returned,

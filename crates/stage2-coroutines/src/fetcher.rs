@@ -260,7 +260,7 @@ pub fn exchange(
     keep_alive: bool,
 ) -> impl Coroutine<Output = Result<bool, FetchError>> {
     async move {
-        // The request is gone when it is sent: nobody holds it while he waits.
+        // The request is gone when it is sent: nobody holds it while waiting.
         let sent = write_all(connection, &visit.request(options, keep_alive)).await;
         sent.map_err(|error| failure(visit, &error))?;
         let event_loop = connection.event_loop().clone();

@@ -87,7 +87,7 @@ pub async fn wait<T: 'static>(
 }
 
 // ANCHOR: wait_for
-/// Waits for a future, for so long at most; then cancels it.
+/// Waits for a future, but no longer than `timeout`; then cancels it.
 ///
 /// # Errors
 /// [`Exception::TimedOut`], or that of the future.

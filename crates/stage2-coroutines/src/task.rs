@@ -21,8 +21,8 @@ pub struct Task<T> {
 
 impl<T: 'static> Task<T> {
     // ANCHOR: spawn
-    /// Hands a coroutine to the loop, which takes the first step with it as
-    /// soon as it comes round to it.
+    /// Hands a coroutine to the loop, which takes its first step when its turn
+    /// comes.
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let future = Future::new(event_loop);

@@ -91,8 +91,8 @@ pub(crate) fn within_pinned<T>(
 ) -> impl Coroutine<Output = Result<T, TooLate>> {
     let mut timer = Timer::new(event_loop);
     poll_fn(move |context| {
-        // Read before: what is late for us must not be early for those within,
-        // who may have something to do at the deadline and move it.
+        // Read before the poll: code inside may act at the deadline and move
+        // it, so it must not find the clock behind the one that we judge by.
         let now = timer.event_loop.now();
         if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
             return Poll::Ready(Ok(value));

@@ -40,6 +40,7 @@ fn sizes() {
 one frame:
   nothing to remember         bytes: N
   1024 bytes across an await  bytes: N
+  1024 bytes, lent before it  bytes: N
   1024 bytes, gone before it  bytes: N
   1024 bytes, and then 1024   bytes: N
 frames within frames:
@@ -93,7 +94,7 @@ a task is cancelled:
     the worker puts out the light
   there was something to cancel: true
   whoever awaits it gets Err(Cancelled)
-a coroutine that is no task runs out of time:
+a coroutine that is not a task runs out of time:
     the guest begins
     the guest puts out the light
   whoever gave it the time gets Err(TooLate)
@@ -177,6 +178,7 @@ fn a_frame_holds_what_is_alive_at_an_await() {
     };
     assert!(size("nothing to remember") <= 8);
     assert!((1024..1048).contains(&size("1024 bytes across an await")));
+    assert!((1024..1048).contains(&size("1024 bytes, lent before it")));
     assert!(size("1024 bytes, gone before it") <= 16);
     assert!(size("1024 bytes, and then 1024") < 2 * 1024, "they share their room");
     assert!((1024..1048).contains(&size("delegates to the second")));

@@ -34,7 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         // One at a time, so that the order is the same every time.
         options.max_tasks = Some(1);
 
-        println!("at most {max_redirect} redirects in a chain:");
+        let plural = if max_redirect == 1 { "" } else { "s" };
+        println!("at most {max_redirect} redirect{plural} in a chain:");
         let origin = server.url("");
         let path = move |url: &str| url.replace(&origin, "");
         let tell = move |row: Row| println!("  {:6} {}", path(&row.url), told(&row, &path));

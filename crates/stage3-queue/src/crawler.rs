@@ -106,8 +106,8 @@ impl Crawler {
     /// One worker: takes a URL, fetches it, puts in what it found, for ever.
     async fn work(self: Rc<Self>) {
         loop {
-            // Held until the end of the turn: the URL counts as done only
-            // after all that it leads to has been put in.
+            // Held until the end of the loop's body: the URL counts as done
+            // only after all that it leads to has been put in.
             let job = self.manners.next().await;
             if let Some(conclusion) = self.survive(&job).await {
                 let found = self.ledger.enter(&job, conclusion, &self.crawl);
@@ -137,8 +137,8 @@ impl Crawler {
     }
 
     // ANCHOR: fetch
-    /// Fetches a URL; nothing comes of it when a limit forbids to, when its host
-    /// wants to be asked later, or when nobody wants to know any more.
+    /// Fetches a URL; `None` when a limit forbids it, when its host has to be left
+    /// alone for now, or when nobody wants the result any more.
     async fn fetch(&self, job: &Turn) -> Option<Conclusion> {
         if self.ledger.is_closed() {
             self.take_no_more();

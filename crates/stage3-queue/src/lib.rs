@@ -6,7 +6,7 @@
 //!    put in what they find. How many workers there are is how many fetches
 //!    there can be at a time.
 //! 2. **Whoever took an item hands it back.** The queue counts what was put in
-//!    and not yet worked off. An [`Item`] is a guard: when it goes out of
+//!    and not yet finished. An [`Item`] is a guard: when it goes out of
 //!    scope, on whatever path, it counts as done, so [`JoinableQueue::join`]
 //!    always returns.
 //! 3. **A worker survives its jobs.** Whatever one fetch does, a panic

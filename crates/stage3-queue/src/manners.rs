@@ -26,7 +26,7 @@ use std::time::{Duration, Instant, SystemTime};
 use crawl_core::robots::MOST_BYTES;
 use crawl_core::{ErrorClass, FetchError, File, Job, Options};
 use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
-use url::Url;
+use url::{Position, Url};
 
 use self::hosts::Hosts;
 use self::robots::Rules;
@@ -86,7 +86,7 @@ impl Manners {
     /// Puts a job into the queue.
     pub(crate) fn put(&self, job: Job) {
         self.hosts(|hosts, _| {
-            let id = hosts.id(origin(&job.url).authority);
+            let id = hosts.id(job.address().authority());
             hosts.add_work(id);
         });
         self.q.put_nowait(job);
@@ -202,7 +202,7 @@ impl Manners {
     /// A turn for this job, unless it has to wait with its host.
     fn take_up(self: &Rc<Self>, item: Item<Job>) -> Option<Turn> {
         self.hosts(|hosts, now| {
-            let Origin { authority, is_secure } = origin(&item.url);
+            let (authority, is_secure) = (item.address().authority(), item.address().is_secure());
             let id = hosts.id(authority);
             hosts.arrived(id);
             let host = hosts.host(id);
@@ -241,7 +241,7 @@ impl Manners {
                 self.rules_of(&url, &|| turn.next_start(), is_put_off).await
             }
         };
-        let is_secure = origin(&turn.url).is_secure;
+        let is_secure = turn.address().is_secure();
         self.hosts(|hosts, _| hosts.set_rules(turn.id, is_secure, rules));
         drop(turn);
         self.tell_the_curious();
@@ -298,11 +298,9 @@ impl Manners {
     }
 }
 
-/// Where a URL leads.
-struct Origin<'u> {
-    /// Name and port; the port of the scheme itself is never written.
-    authority: &'u str,
-    is_secure: bool,
+/// Name and port of a URL; the port of the scheme itself is never written.
+fn authority(url: &Url) -> &str {
+    &url[Position::BeforeHost..Position::AfterPort]
 }
 
 /// The file of this path at the origin of `url`.
@@ -314,13 +312,4 @@ fn file_of_site(url: &Url, path: &str) -> Url {
     file.set_query(None);
     file.set_fragment(None);
     file
-}
-
-/// Takes the origin from the text of a URL as it is normalised.
-fn origin(url: &str) -> Origin<'_> {
-    let (scheme, rest) = url.split_once("://").unwrap_or_default();
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let authority = &rest[..end];
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-    Origin { authority, is_secure: scheme == "https" }
 }

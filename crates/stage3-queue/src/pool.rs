@@ -15,18 +15,9 @@ pub(crate) struct Pool {
 }
 
 struct Idle {
-    host: String,
-    port: u16,
+    authority: Box<str>,
     is_secure: bool,
     connection: Connection,
-}
-
-impl Idle {
-    fn leads_to(&self, visit: &Visit) -> bool {
-        self.port == visit.port()
-            && self.is_secure == visit.is_secure()
-            && self.host == visit.host()
-    }
 }
 
 impl Pool {
@@ -47,9 +38,12 @@ impl Pool {
     /// never serves two origins.
     // ANCHOR: take
     pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
+        let (authority, is_secure) = (visit.url().authority(), visit.is_secure());
+        let leads_there =
+            |idle: &Idle| idle.is_secure == is_secure && *idle.authority == *authority;
         loop {
             let mut idle = self.idle.borrow_mut();
-            let place = idle.iter().rposition(|idle| idle.leads_to(visit))?;
+            let place = idle.iter().rposition(leads_there)?;
             let mut found = idle.remove(place)?;
             drop(idle);
             // Bytes nobody asked for, or an end: such a one is of no use.
@@ -66,8 +60,7 @@ impl Pool {
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection) {
         let mut idle = self.idle.borrow_mut();
         idle.push_back(Idle {
-            host: visit.host().to_owned(),
-            port: visit.port(),
+            authority: visit.url().authority().into(),
             is_secure: visit.is_secure(),
             connection,
         });

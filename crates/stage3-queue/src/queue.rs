@@ -98,7 +98,7 @@ impl<T> JoinableQueue<T> {
     // ANCHOR_END: get
 
     // ANCHOR: join
-    /// Waits until every item that was put in has been worked off: at once if
+    /// Waits until every item that was put in has been finished: at once if
     /// that is so now. It can be called again, and the queue used again, as
     /// often as you like.
     #[track_caller]
@@ -125,7 +125,7 @@ impl<T> JoinableQueue<T> {
         self.len() == 0
     }
 
-    /// How many items were put in and are not worked off.
+    /// How many items were put in and are not finished.
     pub fn unfinished(&self) -> usize {
         self.state.borrow().unfinished
     }
@@ -166,6 +166,7 @@ impl<T> JoinableQueue<T> {
     // ANCHOR_END: task_done
 }
 
+// ANCHOR: turn
 /// One getter's place in the order. Dropped before its item is taken, it
 /// leaves the line, and passes on what was promised to it.
 struct Turn<'q, T> {
@@ -174,6 +175,7 @@ struct Turn<'q, T> {
     called: Option<Future<()>>,
     is_over: bool,
 }
+// ANCHOR_END: turn
 
 impl<'q, T> Turn<'q, T> {
     // ANCHOR: new_turn
@@ -215,7 +217,7 @@ impl<T> Drop for Turn<'_, T> {
             self.queue.call_getters();
         } else if let Some(called) = &self.called {
             let mut state = self.queue.state.borrow_mut();
-            // Most often the first: who came first is cancelled first.
+            // Most often the first: whoever came first is cancelled first.
             if let Some(place) = state.getters.iter().position(|getter| getter.is(called)) {
                 state.getters.remove(place);
             }

@@ -1,6 +1,7 @@
 //! Where a URL is linked to, and with which words.
 
-use std::collections::HashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 use crate::links::{Element, Link, Place};
 
@@ -32,7 +33,7 @@ pub struct Referrer<'a> {
 /// referrers are known by their URLs only.
 #[derive(Debug, Default)]
 pub(super) struct Mentions {
-    by_url: HashMap<u32, Box<Noted>>,
+    by_url: HashTable<Box<Noted>>,
     bytes: usize,
 }
 
@@ -41,8 +42,9 @@ pub(super) struct Mentions {
 pub(super) const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 /// The mentions of one URL.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Noted {
+    url: u32,
     links: Vec<NotedLink>,
     /// All of theirs, one after the other.
     texts: String,
@@ -61,10 +63,16 @@ struct NotedLink {
 impl Noted {
     /// How much memory this takes, with its place in the table.
     fn bytes(&self) -> usize {
-        let place = size_of::<(u32, Box<Self>)>();
+        let place = size_of::<Box<Self>>();
         let links = self.links.capacity() * size_of::<NotedLink>();
         place + size_of::<Self>() + links + self.texts.capacity()
     }
+}
+
+/// URLs are numbered here, one after the other: no site can choose a number.
+/// Multiplied by 2^64 divided by the golden ratio, they lie far apart.
+fn hash(url: u32) -> u64 {
+    u64::from(url).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 impl Mentions {
@@ -73,11 +81,14 @@ impl Mentions {
     pub(super) fn note(&mut self, url: u32, referrer: u8, link: Link<'_>) {
         let Some(place) = link.place else { return };
         let Ok(text_bytes) = u16::try_from(link.text.len()) else { return };
-        let most = if self.by_url.contains_key(&url) { MOST_BYTES / 2 } else { MOST_BYTES };
+        let entry = self.by_url.entry(hash(url), |noted| noted.url == url, |noted| hash(noted.url));
+        let most = if let Entry::Occupied(_) = entry { MOST_BYTES / 2 } else { MOST_BYTES };
         if self.bytes >= most {
             return;
         }
-        let noted = self.by_url.entry(url).or_default();
+        let nothing = || Box::new(Noted { url, links: Vec::new(), texts: String::new() });
+        let mut entry = entry.or_insert_with(nothing);
+        let noted = &mut **entry.get_mut();
         let before = if noted.links.is_empty() { 0 } else { noted.bytes() };
         noted.links.reserve_exact(1);
         noted.links.push(NotedLink { place, element: link.element, referrer, text_bytes });
@@ -88,14 +99,14 @@ impl Mentions {
 
     /// Forgets about a URL.
     pub(super) fn forget(&mut self, url: u32) {
-        if let Some(noted) = self.by_url.remove(&url) {
-            self.bytes -= noted.bytes();
+        if let Ok(noted) = self.by_url.find_entry(hash(url), |noted| noted.url == url) {
+            self.bytes -= noted.remove().0.bytes();
         }
     }
 
     /// The link to a URL on one of its first referrers.
     pub(super) fn get(&self, url: u32, referrer: u8) -> Option<Mention<'_>> {
-        let noted = self.by_url.get(&url)?;
+        let noted = self.by_url.find(hash(url), |noted| noted.url == url)?;
         let mut rest = noted.texts.as_str();
         for link in &noted.links {
             let (text, after) = rest.split_at_checked(usize::from(link.text_bytes))?;

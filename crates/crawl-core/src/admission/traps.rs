@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
+use memchr::{memchr, memchr_iter, memrchr};
+
 use crate::{Address, ErrorClass, FetchError, Purpose};
 
 /// Beyond these limits a URL is taken for a trap: a part of a site that is
@@ -94,7 +96,7 @@ impl Traps {
         let path = address.path();
         let segments = &path[..path.len() - usize::from(path.ends_with('/'))];
         // There is a slash before each.
-        let count = segments.bytes().filter(|&byte| byte == b'/').count();
+        let count = memchr_iter(b'/', segments.as_bytes()).count();
         if count > limits.segments {
             return Err(trap(format!("the path has more than {} segments", limits.segments)));
         }
@@ -152,11 +154,15 @@ fn repeats_itself(segments: &[&str]) -> bool {
 /// The host and path of which this is a variant, if it is one.
 fn variant(address: Address<'_>) -> Option<&str> {
     let page = from_host(address);
-    let path_end = page.find('?').unwrap_or(page.len());
-    let last_segment = page[..path_end].rfind('/')?;
-    let parameters = page[last_segment..path_end].find(';');
+    let path_end = memchr(b'?', page.as_bytes()).unwrap_or(page.len());
+    let last_segment = memrchr(b'/', &page.as_bytes()[..path_end])?;
+    let parameters = memchr(b';', &page.as_bytes()[last_segment..path_end]);
     let end = parameters.map_or(path_end, |n| last_segment + n);
-    (end < page.len() || address.origin().contains('@')).then_some(&page[..end])
+    (end < page.len() || has_user(address)).then_some(&page[..end])
+}
+
+fn has_user(address: Address<'_>) -> bool {
+    memchr(b'@', address.origin().as_bytes()).is_some()
 }
 
 /// The host and the first segment of the path.
@@ -167,7 +173,7 @@ fn first_directory(address: Address<'_>) -> &str {
 
 /// A URL without its scheme and user name.
 fn from_host(address: Address<'_>) -> &str {
-    let begin = address.origin().rfind(['@', '/']).map_or(0, |n| n + 1);
+    let begin = address.origin().len() - address.authority().len();
     &address.as_str()[begin..]
 }
 

@@ -29,7 +29,7 @@ pub(super) struct Collector {
     lines: Lines,
     /// Where the tag begins that the last slice has cut through.
     open_tag: Option<Place>,
-    link_text: Option<LinkText>,
+    link_text: LinkText,
     /// The style sheet that is going by, as far as it has come.
     style: Option<StyleSheet>,
 }
@@ -61,7 +61,7 @@ impl Collector {
             tag_texts: 0,
             lines: Lines::new(),
             open_tag: None,
-            link_text: None,
+            link_text: LinkText::default(),
             style: None,
         }
     }
@@ -225,21 +225,18 @@ impl Collecting<'_> {
 
     fn begin_link_text(&mut self, element: Element, index: usize) {
         let collector = &mut *self.collector;
-        let mut text = LinkText::of(index);
+        collector.link_text.begin(index);
         if element == Element::Area {
-            text.add(collector.text_of(ALT).unwrap_or_default());
-            collector.link_text = Some(text);
+            if let Some(alt) = collector.get(ALT) {
+                collector.link_text.add(collector.found.text(alt));
+            }
             self.end_of_link_text();
-        } else {
-            collector.link_text = Some(text);
         }
     }
 
     /// A tag has come, which may end the link that is being read.
     fn tag_in_link(&mut self, ends_it: bool) {
-        if let Some(text) = &mut self.collector.link_text {
-            text.end_of_run();
-        }
+        self.collector.link_text.end_of_run();
         if ends_it {
             self.end_of_link_text();
         }
@@ -247,11 +244,10 @@ impl Collecting<'_> {
 
     pub(super) fn end_of_link_text(&mut self) {
         let collector = &mut *self.collector;
-        let Some(text) = collector.link_text.take() else {
+        let Some((index, text)) = collector.link_text.end() else {
             return;
         };
-        let (index, text) = text.finish();
-        let text = collector.found.keep(&text).unwrap_or(Span::EMPTY);
+        let text = collector.found.keep(text).unwrap_or(Span::EMPTY);
         collector.found.links[index].text = text;
         collector.tag_texts = collector.found.texts.len();
     }
@@ -268,10 +264,10 @@ impl Collecting<'_> {
         let place = self.place_of(tag);
         let collector = &mut *self.collector;
         if tag.name == IMG
-            && let Some(text) = &mut collector.link_text
+            && collector.link_text.is_open()
             && let Some((_, Some(alt))) = collector.attributes.iter().find(|(name, _)| *name == ALT)
         {
-            text.add(collector.found.text(*alt));
+            collector.link_text.add(collector.found.text(*alt));
         }
         let attributes = std::mem::take(&mut collector.attributes);
         for &(name, value) in &attributes {
@@ -335,6 +331,7 @@ impl Collecting<'_> {
 }
 
 impl TokenSink for Collecting<'_> {
+    // ANCHOR: wants
     #[inline]
     fn wants_any(&mut self, tag: Name) -> bool {
         let wanted = self.collector.wanted;
@@ -352,6 +349,7 @@ impl TokenSink for Collecting<'_> {
         let is_hyperlink = attribute == HREF && matches!(tag, A | AREA | BASE);
         (is_hyperlink || self.collector.wants_besides(tag, attribute)) && is_new(self.collector)
     }
+    // ANCHOR_END: wants
 
     #[inline]
     fn attribute(&mut self, attribute: Name, value: Value<'_>) {
@@ -371,7 +369,7 @@ impl TokenSink for Collecting<'_> {
 
     #[inline(always)]
     fn start_tag(&mut self, tag: StartTag) {
-        if self.collector.link_text.is_some() {
+        if self.collector.link_text.is_open() {
             self.tag_in_link(matches!(tag.name, A | AREA));
         }
         if self.collector.wanted.styles && tag.name == STYLE && !tag.is_foreign {
@@ -385,7 +383,7 @@ impl TokenSink for Collecting<'_> {
 
     #[inline]
     fn end_tag(&mut self, tag: Name) {
-        if self.collector.link_text.is_some() {
+        if self.collector.link_text.is_open() {
             self.tag_in_link(tag == A);
         }
         if tag == STYLE {
@@ -399,10 +397,8 @@ impl TokenSink for Collecting<'_> {
         if let Some(sheet) = &mut collector.style {
             let room = LONGEST_STYLE_SHEET - sheet.css.len();
             sheet.css.extend_from_slice(&text[..text.len().min(room)]);
-        } else if how == Text::WithReferences
-            && let Some(link_text) = &mut collector.link_text
-        {
-            link_text.feed(text);
+        } else if how == Text::WithReferences && collector.link_text.is_open() {
+            collector.link_text.feed(text);
         }
     }
 }

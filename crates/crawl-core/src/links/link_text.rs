@@ -9,24 +9,33 @@ const LONGEST: usize = 80;
 /// characters, written as the longest of references.
 const LONGEST_RUN: usize = LONGEST * 32;
 
-/// The text of a link, as it goes by.
-#[derive(Debug)]
+/// The text of a link, as it goes by; one after the other, in the same memory.
+#[derive(Debug, Default)]
 pub(super) struct LinkText {
-    /// Of which link.
-    index: usize,
+    /// Of which link, if of any.
+    index: Option<usize>,
     text: String,
     length: usize,
     /// Whether a blank comes before the next word.
     blank: bool,
     /// The text since the last tag, as it is written.
     run: Vec<u8>,
+    /// And as it is meant.
+    decoded: String,
 }
 
 impl LinkText {
-    pub(super) fn of(index: usize) -> Self {
-        // Few are longer, and few have characters of more than a byte.
-        let text = String::with_capacity(LONGEST);
-        Self { index, text, length: 0, blank: false, run: Vec::new() }
+    /// Begins with a link, which is the only one until its end.
+    pub(super) fn begin(&mut self, index: usize) {
+        self.index = Some(index);
+        self.text.clear();
+        (self.length, self.blank) = (0, false);
+    }
+
+    /// Whether a link has begun and not ended.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.index.is_some()
     }
 
     /// Takes text between two tags, cut anywhere.
@@ -38,10 +47,12 @@ impl LinkText {
     /// A tag has come.
     pub(super) fn end_of_run(&mut self) {
         if !self.run.is_empty() {
-            let mut text = String::with_capacity(self.run.len());
-            decode_text(&self.run, &mut text);
+            let mut decoded = std::mem::take(&mut self.decoded);
+            decode_text(&self.run, &mut decoded);
+            self.add(&decoded);
             self.run.clear();
-            self.add(&text);
+            decoded.clear();
+            self.decoded = decoded;
         }
     }
 
@@ -66,9 +77,9 @@ impl LinkText {
         }
     }
 
-    /// The index of the link, and its text.
-    pub(super) fn finish(mut self) -> (usize, String) {
+    /// The link that has begun, if any, has ended: its index and its text.
+    pub(super) fn end(&mut self) -> Option<(usize, &str)> {
         self.end_of_run();
-        (self.index, self.text)
+        Some((self.index.take()?, &self.text))
     }
 }

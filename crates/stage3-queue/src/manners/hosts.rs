@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::mem;
+use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use super::pace::Pace;
@@ -30,8 +31,10 @@ const MOST_RULES: usize = 64 << 20;
 /// the end of a request to the same host. That, and calling no more jobs than
 /// there is room for, is why nobody is forgotten and nobody runs in circles.
 pub(super) struct Hosts<J> {
-    ids: HashMap<Box<str>, usize>,
+    ids: HashMap<Rc<str>, usize>,
     hosts: Vec<Host<J>>,
+    /// The one that was asked for last: most often, it is asked for again.
+    last: usize,
     /// How many workers there are.
     max_tasks: usize,
     /// Between the beginnings of two requests to one host, at least.
@@ -52,6 +55,7 @@ pub(super) struct Hosts<J> {
 
 /// One host: a name and a port, whatever the scheme.
 pub(super) struct Host<J> {
+    name: Rc<str>,
     pub(super) pace: Pace,
     /// Those of http and of https.
     rules: [Rules; 2],
@@ -85,6 +89,7 @@ impl<J> Hosts<J> {
         Self {
             ids: HashMap::new(),
             hosts: Vec::new(),
+            last: 0,
             max_tasks,
             interval,
             with_work: 0,
@@ -100,12 +105,17 @@ impl<J> Hosts<J> {
 
     /// The host of this name, which nobody may have heard of before.
     pub(super) fn id(&mut self, authority: &str) -> usize {
+        if self.hosts.get(self.last).is_some_and(|host| *host.name == *authority) {
+            return self.last;
+        }
         if let Some(&id) = self.ids.get(authority) {
+            self.last = id;
             return id;
         }
-        let id = self.hosts.len();
-        self.ids.insert(authority.into(), id);
+        let (id, name) = (self.hosts.len(), Rc::from(authority));
+        self.ids.insert(Rc::clone(&name), id);
         self.hosts.push(Host {
+            name,
             pace: Pace::new(self.interval, self.max_tasks),
             rules: [Rules::Unknown, Rules::Unknown],
             work: 0,

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::robots::Rules;
 use super::turn::MOST_PUT_OFFS;
-use super::{Manners, Origin, file_of_site, origin};
+use super::{Manners, authority, file_of_site};
 use crate::catch::catch;
 
 /// How many sitemaps of one site are read.
@@ -93,10 +93,9 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
     loop {
         let curious = Future::new(&manners.event_loop);
         let known = manners.hosts(|hosts, _| {
-            let origin = origin(site.as_str());
-            let id = hosts.id(origin.authority);
+            let id = hosts.id(authority(site));
             let host = hosts.host(id);
-            match host.rules(origin.is_secure) {
+            match host.rules(site.scheme() == "https") {
                 Rules::Known { robots, .. } if !robots.sitemaps().is_empty() => {
                     Some(robots.sitemaps().to_vec())
                 }
@@ -118,9 +117,9 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
 /// Asks for a site's robots.txt if there is no job that would: all of them may
 /// have been finished by an earlier run.
 async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
-    let Origin { authority, is_secure } = origin(site.as_str());
+    let is_secure = site.scheme() == "https";
     let idle = manners.hosts(|hosts, _| {
-        let id = hosts.id(authority);
+        let id = hosts.id(authority(site));
         let host = hosts.host(id);
         let is_idle = !host.has_work() && matches!(host.rules(is_secure), Rules::Unknown);
         is_idle.then(|| {
@@ -141,7 +140,7 @@ async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
 /// Reads one sitemap, at the pace of its host.
 async fn read(manners: &Manners, url: &Url, mut take: impl FnMut(Entry<'_>)) -> Result<(), String> {
     let limits = Limits::default();
-    let id = manners.hosts(|hosts, _| hosts.id(origin(url.as_str()).authority));
+    let id = manners.hosts(|hosts, _| hosts.id(authority(url)));
     let next_start = || manners.hosts(|hosts, now| hosts.host_mut(id).pace.start(now));
     let mut put_offs = 0;
     let file = loop {

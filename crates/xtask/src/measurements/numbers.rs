@@ -13,6 +13,11 @@ pub(super) fn plain(value: f64) -> String {
     grouped((value / step).round() * step)
 }
 
+/// The same, of what has no parts, as bytes have none.
+pub(super) fn whole(value: f64) -> String {
+    if value.abs() < 100.0 { grouped(value.round()) } else { plain(value) }
+}
+
 /// Whole, and thousands apart.
 fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
@@ -48,6 +53,11 @@ mod tests {
         let numbers = [0.0, 0.012_34, 1.234, 12.34, 123.4, 1234.0, 1_234_567.0, -1234.0, 999.9];
         let shown = ["0", "0.0123", "1.23", "12.3", "123", "1,230", "1,230,000", "-1,230", "1,000"];
         assert_eq!(numbers.map(plain), shown);
+    }
+
+    #[test]
+    fn without_parts() {
+        assert_eq!([0.0, 0.4, 65.4, 99.9, 1234.0].map(whole), ["0", "0", "65", "100", "1,230"]);
     }
 
     #[test]

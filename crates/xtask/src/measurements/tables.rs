@@ -2,7 +2,7 @@
 
 use super::aims;
 use super::figures::Figures;
-use super::numbers::plain;
+use super::numbers::{plain, whole};
 use super::taken::Taken;
 
 /// Everybody who crawls, in the order in which they are shown.
@@ -27,8 +27,8 @@ pub(super) const TURNS: [(&str, &str); 7] = [
     ("spawn", "spawn, and await it"),
     ("foreign-wake", "wake by a thread"),
     ("timer-0", "timer"),
-    ("timer-1000", "timer of 1,000"),
-    ("timer-1000000", "timer of 1,000,000"),
+    ("timer-1000", "timer among 1,000"),
+    ("timer-1000000", "timer among 1,000,000"),
     ("queue", "queue"),
 ];
 /// Whoever looks for links.
@@ -50,6 +50,9 @@ const WORKLOADS: [&str; 9] = [
     "8KB-1000-tasks",
     "8KB-100-tasks-https",
 ];
+/// What stage 3 takes, divided by what the subject of the row takes.
+const TIME_RATIO: &str = "stage 3's time ÷ its time";
+const CPU_RATIO: &str = "stage 3's CPU ÷ its CPU";
 /// How many fetches are held at once.
 const IN_FLIGHT: [&str; 4] = ["100", "1000", "10000", "19000"];
 
@@ -78,7 +81,8 @@ pub(super) fn all(figures: &Figures, taken: &[Taken]) -> String {
     })
 }
 
-/// Leaves out those rows and columns in which there is nothing.
+/// Leaves out those rows and columns in which there is nothing. Names of rows
+/// may be of several cells, as the corner is.
 pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>]) -> String {
     let has = |(_, show): &&Column<'_>| rows.iter().any(|(key, _)| show(key).is_some());
     let columns: Vec<_> = columns.iter().filter(has).collect();
@@ -86,8 +90,12 @@ pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>])
         return "*Not measured.*\n".to_owned();
     }
     let titles: Vec<_> = columns.iter().map(|(title, _)| title.as_str()).collect();
-    let mut text =
-        format!("| {corner} | {} |\n|---|{}\n", titles.join(" | "), "--:|".repeat(columns.len()));
+    let names = "|---".repeat(corner.split('|').count());
+    let mut text = format!(
+        "| {corner} | {} |\n{names}|{}\n",
+        titles.join(" | "),
+        "--:|".repeat(columns.len())
+    );
     for (key, name) in rows {
         let cells: Vec<_> = columns.iter().map(|(_, show)| show(key)).collect();
         if cells.iter().any(Option::is_some) {
@@ -96,6 +104,18 @@ pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>])
         }
     }
     text
+}
+
+/// Rows whose keys are of two parts, which are cells of their own.
+fn in_two_cells(keys: &[String]) -> Vec<(&str, String)> {
+    let number = |part: &str| part.parse().map_or_else(|_| part.to_owned(), plain);
+    let name = |key: &str| key.split('/').map(number).collect::<Vec<_>>().join(" | ");
+    keys.iter().map(|key| (key.as_str(), name(key))).collect()
+}
+
+/// The same rows, with names that are borrowed.
+fn borrowed<'a>(rows: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
+    rows.iter().map(|(key, name)| (*key, name.as_str())).collect()
 }
 
 /// Rows that are called what they are.
@@ -111,10 +131,28 @@ fn column<'a>(
     quantity: &'a str,
     unit: f64,
 ) -> Column<'a> {
-    let show = move |key: &str| {
-        let (before, after) = id;
-        Some(plain(figures.get(&format!("{before}{key}{after}"), quantity)? / unit))
-    };
+    shown(figures, title, id, quantity, move |value| plain(value / unit))
+}
+
+/// One column of bytes, of which there are no parts.
+fn bytes<'a>(
+    figures: &'a Figures,
+    title: &str,
+    id: (&'a str, &'a str),
+    quantity: &'a str,
+) -> Column<'a> {
+    shown(figures, title, id, quantity, whole)
+}
+
+fn shown<'a>(
+    figures: &'a Figures,
+    title: &str,
+    (before, after): (&'a str, &'a str),
+    quantity: &'a str,
+    show: impl Fn(f64) -> String + 'a,
+) -> Column<'a> {
+    let show =
+        move |key: &str| Some(show(figures.get(&format!("{before}{key}{after}"), quantity)?));
     (title.to_owned(), Box::new(show))
 }
 
@@ -139,8 +177,8 @@ fn paired(figures: &Figures) -> String {
     let columns = [
         of("pages/s", "pages_per_second.median"),
         of("CPU µs/page", "cpu_microseconds_per_page.median"),
-        with_quartiles(figures, "time ratio", "paired/8KB-100-tasks/", "wall_ratio"),
-        with_quartiles(figures, "CPU ratio", "paired/8KB-100-tasks/", "cpu_ratio"),
+        with_quartiles(figures, TIME_RATIO, "paired/8KB-100-tasks/", "wall_ratio"),
+        with_quartiles(figures, CPU_RATIO, "paired/8KB-100-tasks/", "cpu_ratio"),
     ];
     table("", &named(&CRAWLERS), &columns)
 }
@@ -151,24 +189,26 @@ fn ratios(figures: &Figures) -> String {
         .flat_map(|workload| CRAWLERS.map(|crawler| format!("{workload}/{crawler}")))
         .filter(|id| !id.starts_with("8KB-100-tasks/") && !id.ends_with("/stage3-queue"))
         .collect();
-    let names: Vec<_> = ids.iter().map(|id| id.replace('/', ", against ")).collect();
-    let rows: Vec<_> =
-        ids.iter().map(String::as_str).zip(names.iter().map(String::as_str)).collect();
     let columns = [
-        with_quartiles(figures, "time ratio", "paired/", "wall_ratio"),
-        with_quartiles(figures, "CPU ratio", "paired/", "cpu_ratio"),
+        with_quartiles(figures, TIME_RATIO, "paired/", "wall_ratio"),
+        with_quartiles(figures, CPU_RATIO, "paired/", "cpu_ratio"),
     ];
-    table("stage 3 on", &rows, &columns)
+    table("workload | stage 3 against", &borrowed(&in_two_cells(&ids)), &columns)
 }
 
+/// Several tables, as wide as a page is.
 fn throughput(figures: &Figures) -> String {
-    let ends = CRAWLERS.map(|crawler| format!("/{crawler}"));
-    let of = |end: &'_ str| end.trim_start_matches('/').to_owned();
-    let columns: Vec<_> = ends
-        .iter()
-        .map(|end| column(figures, &of(end), ("throughput/", end), "per_second", 1.0))
-        .collect();
-    table("pages/s", &named(&WORKLOADS), &columns)
+    let starts = WORKLOADS.map(|workload| (workload, format!("throughput/{workload}/")));
+    let tables = starts.chunks(3).map(|starts| {
+        let column = |(workload, start): &'_ (&str, String)| -> Column<'_> {
+            let start = start.clone();
+            let show =
+                move |key: &str| Some(plain(figures.get(&format!("{start}{key}"), "per_second")?));
+            ((*workload).to_owned(), Box::new(show))
+        };
+        table("pages/s", &named(&CRAWLERS), &starts.iter().map(column).collect::<Vec<_>>())
+    });
+    tables.collect::<Vec<_>>().join("\n")
 }
 
 fn memory(figures: &Figures) -> String {
@@ -176,9 +216,9 @@ fn memory(figures: &Figures) -> String {
     let title = |end: &str| end.trim_start_matches('/').parse().map(plain).unwrap_or_default();
     let columns: Vec<_> = ends
         .iter()
-        .map(|end| column(figures, &title(end), ("memory/", end), "heap_per_fetch", 1.0))
+        .map(|end| bytes(figures, &title(end), ("memory/", end), "heap_per_fetch"))
         .collect();
-    table("in flight", &named(&CRAWLERS), &columns)
+    table("bytes a fetch, by how many are in flight", &named(&CRAWLERS), &columns)
 }
 
 fn memory_kinds(figures: &Figures) -> String {
@@ -186,7 +226,7 @@ fn memory_kinds(figures: &Figures) -> String {
         .iter()
         .flat_map(|crawler| ["1000", "10000"].map(|count| format!("{crawler}/{count}")))
         .collect();
-    let of = |title, quantity| column(figures, title, ("memory/", ""), quantity, 1.0);
+    let of = |title, quantity| bytes(figures, title, ("memory/", ""), quantity);
     let columns = [
         of("heap", "heap_per_fetch"),
         of("resident", "resident_per_fetch"),
@@ -194,7 +234,7 @@ fn memory_kinds(figures: &Figures) -> String {
         column(figures, "resident in all, MB", ("memory/", ""), "all.resident", 1e6),
         column(figures, "with one in flight, MB", ("memory/", ""), "one.resident", 1e6),
     ];
-    table("bytes a fetch", &named(&keys.iter().map(String::as_str).collect::<Vec<_>>()), &columns)
+    table("bytes a fetch | in flight", &borrowed(&in_two_cells(&keys)), &columns)
 }
 
 fn c10k(figures: &Figures) -> String {
@@ -211,8 +251,16 @@ fn scheduling(figures: &Figures) -> String {
         .iter()
         .map(|end| column(figures, &of(end), ("scheduling/", end), "median", 1.0))
         .collect();
-    let parked = [("parked-bytes", "bytes, parked")];
-    table("ns", &[&TURNS[..], &parked[..]].concat(), &columns)
+    let parked = RUNTIMES.iter().filter_map(|runtime| {
+        let bytes = figures.get(&format!("scheduling/parked-bytes/{runtime}"), "median")?;
+        Some(format!("{runtime} {}", whole(bytes)))
+    });
+    let parked: Vec<_> = parked.collect();
+    let mut text = table("ns", &TURNS, &columns);
+    if !parked.is_empty() {
+        text += &format!("\nThe bytes that a parked task takes: {}.\n", parked.join(", "));
+    }
+    text
 }
 
 fn links(figures: &Figures) -> String {
@@ -235,9 +283,9 @@ fn growth(figures: &Figures) -> String {
         of("pages/s", "pages_per_second", 1.0),
         of("CPU µs/page", "cpu_microseconds_per_page", 1.0),
         of("peak, MB", "peak", 1e6),
-        of("bytes a URL", "bytes_per_url", 1.0),
+        bytes(figures, "bytes a URL", ("growth/", ""), "bytes_per_url"),
     ];
-    table("", &named(&ids.iter().map(String::as_str).collect::<Vec<_>>()), &columns)
+    table(" | pages", &borrowed(&in_two_cells(&ids)), &columns)
 }
 
 fn instructions(figures: &Figures) -> String {
@@ -272,6 +320,15 @@ mod tests {
                         | ours | 6.00 | 1,000 |\n| scraper | 110 | – |\n";
         assert_eq!(links(&figures()), expected);
         assert_eq!(growth(&figures()), "*Not measured.*\n");
+    }
+
+    #[test]
+    fn a_name_may_be_of_two_cells() {
+        let mut figures = Figures::default();
+        figures.add_csv("id,heap_per_fetch\nmemory/smol/1000,65.4\n").unwrap();
+        let expected = "| bytes a fetch | in flight | heap |\n|---|---|--:|\n\
+                        | smol | 1,000 | 65 |\n";
+        assert_eq!(memory_kinds(&figures), expected);
     }
 
     #[test]
