@@ -10,7 +10,7 @@ use crate::links::Link;
 use crate::page::Page;
 use crate::robots::{header_forbids_following, product_token};
 use crate::select::select;
-use crate::visit::Discovery;
+use crate::visit::{Discovery, Terms};
 use crate::{
     Address, Admission, Decision, ErrorClass, FetchError, Finished, Job, Joiner, Lead, Options,
     Outcome, Purpose, Row, Sink, Stopped, Via, Visit,
@@ -23,6 +23,7 @@ const MOST_WARNINGS: usize = 100;
 #[derive(Debug)]
 pub struct Crawl {
     options: Options,
+    terms: Arc<Terms>,
     admission: Admission,
     keeps_leads: bool,
     is_stopped: bool,
@@ -115,6 +116,7 @@ impl Crawl {
     pub fn new(options: Options) -> Self {
         Self {
             admission: Admission::new(&options),
+            terms: Arc::new(Terms::new(&options)),
             options,
             keeps_leads: false,
             is_stopped: false,
@@ -185,7 +187,7 @@ impl Crawl {
         }
         self.begun += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.begun - self.finished);
-        Some(Visit::new(job, &self.options, now))
+        Some(Visit::new(job, &self.terms, now))
     }
 
     /// Ends a visit: what it found goes through the door.

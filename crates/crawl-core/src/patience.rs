@@ -1,6 +1,7 @@
 //! How long one try may take.
 
 use std::cell::Cell;
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use crate::{ErrorClass, FetchError, Options};
@@ -18,18 +19,18 @@ use crate::{ErrorClass, FetchError, Options};
 /// nobody is patient for more than 49 days.
 #[derive(Debug)]
 pub struct Patience {
-    begun: Instant,
+    /// When the try began; later by as long as the clock has stood still.
+    begun: Cell<Instant>,
     connect_timeout: u32,
     read_timeout: u32,
     timeout: u32,
-    ends: Cell<u32>,
     /// When there has to be a connection, to whichever address.
     connect_ends: Cell<u32>,
     /// When the present phase is over: a look-up, an address, or a silence.
     phase_ends: Cell<u32>,
     phase: Cell<Phase>,
     /// Since when the clock stands still, if it does, and until when at least.
-    paused: Cell<Option<(u32, u32)>>,
+    paused: Cell<Option<(u32, NonZeroU32)>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +48,10 @@ impl Patience {
     /// A try that begins at `now`.
     pub fn new(options: &Options, now: Instant) -> Self {
         let patience = Self {
-            begun: now,
+            begun: Cell::new(now),
             connect_timeout: at_least(options.connect_timeout),
             read_timeout: at_least(options.read_timeout),
             timeout: at_least(options.timeout),
-            ends: Cell::new(at_least(options.timeout)),
             connect_ends: Cell::new(0),
             phase_ends: Cell::new(0),
             phase: Cell::new(Phase::LookingUp),
@@ -62,7 +62,7 @@ impl Patience {
     }
 
     fn milliseconds_at(&self, moment: Instant) -> u32 {
-        milliseconds(moment.saturating_duration_since(self.begun))
+        milliseconds(moment.saturating_duration_since(self.begun.get()))
     }
 
     /// A connection is to be made, from the look-up on: at the beginning, and
@@ -91,7 +91,7 @@ impl Patience {
     pub fn is_next_address_due(&self, now: Instant) -> bool {
         let now = self.milliseconds_at(now);
         let (phase, share) = (self.phase.get(), self.phase_ends.get());
-        let in_all = self.connect_ends.get().min(self.ends.get());
+        let in_all = self.connect_ends.get().min(self.timeout);
         matches!(phase, Phase::Connecting) && share <= now && now < in_all
     }
 
@@ -99,14 +99,15 @@ impl Patience {
     /// clock stands still until [`Patience::resume`].
     pub fn pause(&self, now: Instant) {
         if self.paused.get().is_none() {
-            self.paused.set(Some((self.milliseconds_at(now), u32::MAX)));
+            self.paused.set(Some((self.milliseconds_at(now), NonZeroU32::MAX)));
         }
     }
 
     /// The clock, which stands still, is to be looked at then.
     pub fn pause_until(&self, moment: Instant) {
         // Not before: who waits for it may have nothing to do until then.
-        let moment = at_least(moment.saturating_duration_since(self.begun));
+        let moment = at_least(moment.saturating_duration_since(self.begun.get()));
+        let moment = NonZeroU32::MIN.saturating_add(moment.saturating_sub(1));
         self.paused.update(|paused| paused.map(|(since, _)| (since, moment)));
     }
 
@@ -116,9 +117,7 @@ impl Patience {
             return;
         };
         let lost = self.milliseconds_at(now).saturating_sub(since);
-        for deadline in [&self.ends, &self.connect_ends, &self.phase_ends] {
-            deadline.set(deadline.get().saturating_add(lost));
-        }
+        self.begun.update(|begun| begun + Duration::from_millis(lost.into()));
     }
 
     /// The connection is made, or the server has let hear from itself.
@@ -131,16 +130,16 @@ impl Patience {
     /// When to lose patience, as things stand.
     pub fn deadline(&self) -> Instant {
         let deadline = match self.paused.get() {
-            Some((_, until)) => until,
-            None => self.ends.get().min(self.phase_ends.get()),
+            Some((_, until)) => until.get(),
+            None => self.timeout.min(self.phase_ends.get()),
         };
-        self.begun + Duration::from_millis(deadline.into())
+        self.begun.get() + Duration::from_millis(deadline.into())
     }
     // ANCHOR_END: deadline
 
     /// What to say when it is lost.
     pub fn lost(&self) -> FetchError {
-        let (what, timeout) = if self.ends.get() <= self.phase_ends.get() {
+        let (what, timeout) = if self.timeout <= self.phase_ends.get() {
             ("no complete response within", self.timeout)
         } else {
             match self.phase.get() {
@@ -173,6 +172,12 @@ mod tests {
         options.read_timeout = Duration::from_secs(15);
         options.timeout = Duration::from_secs(30);
         options
+    }
+
+    /// Every fetch in flight has one.
+    #[test]
+    fn it_is_small() {
+        assert!(size_of::<Patience>() <= 48, "{} bytes", size_of::<Patience>());
     }
 
     #[test]

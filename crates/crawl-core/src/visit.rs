@@ -24,20 +24,40 @@ const ENOUGH: u64 = 64 * 1024;
 /// how to go on.
 ///
 /// While it waits for a response it is small, as there may be many thousands
-/// of them: about 100 bytes.
+/// of them: 72 bytes.
 #[derive(Debug)]
 pub struct Visit {
     job: Job,
     begun: Instant,
-    tries: u32,
-    max_tries: u32,
-    seed: u64,
+    terms: Arc<Terms>,
+    tries: u16,
+    max_tries: u16,
     method: Method,
-    asked: Asked,
-    max_body_size: u64,
-    keeps_text: bool,
     /// There from the first bytes of a response on, or from the first error.
     response: Option<Box<Response>>,
+}
+
+/// What the options say about all visits.
+#[derive(Debug)]
+pub(crate) struct Terms {
+    asked: Asked,
+    max_tries: u16,
+    max_body_size: u64,
+    keeps_text: bool,
+    seed: u64,
+}
+
+impl Terms {
+    /// Those of the pages of a crawl.
+    pub(crate) fn new(options: &Options) -> Self {
+        Self {
+            asked: Asked::Page(options.wanted()),
+            max_tries: u16::try_from(options.max_tries.max(1)).unwrap_or(u16::MAX),
+            max_body_size: options.max_body_size,
+            keeps_text: !options.select.is_empty(),
+            seed: options.seed,
+        }
+    }
 }
 
 /// What a try has brought.
@@ -107,20 +127,17 @@ pub(crate) enum Discovery {
 
 impl Visit {
     /// Nobody but [`crate::Crawl`] begins a visit, since it counts them.
-    pub(crate) fn new(job: Job, options: &Options, now: Instant) -> Self {
+    pub(crate) fn new(job: Job, terms: &Arc<Terms>, now: Instant) -> Self {
         // Servers of all kinds are asked, for as little as possible.
         let is_external = job.purpose == Purpose::External;
         let method = if is_external { Method::Head } else { Method::Get };
         Self {
             job,
             begun: now,
+            terms: Arc::clone(terms),
             tries: 0,
-            max_tries: options.max_tries.max(1),
-            seed: options.seed,
+            max_tries: terms.max_tries,
             method,
-            asked: if is_external { Asked::Whether } else { Asked::Page(options.wanted()) },
-            max_body_size: options.max_body_size,
-            keeps_text: !options.select.is_empty(),
             response: None,
         }
     }
@@ -130,8 +147,8 @@ impl Visit {
     /// bytes of the body are kept, decoded.
     pub fn of_file(url: &Url, limit: u64, options: &Options, now: Instant) -> Self {
         let job = Job::of_file(&url[..Position::AfterQuery]);
-        let visit = Self::new(job, options, now);
-        Self { asked: Asked::File, max_body_size: limit, ..visit }
+        let terms = Terms { asked: Asked::File, max_body_size: limit, ..Terms::new(options) };
+        Self::new(job, &Arc::new(terms), now)
     }
 
     /// The URL to fetch.
@@ -164,8 +181,9 @@ impl Visit {
 
     fn limits(&self) -> Limits {
         // What is not read to its end may have any length.
-        let is_page = matches!((self.asked, self.job.purpose), (Asked::Page(_), Purpose::Page));
-        let body = if is_page { self.max_body_size } else { u64::MAX };
+        let is_page =
+            matches!((self.terms.asked, self.job.purpose), (Asked::Page(_), Purpose::Page));
+        let body = if is_page { self.terms.max_body_size } else { u64::MAX };
         Limits { body, ..Limits::default() }
     }
 
@@ -186,8 +204,10 @@ impl Visit {
         let (method, limits) = (self.method, self.limits());
         let response = self.response.get_or_insert_with(|| Response::new(method, limits));
         let Response { parser, answer, .. } = &mut **response;
-        let (url, asked) = (&*self.job.url, self.asked);
-        let (limit, keeps_text) = (self.max_body_size, self.keeps_text);
+        let is_external = self.job.purpose == Purpose::External;
+        let asked = if is_external { Asked::Whether } else { self.terms.asked };
+        let Terms { max_body_size: limit, keeps_text, .. } = *self.terms;
+        let url = &*self.job.url;
         let mut receiving = Receiving { answer, url, asked, limit, keeps_text };
         Ok(match parser.feed(bytes, &mut receiving)? {
             Progress::Complete { unread } => {
@@ -235,12 +255,12 @@ impl Visit {
     /// Decides what a try has brought: with `Ok`, a complete response. However
     /// far it came, this is what counts it.
     pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
-        self.tries += 1;
+        self.tries = self.tries.saturating_add(1);
         let status = self.answer().and_then(|answer| answer.status);
         if self.method == Method::Head && !is_clear(&attempt, status) {
             // Many a server that refuses `HEAD`, or fails at it, does not at `GET`.
             self.method = Method::Get;
-            self.max_tries = self.max_tries.max(self.tries + 1);
+            self.max_tries = self.max_tries.max(self.tries.saturating_add(1));
             self.forget_answer();
             return Verdict::TryAgain(attempt.map_or_else(|_| self.pause(), |()| Duration::ZERO));
         }
@@ -283,7 +303,7 @@ impl Visit {
         let doublings = self.tries.saturating_sub(1).min(16);
         let half = FIRST.saturating_mul(1 << doublings).min(LONGEST) / 2;
         let mut hasher = DefaultHasher::new();
-        (self.seed, &*self.job.url, self.tries).hash(&mut hasher);
+        (self.terms.seed, &*self.job.url, u32::from(self.tries)).hash(&mut hasher);
         // The hash as a fraction of 2^64.
         let drawn = (half.as_nanos() * u128::from(hasher.finish())) >> 64;
         half + Duration::from_nanos(drawn as u64)
@@ -332,7 +352,7 @@ impl Visit {
         let Response { answer, error, page, .. } = *response;
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
         row.status = answer.status;
-        row.tries = self.tries;
+        row.tries = self.tries.into();
         row.size = answer.size;
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
         row.outcome = outcome;
@@ -440,5 +460,16 @@ fn is_clear(attempt: &Result<(), FetchError>, status: Option<u16>) -> bool {
         Err(error) => {
             matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every fetch in flight has one.
+    #[test]
+    fn it_is_small() {
+        assert!(size_of::<Visit>() <= 72, "{} bytes", size_of::<Visit>());
     }
 }

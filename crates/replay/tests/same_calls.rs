@@ -24,7 +24,7 @@ const SHARED: [(&str, &str, &str); 8] = [
 const NAMESAKES: [(&str, &str); 2] = [("Crawl", "stop"), ("Crawl", "take_back")];
 
 /// What callbacks and coroutines call alike.
-const CALLS: [&str; 40] = [
+const CALLS: [&str; 41] = [
     "Candidates::current",
     "Candidates::failed",
     "Candidates::failure",
@@ -33,6 +33,7 @@ const CALLS: [&str; 40] = [
     "ConnectQueue::enter",
     "ConnectQueue::leave",
     "ConnectQueue::let_in",
+    "ConnectQueue::line",
     "ConnectQueue::new",
     "Crawl::begin",
     "Crawl::conclude",

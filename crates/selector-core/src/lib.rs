@@ -19,6 +19,8 @@
 //! Everything a loop learns from outside enters through [`World`]: exchange it
 //! and the same loop runs on [`VirtualTime`] or on sockets that a test wrote.
 
+mod chunks;
+mod peer;
 mod readiness;
 mod selector;
 mod slots;

@@ -5,6 +5,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use crate::peer::Peer;
 use crate::{Event, Interest, Key, Notifier, Os, Readiness, Slots, Socket, World};
 
 /// Sockets, what is known of their readiness, and under each key the data of
@@ -36,9 +37,11 @@ pub struct Selector<D> {
 
 // ANCHOR: registration
 struct Registration<D> {
-    peer: SocketAddr,
+    peer: Peer,
     ready: Readiness,
-    waiter: Option<(Interest, D)>,
+    waiter: Option<D>,
+    /// What it waits for, if it is there.
+    interest: Interest,
 }
 // ANCHOR_END: registration
 
@@ -89,9 +92,10 @@ impl<D> Selector<D> {
     /// left or no route.
     pub fn connect(&mut self, address: SocketAddr) -> io::Result<(Socket, Key)> {
         let key = self.sockets.insert(Registration {
-            peer: address,
+            peer: Peer::new(address),
             ready: Readiness::NONE,
             waiter: None,
+            interest: Interest::Writable,
         });
         match self.world.connect(address, key) {
             Ok(socket) => Ok((socket, key)),
@@ -102,9 +106,9 @@ impl<D> Selector<D> {
         }
     }
 
-    /// Whom a socket was to be connected with.
+    /// Whom a socket was to be connected with, for somebody to read.
     pub fn peer(&self, key: Key) -> Option<SocketAddr> {
-        Some(self.sockets.get(key)?.peer)
+        Some(self.sockets.get(key)?.peer.address())
     }
 
     // ANCHOR: register
@@ -118,15 +122,14 @@ impl<D> Selector<D> {
         if registration.ready.satisfies(interest) {
             self.ready_at_once.push(key);
         }
-        let before = registration.waiter.replace((interest, data));
-        before.map(|(_, data)| data)
+        registration.interest = interest;
+        registration.waiter.replace(data)
     }
     // ANCHOR_END: register
 
     /// Takes the data that waits under this key, if it still does.
     pub fn take(&mut self, key: Key) -> Option<D> {
-        let waiter = self.sockets.get_mut(key)?.waiter.take();
-        waiter.map(|(_, data)| data)
+        self.sockets.get_mut(key)?.waiter.take()
     }
 
     /// What is known to be possible on this socket.
@@ -147,8 +150,7 @@ impl<D> Selector<D> {
     /// Forgets the key and returns who waited. The socket is to be dropped:
     /// closing it is what ends its registration with the operating system.
     pub fn unregister(&mut self, key: Key) -> Option<D> {
-        let waiter = self.sockets.remove(key)?.waiter;
-        waiter.map(|(_, data)| data)
+        self.sockets.remove(key)?.waiter
     }
 
     // ANCHOR: select
@@ -170,9 +172,8 @@ impl<D> Selector<D> {
                 continue;
             };
             registration.ready = registration.ready | readiness;
-            if let Some((interest, _)) = registration.waiter
-                && registration.ready.satisfies(interest)
-            {
+            let is_awaited = registration.waiter.is_some();
+            if is_awaited && registration.ready.satisfies(registration.interest) {
                 keys.push(key);
             }
         }

@@ -1,6 +1,6 @@
-//! A vector whose places are reused, and whose keys notice it.
+//! Places that are used again, and keys that notice it.
 
-use slab::Slab;
+use crate::chunks::Chunks;
 
 // ANCHOR: key
 /// Names one tenant of a [`Slots`]: the place, and the tenant's number, counted
@@ -31,26 +31,39 @@ impl Key {
 /// however many there are. Holds up to 2^32 values at a time.
 #[derive(Debug)]
 pub struct Slots<T> {
-    slots: Slab<(u32, T)>,
+    slots: Chunks<Slot<T>>,
+    /// The place that was left last.
+    vacant: Option<u32>,
+    len: u32,
     /// The generation of the next value: all values ever stored are told
     /// apart, not only those of one place.
     generation: u32,
 }
 
+#[derive(Debug)]
+enum Slot<T> {
+    Taken {
+        generation: u32,
+        value: T,
+    },
+    /// With the place that was left before this one.
+    Vacant(Option<u32>),
+}
+
 impl<T> Slots<T> {
     /// No values, no memory.
     pub const fn new() -> Self {
-        Self { slots: Slab::new(), generation: 0 }
+        Self { slots: Chunks::new(), vacant: None, len: 0, generation: 0 }
     }
 
     /// How many values there are.
     pub fn len(&self) -> usize {
-        self.slots.len()
+        self.len as usize
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.slots.is_empty()
+        self.len == 0
     }
 
     // ANCHOR: insert
@@ -58,37 +71,60 @@ impl<T> Slots<T> {
     pub fn insert(&mut self, value: T) -> Key {
         let generation = self.generation;
         self.generation = generation.wrapping_add(1);
-        let index = self.slots.insert((generation, value)) as u32;
+        let index = self.place(Slot::Taken { generation, value });
+        self.len += 1;
         Key { index, generation }
     }
     // ANCHOR_END: insert
 
+    /// Puts a tenant where somebody has left last, or else at the end.
+    fn place(&mut self, tenant: Slot<T>) -> u32 {
+        let index = self.vacant.unwrap_or(self.len);
+        let Some(slot) = self.slots.get_mut(index) else {
+            self.slots.push(tenant);
+            return index;
+        };
+        if let Slot::Vacant(next) = std::mem::replace(slot, tenant) {
+            self.vacant = next;
+        }
+        index
+    }
+
     // ANCHOR: get
     /// The value of this name, or nothing if it has left.
     pub fn get(&self, key: Key) -> Option<&T> {
-        let (generation, value) = self.slots.get(key.index as usize)?;
-        (*generation == key.generation).then_some(value)
+        match self.slots.get(key.index)? {
+            Slot::Taken { generation, value } if *generation == key.generation => Some(value),
+            _ => None,
+        }
     }
     // ANCHOR_END: get
 
     /// The same, to be changed.
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        let (generation, value) = self.slots.get_mut(key.index as usize)?;
-        (*generation == key.generation).then_some(value)
+        match self.slots.get_mut(key.index)? {
+            Slot::Taken { generation, value } if *generation == key.generation => Some(value),
+            _ => None,
+        }
     }
 
     /// The names of all values.
     pub fn keys(&self) -> impl Iterator<Item = Key> {
-        self.slots.iter().map(|(index, &(generation, _))| {
-            let index = index as u32;
-            Key { index, generation }
+        (0..).zip(self.slots.iter()).filter_map(|(index, slot)| match *slot {
+            Slot::Taken { generation, .. } => Some(Key { index, generation }),
+            Slot::Vacant(_) => None,
         })
     }
 
     /// Takes the value out; from now on its key finds nothing.
     pub fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;
-        Some(self.slots.remove(key.index as usize).1)
+        let left = Slot::Vacant(self.vacant.replace(key.index));
+        self.len -= 1;
+        match std::mem::replace(self.slots.get_mut(key.index)?, left) {
+            Slot::Taken { value, .. } => Some(value),
+            Slot::Vacant(_) => None,
+        }
     }
 }
 
@@ -113,6 +149,21 @@ mod tests {
         assert_eq!(slots.remove(first), None);
         assert_eq!(slots.get(second), Some(&"second"));
         assert_eq!(slots.len(), 1);
+    }
+
+    #[test]
+    fn places_are_filled_before_there_are_more() {
+        let mut slots = Slots::new();
+        let keys: Vec<Key> = (0..200).map(|n| slots.insert(n)).collect();
+        let indices: Vec<u32> = keys.iter().map(|key| key.index).collect();
+        assert_eq!(indices, Vec::from_iter(0..200));
+        let left = [keys[7], keys[150], keys[64]];
+        assert!(left.map(|key| slots.remove(key).is_some()).iter().all(|left| *left));
+        assert_eq!((slots.len(), slots.keys().count()), (197, 197));
+        let again = [(); 4].map(|()| slots.insert(0).index);
+        assert_eq!(again, [64, 150, 7, 200], "the place that was left last is taken first");
+        assert_eq!(slots.keys().count(), 201);
+        assert_eq!(slots.get(keys[8]), Some(&8));
     }
 
     #[test]

@@ -7,36 +7,33 @@
 //! million. A balanced tree keyed by time and number gives both in O(log n).
 
 use std::collections::BTreeMap;
-use std::time::Instant;
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
 
 // ANCHOR: timer_key
 /// Names one timer: when it fires, and which of those that fire then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimerKey {
-    at: Instant,
-    number: u64,
+    /// In nanoseconds from the first instant that any timer was set to: half
+    /// as large as an `Instant`, and good for 292 years.
+    at: i64,
+    number: NonZeroU64,
 }
 // ANCHOR_END: timer_key
-
-impl TimerKey {
-    /// When it fires.
-    pub fn at(self) -> Instant {
-        self.at
-    }
-}
 
 /// Data that becomes due at an instant; first due first out, in the order of
 /// setting where two are due together.
 #[derive(Debug)]
 pub struct Timers<D> {
     pending: BTreeMap<TimerKey, D>,
-    set_so_far: u64,
+    next: NonZeroU64,
+    first: Option<Instant>,
 }
 
 impl<D> Timers<D> {
     /// No timers.
     pub fn new() -> Self {
-        Self { pending: BTreeMap::new(), set_so_far: 0 }
+        Self { pending: BTreeMap::new(), next: NonZeroU64::MIN, first: None }
     }
 
     /// How many are pending.
@@ -52,8 +49,9 @@ impl<D> Timers<D> {
     // ANCHOR: set_and_cancel
     /// Sets a timer.
     pub fn set(&mut self, at: Instant, data: D) -> TimerKey {
-        let key = TimerKey { at, number: self.set_so_far };
-        self.set_so_far += 1;
+        let first = *self.first.get_or_insert(at);
+        let key = TimerKey { at: nanoseconds(first, at), number: self.next };
+        self.next = self.next.saturating_add(1);
         self.pending.insert(key, data);
         key
     }
@@ -70,19 +68,37 @@ impl<D> Timers<D> {
         Some(self.set(at, data))
     }
 
+    /// When the timer of this key fires.
+    pub fn at(&self, key: TimerKey) -> Option<Instant> {
+        let distance = Duration::from_nanos(key.at.unsigned_abs());
+        let first = self.first?;
+        if key.at < 0 { first.checked_sub(distance) } else { first.checked_add(distance) }
+    }
+
     // ANCHOR: due
     /// When the next one is due: how long a loop may sleep.
     pub fn next_due(&self) -> Option<Instant> {
-        self.pending.keys().next().map(|key| key.at)
+        self.pending.keys().next().and_then(|&key| self.at(key))
     }
 
     /// Removes one timer that is due at `now`. Called again until there is
     /// none, it gives them in order, and a timer set meanwhile takes its turn.
     pub fn pop_due(&mut self, now: Instant) -> Option<D> {
-        let first = self.pending.first_entry()?;
-        (first.key().at <= now).then(|| first.remove())
+        let now = nanoseconds(self.first?, now);
+        let next = self.pending.first_entry()?;
+        (next.key().at <= now).then(|| next.remove())
     }
     // ANCHOR_END: due
+}
+
+/// From `first` to `at`, however far: beyond the end of what can be counted lies
+/// the end.
+fn nanoseconds(first: Instant, at: Instant) -> i64 {
+    let count = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+    match at.checked_duration_since(first) {
+        Some(after) => count(after),
+        None => -count(first.saturating_duration_since(at)),
+    }
 }
 
 impl<D> Default for Timers<D> {
@@ -95,7 +111,6 @@ impl<D> Default for Timers<D> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use std::time::Duration;
 
     #[derive(Clone, Debug)]
     enum Step {
@@ -121,37 +136,38 @@ mod tests {
             let start = Instant::now();
             let at = |ms| start + Duration::from_millis(ms);
             let mut timers = Timers::new();
-            let mut list: Vec<(TimerKey, usize)> = Vec::new();
+            let mut list: Vec<(TimerKey, usize, u64)> = Vec::new();
             let mut keys = Vec::new();
             for (name, step) in steps.into_iter().enumerate() {
                 match step {
                     Step::Set(ms) => {
                         let key = timers.set(at(ms), name);
                         keys.push(key);
-                        list.push((key, name));
+                        list.push((key, name, ms));
                     }
                     Step::Cancel(which) => if let Some(&key) = keys.get(which) {
-                        let place = list.iter().position(|(k, _)| *k == key);
+                        let place = list.iter().position(|(k, ..)| *k == key);
                         prop_assert_eq!(timers.cancel(key), place.map(|p| list.remove(p).1));
                     },
                     Step::Move(which, ms) => if let Some(&key) = keys.get(which) {
-                        let place = list.iter().position(|(k, _)| *k == key);
+                        let place = list.iter().position(|(k, ..)| *k == key);
                         let moved = timers.move_to(key, at(ms));
                         prop_assert_eq!(moved.is_some(), place.is_some());
                         if let (Some(new), Some(p)) = (moved, place) {
-                            list[p].0 = new;
+                            (list[p].0, list[p].2) = (new, ms);
                             keys[which] = new;
                         }
                     },
                     Step::Fire(ms) => loop {
-                        let due = list.iter().filter(|(k, _)| k.at() <= at(ms)).min().copied();
-                        prop_assert_eq!(timers.pop_due(at(ms)), due.map(|(_, name)| name));
+                        let due = list.iter().filter(|(.., due)| *due <= ms);
+                        let due = due.min_by_key(|(key, _, at)| (at, key.number)).copied();
+                        prop_assert_eq!(timers.pop_due(at(ms)), due.map(|(_, name, _)| name));
                         let Some(due) = due else { break };
                         list.retain(|entry| *entry != due);
                     },
                 }
                 prop_assert_eq!(timers.len(), list.len());
-                prop_assert_eq!(timers.next_due(), list.iter().map(|(k, _)| k.at()).min());
+                prop_assert_eq!(timers.next_due(), list.iter().map(|(.., ms)| at(*ms)).min());
             }
         }
     }

@@ -75,7 +75,8 @@ pub struct Socket(Kind);
 #[derive(Debug)]
 enum Kind {
     Os(TcpStream),
-    Scripted(Box<dyn ScriptedSocket>),
+    /// Boxed twice, or a real one would be as large as this.
+    Scripted(Box<Box<dyn ScriptedSocket>>),
 }
 
 /// What a connection of a [`World`] other than [`Os`] has to answer.
@@ -90,7 +91,7 @@ pub trait ScriptedSocket: Read + Write + fmt::Debug {
 impl Socket {
     /// A socket whose every result comes from `script`.
     pub fn scripted(script: impl ScriptedSocket + 'static) -> Self {
-        Self(Kind::Scripted(Box::new(script)))
+        Self(Kind::Scripted(Box::new(Box::new(script))))
     }
 
     // ANCHOR: connected

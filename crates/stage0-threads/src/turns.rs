@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use transport::{ConnectQueue, Entry, LetIn};
+use transport::{ConnectQueue, Entry, LetIn, LineKey};
 
 /// Lets so many threads at a time knock at an address.
 #[derive(Debug, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Turns(Mutex<ConnectQueue<Sender<()>>>);
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
     turns: &'a Turns,
-    address: SocketAddr,
+    line: LineKey,
 }
 
 impl Turns {
@@ -22,7 +22,10 @@ impl Turns {
     /// calls.
     pub(crate) fn wait(&self, address: SocketAddr) -> Turn<'_> {
         let (call, called) = channel();
-        let entry = self.queue().enter(address, call);
+        let mut queue = self.queue();
+        let line = queue.line(address);
+        let entry = queue.enter(line, call);
+        drop(queue);
         if let Entry::Later(number, mut patience) = entry {
             while called.recv_timeout(patience).is_err() {
                 // If it is not in line any more, it has just been called.
@@ -30,7 +33,7 @@ impl Turns {
                 patience = longer;
             }
         }
-        Turn { turns: self, address }
+        Turn { turns: self, line }
     }
 
     fn queue(&self) -> MutexGuard<'_, ConnectQueue<Sender<()>>> {
@@ -40,7 +43,7 @@ impl Turns {
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        let next = self.turns.queue().leave(self.address);
+        let next = self.turns.queue().leave(self.line);
         if let Some(next) = next {
             // Whoever waits does nothing else.
             let _ = next.send(());

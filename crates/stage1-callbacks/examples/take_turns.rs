@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selector_core::VirtualTime;
-use stage1_callbacks::{Alarm, Callback, EventLoop};
+use stage1_callbacks::EventLoop;
 use transport::system_look_up;
 
 type Loop = EventLoop<Countdown>;
@@ -26,9 +26,7 @@ struct Countdown {
 impl Countdown {
     /// Leaves itself with the loop, to go on after the pause.
     fn wait(self: Box<Self>, event_loop: &mut Loop) {
-        let at = event_loop.now() + self.pause;
-        let callback = Callback { this: self, method: Self::paused };
-        event_loop.timers.set(at, Alarm::Call(callback));
+        event_loop.call_at(event_loop.now() + self.pause, self, Self::paused);
     }
 
     fn paused(mut self: Box<Self>, event_loop: &mut Loop) {

@@ -28,8 +28,7 @@ impl Connection {
         Ok(Self { stream: Stream::new(socket, layer), key })
     }
 
-    /// Sends what the socket takes, and leaves the rest; of nothing, not even
-    /// the room that it took.
+    /// Sends what the socket takes, and leaves the rest.
     pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
@@ -39,7 +38,6 @@ impl Connection {
                 Err(error) => return Err(error),
             }
         }
-        *bytes = Vec::new();
         Ok(())
     }
 

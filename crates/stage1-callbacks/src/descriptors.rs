@@ -2,8 +2,7 @@
 
 use selector_core::Key;
 
-use crate::event_loop::Alarm;
-use crate::{Callback, EventLoop, Method};
+use crate::{Callback, EventLoop, Method, Occasion};
 
 impl<S> EventLoop<S> {
     /// Has `this` go on with `method` when a connection of this loop is closed,
@@ -23,7 +22,7 @@ impl<S> EventLoop<S> {
     /// who could free one.
     pub fn feed_starved(&mut self) {
         if let Some(next) = self.starved.pop_front() {
-            self.timers.set(self.now(), Alarm::Call(next));
+            self.timers.set(self.now(), Occasion::Call(next).into());
         }
     }
 }

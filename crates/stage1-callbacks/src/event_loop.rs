@@ -5,9 +5,10 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use selector_core::{Interest, Key, Os, Selector, TimerKey, Timers, World};
-use transport::{ConnectQueue, LookUp, Number, Resolver, Ticket, system_look_up};
+use selector_core::{Interest, Key, Os, Selector, Timers, World};
+use transport::{ConnectQueue, LookUp, Resolver, system_look_up};
 
+use crate::alarm::Alarm;
 use crate::names::Asker;
 use crate::turns::InLine;
 
@@ -42,21 +43,6 @@ pub struct EventLoop<S> {
     pub(crate) scratch: Vec<u8>,
     stopped: bool,
     stats: Stats,
-}
-
-/// What is to happen at a moment.
-#[derive(Debug)]
-pub enum Alarm<S> {
-    /// Somebody has slept long enough, or has what he waited for.
-    Call(Callback<S>),
-    /// Whoever still waits under this key has waited too long, and goes on
-    /// with this method instead.
-    Interrupt(Key, Method<S>),
-    /// Whoever waits for his turn to connect has waited long enough. Boxed, or
-    /// every alarm would be twice as large.
-    LetIn(Box<Number>),
-    /// The same for whoever waits for the addresses of a name.
-    InterruptLookUp(Ticket, Method<S>),
 }
 
 /// What a loop has done so far.
@@ -136,24 +122,6 @@ impl<S> EventLoop<S> {
         method(this, self);
     }
 
-    fn ring(&mut self, alarm: Alarm<S>) {
-        let callback = match alarm {
-            Alarm::Call(callback) => Some(callback),
-            Alarm::Interrupt(key, method) => {
-                let waiter = self.selector.take(key);
-                waiter.map(|Callback { this, .. }| Callback { this, method })
-            }
-            Alarm::LetIn(number) => self.let_in(*number),
-            Alarm::InterruptLookUp(ticket, method) => {
-                let asker = self.resolver.take_back(ticket);
-                asker.map(|Asker { this, .. }| Callback { this, method })
-            }
-        };
-        if let Some(callback) = callback {
-            self.call(callback);
-        }
-    }
-
     /// The present moment.
     pub fn now(&self) -> Instant {
         self.selector.now()
@@ -170,9 +138,4 @@ impl<S> EventLoop<S> {
         drop(self.selector.register(key, interest, Callback { this, method }));
     }
     // ANCHOR_END: register
-
-    /// Moves a timer, unless it has fired.
-    pub fn postpone(&mut self, timer: TimerKey, at: Instant) -> Option<TimerKey> {
-        if timer.at() == at { Some(timer) } else { self.timers.move_to(timer, at) }
-    }
 }

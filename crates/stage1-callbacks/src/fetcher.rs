@@ -9,17 +9,15 @@
 //! From `looked_up` to `read_response`, `too_late` may take its place.
 
 use std::io::{self, ErrorKind};
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
 use selector_core::{Interest, TimerKey};
-use transport::{Addresses, Candidates, NameError, is_tls_error, out_of_descriptors};
+use transport::{Addresses, Candidates, LineKey, NameError, is_tls_error, out_of_descriptors};
 
 use crate::connection::{Connection, failure};
-use crate::event_loop::Alarm;
 use crate::site::Site;
-use crate::{Callback, EventLoop, Method};
+use crate::{Alarm, EventLoop, Method};
 
 type Loop = EventLoop<Fetcher>;
 
@@ -31,15 +29,22 @@ pub struct Fetcher {
     visit: Visit,
     patience: Patience,
     timer: Option<TimerKey>,
-    candidates: Candidates,
-    /// The address it has been given a turn to connect to, until there is an
+    opening: Option<Box<Opening>>,
+    /// The line in which it has been given a turn to connect, until there is an
     /// answer.
-    turn: Option<SocketAddr>,
+    turn: Option<LineKey>,
     connection: Option<Connection>,
+}
+// ANCHOR_END: fetcher
+
+/// What is gone when the request is sent: the many who wait for an answer do not
+/// even have the room for it.
+#[derive(Default)]
+struct Opening {
+    candidates: Candidates,
     /// What is still to be sent.
     request: Vec<u8>,
 }
-// ANCHOR_END: fetcher
 
 impl Fetcher {
     pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
@@ -48,10 +53,9 @@ impl Fetcher {
             site,
             visit,
             timer: None,
-            candidates: Candidates::default(),
+            opening: None,
             turn: None,
             connection: None,
-            request: Vec::new(),
         })
     }
 
@@ -66,7 +70,7 @@ impl Fetcher {
     fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
         match answer {
             Ok(addresses) => {
-                self.candidates = Candidates::new(addresses);
+                *self.candidates() = Candidates::new(addresses);
                 self.connect(event_loop);
             }
             Err(error) => {
@@ -76,21 +80,28 @@ impl Fetcher {
         }
     }
 
+    fn candidates(&mut self) -> &mut Candidates {
+        &mut self.opening.get_or_insert_default().candidates
+    }
+
     /// Waits for its turn with the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
-        self.turn = self.candidates.current();
-        let Some(address) = self.turn else {
-            let error = FetchError::new(ErrorClass::Connect, self.candidates.failure());
+        let Some(address) = self.candidates().current() else {
+            let error = FetchError::new(ErrorClass::Connect, self.candidates().failure());
             return self.ended(Err(error), event_loop);
         };
         self.patience.pause(event_loop.now());
-        event_loop.call_in_turn(address, self, Self::open);
+        let line = event_loop.line(address);
+        self.turn = Some(line);
+        event_loop.call_in_turn(line, self, Self::open);
     }
 
     fn open(mut self: Box<Self>, event_loop: &mut Loop) {
         self.patience.resume(event_loop.now());
-        self.patience.try_address(event_loop.now(), self.candidates.left());
-        let (address, security) = (self.turn.expect(HAS_TURN), &self.site.security);
+        let candidates = self.candidates();
+        let (address, left) = (candidates.current().expect(HAS_TURN), candidates.left());
+        self.patience.try_address(event_loop.now(), left);
+        let security = &self.site.security;
         match Connection::open(address, security, &self.visit, event_loop) {
             Ok(connection) => {
                 let alarm = Alarm::Interrupt(connection.key, Self::too_late);
@@ -114,7 +125,7 @@ impl Fetcher {
     }
 
     fn cannot_connect(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
-        self.candidates.failed(error);
+        self.candidates().failed(error);
         self.close(event_loop);
         self.connect(event_loop);
     }
@@ -126,8 +137,8 @@ impl Fetcher {
         match connection.stream.socket().connected() {
             Ok(true) => {
                 self.patience.heard(event_loop.now());
-                self.candidates = Candidates::default();
-                self.request = self.visit.request(&self.site.options, false);
+                let request = self.visit.request(&self.site.options, false);
+                **self.opening.get_or_insert_default() = Opening { request, ..Opening::default() };
                 self.send(event_loop);
             }
             Ok(false) => {
@@ -142,8 +153,11 @@ impl Fetcher {
     /// Sends what the socket takes, until it has taken everything.
     fn send(mut self: Box<Self>, event_loop: &mut Loop) {
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
-        match connection.send(&mut self.request) {
-            Ok(()) => self.wait(Interest::Readable, Self::read_response, event_loop),
+        match connection.send(&mut self.opening.get_or_insert_default().request) {
+            Ok(()) => {
+                self.opening = None;
+                self.wait(Interest::Readable, Self::read_response, event_loop);
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 let interest = connection.blocked_on(event_loop);
                 self.wait(interest, Self::send, event_loop);
@@ -212,8 +226,7 @@ impl Fetcher {
         self.close(event_loop);
         match self.visit.judge(result) {
             Verdict::TryAgain(pause) => {
-                let alarm = Alarm::Call(Callback { this: self, method: Self::fetch });
-                event_loop.timers.set(event_loop.now() + pause, alarm);
+                event_loop.call_at(event_loop.now() + pause, self, Self::fetch);
             }
             Verdict::Finished => self.finished(event_loop),
         }
@@ -232,8 +245,8 @@ impl Fetcher {
     }
     // ANCHOR_END: close
 
-    fn finished(self: Box<Self>, event_loop: &mut Loop) {
-        let Self { site, visit, .. } = *self;
+    fn finished(self, event_loop: &mut Loop) {
+        let Self { site, visit, .. } = self;
         site.finished(visit, event_loop);
     }
 }

@@ -16,6 +16,7 @@
 //! Read [`event_loop`](EventLoop) first, then [`fetcher`](Fetcher). What is
 //! practical but not the lesson is in modules beside them.
 
+mod alarm;
 mod connection;
 mod descriptors;
 mod event_loop;
@@ -24,7 +25,8 @@ mod names;
 mod site;
 mod turns;
 
-pub use event_loop::{Alarm, Callback, EventLoop, Method, Stats};
+pub use alarm::{Alarm, Occasion};
+pub use event_loop::{Callback, EventLoop, Method, Stats};
 pub use fetcher::Fetcher;
 pub use names::NameMethod;
 pub use site::{crawl, crawl_on};

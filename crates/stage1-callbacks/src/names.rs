@@ -5,8 +5,7 @@ use std::time::Instant;
 use selector_core::TimerKey;
 use transport::{Addresses, NameError, Reply};
 
-use crate::event_loop::Alarm;
-use crate::{EventLoop, Method};
+use crate::{EventLoop, Method, Occasion};
 
 /// Where somebody goes on who asked for the addresses of a name.
 pub type NameMethod<S> = fn(Box<S>, Result<Addresses, NameError>, &mut EventLoop<S>);
@@ -34,7 +33,7 @@ impl<S> EventLoop<S> {
         match self.resolver.look_up(host, port, self.now(), asker) {
             Reply::Known(addresses, asker) => method(asker.this, Ok(addresses), self),
             Reply::Pending(ticket) => {
-                let alarm = Alarm::InterruptLookUp(ticket, too_late);
+                let alarm = Occasion::InterruptLookUp(ticket, too_late).into();
                 let timer = self.timers.set(deadline, alarm);
                 if let Some(asker) = self.resolver.waiter_mut(ticket) {
                     asker.timer = Some(timer);

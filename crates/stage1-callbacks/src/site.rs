@@ -120,8 +120,6 @@ mod tests {
     use std::thread;
     use std::time::Duration;
 
-    use crate::{Alarm, Callback};
-
     use super::*;
 
     thread_local! {
@@ -132,8 +130,7 @@ mod tests {
     /// itself, but not at the moment it looks.
     fn observe(observer: Box<Fetcher>, event_loop: &mut EventLoop<Fetcher>) {
         MOST_TIMERS.set(MOST_TIMERS.get().max(event_loop.timers.len()));
-        let again = Alarm::Call(Callback { this: observer, method: observe });
-        event_loop.timers.set(event_loop.now() + Duration::from_millis(1), again);
+        event_loop.call_at(event_loop.now() + Duration::from_millis(1), observer, observe);
     }
 
     /// A fetch has one timer, through all its phases and tries, or none.

@@ -203,7 +203,7 @@ impl EventLoop {
 
     pub(crate) fn name_task(&self, key: Key, name: String) {
         if self.0.tasks.borrow().get(key).is_some() {
-            self.0.names.borrow_mut().insert(key, name);
+            self.0.names.borrow_mut().insert(key, name.into());
         }
     }
 
@@ -220,7 +220,7 @@ impl EventLoop {
         let Note { wait, at, since } = slot.note;
         Some(TaskInfo {
             key,
-            name: self.0.names.borrow().get(&key).cloned(),
+            name: self.0.names.borrow().get(&key).map(|name| name.to_string()),
             spawned: slot.spawned?,
             wait,
             waiting: self.in_words(wait),

@@ -35,7 +35,7 @@ pub(crate) struct Inner {
     pub(crate) current: Cell<Option<Key>>,
     /// What the one whose turn it is has begun to wait for.
     pub(crate) note: Cell<Note>,
-    pub(crate) names: RefCell<HashMap<Key, String>>,
+    pub(crate) names: RefCell<HashMap<Key, Box<str>>>,
     pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
     pub(crate) started: Instant,
     /// Whom a closed connection leaves its descriptor to.

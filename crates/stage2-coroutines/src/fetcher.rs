@@ -17,9 +17,10 @@ use crawl_core::{
 };
 use transport::{Candidates, Security, is_tls_error, out_of_descriptors};
 
+use crate::time::within_pinned;
 use crate::{
     Connection, Coroutine, EventLoop, Exception, Future, Task, TooLate, connect, look_up, read_all,
-    sleep, within, write_all,
+    sleep, write_all,
 };
 
 /// Crawls a site with one coroutine per fetch, as many at a time as
@@ -138,7 +139,7 @@ impl Fetcher {
 }
 
 // ANCHOR: fetch
-async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
+fn fetch(fetcher: &Fetcher, visit: &mut Visit) -> impl Coroutine<Output = ()> {
     let Fetcher { event_loop, options, .. } = fetcher;
     until_finished(event_loop, options, visit, async |visit, patience| {
         let Fetcher { event_loop, options, security, .. } = fetcher;
@@ -147,29 +148,29 @@ async fn fetch(fetcher: &Fetcher, visit: &mut Visit) {
         let reusable = exchange(&mut connection, options, visit, patience, false).await;
         reusable.map(|_| ())
     })
-    .await;
 }
 // ANCHOR_END: fetch
 
 // ANCHOR: until_finished
 /// Makes one attempt after another, each within its deadlines, until the visit
 /// is finished.
-pub async fn until_finished(
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+pub fn until_finished(
     event_loop: &EventLoop,
     options: &Options,
     visit: &mut Visit,
     attempt: impl AsyncFn(&mut Visit, &Patience) -> Result<(), FetchError>,
-) {
-    loop {
-        let patience = Patience::new(options, event_loop.now());
-        // Pinned here, and not passed: what an `async fn` takes by value is
-        // in its frame twice, as the argument and where it is pinned.
-        let deadline = || patience.deadline();
-        let result = within(event_loop, deadline, pin!(attempt(visit, &patience))).await;
-        let result = result.unwrap_or_else(|TooLate| Err(patience.lost()));
-        match visit.judge(result) {
-            Verdict::TryAgain(pause) => sleep(event_loop, pause).await,
-            Verdict::Finished => return,
+) -> impl Coroutine<Output = ()> {
+    async move {
+        loop {
+            let patience = Patience::new(options, event_loop.now());
+            let deadline = || patience.deadline();
+            let result = within_pinned(event_loop, deadline, pin!(attempt(visit, &patience))).await;
+            let result = result.unwrap_or_else(|TooLate| Err(patience.lost()));
+            match visit.judge(result) {
+                Verdict::TryAgain(pause) => sleep(event_loop, pause).await,
+                Verdict::Finished => return,
+            }
         }
     }
 }
@@ -250,29 +251,32 @@ async fn until_next_is_due(
 ///
 /// # Errors
 /// When no complete, valid response comes.
-pub async fn exchange(
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+pub fn exchange(
     connection: &mut Connection,
     options: &Options,
     visit: &mut Visit,
     patience: &Patience,
     keep_alive: bool,
-) -> Result<bool, FetchError> {
-    // The request is gone when it is sent: nobody holds it while waiting.
-    let sent = write_all(connection, &visit.request(options, keep_alive)).await;
-    sent.map_err(|error| failure(visit, &error))?;
-    let event_loop = connection.event_loop().clone();
-    let response = read_all(connection, |bytes| {
-        patience.heard(event_loop.now());
-        match visit.receive(bytes) {
-            Ok(Received::More) => ControlFlow::Continue(()),
-            Ok(Received::Complete { reusable }) => ControlFlow::Break(Ok(reusable)),
-            Err(error) => ControlFlow::Break(Err(error)),
+) -> impl Coroutine<Output = Result<bool, FetchError>> {
+    async move {
+        // The request is gone when it is sent: nobody holds it while waiting.
+        let sent = write_all(connection, &visit.request(options, keep_alive)).await;
+        sent.map_err(|error| failure(visit, &error))?;
+        let event_loop = connection.event_loop().clone();
+        let response = read_all(connection, |bytes| {
+            patience.heard(event_loop.now());
+            match visit.receive(bytes) {
+                Ok(Received::More) => ControlFlow::Continue(()),
+                Ok(Received::Complete { reusable }) => ControlFlow::Break(Ok(reusable)),
+                Err(error) => ControlFlow::Break(Err(error)),
+            }
+        });
+        match response.await {
+            Ok(Some(complete)) => complete,
+            Ok(None) => visit.receive_end().map(|()| false),
+            Err(error) => Err(failure(visit, &error)),
         }
-    });
-    match response.await {
-        Ok(Some(complete)) => complete,
-        Ok(None) => visit.receive_end().map(|()| false),
-        Err(error) => Err(failure(visit, &error)),
     }
 }
 // ANCHOR_END: exchange

@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 use std::panic::Location;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -74,26 +74,31 @@ pub struct TooLate;
 ///
 /// # Errors
 /// [`TooLate`].
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
 pub fn within<T>(
     event_loop: &EventLoop,
     deadline: impl Fn() -> Instant,
     coroutine: impl Coroutine<Output = T>,
 ) -> impl Coroutine<Output = Result<T, TooLate>> {
+    async move { within_pinned(event_loop, deadline, pin!(coroutine)).await }
+}
+
+/// The same with a coroutine that stays where it is.
+pub(crate) fn within_pinned<T>(
+    event_loop: &EventLoop,
+    deadline: impl Fn() -> Instant,
+    mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
+) -> impl Coroutine<Output = Result<T, TooLate>> {
     let mut timer = Timer::new(event_loop);
-    async move {
-        let mut coroutine = pin!(coroutine);
-        poll_fn(|context| {
-            // Read before the poll: code inside may act at the deadline and
-            // move it, so it must not find the clock behind the one that we
-            // judge by.
-            let now = timer.event_loop.now();
-            if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
-                return Poll::Ready(Ok(value));
-            }
-            timer.poll(now, deadline(), context).map(|()| Err(TooLate))
-        })
-        .await
-    }
+    poll_fn(move |context| {
+        // Read before the poll: code inside may act at the deadline and move
+        // it, so it must not find the clock behind the one that we judge by.
+        let now = timer.event_loop.now();
+        if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
+            return Poll::Ready(Ok(value));
+        }
+        timer.poll(now, deadline(), context).map(|()| Err(TooLate))
+    })
 }
 // ANCHOR_END: within
 
@@ -117,7 +122,9 @@ impl<'l> Timer<'l> {
         // A timer that fires before `at` will do: it leads back here. One that
         // wakes somebody else, who had this coroutine before, will not.
         let is_set = self.set.as_ref().is_some_and(|(key, waker)| {
-            now < key.at() && key.at() <= at && waker.will_wake(context.waker())
+            let fires = self.event_loop.timers().at(*key);
+            fires.is_some_and(|fires| now < fires && fires <= at)
+                && waker.will_wake(context.waker())
         });
         if !is_set {
             self.cancel();

@@ -7,14 +7,14 @@ use std::pin::Pin;
 use std::task::Poll;
 use std::time::Instant;
 
-use transport::{Entry, LetIn};
+use transport::{Entry, LetIn, LineKey};
 
 use crate::{Coroutine, EventLoop, Future};
 
 /// Somebody's turn to connect to an address, until it is dropped.
 pub struct Turn {
     event_loop: EventLoop,
-    address: SocketAddr,
+    line: LineKey,
 }
 
 impl EventLoop {
@@ -24,11 +24,12 @@ impl EventLoop {
     /// that wakes the caller then.
     pub async fn turn_to_connect(&self, address: SocketAddr, alarm: impl Fn(Instant)) -> Turn {
         let mut called = Future::new(self);
-        let entry = self.0.connecting.borrow_mut().enter(address, called.clone());
+        let line = self.0.connecting.borrow_mut().line(address);
+        let entry = self.0.connecting.borrow_mut().enter(line, called.clone());
         if let Entry::Later(number, patience) = entry {
             let mut until = self.now() + patience;
             alarm(until);
-            let _in_line = InLine { event_loop: self, address, called: called.clone() };
+            let _in_line = InLine { event_loop: self, line, called: called.clone() };
             poll_fn(|context| match Pin::new(&mut called).poll(context) {
                 Poll::Pending if until <= self.now() => {
                     let let_in = self.0.connecting.borrow_mut().let_in(number);
@@ -44,12 +45,12 @@ impl EventLoop {
             })
             .await;
         }
-        Turn { event_loop: self.clone(), address }
+        Turn { event_loop: self.clone(), line }
     }
 
-    fn end_turn(&self, address: SocketAddr) {
+    fn end_turn(&self, line: LineKey) {
         loop {
-            let next = self.0.connecting.borrow_mut().leave(address);
+            let next = self.0.connecting.borrow_mut().leave(line);
             // Who has stopped waiting refuses it.
             if next.is_none_or(|next| next.set_result(()).is_ok()) {
                 return;
@@ -60,14 +61,14 @@ impl EventLoop {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        self.event_loop.end_turn(self.address);
+        self.event_loop.end_turn(self.line);
     }
 }
 
 /// Whoever is dropped while it waits takes nobody's turn with it.
 struct InLine<'l> {
     event_loop: &'l EventLoop,
-    address: SocketAddr,
+    line: LineKey,
     called: Future<()>,
 }
 
@@ -76,13 +77,13 @@ impl Drop for InLine<'_> {
         let is_called = !self.called.cancel();
         // Called, but not resumed any more: then the next one.
         if is_called && self.called.take_result().is_some() {
-            self.event_loop.end_turn(self.address);
+            self.event_loop.end_turn(self.line);
         }
     }
 }
 
 impl fmt::Debug for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Turn").field(&self.address).finish()
+        f.debug_tuple("Turn").field(&self.line).finish()
     }
 }

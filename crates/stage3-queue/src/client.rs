@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{FetchError, File, Options, Patience, Visit};
 use stage2_coroutines::fetcher::{exchange, open, until_finished};
-use stage2_coroutines::{Connection, EventLoop, sleep};
+use stage2_coroutines::{Connection, Coroutine, EventLoop, sleep};
 use transport::Security;
 use url::Url;
 
@@ -39,8 +39,12 @@ impl Client {
 
     /// Visits a URL until it is decided what becomes of it. `next_start` says
     /// when to make each request but the first.
-    pub(crate) async fn fetch(&self, visit: &mut Visit, next_start: &impl Fn() -> Instant) {
-        until_finished(&self.event_loop, &self.options, visit, async |visit, patience| {
+    pub(crate) fn fetch(
+        &self,
+        visit: &mut Visit,
+        next_start: &impl Fn() -> Instant,
+    ) -> impl Coroutine<Output = ()> {
+        until_finished(&self.event_loop, &self.options, visit, async move |visit, patience| {
             if !visit.is_first_try() {
                 patience.pause(self.event_loop.now());
                 self.wait_until(next_start()).await;
@@ -48,7 +52,6 @@ impl Client {
             }
             self.attempt(visit, patience).await
         })
-        .await;
     }
 
     /// Fetches what is no page, of which so many bytes are of use, over as many
@@ -98,33 +101,29 @@ impl Client {
     // ANCHOR: attempt
     /// One try; the first one on a kept connection, if there is one. Such a
     /// connection may be dead in a way that only silence tells.
-    async fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
-        if visit.is_first_try()
-            && let Some(result) = self.attempt_on_kept(visit, patience).await
-        {
-            return result;
-        }
-        let mut fresh = self.open(visit, patience).await?;
-        let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
-        self.keep(fresh, visit, result)
-    }
-
-    /// Nothing comes of it when there is none, or when it was of no use.
-    async fn attempt_on_kept(
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+    fn attempt(
         &self,
         visit: &mut Visit,
         patience: &Patience,
-    ) -> Option<Result<(), FetchError>> {
-        let mut kept = self.pool.take(visit)?;
-        patience.heard(self.event_loop.now());
-        let result = exchange(&mut kept, &self.options, visit, patience, true).await;
-        if result.is_ok() || visit.has_response() {
-            return Some(self.keep(kept, visit, result));
+    ) -> impl Coroutine<Output = Result<(), FetchError>> {
+        async move {
+            if visit.is_first_try()
+                && let Some(mut kept) = self.pool.take(visit)
+            {
+                patience.heard(self.event_loop.now());
+                let result = exchange(&mut kept, &self.options, visit, patience, true).await;
+                if result.is_ok() || visit.has_response() {
+                    return self.keep(kept, visit, result);
+                }
+                // The server had closed it in the meantime. That is its right
+                // (RFC 9112, section 9.3.1), and the try goes on without it.
+                patience.reconnect(self.event_loop.now());
+            }
+            let mut fresh = self.open(visit, patience).await?;
+            let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
+            self.keep(fresh, visit, result)
         }
-        // The server had closed it in the meantime. That is its right
-        // (RFC 9112, section 9.3.1), and the try goes on without it.
-        patience.reconnect(self.event_loop.now());
-        None
     }
     // ANCHOR_END: attempt
 

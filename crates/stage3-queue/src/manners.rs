@@ -209,9 +209,9 @@ impl Manners {
             let rules = host.rules(is_secure);
             let errand = if host.pace.is_given_up() {
                 let message = format!("{authority} had no time again and again");
-                Errand::Refusal(FetchError::new(ErrorClass::RateLimited, message))
+                Errand::Refusal(FetchError::new(ErrorClass::RateLimited, message).into())
             } else if let Some(error) = rules.refusal(&item.url) {
-                Errand::Refusal(error)
+                Errand::Refusal(error.into())
             } else if matches!(rules, Rules::Asked) || !hosts.start(id, now) {
                 hosts.park(id, item, now);
                 return None;

@@ -6,6 +6,8 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use slab::Slab;
+
 /// Lets so many at a time knock at an address, and holds the others back in
 /// the order in which they came.
 ///
@@ -21,12 +23,19 @@ use std::time::Duration;
 /// [`ConnectQueue::PLACES`] goes ahead. As long as it answers, its answers set
 /// the pace. `W` is whoever waits.
 pub struct ConnectQueue<W> {
-    lines: HashMap<SocketAddr, Line<W>>,
+    lines: Slab<Line<W>>,
+    by_address: HashMap<SocketAddr, LineKey>,
     numbers: u64,
 }
 
+/// Names the line before one address, for as long as somebody knocks there.
+/// Whoever waits for an answer holds one, so it is smaller than an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineKey(u32);
+
 /// Those who want to connect to one address.
 struct Line<W> {
+    address: SocketAddr,
     knocking: usize,
     waiting: BTreeMap<u64, Waiting<W>>,
     /// How often a place was given up.
@@ -44,7 +53,7 @@ struct Waiting<W> {
 /// Names one who waits in a [`ConnectQueue`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
-    address: SocketAddr,
+    line: LineKey,
     number: u64,
 }
 
@@ -80,13 +89,24 @@ impl<W> ConnectQueue<W> {
 
     /// Nobody knocks.
     pub fn new() -> Self {
-        Self { lines: HashMap::new(), numbers: 0 }
+        Self { lines: Slab::new(), by_address: HashMap::new(), numbers: 0 }
     }
 
-    /// Takes a place among those who knock at `address`, or one in line.
-    pub fn enter(&mut self, address: SocketAddr, waiter: W) -> Entry<W> {
-        let no_line = Line { knocking: 0, waiting: BTreeMap::new(), left: 0 };
-        let line = self.lines.entry(address).or_insert(no_line);
+    /// The line before `address`, to be entered at once.
+    pub fn line(&mut self, address: SocketAddr) -> LineKey {
+        *self.by_address.entry(address).or_insert_with(|| {
+            let no_line = Line { address, knocking: 0, waiting: BTreeMap::new(), left: 0 };
+            LineKey(self.lines.insert(no_line) as u32)
+        })
+    }
+
+    /// Takes a place among those who knock at the address of a line, or one in
+    /// the line.
+    ///
+    /// # Panics
+    /// When nobody is in the line any more.
+    pub fn enter(&mut self, key: LineKey, waiter: W) -> Entry<W> {
+        let line = &mut self.lines[key.0 as usize];
         if line.knocking < Self::PLACES {
             line.knocking += 1;
             return Entry::Now(waiter);
@@ -96,19 +116,19 @@ impl<W> ConnectQueue<W> {
         let crowds = 1 + line.waiting.len() / Self::PLACES;
         let patience = Self::PATIENCE.saturating_mul(u32::try_from(crowds).unwrap_or(u32::MAX));
         line.waiting.insert(number, Waiting { waiter, patience, left: line.left });
-        Entry::Later(Number { address, number }, patience)
+        Entry::Later(Number { line: key, number }, patience)
     }
 
     /// The waiter of this number, if he still waits.
-    pub fn waiter_mut(&mut self, Number { address, number }: Number) -> Option<&mut W> {
-        let waiting = self.lines.get_mut(&address)?.waiting.get_mut(&number)?;
+    pub fn waiter_mut(&mut self, Number { line, number }: Number) -> Option<&mut W> {
+        let waiting = self.lines.get_mut(line.0 as usize)?.waiting.get_mut(&number)?;
         Some(&mut waiting.waiter)
     }
 
     /// Lets somebody in who has waited as long as he was told to, unless a place
     /// was given up in the meantime: then the line moves, and he waits on.
-    pub fn let_in(&mut self, Number { address, number }: Number) -> LetIn<W> {
-        let Some(line) = self.lines.get_mut(&address) else {
+    pub fn let_in(&mut self, Number { line, number }: Number) -> LetIn<W> {
+        let Some(line) = self.lines.get_mut(line.0 as usize) else {
             return LetIn::Gone;
         };
         match line.waiting.entry(number) {
@@ -127,8 +147,8 @@ impl<W> ConnectQueue<W> {
     /// Gives up a place, once the server has let hear from itself or the
     /// connection has ended. Whoever has waited longest is returned, and has
     /// it now.
-    pub fn leave(&mut self, address: SocketAddr) -> Option<W> {
-        let line = self.lines.get_mut(&address)?;
+    pub fn leave(&mut self, key: LineKey) -> Option<W> {
+        let line = self.lines.get_mut(key.0 as usize)?;
         line.knocking -= 1;
         line.left += 1;
         if line.knocking < Self::PLACES
@@ -138,7 +158,8 @@ impl<W> ConnectQueue<W> {
             return Some(next.waiter);
         }
         if line.knocking == 0 {
-            self.lines.remove(&address);
+            self.by_address.remove(&line.address);
+            self.lines.remove(key.0 as usize);
         }
         None
     }

@@ -34,7 +34,7 @@ mod tls_error;
 
 pub use blocking_resolver::BlockingResolver;
 pub use candidates::Candidates;
-pub use connect_queue::{ConnectQueue, Entry, LetIn, Number};
+pub use connect_queue::{ConnectQueue, Entry, LetIn, LineKey, Number};
 pub use descriptors::out_of_descriptors;
 pub use names::{Addresses, LookUp, NameError, system_look_up};
 pub use resolver::{Reply, Resolver, Ticket};

@@ -65,7 +65,8 @@ proptest! {
             match step {
                 Step::Enter(n, count) => for name in names.by_ref().take(count) {
                     let (knocking, waiting) = &mut model[n];
-                    match queue.enter(address(n), name) {
+                    let line = queue.line(address(n));
+                    match queue.enter(line, name) {
                         Entry::Now(same) => {
                             prop_assert_eq!(same, name);
                             prop_assert!(*knocking < PLACES);
@@ -86,7 +87,8 @@ proptest! {
                     waiting.iter_mut().for_each(|(.., line_moves)| *line_moves = true);
                     let next = if *knocking < PLACES { waiting.pop_front() } else { None };
                     *knocking += usize::from(next.is_some());
-                    prop_assert_eq!(queue.leave(address(n)), next.map(|(name, ..)| name));
+                    let line = queue.line(address(n));
+                    prop_assert_eq!(queue.leave(line), next.map(|(name, ..)| name));
                     if let Some((_, number, _)) = next {
                         prop_assert_eq!(queue.let_in(number), LetIn::Gone);
                     }
@@ -108,7 +110,8 @@ proptest! {
         // Nothing is kept of an address at which nobody knocks.
         for (n, (knocking, waiting)) in model.iter().enumerate() {
             for _ in 0..knocking + waiting.len() {
-                queue.leave(address(n));
+                let line = queue.line(address(n));
+                queue.leave(line);
             }
         }
         prop_assert_eq!(format!("{queue:?}"), "ConnectQueue { addresses: 0, .. }");

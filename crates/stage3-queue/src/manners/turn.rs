@@ -23,7 +23,7 @@ pub(super) enum Errand {
     /// To ask for the robots.txt of its origin.
     Robots,
     /// To tell why it is not asked.
-    Refusal(FetchError),
+    Refusal(Box<FetchError>),
 }
 
 /// A job whose turn it is. When it goes out of scope, the job is done and
