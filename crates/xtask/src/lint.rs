@@ -5,7 +5,7 @@ mod contents;
 mod fences;
 mod figures;
 mod includes;
-mod links;
+pub(crate) mod links;
 mod measurements;
 mod outputs;
 
@@ -23,7 +23,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, what: what.into() }
     }
 }
