@@ -8,6 +8,7 @@ mod includes;
 pub(crate) mod links;
 mod measurements;
 mod outputs;
+mod steps;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -45,6 +46,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         links::check,
         measurements::check,
         outputs::check,
+        steps::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();
     findings.sort();
