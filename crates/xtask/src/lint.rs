@@ -5,9 +5,10 @@ mod contents;
 mod fences;
 mod figures;
 mod includes;
-mod links;
+pub(crate) mod links;
 mod measurements;
 mod outputs;
+mod steps;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, what: what.into() }
     }
 }
@@ -45,6 +46,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         links::check,
         measurements::check,
         outputs::check,
+        steps::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();
     findings.sort();

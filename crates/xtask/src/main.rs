@@ -12,6 +12,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
 mod book;
+mod built;
 mod lint;
 mod man;
 mod markdown;
@@ -40,7 +41,8 @@ struct Arguments {
 enum Chore {
     /// Builds the book into book/book; needs mdBook
     Book,
-    /// Looks for everything in the book that is broken or could drift
+    /// Looks for everything in the book that is broken or could drift; needs
+    /// mdBook
     LintBook {
         /// Corrects the captions of code instead of complaining about them
         #[arg(long)]
@@ -102,7 +104,8 @@ fn lint(root: &Path, fix: bool) -> io::Result<bool> {
         }
     }
     let book = Book::load(root)?;
-    let findings = lint::check(&book);
+    let mut findings = lint::check(&book);
+    findings.extend(built::check(root, &book)?);
     for finding in &findings {
         println!("{finding}");
     }

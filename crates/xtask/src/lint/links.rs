@@ -23,7 +23,7 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
 }
 
 /// Where the links of a page lead, in Markdown and in HTML.
-fn links(page: &Page) -> Vec<(usize, String)> {
+pub(super) fn links(page: &Page) -> Vec<(usize, String)> {
     static LINK: LazyLock<Regex> = LazyLock::new(|| {
         let inline = r#"\]\(([^)\s]*)(?:\s+"[^"]*")?\)"#;
         let reference = r"^\s{0,3}\[[^\]]+\]:\s*(\S+)";
@@ -84,7 +84,7 @@ fn fragments(page: &Page) -> Vec<String> {
 }
 
 /// What mdBook calls a heading: letters, digits and hyphens, in lower case.
-fn id_of(heading: &str) -> String {
+pub(crate) fn id_of(heading: &str) -> String {
     static MARKUP: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\]\([^)]*\)|<[^>]*>|\{[#.][^}]*\}").expect("a pattern"));
     let text = MARKUP.replace_all(heading, "");

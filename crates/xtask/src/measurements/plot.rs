@@ -134,7 +134,7 @@ impl Rows {
                     let (anchor, x) =
                         if x > RIGHT - 60.0 { ("end", x - 9.0) } else { ("start", x + 9.0) };
                     let y = if anchor == "end" { y - 4.0 } else { y + 5.0 };
-                    text(&mut svg, "text", anchor, x, y, &plain(value));
+                    text(&mut svg, "text halo", anchor, x, y, &plain(value));
                 }
                 mark(&mut svg, number, x, y);
             }

@@ -1,0 +1,133 @@
+//! The book is visited by the crawler that it is about.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::path::{Component, Path};
+use std::process::Command;
+
+use demo_site::scripted::{Reply, Server};
+use serde_json::Value;
+
+use super::{Built, page_name, source_of};
+use crate::book::Book;
+use crate::lint::Finding;
+
+/// All that it is able to look for.
+const CHECKS: &str = "links,images,scripts,styles,fragments";
+
+/// What is broken, and which pages cannot be reached without JavaScript, which
+/// the crawler has none of.
+pub(super) fn check(root: &Path, book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
+    let folder = built.folder.path().to_owned();
+    let server = Server::start(move |request, reply| answer(&folder, request.path(), reply))?;
+    let mut findings = broken(&crawl(root, &server.url("/"))?, &server.url("/"));
+    for page in book.in_order() {
+        if server.hits(&format!("/{}", page_name(page))) == 0 {
+            let what = "no link leads here for readers without JavaScript";
+            findings.push(Finding::new(&page.path, 1, what));
+        }
+    }
+    Ok(findings)
+}
+
+/// A row of JSON for each URL that is broken.
+fn crawl(root: &Path, url: &str) -> io::Result<String> {
+    let mut crawl = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    crawl.args(["run", "--quiet", "--package", "stage3-queue", "--bin", "crawl", "--"]);
+    crawl.args(["--check", CHECKS, "--broken-only", "--format", "jsonl", url]).current_dir(root);
+    let output = crawl.output()?;
+    // 1 is to say that something is broken, which the rows say better.
+    if !matches!(output.status.code(), Some(0 | 1)) {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("crawl ended with {}:\n{said}", output.status)));
+    }
+    String::from_utf8(output.stdout).map_err(io::Error::other)
+}
+
+fn broken(rows: &str, root: &str) -> Vec<Finding> {
+    let finding = |row: &str| {
+        let row: Value = serde_json::from_str(row).unwrap_or_default();
+        let name = |url: &Value| url.as_str().unwrap_or(root).replace(root, "");
+        let url = name(&row["url"]);
+        let why = match row["error"]["message"].as_str() {
+            Some(message) => message.replace(root, ""),
+            None => format!("status {}", row["status"]),
+        };
+        let what = format!("the crawler finds {url} broken: {why}");
+        Finding::new(&source_of(&name(&row["referrer"])), 1, what)
+    };
+    rows.lines().map(finding).collect()
+}
+
+fn answer(folder: &Path, path: &str, reply: &mut Reply<'_>) {
+    let name = if path == "/" { "index.html" } else { path.trim_start_matches('/') };
+    let is_inside = Path::new(name).components().all(|it| matches!(it, Component::Normal(_)));
+    match fs::read(folder.join(name)) {
+        Ok(body) if is_inside => {
+            reply.status(200, "OK", &[("Content-Type", content_type(name))], body);
+        }
+        _ => reply.status(404, "Not Found", &[], ""),
+    }
+}
+
+fn content_type(name: &str) -> &'static str {
+    match name.rsplit_once('.').map_or("", |(_, extension)| extension) {
+        "html" => "text/html; charset=utf-8",
+        "css" => "text/css",
+        "js" => "text/javascript",
+        "svg" => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::built;
+    use super::*;
+    use crate::book::tests::book;
+
+    const SUMMARY: (&str, &str) = ("book/src/SUMMARY.md", "- [A](a.md)\n- [B](b.md)\n");
+
+    #[test]
+    fn broken_links_and_lost_pages() {
+        let (_folder, book) = book(&[SUMMARY, ("book/src/a.md", "a"), ("book/src/b.md", "b")]);
+        let built = built(&[
+            ("index.html", "<a href=a.html#here><link rel=stylesheet href=s.css>"),
+            ("a.html", "<p id=there><img src=i.svg><script src=s.js></script>"),
+            ("b.html", ""),
+        ]);
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut found = check(&root, &book, &built).unwrap();
+        found.sort();
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        let [image, script, lost, fragment, style] = found.as_slice() else {
+            panic!("{found:#?}");
+        };
+        assert_eq!(*image, "book/src/a.md:1: the crawler finds i.svg broken: status 404");
+        assert_eq!(*script, "book/src/a.md:1: the crawler finds s.js broken: status 404");
+        assert!(lost.starts_with("book/src/b.md:1: no link leads here"), "{lost}");
+        assert!(fragment.contains("a.html#here broken: nothing is called 'here'"), "{fragment}");
+        assert!(style.ends_with("s.css broken: status 404"), "{style}");
+    }
+
+    #[test]
+    fn nothing_but_the_book_is_served() {
+        let built = built(&[("inside/page.html", "a page")]);
+        let folder = built.folder.path().join("inside");
+        fs::write(built.folder.path().join("secret"), "s").unwrap();
+        let server =
+            Server::start(move |request, reply| answer(&folder, request.path(), reply)).unwrap();
+        let status = |path: &str| {
+            use std::io::{Read, Write};
+            let mut stream = std::net::TcpStream::connect(server.address()).unwrap();
+            write!(stream, "GET {path} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n").unwrap();
+            let mut response = String::new();
+            stream.read_to_string(&mut response).unwrap();
+            response.split(' ').nth(1).unwrap().to_owned()
+        };
+        assert_eq!(status("/page.html"), "200");
+        assert_eq!(status("/../secret"), "404");
+        assert_eq!(status("/none.html"), "404");
+    }
+}

@@ -1,0 +1,128 @@
+//! What a reader would type into the search is found.
+
+use std::collections::HashSet;
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::Built;
+use crate::book::SUMMARY;
+use crate::lint::Finding;
+
+/// The words that this book is about.
+const VOCABULARY: [&str; 50] = [
+    "backpressure",
+    "blocking",
+    "callback",
+    "cancellation",
+    "connect",
+    "connected",
+    "coroutine",
+    "crawler",
+    "deadline",
+    "deadlock",
+    "edge-triggered",
+    "epoll",
+    "event",
+    "EventLoop",
+    "executor",
+    "fairness",
+    "fetch",
+    "Fetcher",
+    "Future",
+    "gather",
+    "generator",
+    "get",
+    "join",
+    "JoinableQueue",
+    "keep-alive",
+    "key",
+    "kqueue",
+    "level-triggered",
+    "non-blocking",
+    "Pin",
+    "poll",
+    "put_nowait",
+    "queue",
+    "reactor",
+    "read_all",
+    "readiness",
+    "redirect",
+    "register",
+    "run_until_complete",
+    "seen_urls",
+    "selector",
+    "shield",
+    "stack ripping",
+    "Task",
+    "task_done",
+    "timer",
+    "wait_for",
+    "Waker",
+    "WouldBlock",
+    "yield from",
+];
+
+pub(super) fn check(built: &Built) -> io::Result<Vec<Finding>> {
+    let words = words(&built.read("searchindex.js")?)?;
+    let is_found = |entry: &&str| split(entry).all(|word| words.contains(&word));
+    let lost = VOCABULARY.iter().filter(|entry| !is_found(entry));
+    let what = |entry: &&str| format!("the search would not find '{entry}'");
+    Ok(lost.map(|entry| Finding::new(Path::new(SUMMARY), 1, what(entry))).collect())
+}
+
+/// The words that are in the index, which is JSON in a string of a script.
+fn words(script: &str) -> io::Result<HashSet<String>> {
+    let no_index = || io::Error::other("mdbook's search index is not what it was");
+    let (_, rest) = script.split_once("JSON.parse('").ok_or_else(no_index)?;
+    let (json, _) = rest.rsplit_once("')").ok_or_else(no_index)?;
+    let json = json.replace("\\'", "'").replace("\\\\", "\\");
+    let index: Value = serde_json::from_str(&json)?;
+    let docs = index["index"]["documentStore"]["docs"].as_object().ok_or_else(no_index)?;
+    let texts = docs.values().flat_map(|doc| [&doc["title"], &doc["body"]]);
+    Ok(texts.filter_map(Value::as_str).flat_map(split).collect())
+}
+
+/// As the search does: at blanks and hyphens, and without the signs around a
+/// word.
+fn split(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|sign: char| sign.is_whitespace() || sign == '-');
+    let is_sign = |sign: char| !sign.is_alphanumeric() && sign != '_';
+    words.map(move |word| word.trim_matches(is_sign).to_lowercase()).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::built;
+    use super::*;
+
+    fn index(body: &str) -> String {
+        let docs =
+            format!(r#"{{"documentStore":{{"docs":{{"0":{{"title":"","body":"{body}"}}}}}}}}"#);
+        format!("window.search = Object.assign(window.search, JSON.parse('{{\"index\":{docs}}}'));")
+    }
+
+    #[test]
+    fn a_word_that_is_never_used() {
+        let all = VOCABULARY.join(", ");
+        let found = |body: &str| check(&built(&[("searchindex-1f.js", &index(body))])).unwrap();
+        assert_eq!(found(&all), []);
+        let found = found(&all.replace("Waker", "Sleeper"));
+        assert_eq!(found.len(), 1);
+        assert!(found[0].to_string().ends_with("would not find 'Waker'"), "{}", found[0]);
+    }
+
+    #[test]
+    fn words_as_the_search_sees_them() {
+        let words: Vec<String> = split("(Edge-triggered) `task_done()`, don't…").collect();
+        assert_eq!(words, ["edge", "triggered", "task_done", "don't"]);
+        let escaped = words_of(r#"it\'s \\"quoted\\""#);
+        assert!(escaped.contains("it's") && escaped.contains("quoted"), "{escaped:?}");
+        assert!(super::words("window.search = {}").is_err());
+    }
+
+    fn words_of(body: &str) -> HashSet<String> {
+        words(&index(body)).unwrap()
+    }
+}
