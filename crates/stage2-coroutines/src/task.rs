@@ -3,8 +3,9 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
+use pin_project_lite::pin_project;
 use selector_core::Key;
 
 use crate::{Coroutine, EventLoop, Exception, Future};
@@ -26,10 +27,10 @@ impl<T: 'static> Task<T> {
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let future = Future::new(event_loop);
-        let driver = Driver { coroutine: Box::pin(coroutine), future: future.clone() };
-        let key = event_loop.add_task(Box::new(driver), Some(Location::caller()));
+        let driver = Driver { coroutine, future: future.clone(), waker: None };
+        let key = event_loop.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
-        event_loop.wake_task(key);
+        event_loop.enqueue(key);
         Self { future }
     }
     // ANCHOR_END: spawn
@@ -72,18 +73,26 @@ impl<T: 'static> std::future::Future for Task<T> {
 pub(crate) trait Step {
     /// Goes on until it waits for something, or ends: with an exception, if
     /// there is one that nobody else knows of.
-    fn step(&mut self, context: &mut Context<'_>) -> Poll<Option<Exception>>;
+    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>>;
 }
 
 // ANCHOR: driver
-struct Driver<C: Coroutine> {
-    coroutine: Pin<Box<C>>,
-    future: Future<C::Output>,
+pin_project! {
+    struct Driver<C: Coroutine> {
+        #[pin]
+        coroutine: C,
+        future: Future<C::Output>,
+        // Made for the first step, and kept for the others.
+        waker: Option<Waker>,
+    }
 }
 
 impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
-    fn step(&mut self, context: &mut Context<'_>) -> Poll<Option<Exception>> {
-        let step = AssertUnwindSafe(|| self.coroutine.as_mut().poll(context));
+    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
+        let this = self.project();
+        let waker = this.waker.get_or_insert_with(|| event_loop.waker_of(key));
+        let context = &mut Context::from_waker(waker);
+        let step = AssertUnwindSafe(|| this.coroutine.poll(context));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
@@ -92,7 +101,7 @@ impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
         // Refused if the task was cancelled during this very step; then what
         // would have been its result is dropped, by code that may panic.
         let finish = AssertUnwindSafe(|| {
-            let _ = self.future.finish(outcome);
+            let _ = this.future.finish(outcome);
         });
         Poll::Ready(catch_unwind(finish).err().map(|panic| Exception::panicked(&*panic)))
     }

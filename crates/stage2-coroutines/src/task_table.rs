@@ -1,7 +1,11 @@
 //! The tasks of a loop: where coroutines stay between two steps.
 
+use std::mem::replace;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::task::{Poll, Waker};
 
 use selector_core::Key;
 
@@ -13,41 +17,69 @@ use crate::{EventLoop, Exception};
 /// A task, or a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
     /// Empty while the step is being taken.
-    step: Option<Box<dyn Step>>,
+    step: Option<Pin<Box<dyn Step>>>,
+    /// Woken twice before its next step, a task is stepped once.
+    is_queued: bool,
     /// Where it was spawned; a callback was not.
     pub(crate) spawned: Option<&'static Location<'static>>,
     pub(crate) note: Note,
 }
 
+/// The coroutine of `run_until_complete` has a name, too, but is in no slot:
+/// so large a table there is not.
+pub(crate) fn main_key() -> Key {
+    Key::from_bits(u64::MAX)
+}
+
 impl EventLoop {
+    // ANCHOR: wake_task
+    /// Puts a task at the end of the queue, unless it is in there, or is gone.
+    #[inline]
+    pub(crate) fn wake_task(&self, key: Key) {
+        let was_queued = match self.0.tasks.borrow_mut().get_mut(key) {
+            Some(slot) => replace(&mut slot.is_queued, true),
+            None if key == main_key() && !self.0.is_closed.get() => {
+                self.0.main_is_queued.replace(true)
+            }
+            None => return,
+        };
+        if !was_queued {
+            self.0.run_queue.borrow_mut().push_back(key);
+        }
+    }
+    // ANCHOR_END: wake_task
+
     // ANCHOR: step
-    pub(crate) fn step(&self, key: Key, context: &mut Context<'_>) {
+    pub(crate) fn step(&self, key: Key) {
         // Taken out of its slot, the coroutine may do anything to the loop,
         // even cancel itself. A stale key belongs to a task that is gone.
-        let slot = |slot: &mut TaskSlot| slot.step.take();
-        let step = self.0.tasks.borrow_mut().get_mut(key).and_then(slot);
+        let take_up = |slot: &mut TaskSlot| {
+            // Before the step: what happens from now on it may have missed.
+            slot.is_queued = false;
+            slot.step.take()
+        };
+        let step = self.0.tasks.borrow_mut().get_mut(key).and_then(take_up);
         let Some(mut step) = step else { return };
         count(&self.0.polls);
-        let outer = self.0.current.replace(Some(key));
+        self.0.current.set(Some(key));
         self.0.note.set(Note::NONE);
-        let state = step.step(context);
-        self.0.current.set(outer);
-        let mut tasks = self.0.tasks.borrow_mut();
-        let leftover = match tasks.get_mut(key) {
-            Some(slot) if state.is_pending() => {
-                slot.note.follow(self.0.note.get());
-                slot.step.replace(step)
+        let state = step.as_mut().step(self, key);
+        self.0.current.set(None);
+        let exception = match state {
+            Poll::Ready(exception) => exception,
+            Poll::Pending => {
+                if let Some(slot) = self.0.tasks.borrow_mut().get_mut(key) {
+                    slot.note.follow(self.0.note.get());
+                    slot.step = Some(step);
+                    return;
+                }
+                None
             }
-            _ => Some(step),
         };
-        drop(tasks);
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(leftover)));
-        let mut complaint = dropped.err().map(|panic| Exception::panicked(&*panic));
-        if let Poll::Ready(exception) = state {
-            drop(self.remove_task(key));
-            complaint = complaint.or(exception);
-        }
-        if let Some(exception) = complaint {
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
+        drop(self.remove_task(key));
+        let panic = dropped.err().map(|panic| Exception::panicked(&*panic));
+        if let Some(exception) = panic.or(exception) {
             self.complain(&Complaint::Panicked(exception));
         }
     }
@@ -55,10 +87,11 @@ impl EventLoop {
 
     pub(crate) fn add_task(
         &self,
-        step: Box<dyn Step>,
+        step: Pin<Box<dyn Step>>,
         spawned: Option<&'static Location<'static>>,
     ) -> Key {
-        let slot = TaskSlot { step: Some(step), spawned, note: Note::NONE };
+        let (step, is_queued, note) = (Some(step), false, Note::NONE);
+        let slot = TaskSlot { step, is_queued, spawned, note };
         let key = self.0.tasks.borrow_mut().insert(slot);
         if self.0.is_closed.get() {
             // Nobody will ever take this step, nor free what it holds.
@@ -67,13 +100,9 @@ impl EventLoop {
         key
     }
 
-    /// Has a task take its first step.
-    pub(crate) fn wake_task(&self, key: Key) {
-        self.waker_of(key).wake();
-    }
-
     pub(crate) fn waker_of(&self, key: Key) -> Waker {
-        Waker::from(TaskWaker::new(Some(key), &self.0.run_queue))
+        let (is_in_mail, mailbox) = (AtomicBool::new(false), Arc::clone(&self.0.mailbox));
+        Waker::from(Arc::new(TaskWaker { key, is_in_mail, mailbox }))
     }
 
     /// To be dropped by the caller, since that runs the code of others.
@@ -101,7 +130,8 @@ impl EventLoop {
             self.complain(&Complaint::TaskDestroyed(task));
         }
         self.0.is_closed.set(true);
-        self.0.run_queue.close();
+        self.0.mailbox.close();
+        self.0.run_queue.take();
         // Stale from here on, their keys find nothing while they are dropped.
         drop(self.0.tasks.take());
         drop(self.0.timers.take());
