@@ -44,7 +44,7 @@ pub(crate) struct Inner {
     pub(crate) started: Instant,
     /// Whom a closed connection leaves its descriptor to.
     pub(crate) starved: RefCell<VecDeque<Future<()>>>,
-    pub(crate) connecting: RefCell<ConnectQueue<Future<()>>>,
+    pub(crate) connecting: RefCell<ConnectQueue<Option<Future<()>>>>,
     pub(crate) scratch: Cell<Vec<u8>>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,
@@ -190,7 +190,7 @@ impl EventLoop {
         let answered = inner.resolver.borrow_mut().answered(now);
         for (future, answer) in answered {
             // Refused only if the future had an answer before.
-            let _ = future.set_result(answer);
+            let _ = future.map(|future| future.set_result(answer));
         }
         Ok(())
     }
