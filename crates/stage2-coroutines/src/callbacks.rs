@@ -73,7 +73,7 @@ impl EventLoop {
     /// At `None`, which is beyond the end of the clock, nothing is called.
     fn call_when(&self, at: Option<Instant>, callback: impl FnOnce() + 'static) -> Handle {
         let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
-        let waker = self.waker_of(key);
+        let waker = self.waker_of(key).into();
         let timer = at.map(|at| self.timers().set(at, waker));
         Handle { event_loop: self.clone(), key, timer }
     }

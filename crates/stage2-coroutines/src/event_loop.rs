@@ -29,8 +29,6 @@ pub(crate) struct Inner {
     pub(crate) resolver: RefCell<Resolver<Answer>>,
     pub(crate) tasks: RefCell<Slots<TaskSlot>>,
     pub(crate) run_queue: RefCell<RunQueue>,
-    /// Whether the coroutine of `run_until_complete` is in it.
-    pub(crate) main_is_queued: Cell<bool>,
     /// What comes from other threads.
     pub(crate) mailbox: Arc<Mailbox>,
     stopping: Cell<bool>,
@@ -73,7 +71,6 @@ impl EventLoop {
             resolver: RefCell::new(resolver),
             tasks: RefCell::new(Slots::new()),
             run_queue: RefCell::new(RunQueue::new()),
-            main_is_queued: Cell::new(false),
             mailbox,
             stopping: Cell::new(false),
             is_closed: Cell::new(false),
@@ -136,7 +133,7 @@ impl EventLoop {
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
         let _running = Running::new(self)?;
         let mut batch = Batch { turns: RunQueue::new(), run_queue: &self.0.run_queue };
-        let waker = self.waker_of(main_key());
+        let mut waker = None;
         let mut keys = Vec::new();
         loop {
             // Whoever is woken from here on has a turn after the next tick:
@@ -146,9 +143,9 @@ impl EventLoop {
             while let Some(key) = batch.turns.pop_front() {
                 if key != main_key() {
                     self.step(key);
-                } else if self.0.main_is_queued.replace(false) {
+                } else {
                     count(&self.0.polls);
-                    main(&mut Context::from_waker(&waker));
+                    main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
                 }
             }
             if self.0.stopping.replace(false) {

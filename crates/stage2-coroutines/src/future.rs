@@ -6,7 +6,6 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
-use smallvec::SmallVec;
 
 use crate::diagnose::count;
 use crate::{EventLoop, Exception, InvalidState, Wait};
@@ -38,8 +37,7 @@ struct State<T> {
 
 // ANCHOR: outcome
 enum Outcome<T> {
-    /// Most futures are awaited by one.
-    Pending(SmallVec<[Callback<T>; 1]>),
+    Pending(Vec<Callback<T>>),
     Done(Option<Result<T, Exception>>),
 }
 
@@ -63,7 +61,7 @@ impl<T: 'static> Future<T> {
 
     pub(crate) fn of_task(event_loop: &EventLoop, task: Option<Key>) -> Self {
         Self(Rc::new(RefCell::new(State {
-            outcome: Outcome::Pending(SmallVec::new()),
+            outcome: Outcome::Pending(Vec::new()),
             event_loop: event_loop.clone(),
             task,
             retrieved: false,
@@ -128,6 +126,7 @@ impl<T: 'static> Future<T> {
         count(callbacks_so_far);
         let id = CallbackId(callbacks_so_far.get());
         if let Outcome::Pending(callbacks) = &mut state.outcome {
+            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Call(id, Box::new(callback)));
         } else {
             drop(state);
@@ -161,6 +160,8 @@ impl<T: 'static> std::future::Future for Future<T> {
                     |callback| matches!(callback, Callback::Wake(stored) if stored.will_wake(waker)),
                 );
                 if !is_stored {
+                    // Most futures are awaited by one.
+                    callbacks.reserve_exact(usize::from(callbacks.is_empty()));
                     callbacks.push(Callback::Wake(waker.clone()));
                 }
                 Poll::Pending

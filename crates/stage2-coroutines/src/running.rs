@@ -96,13 +96,13 @@ impl EventLoop {
         if with_running(|running| running.is(self)) != Some(true) {
             self.open_mail();
         }
-        self.wake_task(key);
+        self.queue(key);
     }
 
     fn open_mail(&self) {
         for mail in self.0.mailbox.empty() {
             match mail {
-                Mail::Wake(task) => self.wake_task(task.key),
+                Mail::Wake(task) => task.wake_in(self),
                 Mail::Call(call) => call(self),
             }
         }

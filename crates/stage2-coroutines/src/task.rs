@@ -3,11 +3,13 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
+use crate::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A coroutine that runs by itself. A task is a [`Future`]: of what its
@@ -82,16 +84,15 @@ pin_project! {
         #[pin]
         coroutine: C,
         future: Future<C::Output>,
-        // Made for the first step, and kept for the others.
-        waker: Option<Waker>,
+        waker: Option<Arc<TaskWaker>>,
     }
 }
 
 impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
     fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
-        let waker = this.waker.get_or_insert_with(|| event_loop.waker_of(key));
-        let context = &mut Context::from_waker(waker);
+        let waker = event_loop.waker_for_step(key, this.waker);
+        let context = &mut Context::from_waker(&waker);
         let step = AssertUnwindSafe(|| this.coroutine.poll(context));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,

@@ -1,10 +1,8 @@
 //! The tasks of a loop: where coroutines stay between two steps.
 
-use std::mem::replace;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::task::{Poll, Waker};
 
 use selector_core::Key;
@@ -18,8 +16,6 @@ use crate::{EventLoop, Exception};
 pub(crate) struct TaskSlot {
     /// Empty while the step is being taken.
     step: Option<Pin<Box<dyn Step>>>,
-    /// Woken twice before its next step, a task is stepped once.
-    is_queued: bool,
     /// Where it was spawned; a callback was not.
     pub(crate) spawned: Option<&'static Location<'static>>,
     pub(crate) note: Note,
@@ -32,33 +28,19 @@ pub(crate) fn main_key() -> Key {
 }
 
 impl EventLoop {
-    // ANCHOR: wake_task
-    /// Puts a task at the end of the queue, unless it is in there, or is gone.
-    #[inline]
-    pub(crate) fn wake_task(&self, key: Key) {
-        let was_queued = match self.0.tasks.borrow_mut().get_mut(key) {
-            Some(slot) => replace(&mut slot.is_queued, true),
-            None if key == main_key() && !self.0.is_closed.get() => {
-                self.0.main_is_queued.replace(true)
-            }
-            None => return,
-        };
-        if !was_queued {
+    /// Has a task take a step in the next round.
+    pub(crate) fn queue(&self, key: Key) {
+        if !self.0.is_closed.get() {
             self.0.run_queue.borrow_mut().push_back(key);
         }
     }
-    // ANCHOR_END: wake_task
 
     // ANCHOR: step
     pub(crate) fn step(&self, key: Key) {
         // Taken out of its slot, the coroutine may do anything to the loop,
         // even cancel itself. A stale key belongs to a task that is gone.
-        let take_up = |slot: &mut TaskSlot| {
-            // Before the step: what happens from now on it may have missed.
-            slot.is_queued = false;
-            slot.step.take()
-        };
-        let step = self.0.tasks.borrow_mut().get_mut(key).and_then(take_up);
+        let slot = |slot: &mut TaskSlot| slot.step.take();
+        let step = self.0.tasks.borrow_mut().get_mut(key).and_then(slot);
         let Some(mut step) = step else { return };
         count(&self.0.polls);
         self.0.current.set(Some(key));
@@ -90,8 +72,7 @@ impl EventLoop {
         step: Pin<Box<dyn Step>>,
         spawned: Option<&'static Location<'static>>,
     ) -> Key {
-        let (step, is_queued, note) = (Some(step), false, Note::NONE);
-        let slot = TaskSlot { step, is_queued, spawned, note };
+        let slot = TaskSlot { step: Some(step), spawned, note: Note::NONE };
         let key = self.0.tasks.borrow_mut().insert(slot);
         if self.0.is_closed.get() {
             // Nobody will ever take this step, nor free what it holds.
@@ -100,10 +81,19 @@ impl EventLoop {
         key
     }
 
-    pub(crate) fn waker_of(&self, key: Key) -> Waker {
-        let (is_in_mail, mailbox) = (AtomicBool::new(false), Arc::clone(&self.0.mailbox));
-        Waker::from(Arc::new(TaskWaker { key, is_in_mail, mailbox }))
+    pub(crate) fn waker_of(&self, key: Key) -> Arc<TaskWaker> {
+        TaskWaker::new(key, &self.0.mailbox)
     }
+
+    // ANCHOR: waker_for_step
+    /// The waker of somebody who is about to take a step: made for the first
+    /// one, and kept for the others.
+    pub(crate) fn waker_for_step(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
+        let waker = kept.get_or_insert_with(|| self.waker_of(key));
+        waker.taken_up();
+        Waker::from(Arc::clone(waker))
+    }
+    // ANCHOR_END: waker_for_step
 
     /// To be dropped by the caller, since that runs the code of others.
     #[must_use]
