@@ -105,7 +105,7 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 #[library_benchmark(setup = prepared)]
 #[bench::bare_mio_close(args = ("bare-mio", false), config = at_most(5_100_000))]
 #[bench::stage1_close(args = ("stage1-callbacks", false), config = at_most(24_750_000))]
-#[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(31_900_000))]
+#[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(31_600_000))]
 #[bench::stage3_close(args = ("stage3-queue", false), config = at_most(28_750_000))]
 #[bench::bare_mio(args = ("bare-mio", true), config = at_most(4_390_000))]
 #[bench::mio_floor(args = ("mio-floor", true))]
@@ -141,7 +141,7 @@ fn switches<R: Runtime>(runtime: &R) {
     });
 }
 
-#[library_benchmark(setup = Ours::new, config = at_most(30_290_000))]
+#[library_benchmark(setup = Ours::new, config = at_most(27_750_000))]
 fn switch_ours(runtime: Ours) {
     switches(&runtime);
 }

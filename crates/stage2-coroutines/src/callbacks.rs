@@ -2,14 +2,15 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use selector_core::{Key, TimerKey};
 
+use crate::mailbox::{Mail, Mailbox};
 use crate::task::Step;
-use crate::waker::{RunQueue, Turn};
 use crate::{Coroutine, EventLoop, Exception, within};
 
 /// A callback that has not been called, to be taken back.
@@ -34,8 +35,15 @@ impl Handle {
 /// A callback is a task of one step, and takes its turn like any other.
 struct CallOnce<F>(Option<F>);
 
+/// Nothing in it is pinned.
+impl<F> Unpin for CallOnce<F> {}
+
 impl<F: FnOnce()> Step for CallOnce<F> {
-    fn step(&mut self, _context: &mut Context<'_>) -> Poll<Option<Exception>> {
+    fn step(
+        mut self: Pin<&mut Self>,
+        _event_loop: &EventLoop,
+        _key: Key,
+    ) -> Poll<Option<Exception>> {
         let call = self.0.take();
         let panic = call.and_then(|call| catch_unwind(AssertUnwindSafe(call)).err());
         Poll::Ready(panic.map(|panic| Exception::panicked(&*panic)))
@@ -46,8 +54,8 @@ impl EventLoop {
     /// Calls `callback` in the next round, after everybody who was woken
     /// before. If it panics, the exception handler hears of it.
     pub fn call_soon(&self, callback: impl FnOnce() + 'static) -> Handle {
-        let key = self.add_task(Box::new(CallOnce(Some(callback))), None);
-        self.wake_task(key);
+        let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
+        self.enqueue(key);
         Handle { event_loop: self.clone(), key, timer: None }
     }
 
@@ -64,15 +72,15 @@ impl EventLoop {
 
     /// At `None`, which is beyond the end of the clock, nothing is called.
     fn call_when(&self, at: Option<Instant>, callback: impl FnOnce() + 'static) -> Handle {
-        let key = self.add_task(Box::new(CallOnce(Some(callback))), None);
-        let waker = self.waker_of(key);
+        let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
+        let waker = self.waker_of(key).into();
         let timer = at.map(|at| self.timers().set(at, waker));
         Handle { event_loop: self.clone(), key, timer }
     }
 
     /// A handle for other threads.
     pub fn remote(&self) -> Remote {
-        Remote { queue: Arc::clone(&self.0.run_queue) }
+        Remote { mailbox: Arc::clone(&self.0.mailbox) }
     }
 
     /// Runs a coroutine for so long at most: Tornado's `run_sync`.
@@ -98,7 +106,7 @@ impl EventLoop {
 /// What another thread may hold of a loop.
 #[derive(Clone)]
 pub struct Remote {
-    queue: Arc<RunQueue>,
+    mailbox: Arc<Mailbox>,
 }
 
 impl Remote {
@@ -111,6 +119,6 @@ impl Remote {
             // Through the queue once more, where panics are caught.
             event_loop.clone().call_soon(move || callback(&event_loop));
         });
-        self.queue.push(Turn::Call(callback));
+        self.mailbox.put(Mail::Call(callback));
     }
 }

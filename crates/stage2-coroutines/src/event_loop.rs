@@ -13,10 +13,10 @@ use selector_core::{Key, Os, Selector, Slots, Timers, World};
 use transport::{ConnectQueue, LookUp, Resolver, system_look_up};
 
 use crate::diagnose::{ExceptionHandler, Note, count};
+use crate::mailbox::Mailbox;
 use crate::names::Answer;
-use crate::running::{Batch, Running};
-use crate::task_table::TaskSlot;
-use crate::waker::{RunQueue, TaskWaker, Turn};
+use crate::running::{Batch, RunQueue, Running};
+use crate::task_table::{TaskSlot, main_key};
 use crate::{Coroutine, Future};
 
 /// One thread's loop. Handles are cheap to clone and stand for the same loop.
@@ -28,7 +28,9 @@ pub(crate) struct Inner {
     pub(crate) timers: RefCell<Timers<Waker>>,
     pub(crate) resolver: RefCell<Resolver<Answer>>,
     pub(crate) tasks: RefCell<Slots<TaskSlot>>,
-    pub(crate) run_queue: Arc<RunQueue>,
+    pub(crate) run_queue: RefCell<RunQueue>,
+    /// What comes from other threads.
+    pub(crate) mailbox: Arc<Mailbox>,
     stopping: Cell<bool>,
     pub(crate) is_closed: Cell<bool>,
     /// Whose turn it is.
@@ -40,7 +42,7 @@ pub(crate) struct Inner {
     pub(crate) started: Instant,
     /// Whom a closed connection leaves its descriptor to.
     pub(crate) starved: RefCell<VecDeque<Future<()>>>,
-    pub(crate) connecting: RefCell<ConnectQueue<Future<()>>>,
+    pub(crate) connecting: RefCell<ConnectQueue<Option<Future<()>>>>,
     pub(crate) scratch: Cell<Vec<u8>>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,
@@ -61,14 +63,15 @@ impl EventLoop {
         let selector = Selector::in_world(world);
         let started = selector.now();
         let notifier = selector.notifier();
-        let run_queue = Arc::new(RunQueue::new(notifier.clone()));
+        let mailbox = Arc::new(Mailbox::new(notifier.clone()));
         let resolver = Resolver::new(look_up, move || notifier.notify());
         Self(Rc::new(Inner {
             selector: RefCell::new(selector),
             timers: RefCell::new(Timers::new()),
             resolver: RefCell::new(resolver),
             tasks: RefCell::new(Slots::new()),
-            run_queue,
+            run_queue: RefCell::new(RunQueue::new()),
+            mailbox,
             stopping: Cell::new(false),
             is_closed: Cell::new(false),
             current: Cell::new(None),
@@ -97,7 +100,7 @@ impl EventLoop {
     pub fn run_until_complete<T>(&self, coroutine: impl Coroutine<Output = T>) -> io::Result<T> {
         let mut coroutine = pin!(coroutine);
         let mut result = None;
-        Waker::from(TaskWaker::new(None, &self.0.run_queue)).wake();
+        self.enqueue(main_key());
         self.run(|context| {
             if result.is_none()
                 && let Poll::Ready(value) = coroutine.as_mut().poll(context)
@@ -129,30 +132,20 @@ impl EventLoop {
     /// caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
         let _running = Running::new(self)?;
-        let mut batch = Batch { turns: VecDeque::new(), queue: &self.0.run_queue };
+        let mut batch = Batch { turns: RunQueue::new(), run_queue: &self.0.run_queue };
+        let mut waker = None;
         let mut keys = Vec::new();
         loop {
             // Whoever is woken from here on has a turn after the next tick:
             // tasks that keep waking each other cannot hold up those who wait
             // for a socket or for a time.
-            self.0.run_queue.take(&mut batch.turns);
-            while let Some(turn) = batch.turns.pop_front() {
-                let task = match turn {
-                    Turn::Resume(task) => task,
-                    Turn::Call(call) => {
-                        call(self);
-                        continue;
-                    }
-                };
-                let key = task.taken_up();
-                let waker = Waker::from(task);
-                let context = &mut Context::from_waker(&waker);
-                match key {
-                    Some(key) => self.step(key, context),
-                    None => {
-                        count(&self.0.polls);
-                        main(context);
-                    }
+            self.take_turns(&mut batch.turns);
+            while let Some(key) = batch.turns.pop_front() {
+                if key != main_key() {
+                    self.step(key);
+                } else {
+                    count(&self.0.polls);
+                    main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
                 }
             }
             if self.0.stopping.replace(false) {
@@ -170,16 +163,14 @@ impl EventLoop {
     /// Waits until there is something to do, and wakes whom it concerns.
     fn tick(&self, keys: &mut Vec<Key>) -> io::Result<()> {
         let inner = &*self.0;
-        let timeout = if inner.run_queue.may_sleep() {
+        let timeout = if inner.run_queue.borrow().is_empty() && inner.mailbox.may_sleep() {
             let next = inner.timers.borrow().next_due();
             next.map(|at| at.saturating_duration_since(self.now()))
         } else {
             Some(Duration::ZERO)
         };
         count(&inner.ticks);
-        let result = inner.selector.borrow_mut().select(timeout, keys);
-        inner.run_queue.has_woken_up();
-        result?;
+        inner.selector.borrow_mut().select(timeout, keys)?;
         // Each borrow ends before the waker runs: it may belong to anybody.
         for key in keys.drain(..) {
             let waiter = inner.selector.borrow_mut().take(key);
@@ -196,7 +187,7 @@ impl EventLoop {
         let answered = inner.resolver.borrow_mut().answered(now);
         for (future, answer) in answered {
             // Refused only if the future had an answer before.
-            let _ = future.set_result(answer);
+            let _ = future.map(|future| future.set_result(answer));
         }
         Ok(())
     }

@@ -31,6 +31,7 @@ mod exception;
 mod functions;
 mod future;
 mod io;
+mod mailbox;
 mod names;
 mod running;
 mod signals;

@@ -6,8 +6,8 @@ use transport::{Addresses, NameError, Reply, Ticket};
 
 use crate::{Coroutine, EventLoop, Future, Wait, noting};
 
-/// Who waits for the addresses of a name.
-pub(crate) type Answer = Future<Result<Addresses, NameError>>;
+/// Who waits for the addresses of a name, as soon as it is known that he has to.
+pub(crate) type Answer = Option<Future<Result<Addresses, NameError>>>;
 
 /// The addresses of a host, which is a name, an IPv4 address or an IPv6
 /// address in brackets.
@@ -25,12 +25,15 @@ pub fn look_up(
 ) -> impl Coroutine<Output = Result<Addresses, NameError>> {
     let at = Location::caller();
     async move {
-        let answer = Future::new(event_loop);
         let now = event_loop.now();
-        let reply = event_loop.0.resolver.borrow_mut().look_up(host, port, now, answer.clone());
+        let reply = event_loop.0.resolver.borrow_mut().look_up(host, port, now, None);
         match reply {
             Reply::Known(addresses, _) => Ok(addresses),
             Reply::Pending(ticket) => {
+                let answer = Future::new(event_loop);
+                if let Some(waiter) = event_loop.0.resolver.borrow_mut().waiter_mut(ticket) {
+                    *waiter = Some(answer.clone());
+                }
                 let _ticket = TakeBack { event_loop, ticket };
                 let answer = noting(event_loop, Wait::LookUp, at, answer).await;
                 answer.expect("a look-up is awaited in its own loop")

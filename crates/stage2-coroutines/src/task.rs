@@ -3,10 +3,13 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use pin_project_lite::pin_project;
 use selector_core::Key;
 
+use crate::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A coroutine that runs by itself. A task is a [`Future`]: of what its
@@ -26,10 +29,10 @@ impl<T: 'static> Task<T> {
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let future = Future::new(event_loop);
-        let driver = Driver { coroutine: Box::pin(coroutine), future: future.clone() };
-        let key = event_loop.add_task(Box::new(driver), Some(Location::caller()));
+        let driver = Driver { coroutine, future: future.clone(), waker: None };
+        let key = event_loop.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
-        event_loop.wake_task(key);
+        event_loop.enqueue(key);
         Self { future }
     }
     // ANCHOR_END: spawn
@@ -72,18 +75,25 @@ impl<T: 'static> std::future::Future for Task<T> {
 pub(crate) trait Step {
     /// Goes on until it waits for something, or ends: with an exception, if
     /// there is one that nobody else knows of.
-    fn step(&mut self, context: &mut Context<'_>) -> Poll<Option<Exception>>;
+    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>>;
 }
 
 // ANCHOR: driver
-struct Driver<C: Coroutine> {
-    coroutine: Pin<Box<C>>,
-    future: Future<C::Output>,
+pin_project! {
+    struct Driver<C: Coroutine> {
+        #[pin]
+        coroutine: C,
+        future: Future<C::Output>,
+        waker: Option<Arc<TaskWaker>>,
+    }
 }
 
 impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
-    fn step(&mut self, context: &mut Context<'_>) -> Poll<Option<Exception>> {
-        let step = AssertUnwindSafe(|| self.coroutine.as_mut().poll(context));
+    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
+        let this = self.project();
+        let waker = event_loop.waker_for_step(key, this.waker);
+        let context = &mut Context::from_waker(&waker);
+        let step = AssertUnwindSafe(|| this.coroutine.poll(context));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
@@ -92,7 +102,7 @@ impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
         // Refused if the task was cancelled during this very step; then what
         // would have been its result is dropped, by code that may panic.
         let finish = AssertUnwindSafe(|| {
-            let _ = self.future.finish(outcome);
+            let _ = this.future.finish(outcome);
         });
         Poll::Ready(catch_unwind(finish).err().map(|panic| Exception::panicked(&*panic)))
     }

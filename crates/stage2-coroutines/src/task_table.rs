@@ -1,7 +1,9 @@
 //! The tasks of a loop: where coroutines stay between two steps.
 
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
-use std::task::{Context, Poll, Waker};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Poll, Waker};
 
 use selector_core::Key;
 
@@ -13,41 +15,53 @@ use crate::{EventLoop, Exception};
 /// A task, or a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
     /// Empty while the step is being taken.
-    step: Option<Box<dyn Step>>,
+    step: Option<Pin<Box<dyn Step>>>,
     /// Where it was spawned; a callback was not.
     pub(crate) spawned: Option<&'static Location<'static>>,
     pub(crate) note: Note,
 }
 
+/// The coroutine of `run_until_complete` has a name, too, but is in no slot:
+/// so large a table there is not.
+pub(crate) fn main_key() -> Key {
+    Key::from_bits(u64::MAX)
+}
+
 impl EventLoop {
+    /// Has a task take a step in the next round.
+    pub(crate) fn queue(&self, key: Key) {
+        if !self.0.is_closed.get() {
+            self.0.run_queue.borrow_mut().push_back(key);
+        }
+    }
+
     // ANCHOR: step
-    pub(crate) fn step(&self, key: Key, context: &mut Context<'_>) {
+    pub(crate) fn step(&self, key: Key) {
         // Taken out of its slot, the coroutine may do anything to the loop,
         // even cancel itself. A stale key belongs to a task that is gone.
         let slot = |slot: &mut TaskSlot| slot.step.take();
         let step = self.0.tasks.borrow_mut().get_mut(key).and_then(slot);
         let Some(mut step) = step else { return };
         count(&self.0.polls);
-        let outer = self.0.current.replace(Some(key));
+        self.0.current.set(Some(key));
         self.0.note.set(Note::NONE);
-        let state = step.step(context);
-        self.0.current.set(outer);
-        let mut tasks = self.0.tasks.borrow_mut();
-        let leftover = match tasks.get_mut(key) {
-            Some(slot) if state.is_pending() => {
-                slot.note.follow(self.0.note.get());
-                slot.step.replace(step)
+        let state = step.as_mut().step(self, key);
+        self.0.current.set(None);
+        let exception = match state {
+            Poll::Ready(exception) => exception,
+            Poll::Pending => {
+                if let Some(slot) = self.0.tasks.borrow_mut().get_mut(key) {
+                    slot.note.follow(self.0.note.get());
+                    slot.step = Some(step);
+                    return;
+                }
+                None
             }
-            _ => Some(step),
         };
-        drop(tasks);
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(leftover)));
-        let mut complaint = dropped.err().map(|panic| Exception::panicked(&*panic));
-        if let Poll::Ready(exception) = state {
-            drop(self.remove_task(key));
-            complaint = complaint.or(exception);
-        }
-        if let Some(exception) = complaint {
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
+        drop(self.remove_task(key));
+        let panic = dropped.err().map(|panic| Exception::panicked(&*panic));
+        if let Some(exception) = panic.or(exception) {
             self.complain(&Complaint::Panicked(exception));
         }
     }
@@ -55,7 +69,7 @@ impl EventLoop {
 
     pub(crate) fn add_task(
         &self,
-        step: Box<dyn Step>,
+        step: Pin<Box<dyn Step>>,
         spawned: Option<&'static Location<'static>>,
     ) -> Key {
         let slot = TaskSlot { step: Some(step), spawned, note: Note::NONE };
@@ -67,14 +81,19 @@ impl EventLoop {
         key
     }
 
-    /// Has a task take its first step.
-    pub(crate) fn wake_task(&self, key: Key) {
-        self.waker_of(key).wake();
+    pub(crate) fn waker_of(&self, key: Key) -> Arc<TaskWaker> {
+        TaskWaker::new(key, &self.0.mailbox)
     }
 
-    pub(crate) fn waker_of(&self, key: Key) -> Waker {
-        Waker::from(TaskWaker::new(Some(key), &self.0.run_queue))
+    // ANCHOR: waker_for_step
+    /// The waker of somebody who is about to take a step: made for the first
+    /// one, and kept for the others.
+    pub(crate) fn waker_for_step(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
+        let waker = kept.get_or_insert_with(|| self.waker_of(key));
+        waker.taken_up();
+        Waker::from(Arc::clone(waker))
     }
+    // ANCHOR_END: waker_for_step
 
     /// To be dropped by the caller, since that runs the code of others.
     #[must_use]
@@ -101,7 +120,8 @@ impl EventLoop {
             self.complain(&Complaint::TaskDestroyed(task));
         }
         self.0.is_closed.set(true);
-        self.0.run_queue.close();
+        self.0.mailbox.close();
+        self.0.run_queue.take();
         // Stale from here on, their keys find nothing while they are dropped.
         drop(self.0.tasks.take());
         drop(self.0.timers.take());

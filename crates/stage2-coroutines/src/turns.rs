@@ -23,10 +23,14 @@ impl EventLoop {
     /// `alarm` is told how long that is: there is no timer in here, but one
     /// that wakes the caller then.
     pub async fn turn_to_connect(&self, address: SocketAddr, alarm: impl Fn(Instant)) -> Turn {
-        let mut called = Future::new(self);
         let line = self.0.connecting.borrow_mut().line(address);
-        let entry = self.0.connecting.borrow_mut().enter(line, called.clone());
+        // Mostly it is at once, and there is no need of a future.
+        let entry = self.0.connecting.borrow_mut().enter(line, None);
         if let Entry::Later(number, patience) = entry {
+            let mut called = Future::new(self);
+            if let Some(waiter) = self.0.connecting.borrow_mut().waiter_mut(number) {
+                *waiter = Some(called.clone());
+            }
             let mut until = self.now() + patience;
             alarm(until);
             let _in_line = InLine { event_loop: self, line, called: called.clone() };
@@ -50,7 +54,7 @@ impl EventLoop {
 
     fn end_turn(&self, line: LineKey) {
         loop {
-            let next = self.0.connecting.borrow_mut().leave(line);
+            let next = self.0.connecting.borrow_mut().leave(line).flatten();
             // Who has stopped waiting refuses it.
             if next.is_none_or(|next| next.set_result(()).is_ok()) {
                 return;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use selector_core::VirtualTime;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, InvalidState, Task, TooLate, sleep, within,
+    Coroutine, EventLoop, Exception, Future, InvalidState, Task, TooLate, sleep, within, yield_now,
 };
 use transport::system_look_up;
 
@@ -120,6 +120,60 @@ fn a_wake_from_another_thread_ends_the_wait() {
     assert_eq!(result, Ok(()));
     assert!(event_loop.stats().ticks <= 3, "{:?}", event_loop.stats());
     thread.join().unwrap();
+}
+
+#[test]
+fn woken_here_and_from_another_thread_is_stepped_once() {
+    let event_loop = virtual_loop();
+    let steps = Rc::new(Cell::new(0));
+    let waker = Rc::new(Cell::new(None));
+    let (count, stored) = (Rc::clone(&steps), Rc::clone(&waker));
+    let task: Task<()> = Task::spawn(
+        &event_loop,
+        poll_fn(move |context| {
+            count.set(count.get() + 1);
+            stored.set(Some(context.waker().clone()));
+            Poll::Pending
+        }),
+    );
+    run(&event_loop, yield_now(&event_loop));
+    let waker: Waker = waker.take().unwrap();
+    let from_afar = waker.clone();
+    run(&event_loop, async {
+        thread::spawn(move || (0..3).for_each(|_| from_afar.wake_by_ref())).join().unwrap();
+        (0..3).for_each(|_| waker.wake_by_ref());
+        yield_now(&event_loop).await;
+        yield_now(&event_loop).await;
+    });
+    assert_eq!(steps.get(), 2, "the first one, and one for all who woke it");
+    drop(task);
+}
+
+#[test]
+fn while_the_loop_does_not_run_turns_are_kept_in_order_too() {
+    let event_loop = virtual_loop();
+    let log = Rc::new(RefCell::new(Vec::new()));
+    let adder = |name| {
+        let log = Rc::clone(&log);
+        move || log.borrow_mut().push(name)
+    };
+    let [first, second] = [(); 2].map(|()| Future::<()>::new(&event_loop));
+    let waits = |future: &Future<()>, add: Box<dyn FnOnce()>| {
+        let future = future.clone();
+        drop(Task::spawn(&event_loop, async move {
+            future.await.unwrap();
+            add();
+        }));
+    };
+    waits(&first, Box::new(adder("woken first")));
+    waits(&second, Box::new(adder("woken third")));
+    run(&event_loop, yield_now(&event_loop));
+    first.set_result(()).unwrap();
+    event_loop.call_soon(adder("called second"));
+    second.set_result(()).unwrap();
+    event_loop.call_soon(adder("called fourth"));
+    run(&event_loop, yield_now(&event_loop));
+    assert_eq!(*log.borrow(), ["woken first", "called second", "woken third", "called fourth"]);
 }
 
 #[test]
