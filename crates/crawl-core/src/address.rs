@@ -3,7 +3,7 @@
 mod joiner;
 mod plain;
 
-use memchr::{memchr, memrchr};
+use memchr::memchr;
 use url::{Position, Url};
 
 pub use self::joiner::Joiner;
@@ -45,10 +45,9 @@ impl<'a> Address<'a> {
 
     /// The address that this is the text of.
     pub(crate) fn of_normalised(text: &'a str) -> Self {
-        let authority = authority_begin(text);
-        let rest = text.as_bytes().get(authority..).unwrap_or_default();
-        let path = memchr(b'/', rest).map_or(text.len(), |end| authority + end);
-        Self { text, origin_end: path, fragment: None }
+        let begin = authority_begin(text);
+        let path = text.bytes().skip(begin).position(|byte| byte == b'/');
+        Self { text, origin_end: path.map_or(text.len(), |end| begin + end), fragment: None }
     }
 
     /// All of it but the fragment.
@@ -64,9 +63,14 @@ impl<'a> Address<'a> {
 
     /// The host, and the port unless it is the usual one.
     pub fn authority(self) -> &'a str {
-        let authority = self.origin().get(authority_begin(self.text)..).unwrap_or_default();
-        let host = memrchr(b'@', authority.as_bytes()).map_or(0, |end| end + 1);
-        &authority[host..]
+        &self.origin()[self.before_host().len()..]
+    }
+
+    /// The scheme, and the user name and the password, where there are any.
+    pub(crate) fn before_host(self) -> &'a str {
+        let begin = authority_begin(self.text).min(self.origin_end);
+        let user = self.origin().bytes().skip(begin).rposition(|byte| byte == b'@');
+        &self.text[..user.map_or(begin, |end| begin + end + 1)]
     }
 
     /// A name, an IPv4 address or an IPv6 address in brackets.
@@ -83,7 +87,7 @@ impl<'a> Address<'a> {
     fn host_and_port(self) -> (&'a str, Option<u16>) {
         let authority = self.authority();
         // The colons of an IPv6 address are within its brackets.
-        match memrchr(b':', authority.as_bytes()) {
+        match authority.bytes().rposition(|byte| byte == b':') {
             Some(colon) if !authority.ends_with(']') => {
                 (&authority[..colon], authority[colon + 1..].parse().ok())
             }

@@ -202,7 +202,8 @@ impl Manners {
     /// A turn for this job, unless it has to wait with its host.
     fn take_up(self: &Rc<Self>, item: Item<Job>) -> Option<Turn> {
         self.hosts(|hosts, now| {
-            let (authority, is_secure) = (item.address().authority(), item.address().is_secure());
+            let address = item.address();
+            let (authority, is_secure) = (address.authority(), address.is_secure());
             let id = hosts.id(authority);
             hosts.arrived(id);
             let host = hosts.host(id);

@@ -38,7 +38,8 @@ impl Pool {
     /// never serves two origins.
     // ANCHOR: take
     pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
-        let (authority, is_secure) = (visit.url().authority(), visit.is_secure());
+        let url = visit.url();
+        let (authority, is_secure) = (url.authority(), url.is_secure());
         let leads_there =
             |idle: &Idle| idle.is_secure == is_secure && *idle.authority == *authority;
         loop {
@@ -58,10 +59,11 @@ impl Pool {
     /// Keeps a connection on which a response has come to its end. When there
     /// are too many, the one not used for the longest time goes.
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection) {
+        let url = visit.url();
         let mut idle = self.idle.borrow_mut();
         idle.push_back(Idle {
-            authority: visit.url().authority().into(),
-            is_secure: visit.is_secure(),
+            authority: url.authority().into(),
+            is_secure: url.is_secure(),
             connection,
         });
         let surplus = if idle.len() > self.most { idle.pop_front() } else { None };

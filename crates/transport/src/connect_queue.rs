@@ -1,7 +1,7 @@
 //! In whose turn it is to connect.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry::{Occupied, Vacant};
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use slab::Slab;
 /// the pace. `W` is whoever waits.
 pub struct ConnectQueue<W> {
     lines: Slab<Line<W>>,
-    by_address: HashMap<SocketAddr, LineKey>,
+    by_address: BTreeMap<SocketAddr, LineKey>,
     numbers: u64,
 }
 
@@ -89,7 +89,7 @@ impl<W> ConnectQueue<W> {
 
     /// Nobody knocks.
     pub fn new() -> Self {
-        Self { lines: Slab::new(), by_address: HashMap::new(), numbers: 0 }
+        Self { lines: Slab::new(), by_address: BTreeMap::new(), numbers: 0 }
     }
 
     /// The line before `address`, to be entered at once.

@@ -158,11 +158,7 @@ fn variant(address: Address<'_>) -> Option<&str> {
     let last_segment = memrchr(b'/', &page.as_bytes()[..path_end])?;
     let parameters = memchr(b';', &page.as_bytes()[last_segment..path_end]);
     let end = parameters.map_or(path_end, |n| last_segment + n);
-    (end < page.len() || has_user(address)).then_some(&page[..end])
-}
-
-fn has_user(address: Address<'_>) -> bool {
-    memchr(b'@', address.origin().as_bytes()).is_some()
+    (end < page.len() || address.before_host().ends_with('@')).then_some(&page[..end])
 }
 
 /// The host and the first segment of the path.
@@ -173,8 +169,7 @@ fn first_directory(address: Address<'_>) -> &str {
 
 /// A URL without its scheme and user name.
 fn from_host(address: Address<'_>) -> &str {
-    let begin = address.origin().len() - address.authority().len();
-    &address.as_str()[begin..]
+    &address.as_str()[address.before_host().len()..]
 }
 
 #[cfg(test)]
