@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::Duration;
 
-use benches::subjects::Subject;
+use benches::subjects::{Kind, Subject};
 use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
 use criterion::Criterion;
 use serde::Serialize;
@@ -33,7 +33,8 @@ fn main() -> io::Result<()> {
     group.measurement_time(Duration::from_secs(10));
     let site = Site { pages, page_size: 1024, latency: LATENCY, ..Site::default() };
     let mut shortest: BTreeMap<String, Figures> = BTreeMap::new();
-    for subject in Subject::all().filter(|subject| subject.can_crawl(site)) {
+    let crawlers = Subject::all().filter(|subject| subject.kind != Kind::KnowsAll);
+    for subject in crawlers.filter(|subject| subject.can_crawl(site)) {
         let tasks = subject.most_tasks().min(pages as usize);
         group.bench_function(subject.name, |bencher| {
             bencher.iter_custom(|iterations| {

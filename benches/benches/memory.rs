@@ -19,7 +19,7 @@ use std::future::pending;
 use std::io;
 use std::time::Duration;
 
-use benches::subjects::Subject;
+use benches::subjects::{Kind, Subject};
 use benches::{Crawl, Memory, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, Throughput};
@@ -135,7 +135,8 @@ fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
     let mut kept = BTreeMap::new();
     let many: &[usize] = if figures::is_test() { &[100] } else { &[100, 1000, 10_000, 19_000] };
     let slow = Site { latency: HELD, ..Site::default() };
-    for subject in Subject::all().filter(|subject| subject.can_crawl(slow)) {
+    let crawlers = Subject::all().filter(|subject| subject.kind != Kind::KnowsAll);
+    for subject in crawlers.filter(|subject| subject.can_crawl(slow)) {
         let mut group = criterion.benchmark_group(format!("memory/{}", subject.name));
         for &n in many.iter().filter(|&&n| n <= subject.most_tasks()) {
             let mut measured: Vec<Figures> = Vec::new();

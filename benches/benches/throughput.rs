@@ -21,7 +21,7 @@ fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> 
     let mut group = criterion.benchmark_group(format!("throughput/{name}"));
     group.throughput(Throughput::Elements(site.pages.into()));
     group.sample_size(10).warm_up_time(Duration::from_millis(200));
-    group.measurement_time(Duration::from_secs(2));
+    group.measurement_time(Duration::from_secs(1));
     for subject in Subject::all().filter(|subject| subject.can_crawl(site)) {
         let mut process =
             SubjectProcess::start(Crawl::new(subject, &server, max_tasks, !site.is_html))?;

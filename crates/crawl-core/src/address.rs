@@ -2,11 +2,13 @@
 
 mod joiner;
 mod plain;
+mod urls;
 
 use memchr::memchr;
 use url::{Position, Url};
 
 pub use self::joiner::Joiner;
+pub(crate) use self::urls::Urls;
 
 /// An `http` or `https` URL as the WHATWG URL Standard writes it (the `url`
 /// crate's serialisation). What follows the `#` is kept apart, since it never

@@ -2,11 +2,12 @@
 
 use url::Url;
 
+use crate::address::Urls;
 use crate::content::{BodyDecoder, Codings, ContentType};
 use crate::http::{self, Head};
 use crate::links::Wanted;
 use crate::page::{Page, PageReader};
-use crate::{ErrorClass, FetchError};
+use crate::{Address, ErrorClass, FetchError};
 
 /// The answer of a server, as far as it has come.
 #[derive(Debug, Default)]
@@ -50,7 +51,8 @@ pub(crate) enum Asked {
 pub(crate) struct Receiving<'a> {
     pub(crate) answer: &'a mut Answer,
     /// What was asked for.
-    pub(crate) url: &'a str,
+    pub(crate) url: Address<'a>,
+    pub(crate) urls: &'a Urls,
     pub(crate) asked: Asked,
     /// How many bytes the body of a page may have, decoded.
     pub(crate) limit: u64,
@@ -102,7 +104,7 @@ impl http::Sink for Receiving<'_> {
         let page = match (self.asked, &answer.content_type) {
             (Asked::Page(wanted), Some(content_type)) if content_type.is_html() => {
                 let charset = content_type.charset.as_deref();
-                let url = Url::parse(self.url).map_err(no_url)?;
+                let url = self.urls.parse(self.url).map_err(no_url)?;
                 let page = PageReader::new(&url, charset, wanted);
                 Some((url, if self.keeps_text { page.keeping_text() } else { page }))
             }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use url::{Position, Url};
 
+use crate::address::Urls;
 use crate::answer::{Answer, Asked, Receiving, known_status};
 use crate::content::encoding_name;
 use crate::http::{self, Limits, Method, Progress, ResponseParser};
@@ -45,6 +46,7 @@ pub(crate) struct Terms {
     max_body_size: u64,
     keeps_text: bool,
     seed: u64,
+    urls: Urls,
 }
 
 impl Terms {
@@ -56,6 +58,7 @@ impl Terms {
             max_body_size: options.max_body_size,
             keeps_text: !options.select.is_empty(),
             seed: options.seed,
+            urls: Urls::default(),
         }
     }
 }
@@ -206,9 +209,9 @@ impl Visit {
         let Response { parser, answer, .. } = &mut **response;
         let is_external = self.job.purpose == Purpose::External;
         let asked = if is_external { Asked::Whether } else { self.terms.asked };
-        let Terms { max_body_size: limit, keeps_text, .. } = *self.terms;
-        let url = &*self.job.url;
-        let mut receiving = Receiving { answer, url, asked, limit, keeps_text };
+        let Terms { max_body_size: limit, keeps_text, ref urls, .. } = *self.terms;
+        let url = self.job.address();
+        let mut receiving = Receiving { answer, url, urls, asked, limit, keeps_text };
         Ok(match parser.feed(bytes, &mut receiving)? {
             Progress::Complete { unread } => {
                 Received::Complete { reusable: unread == 0 && parser.keep_alive() }

@@ -132,7 +132,10 @@ fn a_crowd_before_a_closed_door() {
     let paths = || (0..PAGES).map(|n| format!("/{n}"));
     for stage in Stage::ON_A_LOOP {
         let site = serve(move |_, reply| {
-            reply.page(links(paths()));
+            // Said beforehand, or somebody tries whether it is still open, and has
+            // less time for his own.
+            let headers = [("Content-Type", "text/html"), ("Connection", "close")];
+            reply.status(200, "OK", &headers, links(paths()));
             reply.close();
         });
         let mut options = options(site.url("/"));

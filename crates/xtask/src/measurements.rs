@@ -28,14 +28,15 @@ const TAKEN: &str = "taken.csv";
 const PAIRED: [(&str, &str); 5] = [
     (
         "8KB-100-tasks",
-        "ours stage0-threads stage1-callbacks stage2-coroutines bare-mio tokio-raw tokio-hyper",
+        "ours stage0-threads stage1-callbacks stage2-coroutines mio-floor bare-mio tokio-raw \
+         tokio-hyper",
     ),
     ("8KB-10-tasks", "ours tokio-raw tokio-hyper"),
     (
         "8KB-100-tasks-close",
         "ours stage0-threads stage1-callbacks stage2-coroutines bare-mio tokio-raw",
     ),
-    ("8KB-100-tasks-no-links", "ours bare-mio tokio-raw tokio-hyper"),
+    ("8KB-100-tasks-no-links", "ours mio-floor bare-mio tokio-raw tokio-hyper"),
     ("8KB-100-tasks-https", "ours tokio-rustls"),
 ];
 /// Whom it compares as well, in the first two, if they are built.

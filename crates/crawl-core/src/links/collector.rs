@@ -12,6 +12,9 @@ use crate::robots;
 /// How many bytes of a `style` element are searched for addresses.
 const LONGEST_STYLE_SHEET: usize = 1024 * 1024;
 
+/// There is room for so many from the first one on.
+const FEW_LINKS: usize = 16;
+
 /// What has been found, and what is being looked at.
 #[derive(Debug)]
 pub(super) struct Collector {
@@ -139,6 +142,11 @@ impl Collector {
         };
         if self.recent.has(self.found.text(href).as_bytes(), links.len(), is_same) {
             return;
+        }
+        if self.found.links.is_empty() {
+            // Where there is one there are more.
+            self.found.links.reserve(FEW_LINKS);
+            self.found.texts.reserve(FEW_LINKS * 32);
         }
         self.found.links.push(RawLink { href, element, place, text: Span::EMPTY, nofollow });
         // The texts of the tag are needed now.

@@ -6,11 +6,12 @@ use super::numbers::{plain, whole};
 use super::taken::Taken;
 
 /// Everybody who crawls, in the order in which they are shown.
-pub(super) const CRAWLERS: [&str; 11] = [
+pub(super) const CRAWLERS: [&str; 12] = [
     "stage0-threads",
     "stage1-callbacks",
     "stage2-coroutines",
     "stage3-queue",
+    "mio-floor",
     "bare-mio",
     "tokio-raw",
     "tokio-hyper",
