@@ -103,14 +103,14 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepared)]
-#[bench::bare_mio_close(args = ("bare-mio", false), config = at_most(13_170_000))]
-#[bench::stage1_close(args = ("stage1-callbacks", false), config = at_most(17_460_000))]
+#[bench::bare_mio_close(args = ("bare-mio", false), config = at_most(13_250_000))]
+#[bench::stage1_close(args = ("stage1-callbacks", false), config = at_most(17_550_000))]
 #[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(22_080_000))]
-#[bench::stage3_close(args = ("stage3-queue", false), config = at_most(23_030_000))]
-#[bench::bare_mio(args = ("bare-mio", true), config = at_most(12_320_000))]
+#[bench::stage3_close(args = ("stage3-queue", false), config = at_most(23_100_000))]
+#[bench::bare_mio(args = ("bare-mio", true), config = at_most(12_400_000))]
 #[bench::mio_floor(args = ("mio-floor", true), config = at_most(4_380_000))]
 #[bench::mio_floor_close(args = ("mio-floor", false), config = at_most(5_100_000))]
-#[bench::stage3(args = ("stage3-queue", true), config = at_most(19_180_000))]
+#[bench::stage3(args = ("stage3-queue", true), config = at_most(19_250_000))]
 #[bench::tokio_raw(args = ("tokio-raw", true))]
 #[bench::tokio_hyper(args = ("tokio-hyper", true))]
 fn thousand_pages(prepared: Prepared) -> (Run, ServerProcess) {
@@ -118,8 +118,8 @@ fn thousand_pages(prepared: Prepared) -> (Run, ServerProcess) {
 }
 
 #[library_benchmark(setup = prepared_with_links)]
-#[bench::bare_mio(args = ("bare-mio",), config = at_most(78_400_000))]
-#[bench::stage3(args = ("stage3-queue",), config = at_most(85_600_000))]
+#[bench::bare_mio(args = ("bare-mio",), config = at_most(71_200_000))]
+#[bench::stage3(args = ("stage3-queue",), config = at_most(78_300_000))]
 #[bench::tokio_raw("tokio-raw")]
 #[bench::tokio_hyper("tokio-hyper")]
 fn thousand_pages_with_links(prepared: Prepared) -> (Run, ServerProcess) {
