@@ -40,7 +40,7 @@ at most 10 redirects in a chain:
   /hen   302 -> /egg
   /quux  200 page, 0 of 0 links are new
   7 requests
-at most 1 redirects in a chain:
+at most 1 redirect in a chain:
   /      200 page, 3 of 3 links are new
   /foo   302 -> /baz
   /bar   302 -> /baz

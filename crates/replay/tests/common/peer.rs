@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -26,8 +27,7 @@ impl Peer {
     /// to listen on, and waits until the first of them does. The folder has a
     /// certificate that [`ROOT`] vouches for: `chain.pem` and `key.pem`.
     pub fn start(command: impl FnOnce(&Path, u16, u16) -> Command) -> Self {
-        let free = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-        let [port, secure_port] = free.map(|free| free.local_addr().unwrap().port());
+        let [port, secure_port] = [free_port(), free_port()];
         let folder = env::temp_dir().join(format!("real-peer-{}-{port}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let intermediate = ROOT.intermediate("Intermediate");
@@ -63,6 +63,18 @@ impl Peer {
     /// A file of its folder, such as a log.
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).unwrap()
+    }
+}
+
+/// A port that nobody uses, and no other peer of these tests is about to.
+fn free_port() -> u16 {
+    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    loop {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        if GIVEN.lock().unwrap().insert(port) {
+            return port;
+        }
     }
 }
 
