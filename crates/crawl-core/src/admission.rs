@@ -148,7 +148,8 @@ impl Admission {
     pub const MOST_REFERRERS: usize = known::MOST_REFERRERS;
 
     /// How much memory the mentions of all URLs take together, in bytes: 64 MiB.
-    /// One takes some 20 bytes and its text, and 70 more for the first of a URL.
+    /// One takes about six bytes and its text, unless that is the same as the first
+    /// one's of the URL; and there is a place of 16 bytes for each URL near by.
     /// They are forgotten when the URL turns out to be fine.
     pub const MOST_MENTION_BYTES: usize = mentions::MOST_BYTES;
 

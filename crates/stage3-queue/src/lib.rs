@@ -17,6 +17,7 @@
 //! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). What is
 //! practical, but not the lesson, is in modules beside them:
 //!
+//! * `segments`: what the queue keeps its items in;
 //! * `client`: one fetch, with `pool`, the connections that are kept;
 //! * `manners`: what stands between the queue and the workers, so that no host
 //!   is asked what it does not want to be (`robots`), more often than it wants
@@ -39,6 +40,7 @@ mod ledger;
 mod manners;
 mod pool;
 mod queue;
+mod segments;
 mod stop;
 
 pub use builder::{Builder, crawl, crawl_on};

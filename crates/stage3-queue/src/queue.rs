@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 use stage2_coroutines::{Coroutine, EventLoop, Future, Wait, noting};
 
+use crate::segments::Segments;
+
 /// A queue whose getters wait for items and whose joiners wait for the end.
 ///
 /// The invariant: `unfinished` is the number of items put in whose guards have
@@ -26,7 +28,8 @@ pub struct JoinableQueue<T> {
 
 // ANCHOR: state
 struct State<T> {
-    items: VecDeque<T>,
+    /// In line, the first one first.
+    items: Segments<T>,
     /// Who waits for an item, the longest first.
     getters: VecDeque<Future<()>>,
     /// How many of the items are promised to getters that were called and
@@ -41,7 +44,7 @@ impl<T> JoinableQueue<T> {
     /// An empty queue: nothing to get, and nothing to wait for.
     pub fn new(event_loop: &EventLoop) -> Self {
         let state = State {
-            items: VecDeque::new(),
+            items: Segments::new(),
             getters: VecDeque::new(),
             promised: 0,
             unfinished: 0,

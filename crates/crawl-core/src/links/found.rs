@@ -166,6 +166,26 @@ pub enum Element {
 }
 
 impl Element {
+    /// Each of them, at the place of its number.
+    pub(crate) const ALL: [Self; 16] = [
+        Self::A,
+        Self::Area,
+        Self::Audio,
+        Self::Css,
+        Self::Embed,
+        Self::Frame,
+        Self::Iframe,
+        Self::Img,
+        Self::Input,
+        Self::Link,
+        Self::Meta,
+        Self::Object,
+        Self::Script,
+        Self::Source,
+        Self::Track,
+        Self::Video,
+    ];
+
     /// Whether a reader follows it, rather than that the page loads it.
     pub fn is_hyperlink(self) -> bool {
         matches!(self, Self::A | Self::Area)
