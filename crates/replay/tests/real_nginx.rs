@@ -7,6 +7,8 @@ mod common;
 use std::fmt::Write;
 use std::fs;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use common::peer::{Peer, expect_table};
 use common::tls::secure_options;
