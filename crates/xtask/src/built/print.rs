@@ -32,12 +32,13 @@ mod tests {
         let (_folder, book) = book(&[
             ("book/src/SUMMARY.md", "- [A](a.md)\n- [B](b.md)\n"),
             ("book/src/a.md", "# A\n"),
-            ("book/src/b.md", "text\n\n# The `second`\n"),
+            ("book/src/b.md", "text\n\n# The `second`\n\n## Third {#last}\n"),
         ]);
-        let whole = "<h1 id=\"a\">A</h1> <h1 id=\"the-second-1\">The second</h1>";
+        let whole = "<h1 id=\"a\">A</h1> <h1 id=\"the-second-1\">The second</h1> \
+                     <h2 id=\"last\">Third</h2>";
         assert_eq!(check(&book, &built(&[("print.html", whole)])).unwrap(), []);
         let found = check(&book, &built(&[("print.html", "<h1 id=\"a\">A</h1>")])).unwrap();
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.len(), 2);
         assert!(found[0].to_string().starts_with("book/src/b.md:3: The `second` is missing"));
         assert!(check(&book, &built(&[])).is_err());
     }

@@ -83,8 +83,14 @@ fn fragments(page: &Page) -> Vec<String> {
     ids
 }
 
-/// What mdBook calls a heading: letters, digits and hyphens, in lower case.
+/// What mdBook calls a heading: what its writer calls it (`{#here}`), or else
+/// its letters, digits and hyphens, in lower case.
 pub(crate) fn id_of(heading: &str) -> String {
+    static GIVEN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\{#([^}\s]+)[^}]*\}\s*$").expect("a pattern"));
+    if let Some(given) = GIVEN.captures(heading) {
+        return given[1].to_owned();
+    }
     static MARKUP: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\]\([^)]*\)|<[^>]*>|\{[#.][^}]*\}").expect("a pattern"));
     let text = MARKUP.replace_all(heading, "");
@@ -116,10 +122,10 @@ mod tests {
         let page = "# The `take` of it: why?\n\n## Twice\n\n## Twice\n\n<a id=\"here\"></a>\n\
                     [1](#the-take-of-it-why) [2](#twice) [3](a.md#twice-1) [4](#here)\n\
                     [5](https://example.org/#x) `[6](no-link.md)` [7](out/o.txt \"title\")\n\
-                    [8](b.md#part-one)";
+                    [8](b.md#part-one) [9](b.md#end)";
         let files = [
             ("book/src/a.md", page),
-            ("book/src/b.md", "# Part *one*\n"),
+            ("book/src/b.md", "# Part *one*\n\n## The end {#end}\n"),
             ("book/src/out/o.txt", "o"),
             ("book/src/SUMMARY.md", "- [Later]()\n"),
         ];
