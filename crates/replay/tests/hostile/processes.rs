@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
+use std::env;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -89,6 +90,11 @@ fn watch(child: &mut Child) -> (ExitStatus, u64) {
 }
 
 fn peak_memory(id: u32) -> Option<u64> {
+    // For a moment, what is to become another program is this one still, and has
+    // its memory.
+    if fs::read_link(format!("/proc/{id}/exe")).ok()? == env::current_exe().ok()? {
+        return None;
+    }
     let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.parse().ok()
