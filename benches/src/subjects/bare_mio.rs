@@ -18,8 +18,8 @@ use crate::tally::Tally;
 
 /// The most connections that are being made at once: a server has only so much
 /// room for those whom it has not accepted.
-const CONNECTING: usize = 1000;
-const SCRATCH: usize = 64 * 1024;
+pub(super) const CONNECTING: usize = 1000;
+pub(super) const SCRATCH: usize = 64 * 1024;
 
 struct Client {
     stream: TcpStream,
@@ -99,12 +99,8 @@ impl Loop {
         // Gone, in this batch.
         let Some(client) = self.clients.get_mut(key) else { return Ok(()) };
         if !client.has_asked {
-            if let Some(error) = client.stream.take_error()? {
-                return Err(error);
-            }
-            match client.stream.peer_addr() {
-                Err(error) if error.kind() == ErrorKind::NotConnected => return Ok(()),
-                peer => drop(peer?),
+            if !is_connected(&client.stream)? {
+                return Ok(());
             }
             self.connecting -= 1;
             client.ask(&self.work)?;
@@ -156,6 +152,17 @@ impl Loop {
         let client = entry.insert(Client { stream, visit, patience, timer, has_asked: false });
         client.ask(&self.work)?;
         Ok(false)
+    }
+}
+
+/// Whether a connection that is being made is there; it may also have failed.
+pub(super) fn is_connected(stream: &TcpStream) -> io::Result<bool> {
+    if let Some(error) = stream.take_error()? {
+        return Err(error);
+    }
+    match stream.peer_addr() {
+        Err(error) if error.kind() == ErrorKind::NotConnected => Ok(false),
+        peer => peer.map(|_| true),
     }
 }
 

@@ -10,13 +10,9 @@ use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
 use super::Work;
+use super::bare_mio::{CONNECTING, SCRATCH, is_connected};
 use super::response::{Response, invalid};
 use crate::tally::Tally;
-
-/// The most connections that are being made at once: a server has only so much
-/// room for those whom it has not accepted.
-const CONNECTING: usize = 1000;
-const SCRATCH: usize = 64 * 1024;
 
 struct Client {
     stream: TcpStream,
@@ -82,12 +78,8 @@ impl Loop {
         // Gone, in this batch.
         let Some(client) = self.clients.get_mut(key) else { return Ok(()) };
         if client.response.is_none() {
-            if let Some(error) = client.stream.take_error()? {
-                return Err(error);
-            }
-            match client.stream.peer_addr() {
-                Err(error) if error.kind() == ErrorKind::NotConnected => return Ok(()),
-                peer => drop(peer?),
+            if !is_connected(&client.stream)? {
+                return Ok(());
             }
             self.connecting -= 1;
             client.ask(&self.work, &mut self.text)?;
