@@ -1,6 +1,7 @@
 //! What the tests share: the stages, a crawl under a watchdog, and what is
 //! expected of its rows. Each test file uses a part of it.
-#![allow(dead_code, unreachable_pub, unused_imports, clippy::unwrap_used, missing_docs)]
+#![allow(dead_code, unreachable_pub, unused_imports, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod demo;
 pub mod faults;

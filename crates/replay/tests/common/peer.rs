@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
-use std::thread::sleep;
+use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -88,6 +88,10 @@ impl Drop for Peer {
         }
         let _ = self.process.kill();
         let _ = self.process.wait();
+        if thread::panicking() {
+            let said = fs::read_to_string(self.folder.join("stderr")).unwrap_or_default();
+            println!("what the server had to say: {said}");
+        }
         let _ = fs::remove_dir_all(&self.folder);
     }
 }
