@@ -2,6 +2,7 @@
 //! of others need, so that without it they are reported as ignored.
 
 use std::path::Path;
+use std::process::Command;
 
 fn main() {
     let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target");
@@ -23,6 +24,7 @@ fn main() {
         ("has_nginx", has("nginx")),
         ("has_apache", has("apache2") && Path::new("/usr/lib/apache2/modules").exists()),
         ("has_httpbin", httpbin.exists()),
+        ("has_strace", can_trace()),
         ("has_real_site", site.exists() && has("nginx") && has("wget")),
     ] {
         println!("cargo::rustc-check-cfg=cfg({name})");
@@ -30,4 +32,10 @@ fn main() {
             println!("cargo::rustc-cfg={name}");
         }
     }
+}
+
+/// Whether strace is there, and may look into other processes.
+fn can_trace() -> bool {
+    let strace = Command::new("strace").args(["-c", "-o", "/dev/null", "true"]).output();
+    strace.is_ok_and(|output| output.status.success())
 }
