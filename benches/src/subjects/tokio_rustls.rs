@@ -16,7 +16,9 @@ use super::tokio_raw::{Scratch, on_tokio, work_off};
 use crate::tally::Tally;
 
 pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+    // Those of the system too, as everybody does who crawls more than this site.
     let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let authority = CertificateDer::from(work.authority.clone());
     roots.add(authority).map_err(io::Error::other)?;
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
