@@ -7,6 +7,8 @@
 //! the others know URLs by the same table, and take a minute and more to close
 //! so many connections. The pages are small, made when they are asked for, and
 //! stored nowhere.
+//!
+//! A name is a filter, as usual; with `--exact` it is that of one bench.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;
@@ -61,6 +63,11 @@ fn main() -> io::Result<()> {
     let sizes: &[u32] =
         if figures::is_test() { &[100, 1000] } else { &[1000, 10_000, 100_000, 1_000_000] };
     let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_exact = std::env::args().any(|argument| argument == "--exact");
+    let is_wanted = |id: &String| {
+        let matches = |wanted: &String| if is_exact { id == wanted } else { id.contains(wanted) };
+        wanted.as_ref().is_none_or(matches)
+    };
     let mut kept = BTreeMap::new();
     for name in SUBJECTS {
         let subject = Subject::named(name).unwrap();
@@ -68,7 +75,7 @@ fn main() -> io::Result<()> {
         for &pages in sizes {
             let id = format!("growth/{name}/{pages}");
             let is_too_much = pages == LAST.1 && name != LAST.0;
-            if is_too_much || wanted.as_ref().is_some_and(|wanted| !id.contains(wanted)) {
+            if is_too_much || !is_wanted(&id) {
                 continue;
             }
             let figures = measure(subject, pages, base)?;

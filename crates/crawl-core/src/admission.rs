@@ -1,9 +1,10 @@
 //! The one door through which URLs become work.
 
 mod ended;
+mod entry;
 mod fragments;
 mod known;
-mod mentions;
+mod noted;
 mod strip_query;
 mod traps;
 
@@ -12,8 +13,9 @@ use std::sync::Arc;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use self::entry::{Entry, Fate, State};
 use self::fragments::{Fragments, Named};
-use self::known::{Entry, Fate, Known, State};
+use self::known::Known;
 use self::strip_query::StripQuery;
 use self::traps::Traps;
 use crate::links::Link;
@@ -22,7 +24,7 @@ use crate::{Address, FetchError, Options};
 
 pub(crate) use self::ended::Ended;
 pub(crate) use self::fragments::Missing;
-pub use self::mentions::{Mention, Referrer};
+pub use self::noted::{Mention, Referrer};
 pub use self::traps::TrapLimits;
 
 // ANCHOR: job
@@ -144,14 +146,16 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// How many referrers of one URL are remembered by name.
-    pub const MOST_REFERRERS: usize = known::MOST_REFERRERS;
+    /// How many referrers of one URL are remembered by name, until it turns out to
+    /// be fine.
+    pub const MOST_REFERRERS: usize = entry::MOST_REFERRERS;
 
-    /// How much memory the mentions of all URLs take together, in bytes: 64 MiB.
-    /// One takes about six bytes and its text, unless that is the same as the first
-    /// one's of the URL; and there is a place of 16 bytes for each URL near by.
-    /// They are forgotten when the URL turns out to be fine.
-    pub const MOST_MENTION_BYTES: usize = mentions::MOST_BYTES;
+    /// How much memory it may take to know where all referrers lead to their URLs,
+    /// in bytes: 64 MiB. One takes about eight bytes and its text, unless that is
+    /// the same as the first one's of the URL. When that is spent, referrers are
+    /// known by name only. Of a URL that turns out to be fine, all but the first
+    /// are forgotten.
+    pub const MOST_MENTION_BYTES: usize = known::MOST_BYTES;
 
     /// The door of the site that these options describe.
     pub fn new(options: &Options) -> Self {
@@ -228,13 +232,13 @@ impl Admission {
         // ANCHOR_END: find_or_insert
         let entry = self.known.get_mut(number)?;
         let is_near = is_external || self.max_depth.is_none_or(|max| depth <= max);
-        let is_new = entry.state == State::TooDeep && is_near;
+        let is_new = entry.state() == State::TooDeep && is_near;
         if is_new {
-            entry.state = if via.from().is_none() { State::Named } else { State::Decided };
+            entry.set_state(if via.from().is_none() { State::Named } else { State::Decided });
             self.decided += 1;
         }
         // It is of no use to know where the links are to what nobody asks for.
-        let link = via.link().filter(|_| entry.state != State::TooDeep);
+        let link = via.link().filter(|_| entry.state() != State::TooDeep);
         let url = is_new.then(|| Arc::clone(&entry.url));
         let is_news = via.from().is_none_or(|from| self.known.refer(number, from.number, link));
         let decision = match (url, found, is_news) {
@@ -311,8 +315,8 @@ impl Admission {
         let found = self.known.find(hash, text);
         let number = found.or_else(|| self.known.insert(hash, text.into()))?;
         let entry = self.known.get_mut(number)?;
-        if entry.state == State::TooDeep {
-            entry.state = State::Decided;
+        if entry.state() == State::TooDeep {
+            entry.set_state(State::Decided);
             self.decided += 1;
             // It has passed before.
             let _ = self.traps.pass(address, depth, purpose);
@@ -343,22 +347,21 @@ impl Admission {
     }
 
     fn first_of(&self, entry: &Entry) -> Option<&str> {
-        let first = entry.referrers.first().first();
-        self.url(*first.filter(|_| entry.state != State::Named)?)
+        let first = entry.first_referrer();
+        self.url(first.filter(|_| entry.state() != State::Named)?)
     }
 
     /// What leads to this URL, the first to be found first, and how many there
-    /// are in all. The URL may be one with a fragment that is missing.
+    /// are in all. Of a URL that is fine only the first is remembered. The URL may
+    /// be one with a fragment that is missing.
     pub fn referrers(&self, url: &str) -> (Vec<Referrer<'_>>, u32) {
-        let number = self.known.find(self.known.hash(url), url);
-        let Some((number, entry)) = number.and_then(|n| Some((n, self.known.get(n)?))) else {
+        let Some(entry) = self.entry(url) else {
             return (Vec::new(), 0);
         };
-        let first = (0..).zip(entry.referrers.first());
-        let first = first.filter_map(|(n, &from)| {
-            Some(Referrer { url: self.url(from)?, mention: self.known.mentions.get(number, n) })
-        });
-        (first.collect(), entry.referrers.count())
+        let first = entry.referrers();
+        let first =
+            first.filter_map(|(from, mention)| Some(Referrer { url: self.url(from)?, mention }));
+        (first.collect(), entry.count())
     }
 
     fn entry(&self, url: &str) -> Option<&Entry> {

@@ -44,6 +44,8 @@ struct Naive {
     max_redirect: u32,
     depths: HashMap<String, Option<u32>>,
     referrers: HashMap<String, Vec<String>>,
+    /// Of those, nobody wants to know more than the first referrer.
+    refused: HashSet<String>,
 }
 
 #[derive(Debug, PartialEq)]
@@ -94,6 +96,7 @@ impl Naive {
         if before.flatten().is_none() && depth <= self.max_depth {
             self.depths.insert(url.clone(), Some(depth));
             if ["a", "b", "x"].iter().any(|s| url.contains(&format!("/{s}/{s}/{s}"))) {
+                self.refused.insert(url.clone());
                 return Told::Refused(url);
             }
             return Told::Admitted { url, depth, redirects_left };
@@ -129,6 +132,7 @@ proptest! {
             max_redirect,
             depths: HashMap::new(),
             referrers: HashMap::new(),
+            refused: HashSet::new(),
         };
         let mut jobs: Vec<Job> = Vec::new();
         let mut let_in = HashSet::new();
@@ -166,7 +170,8 @@ proptest! {
         for (url, all) in &naive.referrers {
             let (first, count) = door.referrers(url);
             prop_assert_eq!(count as usize, all.len());
-            let expected: Vec<&str> = all.iter().take(10).map(String::as_str).collect();
+            let most = if naive.refused.contains(url) { 1 } else { 10 };
+            let expected: Vec<&str> = all.iter().take(most).map(String::as_str).collect();
             let first: Vec<&str> = first.iter().map(|referrer| referrer.url).collect();
             prop_assert_eq!(first, expected);
         }

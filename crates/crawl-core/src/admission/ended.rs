@@ -1,8 +1,8 @@
 //! What the end of one URL means for others: for those that lead to it, and for
 //! what they name in it.
 
+use super::entry::Fate;
 use super::fragments::{Fragments, Missing};
-use super::known::Fate;
 use super::{Admission, Job};
 use crate::Address;
 

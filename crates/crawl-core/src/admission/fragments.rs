@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 
-use super::known::{Fate, Known};
+use super::entry::Fate;
+use super::known::Known;
 
 /// Compares what links name with what pages have, whichever is known first.
 ///

@@ -5,11 +5,8 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use super::mentions::Mentions;
+use super::entry::{Entry, Fate};
 use crate::links::Link;
-
-/// How many referrers of one URL are remembered by name.
-pub(super) const MOST_REFERRERS: usize = 10;
 
 /// The URLs found so far, numbered in that order, and who leads to them.
 ///
@@ -23,51 +20,13 @@ pub(super) struct Known {
     /// The numbers of the entries, by the hashes of their URLs.
     numbers: HashTable<u32>,
     entries: Segments<Entry>,
-    pub(super) mentions: Mentions,
+    /// What is noted about all referrers, in bytes.
+    noted: usize,
 }
 
-/// One URL.
-#[derive(Debug)]
-pub(super) struct Entry {
-    pub(super) url: Arc<str>,
-    /// When the table grows, nobody has to look at a million texts again.
-    hash: u32,
-    pub(super) state: State,
-    pub(super) fate: Fate,
-    pub(super) referrers: Referrers,
-}
-
-/// What is decided about a URL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Nothing, since it is too many clicks away as far as is known.
-    TooDeep,
-    /// Everything; the user named it, or a sitemap did.
-    Named,
-    /// Everything; something led to it.
-    Decided,
-}
-
-/// What is known of a URL, as far as it matters to those who lead to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// Nothing yet.
-    Open,
-    /// It leads to another, of which nothing is known yet.
-    Redirecting,
-    /// There is nothing to mend.
-    Fine,
-    /// It is broken, or leads to what is.
-    Broken,
-}
-
-/// Who leads to a URL: the first few, and how many.
-#[derive(Debug, Default)]
-pub(super) struct Referrers {
-    first: [u32; MOST_REFERRERS],
-    count: u32,
-    last: u32,
-}
+/// When what is noted about referrers takes this many bytes (64 MiB), they are
+/// known by their URLs only. The second half is for the first link to each URL.
+pub(super) const MOST_BYTES: usize = 64 * 1024 * 1024;
 
 impl Known {
     pub(super) fn len(&self) -> usize {
@@ -91,8 +50,7 @@ impl Known {
     /// when there is none left, which takes more memory than there is.
     pub(super) fn insert(&mut self, hash: u32, url: Arc<str>) -> Option<u32> {
         let number = u32::try_from(self.len()).ok()?;
-        let (state, fate, referrers) = (State::TooDeep, Fate::Open, Referrers::default());
-        self.entries.push(Entry { url, hash, state, fate, referrers });
+        self.entries.push(Entry::new(url, hash));
         let entries = &self.entries;
         let hash_of = |number: &u32| entries.get(*number as usize).map_or(0, |entry| entry.hash);
         self.numbers.insert_unique(spread(hash), number, |number| spread(hash_of(number)));
@@ -102,26 +60,26 @@ impl Known {
     /// Remembers who leads to a URL, and by which link, unless a page redirects
     /// or it does not matter. Whether that is news.
     pub(super) fn refer(&mut self, number: u32, from: u32, link: Option<Link<'_>>) -> bool {
-        let Some(entry) = self.get_mut(number) else { return false };
-        let Some(before) = entry.referrers.add(from) else { return false };
-        let is_of_interest = entry.fate != Fate::Fine && (before as usize) < MOST_REFERRERS;
-        if let Some(link) = link.filter(|_| is_of_interest) {
-            self.mentions.note(number, before as u8, link);
-        }
-        true
+        let Some(entry) = self.entries.get_mut(number as usize) else { return false };
+        let most = if entry.count() == 0 { MOST_BYTES } else { MOST_BYTES / 2 };
+        let grown = entry.refer(from, link.filter(|_| self.noted < most));
+        self.noted += grown.unwrap_or_default();
+        grown.is_some()
     }
 
     /// Nobody has to mend a link to this URL, nor to those that redirect to it:
-    /// where they are is forgotten.
+    /// where they are is forgotten, and who has them but for the first.
     pub(super) fn is_fine(&mut self, number: u32) {
-        let mut fine = vec![number];
-        while let Some(number) = fine.pop() {
-            let Some(entry) = self.entries.get_mut(number as usize) else { continue };
-            entry.fate = Fate::Fine;
-            self.mentions.forget(number);
-            let Some(entry) = self.get(number) else { continue };
-            let is_redirecting = |from: &&u32| self.fate(**from) == Some(Fate::Redirecting);
-            fine.extend(entry.referrers.first().iter().filter(is_redirecting));
+        let (mut next, mut others) = (Some(number), Vec::new());
+        while let Some(number) = next {
+            if let Some(entry) = self.get_mut(number) {
+                entry.set_fate(Fate::Fine);
+                let (redirects, bytes) = entry.forget_referrers();
+                self.noted -= bytes;
+                let is_redirecting = |from: &u32| self.fate(*from) == Some(Fate::Redirecting);
+                others.extend(redirects.into_iter().filter(is_redirecting));
+            }
+            next = others.pop();
         }
     }
 
@@ -130,8 +88,8 @@ impl Known {
     pub(super) fn redirects(&mut self, number: u32, target: Option<u32>) {
         let target = target.and_then(|target| self.get(target));
         // Who is not among the first is never told of, whatever happens.
-        let target = target.filter(|target| target.referrers.first().contains(&number));
-        match target.map_or(Fate::Fine, |target| target.fate) {
+        let target = target.filter(|target| target.referrers().any(|(from, _)| from == number));
+        match target.map_or(Fate::Fine, |target| target.fate()) {
             Fate::Fine => self.is_fine(number),
             Fate::Broken => self.set_fate(number, Fate::Broken),
             Fate::Open | Fate::Redirecting => self.set_fate(number, Fate::Redirecting),
@@ -140,12 +98,12 @@ impl Known {
 
     pub(super) fn set_fate(&mut self, number: u32, fate: Fate) {
         if let Some(entry) = self.get_mut(number) {
-            entry.fate = fate;
+            entry.set_fate(fate);
         }
     }
 
     pub(super) fn fate(&self, number: u32) -> Option<Fate> {
-        self.get(number).map(|entry| entry.fate)
+        self.get(number).map(|entry| entry.fate())
     }
 
     pub(super) fn get(&self, number: u32) -> Option<&Entry> {
@@ -160,32 +118,6 @@ impl Known {
 /// The table takes the place from the lower bits and a tag from the upper ones.
 fn spread(hash: u32) -> u64 {
     u64::from(hash) << 32 | u64::from(hash)
-}
-
-impl Referrers {
-    /// Adds one, and returns how many there were before, if it is news. A page
-    /// is done with before the next one comes, so it is enough to remember the
-    /// last.
-    pub(super) fn add(&mut self, from: u32) -> Option<u32> {
-        let before = self.count;
-        if before > 0 && self.last == from {
-            return None;
-        }
-        if let Some(free) = self.first.get_mut(before as usize) {
-            *free = from;
-        }
-        self.last = from;
-        self.count = before.saturating_add(1);
-        Some(before)
-    }
-
-    pub(super) fn count(&self) -> u32 {
-        self.count
-    }
-
-    pub(super) fn first(&self) -> &[u32] {
-        &self.first[..MOST_REFERRERS.min(self.count as usize)]
-    }
 }
 
 /// A list that never moves what is in it: growing takes no second copy, and at
