@@ -4,7 +4,7 @@ mod joiner;
 mod plain;
 mod urls;
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 use url::{Position, Url};
 
 pub use self::joiner::Joiner;
@@ -48,7 +48,7 @@ impl<'a> Address<'a> {
     /// The address that this is the text of.
     pub(crate) fn of_normalised(text: &'a str) -> Self {
         let begin = authority_begin(text);
-        let path = text.bytes().skip(begin).position(|byte| byte == b'/');
+        let path = text.as_bytes().get(begin..).and_then(|rest| memchr(b'/', rest));
         Self { text, origin_end: path.map_or(text.len(), |end| begin + end), fragment: None }
     }
 
@@ -71,25 +71,31 @@ impl<'a> Address<'a> {
     /// The scheme, and the user name and the password, where there are any.
     pub(crate) fn before_host(self) -> &'a str {
         let begin = authority_begin(self.text).min(self.origin_end);
-        let user = self.origin().bytes().skip(begin).rposition(|byte| byte == b'@');
+        let user = memrchr(b'@', &self.origin().as_bytes()[begin..]);
         &self.text[..user.map_or(begin, |end| begin + end + 1)]
     }
 
     /// A name, an IPv4 address or an IPv6 address in brackets.
     pub fn host(self) -> &'a str {
-        self.host_and_port().0
+        self.host_and_written_port().0
     }
 
     /// The port, be it written or the usual one.
     pub fn port(self) -> u16 {
-        let usual = if self.is_secure() { 443 } else { 80 };
-        self.host_and_port().1.unwrap_or(usual)
+        self.host_and_port().1
     }
 
-    fn host_and_port(self) -> (&'a str, Option<u16>) {
+    /// Both at once.
+    pub fn host_and_port(self) -> (&'a str, u16) {
+        let usual = if self.is_secure() { 443 } else { 80 };
+        let (host, port) = self.host_and_written_port();
+        (host, port.unwrap_or(usual))
+    }
+
+    fn host_and_written_port(self) -> (&'a str, Option<u16>) {
         let authority = self.authority();
         // The colons of an IPv6 address are within its brackets.
-        match authority.bytes().rposition(|byte| byte == b':') {
+        match memrchr(b':', authority.as_bytes()) {
             Some(colon) if !authority.ends_with(']') => {
                 (&authority[..colon], authority[colon + 1..].parse().ok())
             }

@@ -169,9 +169,19 @@ impl Visit {
         self.url().port()
     }
 
+    /// Both at once.
+    pub fn host_and_port(&self) -> (&str, u16) {
+        self.url().host_and_port()
+    }
+
     /// Whether the connection is to be secured by TLS.
     pub fn is_secure(&self) -> bool {
-        self.url().is_secure()
+        self.job.url.starts_with("https:")
+    }
+
+    /// The host, if the connection to it is to be secured by TLS.
+    pub fn secure_host(&self) -> Option<&str> {
+        self.is_secure().then(|| self.host())
     }
 
     /// The bytes to send. From here on, a new response is expected.
@@ -233,6 +243,11 @@ impl Visit {
     /// When the response has not: it was cut short, or never began.
     pub fn receive_end(&mut self) -> Result<(), FetchError> {
         self.response().parser.end()
+    }
+
+    /// When it was taken up.
+    pub fn begun(&self) -> Instant {
+        self.begun
     }
 
     /// Whether no try has come to its end yet.

@@ -164,7 +164,7 @@ impl Crawler {
             match connected.or(share_ends).await {
                 Some(Ok(socket)) => {
                     patience.heard(Instant::now());
-                    let layer = self.security.layer(visit.is_secure(), host);
+                    let layer = self.security.layer(visit.secure_host());
                     let layer = layer
                         .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
                     return Ok(Stream::new(Socket(socket), layer));

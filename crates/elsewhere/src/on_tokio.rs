@@ -122,7 +122,7 @@ impl Fetcher {
             match timeout_at(share_ends, TcpStream::connect(address)).await {
                 Ok(Ok(socket)) => {
                     patience.heard(Instant::now());
-                    let layer = self.security.layer(visit.is_secure(), host);
+                    let layer = self.security.layer(visit.secure_host());
                     let layer = layer
                         .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
                     return Ok(Stream::new(Socket(socket), layer));

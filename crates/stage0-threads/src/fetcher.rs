@@ -58,7 +58,7 @@ impl Fetcher {
     /// One try, over a connection of its own.
     fn attempt(&self, visit: &mut Visit, patience: &Patience) -> Result<(), FetchError> {
         let request = visit.request(&self.options, false);
-        let layer = self.security.layer(visit.is_secure(), visit.host());
+        let layer = self.security.layer(visit.secure_host());
         let layer = layer.map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
         let socket = self.connect(visit, patience)?;
         patience.heard(Instant::now());

@@ -23,7 +23,7 @@ impl Connection {
         visit: &Visit,
         event_loop: &mut EventLoop<impl Sized>,
     ) -> io::Result<Self> {
-        let layer = security.layer(visit.is_secure(), visit.host())?;
+        let layer = security.layer(visit.secure_host())?;
         let (socket, key) = event_loop.selector.connect(address)?;
         Ok(Self { stream: Stream::new(socket, layer), key })
     }

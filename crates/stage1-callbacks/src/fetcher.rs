@@ -47,9 +47,9 @@ struct Opening {
 }
 
 impl Fetcher {
-    pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
+    pub(crate) fn new(site: Rc<Site>, visit: Visit) -> Box<Self> {
         Box::new(Self {
-            patience: Patience::new(&site.options, event_loop.now()),
+            patience: Patience::new(&site.options, visit.begun()),
             site,
             visit,
             timer: None,
@@ -59,12 +59,20 @@ impl Fetcher {
         })
     }
 
-    /// Begins a try.
-    pub(crate) fn fetch(mut self: Box<Self>, event_loop: &mut Loop) {
-        self.patience = Patience::new(&self.site.options, event_loop.now());
-        let deadline = self.patience.deadline();
-        let (host, port) = (self.visit.host().to_owned(), self.visit.port());
+    /// Begins the first try.
+    pub(crate) fn fetch(self: Box<Self>, event_loop: &mut Loop) {
+        let (host, port) = self.visit.host_and_port();
+        if let Some(addresses) = event_loop.known_addresses(host, port) {
+            return self.looked_up(Ok(addresses), event_loop);
+        }
+        let (host, deadline) = (host.to_owned(), self.patience.deadline());
         event_loop.look_up((&host, port), self, Self::looked_up, deadline, Self::too_late);
+    }
+
+    /// Begins another one.
+    fn fetch_again(mut self: Box<Self>, event_loop: &mut Loop) {
+        self.patience = Patience::new(&self.site.options, event_loop.now());
+        self.fetch(event_loop);
     }
 
     fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
@@ -97,10 +105,11 @@ impl Fetcher {
     }
 
     fn open(mut self: Box<Self>, event_loop: &mut Loop) {
-        self.patience.resume(event_loop.now());
+        let now = event_loop.now();
         let candidates = self.candidates();
         let (address, left) = (candidates.current().expect(HAS_TURN), candidates.left());
-        self.patience.try_address(event_loop.now(), left);
+        self.patience.resume(now);
+        self.patience.try_address(now, left);
         let security = &self.site.security;
         match Connection::open(address, security, &self.visit, event_loop) {
             Ok(connection) => {
@@ -226,9 +235,12 @@ impl Fetcher {
         self.close(event_loop);
         match self.visit.judge(result) {
             Verdict::TryAgain(pause) => {
-                event_loop.call_at(event_loop.now() + pause, self, Self::fetch);
+                event_loop.call_at(event_loop.now() + pause, self, Self::fetch_again);
             }
-            Verdict::Finished => self.finished(event_loop),
+            Verdict::Finished => {
+                let Self { site, visit, .. } = *self;
+                site.finished(visit, event_loop);
+            }
         }
     }
     // ANCHOR_END: ended
@@ -244,11 +256,6 @@ impl Fetcher {
         event_loop.end_turn(&mut self.turn);
     }
     // ANCHOR_END: close
-
-    fn finished(self, event_loop: &mut Loop) {
-        let Self { site, visit, .. } = self;
-        site.finished(visit, event_loop);
-    }
 }
 
 // ANCHOR: expectations

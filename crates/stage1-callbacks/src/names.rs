@@ -18,6 +18,11 @@ pub(crate) struct Asker<S> {
 }
 
 impl<S> EventLoop<S> {
+    /// The addresses of a host, if nobody has to wait for them.
+    pub fn known_addresses(&mut self, host: &str, port: u16) -> Option<Addresses> {
+        self.resolver.known(host, port, self.selector.now())
+    }
+
     /// Asks for the addresses of a host. `this` goes on with `method` when they
     /// are known, which may be at once, or with `too_late` at the deadline.
     pub fn look_up(

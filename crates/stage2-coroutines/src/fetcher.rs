@@ -143,8 +143,7 @@ fn fetch(fetcher: &Fetcher, visit: &mut Visit) -> impl Coroutine<Output = ()> {
     let Fetcher { event_loop, options, .. } = fetcher;
     until_finished(event_loop, options, visit, async |visit, patience| {
         let Fetcher { event_loop, options, security, .. } = fetcher;
-        let open = open(event_loop, security, visit, patience, || false);
-        let mut connection = Box::pin(open).await?;
+        let mut connection = open(event_loop, security, visit, patience, || false).await?;
         let reusable = exchange(&mut connection, options, visit, patience, false).await;
         reusable.map(|_| ())
     })
@@ -182,60 +181,73 @@ pub fn until_finished(
 /// is not needed and say so, or else this waits for a connection of the loop to
 /// be closed, if there is any.
 ///
-/// To be awaited in a box, which is gone when there is a connection: this
-/// takes more memory than all that follows.
+/// To connect takes more memory than all that follows, so it is done in a box,
+/// which is gone when there is a connection. The box is made when it is one's
+/// turn to connect: there are few at a time, and not as many as wait in line.
 ///
 /// # Errors
 /// When there is no such host, or none that lets us in.
-pub async fn open(
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+pub fn open(
     event_loop: &EventLoop,
     security: &Security,
     visit: &Visit,
     patience: &Patience,
     make_room: impl Fn() -> bool,
-) -> Result<Connection, FetchError> {
-    let (host, port) = (visit.host(), visit.port());
-    let addresses = look_up(event_loop, host, port)
-        .await
-        .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
-    let mut candidates = Candidates::new(addresses);
-    while let Some(address) = candidates.current() {
-        patience.pause(event_loop.now());
-        let turn = event_loop.turn_to_connect(address, |at| patience.pause_until(at)).await;
-        patience.resume(event_loop.now());
-        patience.try_address(event_loop.now(), candidates.left());
-        let layer = security
-            .layer(visit.is_secure(), host)
-            .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
-        match until_next_is_due(event_loop, patience, connect(event_loop, address, layer)).await {
-            Ok(mut connection) => {
-                connection.turn = Some(turn);
-                patience.heard(event_loop.now());
-                return Ok(connection);
+) -> impl Coroutine<Output = Result<Connection, FetchError>> {
+    async move {
+        let (host, port) = visit.host_and_port();
+        let addresses = look_up(event_loop, host, port)
+            .await
+            .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
+        let mut candidates = Candidates::new(addresses);
+        while let Some(address) = candidates.current() {
+            patience.pause(event_loop.now());
+            let alarm = |at| patience.pause_until(at);
+            let turn = event_loop.turn_to_connect(address, alarm).await;
+            patience.resume(event_loop.now());
+            let connecting = try_address(event_loop, security, visit, patience, &candidates);
+            let error = match Box::pin(connecting).await {
+                Ok(mut connection) => {
+                    connection.turn = Some(turn);
+                    patience.heard(event_loop.now());
+                    return Ok(connection);
+                }
+                Err(error) => error,
+            };
+            if is_tls_error(&error) {
+                return Err(FetchError::new(ErrorClass::Tls, error.to_string()));
             }
-            Err(error) if out_of_descriptors(&error) && make_room() => {}
-            Err(error) if out_of_descriptors(&error) && event_loop.connections() > 0 => {
+            let is_starved = out_of_descriptors(&error);
+            if is_starved && make_room() {
+                continue;
+            }
+            if is_starved && event_loop.connections() > 0 {
                 patience.pause(event_loop.now());
-                event_loop.descriptor_freed().await;
+                Box::pin(event_loop.descriptor_freed()).await;
                 patience.resume(event_loop.now());
+                continue;
             }
-            Err(error) => {
-                event_loop.feed_starved();
-                candidates.failed(&error);
-            }
+            event_loop.feed_starved();
+            candidates.failed(&error);
         }
+        Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
     }
-    Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
 }
 
-/// Connects, unless the address has used up its share of the time. What wakes
-/// us then is the timer of the whole try: there is no other.
-async fn until_next_is_due(
+/// Connects to the current candidate, unless it uses up its share of the time.
+/// What wakes us then is the timer of the whole try: there is no other.
+async fn try_address(
     event_loop: &EventLoop,
+    security: &Security,
+    visit: &Visit,
     patience: &Patience,
-    connecting: impl Coroutine<Output = io::Result<Connection>>,
+    candidates: &Candidates,
 ) -> io::Result<Connection> {
-    let mut connecting = pin!(connecting);
+    let address = candidates.current().ok_or(ErrorKind::AddrNotAvailable)?;
+    patience.try_address(event_loop.now(), candidates.left());
+    let layer = security.layer(visit.secure_host())?;
+    let mut connecting = pin!(connect(event_loop, address, layer));
     poll_fn(|context| match connecting.as_mut().poll(context) {
         Poll::Pending if patience.is_next_address_due(event_loop.now()) => {
             Poll::Ready(Err(ErrorKind::TimedOut.into()))

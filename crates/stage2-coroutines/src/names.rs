@@ -35,7 +35,8 @@ pub fn look_up(
                     *waiter = Some(answer.clone());
                 }
                 let _ticket = TakeBack { event_loop, ticket };
-                let answer = noting(event_loop, Wait::LookUp, at, answer).await;
+                // In a box: mostly nobody waits, and needs no room for it.
+                let answer = Box::pin(noting(event_loop, Wait::LookUp, at, answer)).await;
                 answer.expect("a look-up is awaited in its own loop")
             }
         }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use transport::{Entry, LetIn, LineKey};
+use transport::{Entry, LetIn, LineKey, Number};
 
 use crate::{Coroutine, EventLoop, Future};
 
@@ -22,34 +22,28 @@ impl EventLoop {
     /// comes in the order of the calls, or until it has waited long enough.
     /// `alarm` is told how long that is: there is no timer in here, but one
     /// that wakes the caller then.
-    pub async fn turn_to_connect(&self, address: SocketAddr, alarm: impl Fn(Instant)) -> Turn {
+    ///
+    /// No async fn, whose frame would hold the address: of those who wait in
+    /// line, there are as many as there are fetches.
+    pub fn turn_to_connect(
+        &self,
+        address: SocketAddr,
+        alarm: impl Fn(Instant),
+    ) -> impl Coroutine<Output = Turn> {
         let line = self.0.connecting.borrow_mut().line(address);
+        let mut in_line = InLine { event_loop: self, line, waiting: None, is_over: false };
         // Mostly it is at once, and there is no need of a future.
         let entry = self.0.connecting.borrow_mut().enter(line, None);
         if let Entry::Later(number, patience) = entry {
-            let mut called = Future::new(self);
+            let called = Future::new(self);
             if let Some(waiter) = self.0.connecting.borrow_mut().waiter_mut(number) {
                 *waiter = Some(called.clone());
             }
-            let mut until = self.now() + patience;
+            let until = self.now() + patience;
             alarm(until);
-            let _in_line = InLine { event_loop: self, line, called: called.clone() };
-            poll_fn(|context| match Pin::new(&mut called).poll(context) {
-                Poll::Pending if until <= self.now() => {
-                    let let_in = self.0.connecting.borrow_mut().let_in(number);
-                    let LetIn::Later(patience) = let_in else {
-                        return Poll::Ready(());
-                    };
-                    until = self.now() + patience;
-                    alarm(until);
-                    Poll::Pending
-                }
-                // Nobody else has it, to cancel it.
-                poll => poll.map(drop),
-            })
-            .await;
+            in_line.waiting = Some(Waiting { number, called, until });
         }
-        Turn { event_loop: self.clone(), line }
+        poll_fn(move |context| in_line.poll(&alarm, context))
     }
 
     fn end_turn(&self, line: LineKey) {
@@ -73,14 +67,58 @@ impl Drop for Turn {
 struct InLine<'l> {
     event_loop: &'l EventLoop,
     line: LineKey,
+    /// Of whoever could not go at once.
+    waiting: Option<Waiting>,
+    /// Whether its turn has come, and is somebody's.
+    is_over: bool,
+}
+
+struct Waiting {
+    number: Number,
     called: Future<()>,
+    until: Instant,
+}
+
+impl InLine<'_> {
+    fn poll(&mut self, alarm: impl Fn(Instant), context: &mut Context<'_>) -> Poll<Turn> {
+        if let Some(waiting) = &mut self.waiting {
+            ready!(waiting.poll(self.event_loop, alarm, context));
+        }
+        self.is_over = true;
+        Poll::Ready(Turn { event_loop: self.event_loop.clone(), line: self.line })
+    }
+}
+
+impl Waiting {
+    /// Ready when it is called, or has waited long enough.
+    fn poll(
+        &mut self,
+        event_loop: &EventLoop,
+        alarm: impl Fn(Instant),
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
+        match Pin::new(&mut self.called).poll(context) {
+            Poll::Pending if self.until <= event_loop.now() => {
+                let let_in = event_loop.0.connecting.borrow_mut().let_in(self.number);
+                let LetIn::Later(patience) = let_in else {
+                    return Poll::Ready(());
+                };
+                self.until = event_loop.now() + patience;
+                alarm(self.until);
+                Poll::Pending
+            }
+            // Nobody else has it, to cancel it.
+            poll => poll.map(drop),
+        }
+    }
 }
 
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
-        let is_called = !self.called.cancel();
         // Called, but not resumed any more: then the next one.
-        if is_called && self.called.take_result().is_some() {
+        let is_called =
+            |Waiting { called, .. }: &Waiting| !called.cancel() && called.take_result().is_some();
+        if !self.is_over && self.waiting.as_ref().is_none_or(is_called) {
             self.event_loop.end_turn(self.line);
         }
     }

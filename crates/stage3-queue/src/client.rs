@@ -47,7 +47,7 @@ impl Client {
         until_finished(&self.event_loop, &self.options, visit, async move |visit, patience| {
             if !visit.is_first_try() {
                 patience.pause(self.event_loop.now());
-                self.wait_until(next_start()).await;
+                Box::pin(self.wait_until(next_start())).await;
                 patience.resume(self.event_loop.now());
             }
             self.attempt(visit, patience).await
@@ -108,40 +108,48 @@ impl Client {
         patience: &Patience,
     ) -> impl Coroutine<Output = Result<(), FetchError>> {
         async move {
-            if visit.is_first_try()
-                && let Some(mut kept) = self.pool.take(visit)
-            {
-                patience.heard(self.event_loop.now());
-                let result = exchange(&mut kept, &self.options, visit, patience, true).await;
-                if result.is_ok() || visit.has_response() {
-                    return self.keep(kept, visit, result);
+            if visit.is_first_try() {
+                let mut kept = self.pool.take(visit);
+                if let Some(connection) = &mut kept {
+                    patience.heard(self.event_loop.now());
+                    let result = exchange(connection, &self.options, visit, patience, true).await;
+                    if result.is_ok() || visit.has_response() {
+                        return self.keep(kept, visit, result);
+                    }
+                    // The server had closed it in the meantime. That is its right
+                    // (RFC 9112, section 9.3.1), and the try goes on without it.
+                    patience.reconnect(self.event_loop.now());
                 }
-                // The server had closed it in the meantime. That is its right
-                // (RFC 9112, section 9.3.1), and the try goes on without it.
-                patience.reconnect(self.event_loop.now());
             }
             let mut fresh = self.open(visit, patience).await?;
             let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
-            self.keep(fresh, visit, result)
+            self.keep(Some(fresh), visit, result)
         }
     }
     // ANCHOR_END: attempt
 
     /// A connection of its own for this visit. When there is no descriptor
     /// left for it, an idle connection gives up its own.
-    async fn open(&self, visit: &Visit, patience: &Patience) -> Result<Connection, FetchError> {
+    fn open(
+        &self,
+        visit: &Visit,
+        patience: &Patience,
+    ) -> impl Coroutine<Output = Result<Connection, FetchError>> {
         let make_room = || self.pool.give_one_up();
-        Box::pin(open(&self.event_loop, &self.security, visit, patience, make_room)).await
+        open(&self.event_loop, &self.security, visit, patience, make_room)
     }
 
     fn keep(
         &self,
-        connection: Connection,
+        connection: Option<Connection>,
         visit: &Visit,
         result: Result<bool, FetchError>,
     ) -> Result<(), FetchError> {
         // To close it is better, when somebody has no descriptor to open one.
-        if result? && !self.event_loop.is_starved() {
+        if result?
+            && !self.event_loop.is_starved()
+            && let Some(connection) = connection
+        {
             self.pool.keep(visit, connection);
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Standing};
-use stage2_coroutines::{EventLoop, Task};
+use stage2_coroutines::{Coroutine, EventLoop, Task};
 
 use crate::catch::catch;
 use crate::client::Client;
@@ -15,6 +15,9 @@ use crate::{JoinableQueue, Stopper};
 
 /// How many workers there are unless somebody says otherwise.
 const MAX_TASKS: usize = 10;
+
+/// So many of them have names. In a greater crowd, they would only take memory.
+const MOST_NAMES: usize = 100;
 
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
 /// and the door through which everything they put in has passed.
@@ -74,7 +77,7 @@ impl Crawler {
     pub async fn crawl(self: &Rc<Self>) -> Ending {
         let worker = |n| {
             let worker = Task::spawn(&self.event_loop, Rc::clone(self).work());
-            worker.named(format!("worker {n}"))
+            if n < MOST_NAMES { worker.named(format!("worker {n}")) } else { worker }
         };
         let workers = Workers((0..self.max_tasks).map(worker).collect());
         let all_done = async {
@@ -119,12 +122,15 @@ impl Crawler {
 
     // ANCHOR: survive
     /// Fetches a URL, and ends it as a row even if that panics.
-    async fn survive(&self, job: &Turn) -> Option<Conclusion> {
-        match catch(pin!(self.fetch(job))).await {
-            Ok(conclusion) => conclusion,
-            Err(exception) => {
-                let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-                Some(self.crawl.borrow_mut().abandon(job, error))
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+    fn survive(&self, job: &Turn) -> impl Coroutine<Output = Option<Conclusion>> {
+        async move {
+            match catch(pin!(self.fetch(job))).await {
+                Ok(conclusion) => conclusion,
+                Err(exception) => {
+                    let error = FetchError::new(ErrorClass::Panic, exception.to_string());
+                    Some(self.crawl.borrow_mut().abandon(job, error))
+                }
             }
         }
     }
@@ -139,26 +145,29 @@ impl Crawler {
     // ANCHOR: fetch
     /// Fetches a URL; `None` when a limit forbids it, when its host has to be left
     /// alone for now, or when nobody wants the result any more.
-    async fn fetch(&self, job: &Turn) -> Option<Conclusion> {
-        if self.ledger.is_closed() {
-            self.take_no_more();
-            return None;
+    #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+    fn fetch(&self, job: &Turn) -> impl Coroutine<Output = Option<Conclusion>> {
+        async move {
+            if self.ledger.is_closed() {
+                self.take_no_more();
+                return None;
+            }
+            if let Some(error) = job.refusal() {
+                return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
+            }
+            let now = self.event_loop.now();
+            let Some(mut visit) = self.crawl.borrow_mut().begin(Job::clone(job), now) else {
+                self.manners.stop();
+                return None;
+            };
+            self.client.fetch(&mut visit, &|| job.next_start()).await;
+            if job.comes_again(&visit) {
+                self.crawl.borrow_mut().put_off(visit);
+                return None;
+            }
+            let now = self.event_loop.now();
+            Some(self.crawl.borrow_mut().conclude(visit, now))
         }
-        if let Some(error) = job.refusal() {
-            return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
-        }
-        let now = self.event_loop.now();
-        let Some(mut visit) = self.crawl.borrow_mut().begin(Job::clone(job), now) else {
-            self.manners.stop();
-            return None;
-        };
-        self.client.fetch(&mut visit, &|| job.next_start()).await;
-        if job.comes_again(&visit) {
-            self.crawl.borrow_mut().put_off(visit);
-            return None;
-        }
-        let now = self.event_loop.now();
-        Some(self.crawl.borrow_mut().conclude(visit, now))
     }
     // ANCHOR_END: fetch
 

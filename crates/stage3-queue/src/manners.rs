@@ -28,9 +28,8 @@ use crawl_core::{ErrorClass, FetchError, File, Job, Options};
 use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
 use url::{Position, Url};
 
-use self::hosts::Hosts;
+use self::hosts::{HostId, Hosts};
 use self::robots::Rules;
-use self::turn::Errand;
 use crate::catch::catch;
 use crate::client::{Client, NoFile};
 use crate::{Item, JoinableQueue};
@@ -85,7 +84,7 @@ impl Manners {
 
     /// Puts a job into the queue.
     pub(crate) fn put(&self, job: Job) {
-        self.hosts(|hosts, _| {
+        self.hosts(|hosts| {
             let id = hosts.id(job.address().authority());
             hosts.add_work(id);
         });
@@ -103,7 +102,7 @@ impl Manners {
                 drop(item);
             } else {
                 match self.take_up(item) {
-                    Some(turn) if turn.errand == Errand::Robots => {
+                    Some(turn) if turn.asks_robots => {
                         // Once for each origin: no worker keeps room for it.
                         Box::pin(self.ask_robots(turn)).await;
                     }
@@ -141,7 +140,8 @@ impl Manners {
                 Some(alarm) => within(&self.event_loop, || alarm, news).await.ok(),
                 None => Some(news.await),
             };
-            self.hosts(|hosts, now| hosts.wake(now));
+            let now = self.event_loop.now();
+            self.hosts(|hosts| hosts.wake(now));
         }
     }
 
@@ -160,7 +160,7 @@ impl Manners {
     /// host, is left.
     pub(crate) fn stop(&self) {
         self.is_stopped.set(true);
-        self.hosts(|hosts, _| hosts.call_all());
+        self.hosts(Hosts::call_all);
         // Whoever runs beside the timekeeper looks up, too. Refused if that has
         // not looked at the last news yet.
         let _ = self.news.borrow().set_result(());
@@ -182,9 +182,9 @@ impl Manners {
 
     /// Changes something about the hosts. Jobs that may go on thereby are put
     /// back into the queue.
-    fn hosts<R>(&self, change: impl FnOnce(&mut Hosts<Item<Job>>, Instant) -> R) -> R {
+    fn hosts<R>(&self, change: impl FnOnce(&mut Hosts<Item<Job>>) -> R) -> R {
         let mut hosts = self.hosts.borrow_mut();
-        let result = change(&mut hosts, self.event_loop.now());
+        let result = change(&mut hosts);
         let (called, alarm) = (hosts.take_called(), hosts.next_alarm());
         drop(hosts);
         for item in called.into_iter().rev() {
@@ -201,31 +201,34 @@ impl Manners {
     // ANCHOR: take_up
     /// A turn for this job, unless it has to wait with its host.
     fn take_up(self: &Rc<Self>, item: Item<Job>) -> Option<Turn> {
-        self.hosts(|hosts, now| {
+        let now = self.event_loop.now();
+        self.hosts(|hosts| {
             let address = item.address();
             let (authority, is_secure) = (address.authority(), address.is_secure());
             let id = hosts.id(authority);
             hosts.arrived(id);
             let host = hosts.host(id);
             let rules = host.rules(is_secure);
-            let errand = if host.pace.is_given_up() {
+            let refusal = if host.pace.is_given_up() {
                 let message = format!("{authority} had no time again and again");
-                Errand::Refusal(FetchError::new(ErrorClass::RateLimited, message).into())
-            } else if let Some(error) = rules.refusal(&item.url) {
-                Errand::Refusal(error.into())
-            } else if matches!(rules, Rules::Asked) || !hosts.start(id, now) {
-                hosts.park(id, item, now);
-                return None;
-            } else if self.client.options.robots
-                && matches!(hosts.host(id).rules(is_secure), Rules::Unknown)
-            {
-                hosts.set_rules(id, is_secure, Rules::Asked);
-                Errand::Robots
+                Some(FetchError::new(ErrorClass::RateLimited, message).into())
             } else {
-                Errand::Visit
+                rules.refusal(&item.url).map(Box::new)
             };
+            let mut asks_robots = false;
+            if refusal.is_none() {
+                if matches!(rules, Rules::Asked) || !hosts.start(id, now) {
+                    hosts.park(id, item, now);
+                    return None;
+                }
+                let rules = hosts.host(id).rules(is_secure);
+                asks_robots = self.client.options.robots && matches!(rules, Rules::Unknown);
+                if asks_robots {
+                    hosts.set_rules(id, is_secure, Rules::Asked);
+                }
+            }
             let (manners, comes_again) = (Rc::clone(self), Cell::new(false));
-            Some(Turn { manners, id, item: Some(item), errand, begun: now, comes_again })
+            Some(Turn { manners, id, item: Some(item), refusal, asks_robots, comes_again })
         })
     }
     // ANCHOR_END: take_up
@@ -233,17 +236,18 @@ impl Manners {
     /// Asks for the robots.txt of a job's origin, and then puts the job back.
     async fn ask_robots(&self, turn: Turn) {
         turn.comes_again.set(true);
+        let begun = self.event_loop.now();
         let rules = match Url::parse(&turn.url) {
             // What was let in was a URL.
             Err(_) => Rules::Unknown,
             Ok(url) => {
                 let is_put_off =
-                    |file: &File| turn.is_put_off(file.status, file.retry_after.as_deref());
+                    |file: &File| turn.is_put_off(begun, file.status, file.retry_after.as_deref());
                 self.rules_of(&url, &|| turn.next_start(), is_put_off).await
             }
         };
         let is_secure = turn.address().is_secure();
-        self.hosts(|hosts, _| hosts.set_rules(turn.id, is_secure, rules));
+        self.hosts(|hosts| hosts.set_rules(turn.id, is_secure, rules));
         drop(turn);
         self.tell_the_curious();
     }
@@ -268,27 +272,31 @@ impl Manners {
         }
     }
 
+    /// When the next request to a host may begin, which then counts as begun.
+    fn next_start(&self, id: HostId) -> Instant {
+        self.hosts.borrow_mut().host_mut(id).pace.start(self.event_loop.now())
+    }
+
     /// Hears how a host has answered a request that began at `begun`: whether it
     /// has no time, and is to be asked later. One that is given up is not.
     fn has_no_time(
         &self,
-        id: usize,
+        id: HostId,
         begun: Instant,
         status: u16,
         retry_after: Option<&[u8]>,
     ) -> bool {
         let pause = retry_after.and_then(|value| retry_after::pause(value, SystemTime::now()));
         let has_no_time = status == 429 || (status == 503 && pause.is_some());
-        self.hosts(|hosts, now| {
-            let in_flight = hosts.in_flight(id);
-            let pace = &mut hosts.host_mut(id).pace;
-            if has_no_time {
-                pace.refused(begun, in_flight, pause, now);
-            } else {
-                pace.answered(begun);
-            }
-            has_no_time && !pace.is_given_up()
-        })
+        let mut hosts = self.hosts.borrow_mut();
+        let in_flight = hosts.in_flight(id);
+        let pace = &mut hosts.host_mut(id).pace;
+        if !has_no_time {
+            pace.answered(begun);
+            return false;
+        }
+        pace.refused(begun, in_flight, pause, self.event_loop.now());
+        !pace.is_given_up()
     }
 
     fn tell_the_curious(&self) {

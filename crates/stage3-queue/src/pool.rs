@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 use crawl_core::Visit;
 use stage2_coroutines::Connection;
@@ -12,11 +13,13 @@ use stage2_coroutines::Connection;
 pub(crate) struct Pool {
     idle: RefCell<VecDeque<Idle>>,
     most: usize,
+    /// Where the last one led that was kept: the next one may, too.
+    last: RefCell<Rc<str>>,
 }
 
 struct Idle {
-    authority: Box<str>,
-    is_secure: bool,
+    /// Where it leads, see `Address::origin`.
+    origin: Rc<str>,
     connection: Connection,
 }
 
@@ -24,7 +27,7 @@ impl Pool {
     /// A pool of at most so many connections.
     pub(crate) fn new(most: usize) -> Self {
         let idle = RefCell::new(VecDeque::new());
-        Self { idle, most }
+        Self { idle, most, last: RefCell::new("".into()) }
     }
 
     /// A connection to where this visit leads. It may turn out to have been
@@ -38,10 +41,8 @@ impl Pool {
     /// never serves two origins.
     // ANCHOR: take
     pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
-        let url = visit.url();
-        let (authority, is_secure) = (url.authority(), url.is_secure());
-        let leads_there =
-            |idle: &Idle| idle.is_secure == is_secure && *idle.authority == *authority;
+        let origin = visit.url().origin();
+        let leads_there = |idle: &Idle| *idle.origin == *origin;
         loop {
             let mut idle = self.idle.borrow_mut();
             let place = idle.iter().rposition(leads_there)?;
@@ -59,18 +60,23 @@ impl Pool {
     /// Keeps a connection on which a response has come to its end. When there
     /// are too many, the one not used for the longest time goes.
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection) {
-        let url = visit.url();
+        let origin = self.name_of(visit.url().origin());
         let mut idle = self.idle.borrow_mut();
-        idle.push_back(Idle {
-            authority: url.authority().into(),
-            is_secure: url.is_secure(),
-            connection,
-        });
+        idle.push_back(Idle { origin, connection });
         let surplus = if idle.len() > self.most { idle.pop_front() } else { None };
         drop(idle);
         drop(surplus);
     }
     // ANCHOR_END: keep
+
+    /// One copy of this text for many connections in a row.
+    fn name_of(&self, origin: &str) -> Rc<str> {
+        let mut last = self.last.borrow_mut();
+        if **last != *origin {
+            *last = origin.into();
+        }
+        Rc::clone(&last)
+    }
 
     /// Closes the connection that was not used for the longest time, if any.
     pub(crate) fn give_one_up(&self) -> bool {

@@ -22,12 +22,12 @@ use crate::segments::Segments;
 /// Items are handed out in the order in which they were put in, to getters in
 /// the order in which they came.
 pub struct JoinableQueue<T> {
-    event_loop: EventLoop,
     state: Rc<RefCell<State<T>>>,
 }
 
 // ANCHOR: state
 struct State<T> {
+    event_loop: EventLoop,
     /// In line, the first one first.
     items: Segments<T>,
     /// Who waits for an item, the longest first.
@@ -44,13 +44,14 @@ impl<T> JoinableQueue<T> {
     /// An empty queue: nothing to get, and nothing to wait for.
     pub fn new(event_loop: &EventLoop) -> Self {
         let state = State {
+            event_loop: event_loop.clone(),
             items: Segments::new(),
             getters: VecDeque::new(),
             promised: 0,
             unfinished: 0,
             joiners: Vec::new(),
         };
-        Self { event_loop: event_loop.clone(), state: Rc::new(RefCell::new(state)) }
+        Self { state: Rc::new(RefCell::new(state)) }
     }
 
     // ANCHOR: put_nowait
@@ -92,7 +93,8 @@ impl<T> JoinableQueue<T> {
         async move {
             let mut turn = Turn::new(self);
             if let Some(called) = turn.called.clone() {
-                let called = noting(&self.event_loop, Wait::Get, at, called).await;
+                let event_loop = called.event_loop();
+                let called = noting(&event_loop, Wait::Get, at, called).await;
                 called.expect("a queue is used in its own loop");
             }
             turn.take()
@@ -109,10 +111,11 @@ impl<T> JoinableQueue<T> {
         let at = Location::caller();
         async move {
             if self.unfinished() > 0 {
-                let all_done = Future::new(&self.event_loop);
+                let event_loop = self.state.borrow().event_loop.clone();
+                let all_done = Future::new(&event_loop);
                 self.state.borrow_mut().joiners.push(all_done.clone());
                 // Nobody but this joiner could cancel it.
-                let _ = noting(&self.event_loop, Wait::Join, at, all_done).await;
+                let _ = noting(&event_loop, Wait::Join, at, all_done).await;
             }
         }
     }
@@ -188,7 +191,7 @@ impl<'q, T> Turn<'q, T> {
             state.promised += 1;
             None
         } else {
-            let called = Future::new(&queue.event_loop);
+            let called = Future::new(&state.event_loop);
             state.getters.push_back(called.clone());
             Some(called)
         };
@@ -260,7 +263,7 @@ impl<T> Drop for Item<T> {
 
 impl<T> Clone for JoinableQueue<T> {
     fn clone(&self) -> Self {
-        Self { event_loop: self.event_loop.clone(), state: Rc::clone(&self.state) }
+        Self { state: Rc::clone(&self.state) }
     }
 }
 

@@ -10,8 +10,8 @@ use crate::Addresses;
 #[derive(Debug, Default)]
 pub struct Candidates {
     addresses: Addresses,
-    failed: usize,
-    last_failure: Option<String>,
+    failed: u32,
+    last_failure: Option<Box<str>>,
 }
 
 impl Candidates {
@@ -22,18 +22,18 @@ impl Candidates {
 
     /// The one to try, unless all have failed.
     pub fn current(&self) -> Option<SocketAddr> {
-        self.addresses.get(self.failed).copied()
+        self.addresses.get(self.failed as usize).copied()
     }
 
     /// How many are left, the current one included.
     pub fn left(&self) -> usize {
-        self.addresses.len() - self.failed
+        self.addresses.len() - self.failed as usize
     }
 
     /// The current one has failed: on to the next.
     pub fn failed(&mut self, error: &io::Error) {
         if let Some(address) = self.current() {
-            self.last_failure = Some(format!("cannot connect to {address}: {error}"));
+            self.last_failure = Some(format!("cannot connect to {address}: {error}").into());
             self.failed += 1;
         }
     }

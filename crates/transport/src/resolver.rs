@@ -77,6 +77,11 @@ impl<W> Resolver<W> {
         Reply::Pending(ticket)
     }
 
+    /// The addresses that [`Resolver::look_up`] would answer with at once.
+    pub fn known(&mut self, host: &str, port: u16, now: Instant) -> Option<Addresses> {
+        self.known.get(host, port, now)
+    }
+
     /// The waiter of this ticket, unless it was answered.
     pub fn waiter_mut(&mut self, ticket: Ticket) -> Option<&mut W> {
         self.waiting.get_mut(&ticket)

@@ -25,18 +25,18 @@ impl Security {
         Self { client: Client::new(certificates, insecure) }
     }
 
-    /// Prepares the layer for one connection, before a packet is sent. `host`
-    /// is what the certificate has to be for: a name, an IPv4 address or an
-    /// IPv6 address with or without brackets.
+    /// Prepares the layer for one connection, before a packet is sent. If it is
+    /// to be secure, `host` is what the certificate has to be for: a name, an
+    /// IPv4 address or an IPv6 address with or without brackets.
     ///
     /// # Errors
     /// Only for a secure connection. `Unsupported` when this build has no TLS;
     /// others when there is nobody to trust, or no certificate could ever be
     /// for such a host.
-    pub fn layer(&self, secure: bool, host: &str) -> io::Result<Layer> {
-        if !secure {
+    pub fn layer(&self, host: Option<&str>) -> io::Result<Layer> {
+        let Some(host) = host else {
             return Ok(Layer::plain());
-        }
+        };
         let session = self.client.session(host)?;
         Ok(Layer(Some(Box::new(session))))
     }

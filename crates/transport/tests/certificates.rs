@@ -74,7 +74,7 @@ fn addresses_are_names_as_well() {
 fn a_host_that_no_certificate_can_be_for_is_refused() {
     let security = trusting(&ROOT);
     for host in ["", "two words", "a..test", "\u{1b}[2J"] {
-        let error = security.layer(true, host).unwrap_err();
+        let error = security.layer(Some(host)).unwrap_err();
         assert!(is_tls_error(&error));
         assert!(!error.to_string().contains('\u{1b}'));
     }

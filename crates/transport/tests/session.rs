@@ -113,7 +113,7 @@ proptest! {
         let end = End::new(room);
         let mut server = Server::new(if is_new { &NEW } else { &OLD });
         let mut client = Client {
-            stream: Stream::new(end.clone(), SECURITY.layer(true, "a.test").unwrap()),
+            stream: Stream::new(end.clone(), SECURITY.layer(Some("a.test")).unwrap()),
             request: request.clone(),
             written: 0,
             buffer: vec![0; buffer],

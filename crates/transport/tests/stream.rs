@@ -50,8 +50,8 @@ fn a_plain_stream_blocks_on_what_it_was_asked_for() {
 #[test]
 fn a_build_without_tls_says_so() {
     let security = transport::Security::default();
-    assert!(security.layer(false, "a.test").is_ok());
-    let error = security.layer(true, "a.test").unwrap_err();
+    assert!(security.layer(None).is_ok());
+    let error = security.layer(Some("a.test")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("no TLS"));
 }

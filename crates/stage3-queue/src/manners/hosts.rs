@@ -31,10 +31,10 @@ const MOST_RULES: usize = 64 << 20;
 /// the end of a request to the same host. That, and calling no more jobs than
 /// there is room for, is why nobody is forgotten and nobody runs in circles.
 pub(super) struct Hosts<J> {
-    ids: HashMap<Rc<str>, usize>,
+    ids: HashMap<Rc<str>, HostId>,
     hosts: Vec<Host<J>>,
     /// The one that was asked for last: most often, it is asked for again.
-    last: usize,
+    last: HostId,
     /// How many workers there are.
     max_tasks: usize,
     /// Between the beginnings of two requests to one host, at least.
@@ -44,14 +44,17 @@ pub(super) struct Hosts<J> {
     asleep: usize,
     in_flight: usize,
     called: usize,
-    alarms: BinaryHeap<Reverse<(Instant, usize)>>,
+    alarms: BinaryHeap<Reverse<(Instant, HostId)>>,
     /// Hosts that keep jobs for want of room; each has a request under way.
-    crowded: VecDeque<usize>,
+    crowded: VecDeque<HostId>,
     /// How many bytes the rules of all hosts take.
     rules: usize,
     /// Jobs that may go on.
     ready: Vec<J>,
 }
+
+/// Names a host. Every turn has one, and of hosts there are fewer than URLs.
+pub(super) type HostId = u32;
 
 /// One host: a name and a port, whatever the scheme.
 pub(super) struct Host<J> {
@@ -104,15 +107,15 @@ impl<J> Hosts<J> {
     }
 
     /// The host of this name, which nobody may have heard of before.
-    pub(super) fn id(&mut self, authority: &str) -> usize {
-        if self.hosts.get(self.last).is_some_and(|host| *host.name == *authority) {
+    pub(super) fn id(&mut self, authority: &str) -> HostId {
+        if self.hosts.get(self.last as usize).is_some_and(|host| *host.name == *authority) {
             return self.last;
         }
         if let Some(&id) = self.ids.get(authority) {
             self.last = id;
             return id;
         }
-        let (id, name) = (self.hosts.len(), Rc::from(authority));
+        let (id, name) = (self.hosts.len() as HostId, Rc::from(authority));
         self.ids.insert(Rc::clone(&name), id);
         self.hosts.push(Host {
             name,
@@ -128,17 +131,17 @@ impl<J> Hosts<J> {
         id
     }
 
-    pub(super) fn host(&self, id: usize) -> &Host<J> {
-        &self.hosts[id]
+    pub(super) fn host(&self, id: HostId) -> &Host<J> {
+        &self.hosts[id as usize]
     }
 
-    pub(super) fn host_mut(&mut self, id: usize) -> &mut Host<J> {
-        &mut self.hosts[id]
+    pub(super) fn host_mut(&mut self, id: HostId) -> &mut Host<J> {
+        &mut self.hosts[id as usize]
     }
 
     /// What is known of the host's robots.txt is this from now on.
-    pub(super) fn set_rules(&mut self, id: usize, is_secure: bool, rules: Rules) {
-        let host = &mut self.hosts[id];
+    pub(super) fn set_rules(&mut self, id: HostId, is_secure: bool, rules: Rules) {
+        let host = &mut self.hosts[id as usize];
         if let Rules::Known { robots, .. } = &rules
             && let Some(delay) = robots.crawl_delay()
         {
@@ -155,15 +158,15 @@ impl<J> Hosts<J> {
     }
 
     /// There is one more job for this host.
-    pub(super) fn add_work(&mut self, id: usize) {
-        let host = &mut self.hosts[id];
+    pub(super) fn add_work(&mut self, id: HostId) {
+        let host = &mut self.hosts[id as usize];
         self.with_work += usize::from(host.work == 0);
         host.work += 1;
     }
 
     /// And one less.
-    pub(super) fn finish(&mut self, id: usize) {
-        let host = &mut self.hosts[id];
+    pub(super) fn finish(&mut self, id: HostId) {
+        let host = &mut self.hosts[id as usize];
         host.work -= 1;
         if host.work == 0 {
             self.with_work -= 1;
@@ -176,8 +179,8 @@ impl<J> Hosts<J> {
 
     /// A job for this host has come out of the queue, perhaps one that was
     /// called.
-    pub(super) fn arrived(&mut self, id: usize) {
-        let host = &mut self.hosts[id];
+    pub(super) fn arrived(&mut self, id: HostId) {
+        let host = &mut self.hosts[id as usize];
         if host.called > 0 {
             host.called -= 1;
             self.called -= 1;
@@ -185,12 +188,12 @@ impl<J> Hosts<J> {
     }
 
     /// Begins a request, if the host may be asked now.
-    pub(super) fn start(&mut self, id: usize, now: Instant) -> bool {
-        let is_too_early = self.hosts[id].pace.next_start().is_some_and(|at| now < at);
+    pub(super) fn start(&mut self, id: HostId, now: Instant) -> bool {
+        let is_too_early = self.hosts[id as usize].pace.next_start().is_some_and(|at| now < at);
         if is_too_early || self.room(id) == 0 {
             return false;
         }
-        let host = &mut self.hosts[id];
+        let host = &mut self.hosts[id as usize];
         host.pace.start(now);
         host.in_flight += 1;
         self.in_flight += 1;
@@ -199,36 +202,36 @@ impl<J> Hosts<J> {
     }
 
     /// How many requests to this host are under way.
-    pub(super) fn in_flight(&self, id: usize) -> usize {
-        self.hosts[id].in_flight
+    pub(super) fn in_flight(&self, id: HostId) -> usize {
+        self.hosts[id as usize].in_flight
     }
 
     /// Ends a request.
-    pub(super) fn end(&mut self, id: usize) {
-        self.hosts[id].in_flight -= 1;
+    pub(super) fn end(&mut self, id: HostId) {
+        self.hosts[id as usize].in_flight -= 1;
         self.in_flight -= 1;
     }
 
     /// Keeps a job for which there is no time now.
-    pub(super) fn park(&mut self, id: usize, job: J, now: Instant) {
-        self.hosts[id].parked.push_back(job);
+    pub(super) fn park(&mut self, id: HostId, job: J, now: Instant) {
+        self.hosts[id as usize].parked.push_back(job);
         self.settle(id, now);
     }
 
     /// Keeps a job that comes before all others of its host.
-    pub(super) fn park_first(&mut self, id: usize, job: J) {
-        self.hosts[id].parked.push_front(job);
+    pub(super) fn park_first(&mut self, id: HostId, job: J) {
+        self.hosts[id as usize].parked.push_front(job);
     }
 
     /// Something has changed for this host: it, and the others, may have room.
-    pub(super) fn settle_all(&mut self, id: usize, now: Instant) {
+    pub(super) fn settle_all(&mut self, id: HostId, now: Instant) {
         self.settle(id, now);
         for _ in 0..self.crowded.len() {
             if self.in_flight + self.called >= self.max_tasks {
                 return;
             }
             if let Some(other) = self.crowded.pop_front() {
-                self.hosts[other].is_crowded = false;
+                self.hosts[other as usize].is_crowded = false;
                 self.settle(other, now);
             }
         }
@@ -244,7 +247,7 @@ impl<J> Hosts<J> {
         while self.next_alarm().is_some_and(|at| at <= now)
             && let Some(Reverse((_, id))) = self.alarms.pop()
         {
-            self.hosts[id].is_asleep = false;
+            self.hosts[id as usize].is_asleep = false;
             self.asleep -= 1;
             self.settle(id, now);
         }
@@ -263,9 +266,9 @@ impl<J> Hosts<J> {
     }
 
     /// Calls the jobs of a host for which there is room, or sets its alarm.
-    fn settle(&mut self, id: usize, now: Instant) {
+    fn settle(&mut self, id: HostId, now: Instant) {
         let room = self.room(id);
-        let host = &mut self.hosts[id];
+        let host = &mut self.hosts[id as usize];
         if host.parked.is_empty() || host.is_asleep || host.is_waiting_for_rules() {
             return;
         }
@@ -288,8 +291,8 @@ impl<J> Hosts<J> {
 
     /// How many more requests to this host there may be, besides those of the
     /// jobs that are called already.
-    fn room(&self, id: usize) -> usize {
-        let host = &self.hosts[id];
+    fn room(&self, id: HostId) -> usize {
+        let host = &self.hosts[id as usize];
         let taken = host.in_flight + host.called;
         if taken == 0 {
             return 1.max(self.room_beyond(host, 0));
@@ -409,7 +412,7 @@ mod tests {
             hosts.set_rules(id, false, rules());
             hosts.finish(id);
         }
-        let is_known = |id: usize| matches!(hosts.host(id).rules(false), Rules::Known { .. });
+        let is_known = |id| matches!(hosts.host(id).rules(false), Rules::Known { .. });
         assert_eq!(ids.map(is_known), [true, true, false, false]);
     }
 }

@@ -92,7 +92,7 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
     ask_robots_unless_another_does(manners, site).await;
     loop {
         let curious = Future::new(&manners.event_loop);
-        let known = manners.hosts(|hosts, _| {
+        let known = manners.hosts(|hosts| {
             let id = hosts.id(authority(site));
             let host = hosts.host(id);
             match host.rules(site.scheme() == "https") {
@@ -118,7 +118,7 @@ async fn sitemaps_of(manners: &Manners, site: &Url) -> Vec<Url> {
 /// have been finished by an earlier run.
 async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
     let is_secure = site.scheme() == "https";
-    let idle = manners.hosts(|hosts, _| {
+    let idle = manners.hosts(|hosts| {
         let id = hosts.id(authority(site));
         let host = hosts.host(id);
         let is_idle = !host.has_work() && matches!(host.rules(is_secure), Rules::Unknown);
@@ -128,10 +128,11 @@ async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
         })
     });
     let Some(id) = idle else { return };
-    let next_start = || manners.hosts(|hosts, now| hosts.host_mut(id).pace.start(now));
+    let next_start = || manners.next_start(id);
     manners.client.wait_until(next_start()).await;
     let rules = manners.rules_of(site, &next_start, |file| file.status == 429).await;
-    manners.hosts(|hosts, now| {
+    let now = manners.event_loop.now();
+    manners.hosts(|hosts| {
         hosts.set_rules(id, is_secure, rules);
         hosts.settle_all(id, now);
     });
@@ -140,8 +141,8 @@ async fn ask_robots_unless_another_does(manners: &Manners, site: &Url) {
 /// Reads one sitemap, at the pace of its host.
 async fn read(manners: &Manners, url: &Url, mut take: impl FnMut(Entry<'_>)) -> Result<(), String> {
     let limits = Limits::default();
-    let id = manners.hosts(|hosts, _| hosts.id(authority(url)));
-    let next_start = || manners.hosts(|hosts, now| hosts.host_mut(id).pace.start(now));
+    let id = manners.hosts(|hosts| hosts.id(authority(url)));
+    let next_start = || manners.next_start(id);
     let mut put_offs = 0;
     let file = loop {
         manners.client.wait_until(next_start()).await;

@@ -22,7 +22,7 @@ pub struct Pair {
 impl Pair {
     pub fn new(security: &Security, host: &str, config: &Arc<ServerConfig>) -> Self {
         let end = End::new(usize::MAX);
-        let client = Stream::new(end.clone(), security.layer(true, host).unwrap());
+        let client = Stream::new(end.clone(), security.layer(Some(host)).unwrap());
         Self { client, end, server: Server::new(config) }
     }
 
