@@ -25,13 +25,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crawl_core::robots::MOST_BYTES;
 use crawl_core::{ErrorClass, FetchError, File, Job, Options};
-use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
+use stage2_coroutines::{Coroutine, EventLoop, Future, catch, within, yield_now};
 use url::{Position, Url};
 
 use self::hosts::Hosts;
 use self::robots::Rules;
 use self::turn::Errand;
-use crate::catch::catch;
 use crate::client::{Client, NoFile};
 use crate::{Item, JoinableQueue};
 
