@@ -3,8 +3,8 @@
 //!
 //! A crawl is a thousand pages, a hundred at a time, with nothing in them to
 //! look for; the server, in a process of its own, is not counted, nor is what
-//! the system does. Switches are a hundred thousand, of a hundred tasks. Each
-//! has a limit, 5 % above what it took when it was set; beyond that the bench
+//! the system does. Switches are a hundred thousand, of a hundred tasks, and
+//! so many tasks are started and awaited, a hundred at a time. Each has a limit, 5 % above what it took when it was set; beyond that the bench
 //! fails. Whoever makes something leaner lowers its limit.
 #![allow(missing_docs, clippy::unwrap_used)]
 
@@ -161,6 +161,40 @@ fn switch_local_pool(runtime: Pool) {
     switches(&runtime);
 }
 
+fn spawns<R: Runtime>(runtime: &R) -> u64 {
+    let handle = runtime.clone();
+    runtime.run(async move {
+        let mut sum = 0;
+        for _ in 0..1000 {
+            let tasks: Vec<_> = (0..100).map(|n| handle.spawn(async move { n })).collect();
+            for task in tasks {
+                sum += task.await;
+            }
+        }
+        sum
+    })
+}
+
+#[library_benchmark(setup = Ours::new)]
+fn spawn_ours(runtime: Ours) -> u64 {
+    spawns(&runtime)
+}
+
+#[library_benchmark(setup = Tokio::new)]
+fn spawn_tokio(runtime: Tokio) -> u64 {
+    spawns(&runtime)
+}
+
+#[library_benchmark(setup = AsyncExecutor::new)]
+fn spawn_async_executor(runtime: AsyncExecutor) -> u64 {
+    spawns(&runtime)
+}
+
+#[library_benchmark(setup = Pool::new)]
+fn spawn_local_pool(runtime: Pool) -> u64 {
+    spawns(&runtime)
+}
+
 library_benchmark_group!(
     name = link_extraction,
     benchmarks = [links_ours, links_scraper, links_html5ever, links_html5gum, links_lol_html]
@@ -168,6 +202,15 @@ library_benchmark_group!(
 library_benchmark_group!(name = crawls, benchmarks = [thousand_pages, thousand_pages_with_links]);
 library_benchmark_group!(
     name = scheduling,
-    benchmarks = [switch_ours, switch_tokio, switch_async_executor, switch_local_pool]
+    benchmarks = [
+        switch_ours,
+        switch_tokio,
+        switch_async_executor,
+        switch_local_pool,
+        spawn_ours,
+        spawn_tokio,
+        spawn_async_executor,
+        spawn_local_pool
+    ]
 );
 main!(library_benchmark_groups = link_extraction, crawls, scheduling);

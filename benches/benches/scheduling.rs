@@ -1,13 +1,19 @@
 //! What it costs to take turns, for our runtime and for what one would use
 //! instead: `scheduling/<what>/<subject>`, in time for one of it.
 //!
+//! Criterion has one do all it has to do, and then the next, and meanwhile the
+//! machine may have become twice as slow. So, of the two figures that we quote
+//! by tokio's, the ratio is measured once more with both in turns, and kept
+//! beside the figure of tokio.
+//!
 //! What a task costs in memory while it waits is measured by `memory`.
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "subjects/runtimes.rs"]
 mod runtimes;
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::mpsc;
@@ -15,16 +21,19 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use benches::figures;
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use futures::StreamExt;
 use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
 use stage2_coroutines::sleep;
 use stage3_queue::JoinableQueue;
 
-/// How many tasks take turns with each other.
+/// How many tasks take turns with each other, or are started before the first of
+/// them is awaited. With ten times as many, glibc returns what they had to the
+/// system after every batch, and a fault for each page of it is half the figure.
 const TASKS: u64 = 100;
-/// How many tasks are started before the first of them is awaited.
-const BATCH: u64 = 1000;
+/// How often both have their turn.
+const ROUNDS: usize = 201;
 /// How far away a deadline is: that of a fetch. None of them ever fires.
 const DEADLINE: Duration = Duration::from_secs(30);
 
@@ -42,16 +51,18 @@ fn per_time(bencher: &mut Bencher<'_>, least: u64, mut run: impl FnMut(u64)) {
 fn switch<R: Runtime>(criterion: &mut Criterion) {
     criterion.benchmark_group("scheduling/switch").bench_function(R::NAME, |bencher| {
         let runtime = R::new();
-        per_time(bencher, 1000 * TASKS, |times| {
-            let handle = runtime.clone();
-            runtime.run(async move {
-                let task = || handle.spawn(yield_often(times / TASKS));
-                let tasks: Vec<_> = (0..TASKS).map(|_| task()).collect();
-                for task in tasks {
-                    task.await;
-                }
-            });
-        });
+        per_time(bencher, 1000 * TASKS, |times| switches(&runtime, times));
+    });
+}
+
+fn switches<R: Runtime>(runtime: &R, times: u64) {
+    let handle = runtime.clone();
+    runtime.run(async move {
+        let task = || handle.spawn(yield_often(times / TASKS));
+        let tasks: Vec<_> = (0..TASKS).map(|_| task()).collect();
+        for task in tasks {
+            task.await;
+        }
     });
 }
 
@@ -65,22 +76,56 @@ async fn yield_often(times: u64) {
 fn spawn<R: Runtime>(criterion: &mut Criterion) {
     criterion.benchmark_group("scheduling/spawn").bench_function(R::NAME, |bencher| {
         let runtime = R::new();
-        per_time(bencher, BATCH, |times| {
-            let handle = runtime.clone();
-            let sum = runtime.run(async move {
-                let mut sum = 0;
-                for _ in 0..times / BATCH {
-                    let tasks: Vec<_> =
-                        (0..BATCH).map(|number| handle.spawn(async move { number })).collect();
-                    for task in tasks {
-                        sum += task.await;
-                    }
-                }
-                sum
-            });
-            assert_eq!(sum, times / BATCH * (BATCH * (BATCH - 1) / 2));
-        });
+        per_time(bencher, TASKS, |times| spawns(&runtime, times));
     });
+}
+
+fn spawns<R: Runtime>(runtime: &R, times: u64) {
+    let handle = runtime.clone();
+    let sum = runtime.run(async move {
+        let mut sum = 0;
+        for _ in 0..times / TASKS {
+            let tasks: Vec<_> =
+                (0..TASKS).map(|number| handle.spawn(async move { number })).collect();
+            for task in tasks {
+                sum += task.await;
+            }
+        }
+        sum
+    });
+    assert_eq!(sum, times / TASKS * (TASKS * (TASKS - 1) / 2));
+}
+
+/// Ours by tokio's, round by round: the median, and between which two the middle
+/// half of the rounds lay.
+fn in_turns(_: &mut Criterion) {
+    let (ours, tokio) = (Ours::new(), Tokio::new());
+    let rounds = if figures::is_test() { 1 } else { ROUNDS };
+    let ratios = |times: u64, run: [&dyn Fn(u64); 2]| {
+        let ratio = |_| {
+            let [ours, tokio] = run.map(|run| {
+                let begun = Instant::now();
+                run(times);
+                begun.elapsed().as_secs_f64()
+            });
+            ours / tokio
+        };
+        let mut sorted: Vec<f64> = (0..rounds).map(ratio).collect();
+        sorted.sort_by(f64::total_cmp);
+        let names = ["ratio.lower", "ratio.median", "ratio.upper"];
+        let at = |quarter: usize| sorted[(sorted.len() - 1) * quarter / 4];
+        BTreeMap::from_iter(names.into_iter().zip([1, 2, 3].map(at)))
+    };
+    let switch =
+        ratios(1000 * TASKS, [&|times| switches(&ours, times), &|times| switches(&tokio, times)]);
+    let spawn =
+        ratios(100 * TASKS, [&|times| spawns(&ours, times), &|times| spawns(&tokio, times)]);
+    let by_id =
+        BTreeMap::from([("scheduling/switch/tokio", switch), ("scheduling/spawn/tokio", spawn)]);
+    println!("in turns: {by_id:.3?}");
+    if !figures::is_test() {
+        figures::keep("scheduling-in-turns", &by_id).unwrap();
+    }
 }
 
 /// There and back: hands its waker to another thread, sleeps, and is woken.
@@ -217,6 +262,6 @@ criterion_group!(
         switch<Ours>, switch<Tokio>, switch<AsyncExecutor>, switch<Pool>,
         spawn<Ours>, spawn<Tokio>, spawn<AsyncExecutor>, spawn<Pool>,
         foreign_wake<Ours>, foreign_wake<Tokio>, foreign_wake<AsyncExecutor>, foreign_wake<Pool>,
-        timers, queue
+        timers, queue, in_turns
 );
 criterion_main!(benches);

@@ -154,6 +154,11 @@ impl Visit {
         Self::new(job, &Arc::new(terms), now)
     }
 
+    /// What it was begun for.
+    pub fn job(&self) -> &Job {
+        &self.job
+    }
+
     /// The URL to fetch.
     pub fn url(&self) -> Address<'_> {
         self.job.address()

@@ -40,6 +40,9 @@ pub(crate) struct Inner {
     pub(crate) names: RefCell<HashMap<Key, Box<str>>>,
     pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
     pub(crate) started: Instant,
+    /// When the present round has begun: a clock for whoever does not care what
+    /// happened since.
+    pub(crate) round: Cell<Instant>,
     /// Whom a closed connection leaves its descriptor to.
     pub(crate) starved: RefCell<VecDeque<Future<()>>>,
     pub(crate) connecting: RefCell<ConnectQueue<Option<Future<()>>>>,
@@ -79,6 +82,7 @@ impl EventLoop {
             names: RefCell::new(HashMap::new()),
             exception_handler: RefCell::new(None),
             started,
+            round: Cell::new(started),
             starved: RefCell::new(VecDeque::new()),
             connecting: RefCell::new(ConnectQueue::new()),
             scratch: Cell::new(Vec::new()),
@@ -132,20 +136,22 @@ impl EventLoop {
     /// caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
         let _running = Running::new(self)?;
-        let mut batch = Batch { turns: RunQueue::new(), run_queue: &self.0.run_queue };
+        let mut batch = Batch::new(&self.0.run_queue);
         let mut waker = None;
         let mut keys = Vec::new();
+        self.0.round.set(self.now());
         loop {
             // Whoever is woken from here on has a turn after the next tick:
             // tasks that keep waking each other cannot hold up those who wait
             // for a socket or for a time.
-            self.take_turns(&mut batch.turns);
-            while let Some(key) = batch.turns.pop_front() {
+            self.take_turns(&mut batch);
+            for key in &mut batch {
                 if key != main_key() {
                     self.step(key);
                 } else {
                     count(&self.0.polls);
-                    main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
+                    main(&mut Context::from_waker(self.waker_for_step(key, &mut waker)));
+                    self.unnote();
                 }
             }
             if self.0.stopping.replace(false) {
@@ -179,6 +185,7 @@ impl EventLoop {
             }
         }
         let now = self.now();
+        inner.round.set(now);
         loop {
             let due = inner.timers.borrow_mut().pop_due(now);
             let Some(waker) = due else { break };

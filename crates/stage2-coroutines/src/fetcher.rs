@@ -19,8 +19,8 @@ use transport::{Candidates, Security, is_tls_error, out_of_descriptors};
 
 use crate::time::within_pinned;
 use crate::{
-    Connection, Coroutine, EventLoop, Exception, Future, Task, TooLate, connect, look_up, read_all,
-    sleep, write_all,
+    Connection, Coroutine, EventLoop, Exception, Future, TooLate, catch, connect, look_up,
+    read_all, sleep, write_all,
 };
 
 /// Crawls a site with one coroutine per fetch, as many at a time as
@@ -91,24 +91,16 @@ impl Fetcher {
             && let Some(job) = state.urls_todo.pop_front()
         {
             let now = self.event_loop.now();
-            let Some(mut visit) = state.crawl.begin(job.clone(), now) else {
+            let Some(mut visit) = state.crawl.begin(job, now) else {
                 continue;
             };
             state.in_flight += 1;
             let fetcher = Rc::clone(self);
             // A block, which keeps what it captures in one place: the `mut`
-            // argument of an `async fn` has two. And a task has room for its
-            // result from the beginning, hence the box.
-            let task = Task::spawn(&self.event_loop, async move {
-                fetch(&fetcher, &mut visit).await;
-                let now = fetcher.event_loop.now();
-                Box::new(fetcher.state.borrow_mut().crawl.conclude(visit, now))
-            });
-            let fetcher = Rc::clone(self);
-            task.add_done_callback(move |task| {
-                if let Some(outcome) = task.take_result() {
-                    fetcher.fetched(&job, outcome);
-                }
+            // argument of an `async fn` has two.
+            self.event_loop.spawn_detached(async move {
+                let fetched = catch(pin!(fetch(&fetcher, &mut visit))).await;
+                fetcher.fetched(visit, fetched);
             });
         }
         if state.in_flight == 0 {
@@ -117,14 +109,19 @@ impl Fetcher {
         }
     }
 
-    /// One task has ended.
-    fn fetched(self: &Rc<Self>, job: &Job, outcome: Result<Box<Conclusion>, Exception>) {
-        let conclusion = outcome.unwrap_or_else(|error| {
+    /// One task is about to end.
+    fn fetched(self: &Rc<Self>, visit: Visit, fetched: Result<(), Exception>) {
+        let job = visit.job().clone();
+        let now = self.event_loop.now();
+        let conclude = AssertUnwindSafe(|| self.state.borrow_mut().crawl.conclude(visit, now));
+        let concluded = fetched
+            .and_then(|()| catch_unwind(conclude).map_err(|panic| Exception::panicked(&*panic)));
+        let conclusion = concluded.unwrap_or_else(|error| {
             let error = FetchError::new(ErrorClass::Panic, error.to_string());
-            Box::new(self.state.borrow_mut().crawl.abandon(job, error))
+            self.state.borrow_mut().crawl.abandon(&job, error)
         });
         self.state.borrow_mut().in_flight -= 1;
-        let Conclusion { row, others, jobs, .. } = *conclusion;
+        let Conclusion { row, others, jobs, .. } = conclusion;
         let rows = others.into_iter().chain([row]);
         let report = AssertUnwindSafe(|| rows.for_each(&mut *self.sink.borrow_mut()));
         match catch_unwind(report) {
@@ -141,10 +138,10 @@ impl Fetcher {
 // ANCHOR: fetch
 fn fetch(fetcher: &Fetcher, visit: &mut Visit) -> impl Coroutine<Output = ()> {
     let Fetcher { event_loop, options, .. } = fetcher;
-    until_finished(event_loop, options, visit, async |visit, patience| {
-        let Fetcher { event_loop, options, security, .. } = fetcher;
+    until_finished(event_loop, options, visit, async move |visit, patience| {
+        let Fetcher { event_loop, security, .. } = fetcher;
         let mut connection = open(event_loop, security, visit, patience, || false).await?;
-        let reusable = exchange(&mut connection, options, visit, patience, false).await;
+        let reusable = exchange(&mut connection, &fetcher.options, visit, patience, false).await;
         reusable.map(|_| ())
     })
 }

@@ -72,16 +72,19 @@ pub fn read<R>(
 ///
 /// # Errors
 /// Those of the connection.
-pub async fn read_all<B>(
+#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
+pub fn read_all<B>(
     connection: &mut Connection,
     mut sink: impl FnMut(&[u8]) -> ControlFlow<B>,
-) -> io::Result<Option<B>> {
-    while let Some(flow) = read(connection, &mut sink).await? {
-        if let ControlFlow::Break(value) = flow {
-            return Ok(Some(value));
+) -> impl Coroutine<Output = io::Result<Option<B>>> {
+    async move {
+        while let Some(flow) = read(connection, &mut sink).await? {
+            if let ControlFlow::Break(value) = flow {
+                return Ok(Some(value));
+            }
         }
+        Ok(None)
     }
-    Ok(None)
 }
 // ANCHOR_END: read_all
 

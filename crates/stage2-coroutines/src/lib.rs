@@ -23,6 +23,7 @@
 //! comes from Python finds what they know in [`names_of_asyncio`].
 
 mod callbacks;
+mod catch;
 mod connection;
 mod descriptors;
 mod diagnose;
@@ -48,6 +49,7 @@ pub mod names_of_asyncio;
 pub mod traceback;
 
 pub use callbacks::{Handle, Remote};
+pub use catch::catch;
 pub use connection::Connection;
 pub use diagnose::{Complaint, Stats, TaskInfo, Wait, noting};
 pub use event_loop::EventLoop;

@@ -1,7 +1,6 @@
 //! Which loop this thread runs, and whose turn it is.
 
 use std::cell::{RefCell, RefMut};
-use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -46,7 +45,7 @@ impl Drop for Running {
 
 /// The names of those who are to take a step, in the order in which they were
 /// woken.
-pub(crate) type RunQueue = VecDeque<Key>;
+pub(crate) type RunQueue = Vec<Key>;
 
 /// So many turns have room at all times.
 const ROOM: usize = 1024;
@@ -54,13 +53,40 @@ const ROOM: usize = 1024;
 // ANCHOR: batch
 /// Those whose turn it is. Should a panic end the loop, the rest keep theirs.
 pub(crate) struct Batch<'q> {
-    pub(crate) turns: RunQueue,
-    pub(crate) run_queue: &'q RefCell<RunQueue>,
+    turns: RunQueue,
+    /// How many of them have had theirs.
+    taken: usize,
+    run_queue: &'q RefCell<RunQueue>,
+}
+
+impl<'q> Batch<'q> {
+    pub(crate) fn new(run_queue: &'q RefCell<RunQueue>) -> Self {
+        Self { turns: RunQueue::new(), taken: 0, run_queue }
+    }
+
+    /// When all have had theirs, it is the turn of those who were woken since.
+    fn renew(&mut self) {
+        self.turns.clear();
+        self.taken = 0;
+        // It has had its rush, and need not stay as large as that.
+        self.turns.shrink_to(ROOM);
+        std::mem::swap(&mut *self.run_queue.borrow_mut(), &mut self.turns);
+    }
+}
+
+impl Iterator for Batch<'_> {
+    type Item = Key;
+
+    fn next(&mut self) -> Option<Key> {
+        let key = self.turns.get(self.taken).copied();
+        self.taken += usize::from(key.is_some());
+        key
+    }
 }
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        self.run_queue.borrow_mut().append(&mut self.turns);
+        self.run_queue.borrow_mut().extend(&self.turns[self.taken..]);
     }
 }
 // ANCHOR_END: batch
@@ -108,12 +134,10 @@ impl EventLoop {
         }
     }
 
-    /// Exchanges an empty queue for that of all who have been woken.
-    pub(crate) fn take_turns(&self, empty: &mut RunQueue) {
+    /// Gives all who have been woken a turn.
+    pub(crate) fn take_turns(&self, batch: &mut Batch<'_>) {
         self.open_mail();
-        // It has had its rush, and need not stay as large as that.
-        empty.shrink_to(ROOM);
-        std::mem::swap(&mut *self.0.run_queue.borrow_mut(), empty);
+        batch.renew();
     }
 
     pub(crate) fn selector(&self) -> RefMut<'_, Selector<Waker>> {

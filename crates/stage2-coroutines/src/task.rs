@@ -3,13 +3,12 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
-use crate::waker::TaskWaker;
+use crate::waker::KeptWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A coroutine that runs by itself. A task is a [`Future`]: of what its
@@ -29,7 +28,13 @@ impl<T: 'static> Task<T> {
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let future = Future::new(event_loop);
-        let driver = Driver { coroutine, future: future.clone(), waker: None };
+        let awaited = future.clone();
+        let end = move |outcome| {
+            // Refused if the task was cancelled during this very step.
+            let _ = awaited.finish(outcome);
+            None
+        };
+        let driver = Driver { coroutine, end, waker: None };
         let key = event_loop.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
         event_loop.enqueue(key);
@@ -47,6 +52,19 @@ impl<T: 'static> Task<T> {
     pub fn key(&self) -> Key {
         self.future.task().expect("spawn has told its future")
     }
+}
+
+impl EventLoop {
+    // ANCHOR: spawn_detached
+    /// Starts a task that nobody will await or cancel: one without a future. If
+    /// it panics, the exception handler hears of it.
+    #[track_caller]
+    pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
+        let driver = Driver { coroutine, end: Result::err, waker: None };
+        let key = self.add_task(Box::pin(driver), Some(Location::caller()));
+        self.enqueue(key);
+    }
+    // ANCHOR_END: spawn_detached
 }
 
 impl<T> Deref for Task<T> {
@@ -80,31 +98,35 @@ pub(crate) trait Step {
 
 // ANCHOR: driver
 pin_project! {
-    struct Driver<C: Coroutine> {
+    struct Driver<C, E> {
         #[pin]
         coroutine: C,
-        future: Future<C::Output>,
-        waker: Option<Arc<TaskWaker>>,
+        // Called with the outcome. Gives an exception back if nobody will
+        // hear of it there.
+        end: E,
+        waker: Option<KeptWaker>,
     }
 }
 
-impl<C: Coroutine<Output: 'static>> Step for Driver<C> {
+impl<C, E> Step for Driver<C, E>
+where
+    C: Coroutine,
+    E: Fn(Result<C::Output, Exception>) -> Option<Exception>,
+{
     fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
         let waker = event_loop.waker_for_step(key, this.waker);
-        let context = &mut Context::from_waker(&waker);
+        let context = &mut Context::from_waker(waker);
         let step = AssertUnwindSafe(|| this.coroutine.poll(context));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
             Err(panic) => Err(Exception::panicked(&*panic)),
         };
-        // Refused if the task was cancelled during this very step; then what
-        // would have been its result is dropped, by code that may panic.
-        let finish = AssertUnwindSafe(|| {
-            let _ = this.future.finish(outcome);
-        });
-        Poll::Ready(catch_unwind(finish).err().map(|panic| Exception::panicked(&*panic)))
+        // A result that is refused is dropped, by code that may panic.
+        let end = AssertUnwindSafe(|| (this.end)(outcome));
+        let unheard = catch_unwind(end);
+        Poll::Ready(unheard.unwrap_or_else(|panic| Some(Exception::panicked(&*panic))))
     }
 }
 // ANCHOR_END: driver

@@ -9,7 +9,7 @@ use selector_core::Key;
 
 use crate::diagnose::{Complaint, Note, count};
 use crate::task::Step;
-use crate::waker::TaskWaker;
+use crate::waker::{KeptWaker, TaskWaker};
 use crate::{EventLoop, Exception};
 
 /// A task, or a callback, which is a task of one step.
@@ -31,7 +31,7 @@ impl EventLoop {
     /// Has a task take a step in the next round.
     pub(crate) fn queue(&self, key: Key) {
         if !self.0.is_closed.get() {
-            self.0.run_queue.borrow_mut().push_back(key);
+            self.0.run_queue.borrow_mut().push(key);
         }
     }
 
@@ -44,20 +44,20 @@ impl EventLoop {
         let Some(mut step) = step else { return };
         count(&self.0.polls);
         self.0.current.set(Some(key));
-        self.0.note.set(Note::NONE);
         let state = step.as_mut().step(self, key);
         self.0.current.set(None);
         let exception = match state {
             Poll::Ready(exception) => exception,
             Poll::Pending => {
                 if let Some(slot) = self.0.tasks.borrow_mut().get_mut(key) {
-                    slot.note.follow(self.0.note.get());
+                    slot.note.follow(&self.0.note);
                     slot.step = Some(step);
                     return;
                 }
                 None
             }
         };
+        self.unnote();
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
         drop(self.remove_task(key));
         let panic = dropped.err().map(|panic| Exception::panicked(&*panic));
@@ -88,10 +88,13 @@ impl EventLoop {
     // ANCHOR: waker_for_step
     /// The waker of somebody who is about to take a step: made for the first
     /// one, and kept for the others.
-    pub(crate) fn waker_for_step(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
-        let waker = kept.get_or_insert_with(|| self.waker_of(key));
-        waker.taken_up();
-        Waker::from(Arc::clone(waker))
+    #[inline]
+    pub(crate) fn waker_for_step<'k>(
+        &self,
+        key: Key,
+        kept: &'k mut Option<KeptWaker>,
+    ) -> &'k Waker {
+        kept.get_or_insert_with(|| KeptWaker::new(self.waker_of(key))).taken_up()
     }
     // ANCHOR_END: waker_for_step
 

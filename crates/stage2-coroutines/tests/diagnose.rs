@@ -1,12 +1,15 @@
 //! Where is everybody? And what went wrong while nobody looked?
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io::Write;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::pin::pin;
 use std::rc::Rc;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use selector_core::{Os, VirtualTime};
@@ -141,6 +144,37 @@ fn who_waits_for_a_future_or_a_task_says_for_which() {
     let task = find(&event_loop, "for a task");
     assert_eq!(task.wait, Wait::Task(slow_key));
     assert_eq!(task.waiting, "waiting for task slow");
+}
+
+/// Waits and does not say for what; its waker is left for the test.
+fn silent(waker: &Rc<Cell<Option<Waker>>>) -> impl Coroutine<Output = ()> + use<> {
+    let waker = Rc::clone(waker);
+    poll_fn(move |context| {
+        waker.set(Some(context.waker().clone()));
+        Poll::Pending
+    })
+}
+
+#[test]
+fn what_one_waits_for_is_not_noted_of_the_next() {
+    let event_loop = virtual_loop();
+    let waker = Rc::default();
+    let inside = event_loop.clone();
+    spawn(&event_loop, "waits and returns", async move {
+        let mut sleep = pin!(sleep(&inside, SECOND));
+        let once = poll_fn(|context| Poll::Ready(sleep.as_mut().poll(context)));
+        assert!(once.await.is_pending());
+    });
+    spawn(&event_loop, "silent", silent(&waker));
+    run(&event_loop, async {
+        yield_now(&event_loop).await;
+        assert_eq!(find(&event_loop, "silent").wait, Wait::Nothing);
+        // It comes before the next step of this one, and after the yield.
+        waker.take().unwrap().wake();
+        yield_now(&event_loop).await;
+        assert!(waker.take().is_some());
+        assert_eq!(find(&event_loop, "silent").wait, Wait::Nothing);
+    });
 }
 
 #[test]

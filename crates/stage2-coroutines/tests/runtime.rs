@@ -252,6 +252,32 @@ fn a_panic_is_the_outcome_of_its_task_and_harms_nobody_else() {
     assert_eq!(good.unwrap(), "well");
 }
 
+#[test]
+fn a_detached_task_runs_to_its_end_and_its_panic_is_complained_about() {
+    let event_loop = virtual_loop();
+    let complaints: Rc<RefCell<Vec<String>>> = Rc::default();
+    let heard = Rc::clone(&complaints);
+    event_loop.set_exception_handler(move |complaint| {
+        heard.borrow_mut().push(complaint.to_string());
+    });
+    let (inside, ended) = (event_loop.clone(), Rc::new(Cell::new(false)));
+    let end = Rc::clone(&ended);
+    event_loop.spawn_detached(async move {
+        sleep(&inside, Duration::from_secs(1)).await;
+        end.set(true);
+    });
+    event_loop.spawn_detached(async { panic!("number {}", 14) });
+    run(&event_loop, sleep(&event_loop, Duration::from_secs(2)));
+    assert!(ended.get());
+    assert_eq!(complaints.take(), ["exception in a callback or destructor: panicked: number 14"]);
+    event_loop.spawn_detached(pending());
+    run(&event_loop, yield_now(&event_loop));
+    assert_eq!(event_loop.pending_tasks(), 1);
+    event_loop.close();
+    let complaint = complaints.take().join("\n");
+    assert!(complaint.starts_with("destroyed but pending: task without a name"), "{complaint}");
+}
+
 /// Says when it is dropped.
 struct Witness(Rc<Cell<bool>>);
 

@@ -5,9 +5,8 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Standing};
-use stage2_coroutines::{Coroutine, EventLoop, Task};
+use stage2_coroutines::{Coroutine, EventLoop, Task, catch};
 
-use crate::catch::catch;
 use crate::client::Client;
 use crate::ledger::Ledger;
 use crate::manners::{Manners, Named, Turn, read_sitemaps};

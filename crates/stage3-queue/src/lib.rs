@@ -32,7 +32,6 @@
 //! `crawl-core`.
 
 mod builder;
-mod catch;
 mod client;
 mod crawler;
 mod journal;

@@ -25,12 +25,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crawl_core::robots::MOST_BYTES;
 use crawl_core::{ErrorClass, FetchError, File, Job, Options};
-use stage2_coroutines::{Coroutine, EventLoop, Future, within, yield_now};
+use stage2_coroutines::{Coroutine, EventLoop, Future, catch, within, yield_now};
 use url::{Position, Url};
 
 use self::hosts::{HostId, Hosts};
 use self::robots::Rules;
-use crate::catch::catch;
 use crate::client::{Client, NoFile};
 use crate::{Item, JoinableQueue};
 

@@ -4,13 +4,12 @@ use std::collections::{HashSet, VecDeque};
 use std::pin::pin;
 
 use crawl_core::sitemap::{Entry, Limits, SitemapParser};
-use stage2_coroutines::{Future, yield_now};
+use stage2_coroutines::{Future, catch, yield_now};
 use url::Url;
 
 use super::robots::Rules;
 use super::turn::MOST_PUT_OFFS;
 use super::{Manners, authority, file_of_site};
-use crate::catch::catch;
 
 /// How many sitemaps of one site are read.
 const MOST_SITEMAPS: usize = 1_000;

@@ -5,11 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::Poll;
 
-use stage2_coroutines::{Coroutine, Exception};
+use crate::{Coroutine, Exception};
 
 // ANCHOR: catch
 /// Runs a coroutine and turns its panic into an error.
-pub(crate) fn catch<T>(
+pub fn catch<T>(
     mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
 ) -> impl Coroutine<Output = Result<T, Exception>> {
     poll_fn(move |context| {
