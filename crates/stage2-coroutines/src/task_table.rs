@@ -8,9 +8,16 @@ use std::task::{Poll, Waker};
 use selector_core::Key;
 
 use crate::diagnose::{Complaint, Note, count};
-use crate::task::Step;
+use crate::task::Driver;
 use crate::waker::{KeptWaker, TaskWaker};
-use crate::{EventLoop, Exception};
+use crate::{Coroutine, EventLoop, Exception};
+
+/// What the loop keeps of a task: something that can take a step.
+pub(crate) trait Step {
+    /// Goes on until it waits for something, or ends: with an exception, if
+    /// there is one that nobody else knows of.
+    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>>;
+}
 
 /// A task, or a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
@@ -80,6 +87,17 @@ impl EventLoop {
         }
         key
     }
+
+    // ANCHOR: spawn_detached
+    /// Starts a task that nobody will await or cancel: one without a future. If
+    /// it panics, the exception handler hears of it.
+    #[track_caller]
+    pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
+        let driver = Driver { coroutine, end: Result::err, waker: None };
+        let key = self.add_task(Box::pin(driver), Some(Location::caller()));
+        self.enqueue(key);
+    }
+    // ANCHOR_END: spawn_detached
 
     pub(crate) fn waker_of(&self, key: Key) -> Arc<TaskWaker> {
         TaskWaker::new(key, &self.0.mailbox)
