@@ -149,7 +149,7 @@ impl EventLoop {
                     self.step(key);
                 } else {
                     count(&self.0.polls);
-                    main(&mut Context::from_waker(self.waker_for_step(key, &mut waker)));
+                    main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
                     self.unnote();
                 }
             }

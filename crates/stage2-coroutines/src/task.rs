@@ -3,13 +3,14 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
 use crate::task_table::Step;
-use crate::waker::KeptWaker;
+use crate::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A coroutine that runs by itself. A task is a [`Future`]: of what its
@@ -70,7 +71,7 @@ pin_project! {
         // Called with the outcome. Gives an exception back if nobody will
         // hear of it there.
         pub(crate) end: E,
-        pub(crate) waker: Option<KeptWaker>,
+        pub(crate) waker: Option<Arc<TaskWaker>>,
     }
 }
 
@@ -82,8 +83,7 @@ where
     fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
         let waker = event_loop.waker_for_step(key, this.waker);
-        let context = &mut Context::from_waker(waker);
-        let step = AssertUnwindSafe(|| this.coroutine.poll(context));
+        let step = AssertUnwindSafe(|| this.coroutine.poll(&mut Context::from_waker(&waker)));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),

@@ -9,7 +9,7 @@ use selector_core::Key;
 
 use crate::diagnose::{Complaint, Note, count};
 use crate::task::Driver;
-use crate::waker::{KeptWaker, TaskWaker};
+use crate::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception};
 
 /// What the loop keeps of a task: something that can take a step.
@@ -107,12 +107,10 @@ impl EventLoop {
     /// The waker of somebody who is about to take a step: made for the first
     /// one, and kept for the others.
     #[inline]
-    pub(crate) fn waker_for_step<'k>(
-        &self,
-        key: Key,
-        kept: &'k mut Option<KeptWaker>,
-    ) -> &'k Waker {
-        kept.get_or_insert_with(|| KeptWaker::new(self.waker_of(key))).taken_up()
+    pub(crate) fn waker_for_step(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
+        let waker = kept.get_or_insert_with(|| self.waker_of(key));
+        waker.taken_up();
+        Waker::from(Arc::clone(waker))
     }
     // ANCHOR_END: waker_for_step
 
