@@ -105,8 +105,8 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 #[library_benchmark(setup = prepared)]
 #[bench::bare_mio_close(args = ("bare-mio", false), config = at_most(13_250_000))]
 #[bench::stage1_close(args = ("stage1-callbacks", false), config = at_most(17_550_000))]
-#[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(22_080_000))]
-#[bench::stage3_close(args = ("stage3-queue", false), config = at_most(23_100_000))]
+#[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(20_040_000))]
+#[bench::stage3_close(args = ("stage3-queue", false), config = at_most(22_870_000))]
 #[bench::bare_mio(args = ("bare-mio", true), config = at_most(12_400_000))]
 #[bench::mio_floor(args = ("mio-floor", true), config = at_most(4_380_000))]
 #[bench::mio_floor_close(args = ("mio-floor", false), config = at_most(5_100_000))]
@@ -141,7 +141,7 @@ fn switches<R: Runtime>(runtime: &R) {
     });
 }
 
-#[library_benchmark(setup = Ours::new, config = at_most(29_300_000))]
+#[library_benchmark(setup = Ours::new, config = at_most(23_630_000))]
 fn switch_ours(runtime: Ours) {
     switches(&runtime);
 }
@@ -175,7 +175,7 @@ fn spawns<R: Runtime>(runtime: &R) -> u64 {
     })
 }
 
-#[library_benchmark(setup = Ours::new)]
+#[library_benchmark(setup = Ours::new, config = at_most(156_200_000))]
 fn spawn_ours(runtime: Ours) -> u64 {
     spawns(&runtime)
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use selector_core::{Key, TimerKey};
 
 use crate::mailbox::{Mail, Mailbox};
-use crate::task::Step;
+use crate::task_table::Step;
 use crate::{Coroutine, EventLoop, Exception, within};
 
 /// A callback that has not been called, to be taken back.

@@ -306,6 +306,12 @@ pub async fn noting<C: Coroutine>(
 }
 
 impl<T: 'static> Task<T> {
+    /// Gives it a name, for whoever asks what it is doing.
+    pub fn named(self, name: impl Into<String>) -> Self {
+        self.event_loop().name_task(self.key(), name.into());
+        self
+    }
+
     /// Where the task is suspended. A coroutine has one such place, since its
     /// frames are one value; nothing when it is done.
     pub fn get_stack(&self) -> Option<TaskInfo> {

@@ -139,7 +139,6 @@ impl EventLoop {
         let mut batch = Batch::new(&self.0.run_queue);
         let mut waker = None;
         let mut keys = Vec::new();
-        self.0.round.set(self.now());
         loop {
             // Whoever is woken from here on has a turn after the next tick:
             // tasks that keep waking each other cannot hold up those who wait
@@ -150,7 +149,7 @@ impl EventLoop {
                     self.step(key);
                 } else {
                     count(&self.0.polls);
-                    main(&mut Context::from_waker(self.waker_for_step(key, &mut waker)));
+                    main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
                     self.unnote();
                 }
             }

@@ -23,6 +23,12 @@ pub fn ensure_future<T: 'static>(
     Task::spawn(event_loop, coroutine).into()
 }
 
+impl<T> From<Task<T>> for Future<T> {
+    fn from(task: Task<T>) -> Self {
+        task.future
+    }
+}
+
 // ANCHOR: gather
 /// Waits for all futures, and returns their results in the order of the
 /// arguments. Cancelling one of them does not cancel the one who gathers; it

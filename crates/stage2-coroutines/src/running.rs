@@ -32,6 +32,7 @@ impl Running {
             let message = "this thread runs an event loop already";
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
         }
+        event_loop.0.round.set(event_loop.now());
         RUNNING.set(Some(event_loop.clone()));
         Ok(Self)
     }

@@ -3,12 +3,14 @@
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
-use crate::waker::KeptWaker;
+use crate::task_table::Step;
+use crate::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A coroutine that runs by itself. A task is a [`Future`]: of what its
@@ -18,7 +20,7 @@ use crate::{Coroutine, EventLoop, Exception, Future};
 /// returns, panics or is [cancelled](Future::cancel), or with its loop.
 #[must_use = "a task runs without its handle, but nobody learns how it ended"]
 pub struct Task<T> {
-    future: Future<T>,
+    pub(crate) future: Future<T>,
 }
 
 impl<T: 'static> Task<T> {
@@ -29,11 +31,8 @@ impl<T: 'static> Task<T> {
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let future = Future::new(event_loop);
         let awaited = future.clone();
-        let end = move |outcome| {
-            // Refused if the task was cancelled during this very step.
-            let _ = awaited.finish(outcome);
-            None
-        };
+        // Refused if the task was cancelled during this very step.
+        let end = move |outcome| awaited.finish(outcome).err().and(None);
         let driver = Driver { coroutine, end, waker: None };
         let key = event_loop.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
@@ -42,29 +41,10 @@ impl<T: 'static> Task<T> {
     }
     // ANCHOR_END: spawn
 
-    /// Gives it a name, for whoever asks what it is doing.
-    pub fn named(self, name: impl Into<String>) -> Self {
-        self.future.event_loop().name_task(self.key(), name.into());
-        self
-    }
-
     /// Which task this is, for as long as it is not done.
     pub fn key(&self) -> Key {
         self.future.task().expect("spawn has told its future")
     }
-}
-
-impl EventLoop {
-    // ANCHOR: spawn_detached
-    /// Starts a task that nobody will await or cancel: one without a future. If
-    /// it panics, the exception handler hears of it.
-    #[track_caller]
-    pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
-        let driver = Driver { coroutine, end: Result::err, waker: None };
-        let key = self.add_task(Box::pin(driver), Some(Location::caller()));
-        self.enqueue(key);
-    }
-    // ANCHOR_END: spawn_detached
 }
 
 impl<T> Deref for Task<T> {
@@ -72,12 +52,6 @@ impl<T> Deref for Task<T> {
 
     fn deref(&self) -> &Future<T> {
         &self.future
-    }
-}
-
-impl<T> From<Task<T>> for Future<T> {
-    fn from(task: Task<T>) -> Self {
-        task.future
     }
 }
 
@@ -89,22 +63,15 @@ impl<T: 'static> std::future::Future for Task<T> {
     }
 }
 
-/// What the loop keeps of a task: something that can take a step.
-pub(crate) trait Step {
-    /// Goes on until it waits for something, or ends: with an exception, if
-    /// there is one that nobody else knows of.
-    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>>;
-}
-
 // ANCHOR: driver
 pin_project! {
-    struct Driver<C, E> {
+    pub(crate) struct Driver<C, E> {
         #[pin]
-        coroutine: C,
+        pub(crate) coroutine: C,
         // Called with the outcome. Gives an exception back if nobody will
         // hear of it there.
-        end: E,
-        waker: Option<KeptWaker>,
+        pub(crate) end: E,
+        pub(crate) waker: Option<Arc<TaskWaker>>,
     }
 }
 
@@ -116,8 +83,7 @@ where
     fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
         let waker = event_loop.waker_for_step(key, this.waker);
-        let context = &mut Context::from_waker(waker);
-        let step = AssertUnwindSafe(|| this.coroutine.poll(context));
+        let step = AssertUnwindSafe(|| this.coroutine.poll(&mut Context::from_waker(&waker)));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),

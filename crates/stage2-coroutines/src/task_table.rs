@@ -8,9 +8,16 @@ use std::task::{Poll, Waker};
 use selector_core::Key;
 
 use crate::diagnose::{Complaint, Note, count};
-use crate::task::Step;
-use crate::waker::{KeptWaker, TaskWaker};
-use crate::{EventLoop, Exception};
+use crate::task::Driver;
+use crate::waker::TaskWaker;
+use crate::{Coroutine, EventLoop, Exception};
+
+/// What the loop keeps of a task: something that can take a step.
+pub(crate) trait Step {
+    /// Goes on until it waits for something, or ends: with an exception, if
+    /// there is one that nobody else knows of.
+    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>>;
+}
 
 /// A task, or a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
@@ -81,6 +88,17 @@ impl EventLoop {
         key
     }
 
+    // ANCHOR: spawn_detached
+    /// Starts a task that nobody will await or cancel: one without a future. If
+    /// it panics, the exception handler hears of it.
+    #[track_caller]
+    pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
+        let driver = Driver { coroutine, end: Result::err, waker: None };
+        let key = self.add_task(Box::pin(driver), Some(Location::caller()));
+        self.enqueue(key);
+    }
+    // ANCHOR_END: spawn_detached
+
     pub(crate) fn waker_of(&self, key: Key) -> Arc<TaskWaker> {
         TaskWaker::new(key, &self.0.mailbox)
     }
@@ -89,12 +107,10 @@ impl EventLoop {
     /// The waker of somebody who is about to take a step: made for the first
     /// one, and kept for the others.
     #[inline]
-    pub(crate) fn waker_for_step<'k>(
-        &self,
-        key: Key,
-        kept: &'k mut Option<KeptWaker>,
-    ) -> &'k Waker {
-        kept.get_or_insert_with(|| KeptWaker::new(self.waker_of(key))).taken_up()
+    pub(crate) fn waker_for_step(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
+        let waker = kept.get_or_insert_with(|| self.waker_of(key));
+        waker.taken_up();
+        Waker::from(Arc::clone(waker))
     }
     // ANCHOR_END: waker_for_step
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::task::{Wake, Waker};
+use std::task::Wake;
 
 use selector_core::Key;
 
@@ -45,6 +45,12 @@ impl TaskWaker {
         Arc::new(Self { key, is_queued, is_in_mail, mailbox: Arc::clone(mailbox) })
     }
 
+    /// To be called before a step: what happens from now on is news that this
+    /// step may have missed.
+    pub(crate) fn taken_up(&self) {
+        self.is_queued.store(false, Relaxed);
+    }
+
     /// The short way, without locks and atomics: it is open when the loop of
     /// the task is the one that runs on this very thread.
     fn wake_here(&self) -> bool {
@@ -68,26 +74,3 @@ impl TaskWaker {
     }
 }
 // ANCHOR_END: wake
-
-// ANCHOR: kept_waker
-/// A waker as its task keeps it from one step to the next: what the task knows
-/// it by, and what it shows to the others. They count their copies with atomics;
-/// a step for which nobody makes one has none to count.
-pub(crate) struct KeptWaker {
-    task: Arc<TaskWaker>,
-    waker: Waker,
-}
-
-impl KeptWaker {
-    pub(crate) fn new(task: Arc<TaskWaker>) -> Self {
-        Self { waker: Waker::from(Arc::clone(&task)), task }
-    }
-
-    /// To be called before a step: what happens from now on is news that this
-    /// step may have missed.
-    pub(crate) fn taken_up(&self) -> &Waker {
-        self.task.is_queued.store(false, Relaxed);
-        &self.waker
-    }
-}
-// ANCHOR_END: kept_waker
