@@ -94,12 +94,12 @@ impl<'a> Address<'a> {
 
     fn host_and_written_port(self) -> (&'a str, Option<u16>) {
         let authority = self.authority();
+        let digits = authority.bytes().rev().take_while(u8::is_ascii_digit).count();
+        let (before, port) = authority.split_at(authority.len() - digits);
         // The colons of an IPv6 address are within its brackets.
-        match memrchr(b':', authority.as_bytes()) {
-            Some(colon) if !authority.ends_with(']') => {
-                (&authority[..colon], authority[colon + 1..].parse().ok())
-            }
-            _ => (authority, None),
+        match before.strip_suffix(':') {
+            Some(host) => (host, port.parse().ok()),
+            None => (authority, None),
         }
     }
 

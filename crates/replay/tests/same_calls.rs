@@ -50,6 +50,7 @@ const CALLS: [&str; 43] = [
     "Patience::resume",
     "Patience::try_address",
     "Resolver::answered",
+    "Resolver::known",
     "Resolver::look_up",
     "Resolver::new",
     "Resolver::take_back",
@@ -60,14 +61,13 @@ const CALLS: [&str; 43] = [
     "Stream::is_drained",
     "Stream::new",
     "Stream::socket",
-    "Visit::host",
+    "Visit::host_and_port",
     "Visit::interrupted",
-    "Visit::is_secure",
     "Visit::judge",
-    "Visit::port",
     "Visit::receive",
     "Visit::receive_end",
     "Visit::request",
+    "Visit::secure_host",
 ];
 
 /// A task survives the panic of its coroutine, and then has to know whose it was.

@@ -47,9 +47,9 @@ struct Opening {
 }
 
 impl Fetcher {
-    pub(crate) fn new(site: Rc<Site>, visit: Visit) -> Box<Self> {
+    pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
         Box::new(Self {
-            patience: Patience::new(&site.options, visit.begun()),
+            patience: Patience::new(&site.options, event_loop.now()),
             site,
             visit,
             timer: None,
@@ -98,8 +98,8 @@ impl Fetcher {
             let error = FetchError::new(ErrorClass::Connect, self.candidates().failure());
             return self.ended(Err(error), event_loop);
         };
-        self.patience.pause(event_loop.now());
         let line = event_loop.line(address);
+        self.patience.pause(event_loop.now());
         self.turn = Some(line);
         event_loop.call_in_turn(line, self, Self::open);
     }

@@ -88,7 +88,7 @@ impl Site {
             if let Some(visit) = state.crawl.begin(job, event_loop.now()) {
                 state.in_flight += 1;
                 drop(state);
-                Fetcher::new(Rc::clone(self), visit).fetch(event_loop);
+                Fetcher::new(Rc::clone(self), visit, event_loop).fetch(event_loop);
                 state = self.state.borrow_mut();
             }
         }
@@ -159,7 +159,7 @@ mod tests {
         let mut event_loop = EventLoop::new().unwrap();
         let (site, roots) = Site::new(options.clone(), Box::new(|_| ()));
         let visit = Crawl::new(options).begin(roots[0].clone(), event_loop.now()).unwrap();
-        observe(Fetcher::new(Rc::clone(&site), visit), &mut event_loop);
+        observe(Fetcher::new(Rc::clone(&site), visit, &event_loop), &mut event_loop);
         site.go_on(roots, &mut event_loop);
         event_loop.run().unwrap();
         let most = MOST_TIMERS.get();

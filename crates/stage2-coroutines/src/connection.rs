@@ -1,10 +1,11 @@
 //! An open connection, and what can be tried with it.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 
 use selector_core::{Interest, Key, Socket};
-use transport::{Direction, Stream};
+use transport::{Direction, Layer, Stream};
 
 use crate::{EventLoop, Turn};
 
@@ -27,10 +28,30 @@ impl Connection {
     /// After so many reads in a row, others have a turn.
     const READS_PER_TURN: u8 = 16;
 
-    pub(crate) fn new(stream: Stream<Socket>, key: Key, event_loop: &EventLoop) -> Self {
-        let event_loop = event_loop.clone();
-        Self { stream, key, event_loop, turn: None, reads_in_a_row: 0, drained_in: 0 }
+    /// Begins to connect.
+    pub(crate) fn begin(
+        event_loop: &EventLoop,
+        address: SocketAddr,
+        layer: Layer,
+    ) -> io::Result<Self> {
+        let (socket, key) = event_loop.selector().connect(address)?;
+        let (stream, event_loop) = (Stream::new(socket, layer), event_loop.clone());
+        Ok(Self { stream, key, event_loop, turn: None, reads_in_a_row: 0, drained_in: 0 })
     }
+
+    // ANCHOR: poll_connected
+    /// Ready when the connection is made, or cannot be.
+    pub(crate) fn poll_connected(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            ready!(self.poll_ready(Interest::Writable, context));
+            if self.stream.socket().connected()? {
+                return Poll::Ready(Ok(()));
+            }
+            // Writable without cause: wait for the next time.
+            self.event_loop.selector().clear(self.key, Interest::Writable);
+        }
+    }
+    // ANCHOR_END: poll_connected
 
     // ANCHOR: poll_ready
     /// Ready when the socket may be; otherwise the waker is stored under its

@@ -17,6 +17,7 @@ use crate::mailbox::Mailbox;
 use crate::names::Answer;
 use crate::running::{Batch, RunQueue, Running};
 use crate::task_table::{TaskSlot, main_key};
+use crate::turns::Waiter;
 use crate::{Coroutine, Future};
 
 /// One thread's loop. Handles are cheap to clone and stand for the same loop.
@@ -45,7 +46,7 @@ pub(crate) struct Inner {
     pub(crate) round: Cell<Instant>,
     /// Whom a closed connection leaves its descriptor to.
     pub(crate) starved: RefCell<VecDeque<Future<()>>>,
-    pub(crate) connecting: RefCell<ConnectQueue<Option<Future<()>>>>,
+    pub(crate) connecting: RefCell<ConnectQueue<Waiter>>,
     pub(crate) scratch: Cell<Vec<u8>>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,

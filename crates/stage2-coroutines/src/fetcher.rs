@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
@@ -19,8 +19,8 @@ use transport::{Candidates, Security, is_tls_error, out_of_descriptors};
 
 use crate::time::within_pinned;
 use crate::{
-    Connection, Coroutine, EventLoop, Exception, Future, TooLate, catch, connect, look_up,
-    read_all, sleep, write_all,
+    Connection, Coroutine, EventLoop, Exception, Future, TooLate, Wait, catch, look_up, read_all,
+    sleep, write_all,
 };
 
 /// Crawls a site with one coroutine per fetch, as many at a time as
@@ -178,9 +178,8 @@ pub fn until_finished(
 /// is not needed and say so, or else this waits for a connection of the loop to
 /// be closed, if there is any.
 ///
-/// To connect takes more memory than all that follows, so it is done in a box,
-/// which is gone when there is a connection. The box is made when it is one's
-/// turn to connect: there are few at a time, and not as many as wait in line.
+/// It needs no more room in a frame than to wait for a response does, so it need
+/// not be in a box: what has thousands of boxes at a time has holes afterwards.
 ///
 /// # Errors
 /// When there is no such host, or none that lets us in.
@@ -199,12 +198,15 @@ pub fn open(
             .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
         let mut candidates = Candidates::new(addresses);
         while let Some(address) = candidates.current() {
-            patience.pause(event_loop.now());
-            let alarm = |at| patience.pause_until(at);
+            // Called only if we have to wait.
+            let alarm = |at| {
+                patience.pause(event_loop.now());
+                patience.pause_until(at);
+            };
             let turn = event_loop.turn_to_connect(address, alarm).await;
             patience.resume(event_loop.now());
-            let connecting = try_address(event_loop, security, visit, patience, &candidates);
-            let error = match Box::pin(connecting).await {
+            let begun = begin(event_loop, security, visit, patience, &candidates);
+            let error = match until_connected(begun, patience).await {
                 Ok(mut connection) => {
                     connection.turn = Some(turn);
                     patience.heard(event_loop.now());
@@ -232,9 +234,8 @@ pub fn open(
     }
 }
 
-/// Connects to the current candidate, unless it uses up its share of the time.
-/// What wakes us then is the timer of the whole try: there is no other.
-async fn try_address(
+/// Begins to connect to the current candidate.
+fn begin(
     event_loop: &EventLoop,
     security: &Security,
     visit: &Visit,
@@ -244,14 +245,33 @@ async fn try_address(
     let address = candidates.current().ok_or(ErrorKind::AddrNotAvailable)?;
     patience.try_address(event_loop.now(), candidates.left());
     let layer = security.layer(visit.secure_host())?;
-    let mut connecting = pin!(connect(event_loop, address, layer));
-    poll_fn(|context| match connecting.as_mut().poll(context) {
-        Poll::Pending if patience.is_next_address_due(event_loop.now()) => {
-            Poll::Ready(Err(ErrorKind::TimedOut.into()))
+    Connection::begin(event_loop, address, layer)
+}
+
+/// Waits until what has begun is a connection, unless the address uses up its
+/// share of the time. What wakes us then is the timer of the whole try: there is
+/// no other.
+fn until_connected(
+    begun: io::Result<Connection>,
+    patience: &Patience,
+) -> impl Coroutine<Output = io::Result<Connection>> {
+    let (at, mut since, mut begun) = (Location::caller(), None, Some(begun));
+    poll_fn(move |context| {
+        if let Some(Ok(connection)) = &mut begun {
+            match connection.poll_connected(context) {
+                Poll::Ready(connected) => connected?,
+                Poll::Pending => {
+                    let event_loop = connection.event_loop();
+                    event_loop.note(Wait::Connect(connection.key), Some(at), &mut since);
+                    if patience.is_next_address_due(event_loop.now()) {
+                        return Poll::Ready(Err(ErrorKind::TimedOut.into()));
+                    }
+                    return Poll::Pending;
+                }
+            }
         }
-        poll => poll,
+        begun.take().map_or(Poll::Pending, Poll::Ready)
     })
-    .await
 }
 
 // ANCHOR: exchange

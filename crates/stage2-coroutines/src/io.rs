@@ -6,8 +6,7 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::panic::Location;
 
-use selector_core::Interest;
-use transport::{Layer, Stream};
+use transport::Layer;
 
 use crate::{Connection, Coroutine, EventLoop, Wait, noting};
 
@@ -24,17 +23,11 @@ pub fn connect(
 ) -> impl Coroutine<Output = io::Result<Connection>> {
     let at = Location::caller();
     async move {
-        let (socket, key) = event_loop.selector().connect(address)?;
-        let mut connection = Connection::new(Stream::new(socket, layer), key, event_loop);
-        loop {
-            let ready = poll_fn(|context| connection.poll_ready(Interest::Writable, context));
-            noting(event_loop, Wait::Connect(key), at, ready).await;
-            if connection.stream.socket().connected()? {
-                return Ok(connection);
-            }
-            // Writable without cause: wait for the next time.
-            event_loop.selector().clear(key, Interest::Writable);
-        }
+        let mut connection = Connection::begin(event_loop, address, layer)?;
+        let wait = Wait::Connect(connection.key);
+        let connected = poll_fn(|context| connection.poll_connected(context));
+        noting(event_loop, wait, at, connected).await?;
+        Ok(connection)
     }
 }
 // ANCHOR_END: connect

@@ -26,6 +26,10 @@ pub fn look_up(
     let at = Location::caller();
     async move {
         let now = event_loop.now();
+        let known = event_loop.0.resolver.borrow_mut().known(host, port, now);
+        if let Some(addresses) = known {
+            return Ok(addresses);
+        }
         let reply = event_loop.0.resolver.borrow_mut().look_up(host, port, now, None);
         match reply {
             Reply::Known(addresses, _) => Ok(addresses),

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::future::poll_fn;
 use std::net::SocketAddr;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Instant;
 
 use transport::{Entry, LetIn, LineKey, Number};
 
-use crate::{Coroutine, EventLoop, Future};
+use crate::{Coroutine, EventLoop};
+
+/// Who waits in line, unless he has stopped waiting.
+pub(crate) type Waiter = Option<Waker>;
 
 /// Somebody's turn to connect to an address, until it is dropped.
 pub struct Turn {
@@ -32,26 +34,25 @@ impl EventLoop {
     ) -> impl Coroutine<Output = Turn> {
         let line = self.0.connecting.borrow_mut().line(address);
         let mut in_line = InLine { event_loop: self, line, waiting: None, is_over: false };
-        // Mostly it is at once, and there is no need of a future.
-        let entry = self.0.connecting.borrow_mut().enter(line, None);
+        // Nobody is to be woken before the first poll.
+        let waiter = Some(Waker::noop().clone());
+        let entry = self.0.connecting.borrow_mut().enter(line, waiter);
         if let Entry::Later(number, patience) = entry {
-            let called = Future::new(self);
-            if let Some(waiter) = self.0.connecting.borrow_mut().waiter_mut(number) {
-                *waiter = Some(called.clone());
-            }
             let until = self.now() + patience;
             alarm(until);
-            in_line.waiting = Some(Waiting { number, called, until });
+            in_line.waiting = Some(Waiting { number, until });
         }
         poll_fn(move |context| in_line.poll(&alarm, context))
     }
 
     fn end_turn(&self, line: LineKey) {
         loop {
-            let next = self.0.connecting.borrow_mut().leave(line).flatten();
-            // Who has stopped waiting refuses it.
-            if next.is_none_or(|next| next.set_result(()).is_ok()) {
-                return;
+            let next = self.0.connecting.borrow_mut().leave(line);
+            match next {
+                // Who has stopped waiting does not want it.
+                Some(None) => {}
+                Some(Some(waker)) => return waker.wake(),
+                None => return,
             }
         }
     }
@@ -75,7 +76,6 @@ struct InLine<'l> {
 
 struct Waiting {
     number: Number,
-    called: Future<()>,
     until: Instant,
 }
 
@@ -90,35 +90,49 @@ impl InLine<'_> {
 }
 
 impl Waiting {
-    /// Ready when it is called, or has waited long enough.
+    /// Ready when it is called, and no longer in line, or has waited long
+    /// enough.
     fn poll(
         &mut self,
         event_loop: &EventLoop,
         alarm: impl Fn(Instant),
         context: &mut Context<'_>,
     ) -> Poll<()> {
-        match Pin::new(&mut self.called).poll(context) {
-            Poll::Pending if self.until <= event_loop.now() => {
-                let let_in = event_loop.0.connecting.borrow_mut().let_in(self.number);
-                let LetIn::Later(patience) = let_in else {
-                    return Poll::Ready(());
-                };
-                self.until = event_loop.now() + patience;
+        let (now, waker) = (event_loop.now(), context.waker().clone());
+        let mut connecting = event_loop.0.connecting.borrow_mut();
+        let Some(waiter) = connecting.waiter_mut(self.number) else {
+            return Poll::Ready(());
+        };
+        let replaced = waiter.replace(waker);
+        let let_in = (self.until <= now).then(|| connecting.let_in(self.number));
+        drop(connecting);
+        drop(replaced);
+        match let_in {
+            Some(LetIn::Now(_) | LetIn::Gone) => return Poll::Ready(()),
+            Some(LetIn::Later(patience)) => {
+                self.until = now + patience;
                 alarm(self.until);
-                Poll::Pending
             }
-            // Nobody else has it, to cancel it.
-            poll => poll.map(drop),
+            None => {}
         }
+        Poll::Pending
     }
 }
 
 impl Drop for InLine<'_> {
     fn drop(&mut self) {
-        // Called, but not resumed any more: then the next one.
-        let is_called =
-            |Waiting { called, .. }: &Waiting| !called.cancel() && called.take_result().is_some();
-        if !self.is_over && self.waiting.as_ref().is_none_or(is_called) {
+        if self.is_over {
+            return;
+        }
+        let mut connecting = self.event_loop.0.connecting.borrow_mut();
+        let waiter = self.waiting.as_ref().and_then(|waits| connecting.waiter_mut(waits.number));
+        if let Some(waiter) = waiter {
+            let waker = waiter.take();
+            drop(connecting);
+            drop(waker);
+        } else {
+            drop(connecting);
+            // Called, but not resumed any more: then the next one.
             self.event_loop.end_turn(self.line);
         }
     }

@@ -38,16 +38,17 @@ struct Line<W> {
     address: SocketAddr,
     knocking: usize,
     waiting: BTreeMap<u64, Waiting<W>>,
-    /// How often a place was given up.
-    left: u64,
+    /// How often a place was given up, from 0 again after the greatest number.
+    left: u32,
 }
 
 struct Waiting<W> {
     waiter: W,
-    patience: Duration,
+    /// How often the [patience](ConnectQueue::PATIENCE) he has to have.
+    crowds: u32,
     /// How often a place had been given up when he began to wait, or was told
     /// to wait on.
-    left: u64,
+    left: u32,
 }
 
 /// Names one who waits in a [`ConnectQueue`].
@@ -114,9 +115,9 @@ impl<W> ConnectQueue<W> {
         let number = self.numbers;
         self.numbers += 1;
         let crowds = 1 + line.waiting.len() / Self::PLACES;
-        let patience = Self::PATIENCE.saturating_mul(u32::try_from(crowds).unwrap_or(u32::MAX));
-        line.waiting.insert(number, Waiting { waiter, patience, left: line.left });
-        Entry::Later(Number { line: key, number }, patience)
+        let crowds = u32::try_from(crowds).unwrap_or(u32::MAX);
+        line.waiting.insert(number, Waiting { waiter, crowds, left: line.left });
+        Entry::Later(Number { line: key, number }, Self::PATIENCE.saturating_mul(crowds))
     }
 
     /// The waiter of this number, if he still waits.
@@ -135,7 +136,7 @@ impl<W> ConnectQueue<W> {
             Vacant(_) => LetIn::Gone,
             Occupied(mut entry) if entry.get().left != line.left => {
                 entry.get_mut().left = line.left;
-                LetIn::Later(entry.get().patience)
+                LetIn::Later(Self::PATIENCE.saturating_mul(entry.get().crowds))
             }
             Occupied(entry) => {
                 line.knocking += 1;
@@ -150,7 +151,7 @@ impl<W> ConnectQueue<W> {
     pub fn leave(&mut self, key: LineKey) -> Option<W> {
         let line = self.lines.get_mut(key.0 as usize)?;
         line.knocking -= 1;
-        line.left += 1;
+        line.left = line.left.wrapping_add(1);
         if line.knocking < Self::PLACES
             && let Some((_, next)) = line.waiting.pop_first()
         {
