@@ -19,8 +19,9 @@ use self::known::Known;
 use self::strip_query::StripQuery;
 use self::traps::Traps;
 use crate::links::Link;
+use crate::page::Page;
 use crate::scope::Scope;
-use crate::{Address, FetchError, Options};
+use crate::{Address, FetchError, Joiner, Options};
 
 pub(crate) use self::ended::Ended;
 pub(crate) use self::fragments::Missing;
@@ -145,6 +146,13 @@ pub struct Admission {
     named: usize,
 }
 
+/// So many URLs do not fit into the nearer caches of a processor, together with
+/// what else is there.
+const MANY: usize = 16 * 1024;
+
+/// So many do, beyond doubt.
+const MOST_AHEAD: usize = 256;
+
 impl Admission {
     /// How many referrers of one URL are remembered by name, until it turns out to
     /// be fine.
@@ -254,6 +262,22 @@ impl Admission {
             (None, Some(_), false) => Decision::Repeated,
         };
         Some((number, decision))
+    }
+
+    /// Prepares for being asked about all that a page leads to.
+    pub(crate) fn look_ahead(&mut self, page: &Page) {
+        if self.known.len() < MANY {
+            return;
+        }
+        let mut joiner = Joiner::new(&page.base, page.encoding);
+        let mut hashes = Vec::with_capacity(page.found.links().len().min(MOST_AHEAD));
+        for link in page.found.links().take(MOST_AHEAD) {
+            if let Ok(address) = joiner.join(link.href) {
+                let address = self.strip_query.strip(address);
+                hashes.push(self.known.hash(self.traps.shorten(address.as_str())));
+            }
+        }
+        self.known.look_ahead(&hashes);
     }
 
     /// Whether a URL is of the site.

@@ -225,6 +225,7 @@ impl Crawl {
                 if self.keeps_leads {
                     found.ids = ids.into_iter().map(str::to_owned).collect();
                 }
+                self.admission.look_ahead(&page);
                 let mut joiner = Joiner::new(&page.base, page.encoding);
                 for link in page.found.links() {
                     if link.nofollow || (is_nofollow && link.element.is_hyperlink()) {

@@ -247,3 +247,34 @@ fn a_root_that_leads_away_is_said() {
     });
     assert!(ending.warnings.is_empty());
 }
+
+/// Where many URLs are known, the door looks at all that a page leads to before
+/// it decides about the first of it. That makes no difference to anybody.
+#[test]
+fn what_a_page_leads_to_does_not_depend_on_how_much_is_known() {
+    let counts = [10, 17_000].map(|many| {
+        let mut options = Options::new(vec![Url::parse("http://site.test/").unwrap()]);
+        options.max_pages = Some(2);
+        options.strip_query = vec!["s".into()];
+        let (rows, ending) = crawl(options, |url| match url.path() {
+            "/" => Answer::Links((0..many).map(|n| format!("/{n}")).collect()),
+            _ => links([
+                "/5",
+                "/5?s=1",
+                "/6#a",
+                "/new",
+                "/new",
+                "http://[",
+                "http://else.test/",
+                "/0?s&b",
+            ]),
+        });
+        let row = rows.iter().find(|row| &*row.url == "http://site.test/0").unwrap();
+        let (first, count) = ending.admission.referrers("http://site.test/5");
+        let first: Vec<String> = first.iter().map(|referrer| referrer.url.to_owned()).collect();
+        (row.num_urls, row.num_new_urls, first, count, ending.admission.seen() - many)
+    });
+    assert_eq!(counts[0], counts[1]);
+    let first = ["http://site.test/", "http://site.test/0"].map(str::to_owned).into();
+    assert_eq!(counts[0], (4, 2, first, 2, 3));
+}

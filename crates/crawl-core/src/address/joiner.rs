@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use encoding_rs::{Encoding, UTF_8};
+use memchr::memchr;
 use url::Url;
 
 use super::plain::Plain;
@@ -48,8 +49,8 @@ impl<'a> Joiner<'a> {
             Some(origin_end) => origin_end,
             None => self.parse(reference)?,
         };
-        let (text, fragment) = match self.buffer.split_once('#') {
-            Some((text, fragment)) => (text, Some(fragment)),
+        let (text, fragment) = match memchr(b'#', self.buffer.as_bytes()) {
+            Some(mark) => (&self.buffer[..mark], Some(&self.buffer[mark + 1..])),
             None => (self.buffer.as_str(), None),
         };
         Ok(Address { text, origin_end, fragment })

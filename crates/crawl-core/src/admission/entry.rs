@@ -114,6 +114,11 @@ impl Entry {
         Some(self.noted.bytes() - bytes)
     }
 
+    /// The first bytes of all that an entry refers to.
+    pub(super) fn begin(&self) -> [Option<u8>; 2] {
+        [self.url.bytes().next(), self.noted.begin()]
+    }
+
     /// How many referrers there are.
     pub(super) fn count(&self) -> u32 {
         let [low, middle, high] = self.count;
@@ -126,17 +131,21 @@ impl Entry {
 
     /// The first ones, as far as they are remembered, and where they lead here.
     pub(super) fn referrers(&self) -> impl Iterator<Item = (u32, Option<Mention<'_>>)> {
-        let alone = self.first_referrer().filter(|_| self.noted.bytes() == 0);
-        alone.map(|first| (first, None)).into_iter().chain(self.noted.iter(self.first))
+        let alone = self.alone().map(|first| (first, None));
+        alone.into_iter().chain(self.noted.iter(self.first))
+    }
+
+    /// The first referrer, if nothing is noted about it or any other.
+    fn alone(&self) -> Option<u32> {
+        self.first_referrer().filter(|_| self.noted.bytes() == 0)
     }
 
     /// Forgets all but the first, and returns those that may be redirects, and
     /// how many bytes are given back.
     pub(super) fn forget_referrers(&mut self) -> (Vec<u32>, usize) {
-        // Where a page leads here is known, or there were too many.
-        let redirects = self.referrers().filter(|(_, mention)| mention.is_none());
-        let redirects = redirects.map(|(from, _)| from).collect();
-        (redirects, mem::take(&mut self.noted).bytes())
+        let (alone, noted) = (self.alone(), mem::take(&mut self.noted));
+        let redirects = alone.into_iter().chain(noted.without_mention(self.first));
+        (redirects.collect(), noted.bytes())
     }
 }
 

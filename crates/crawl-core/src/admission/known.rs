@@ -1,6 +1,7 @@
 //! Every URL that was ever found, in little memory.
 
 use std::hash::{BuildHasher, RandomState};
+use std::hint::black_box;
 use std::sync::Arc;
 
 use hashbrown::HashTable;
@@ -36,6 +37,20 @@ impl Known {
     /// What to look a URL up by.
     pub(super) fn hash(&self, url: &str) -> u32 {
         self.hasher.hash_one(url) as u32
+    }
+
+    /// Looks at URLs that will be asked for one after the other, by their hashes,
+    /// and forgets what it has seen.
+    ///
+    /// Of so many URLs as do not fit into the caches, each costs several trips to
+    /// memory, which take as long as all else that is done about it. No step here
+    /// depends on the one before, so the processor is on several trips at a time.
+    pub(super) fn look_ahead(&self, hashes: &[u32]) {
+        let numbers = hashes.iter().flat_map(|hash| self.numbers.iter_hash(spread(*hash)));
+        let numbers: Vec<u32> = numbers.copied().collect();
+        for number in numbers {
+            black_box(self.get(number).map(Entry::begin));
+        }
     }
 
     /// The number of a URL.

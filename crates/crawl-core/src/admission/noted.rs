@@ -58,7 +58,20 @@ struct Record<'a> {
     link: Option<(u8, Place, &'a [u8])>,
 }
 
+impl<'a> Record<'a> {
+    fn mention(self) -> Option<Mention<'a>> {
+        let (element, place, text) = self.link?;
+        let text = std::str::from_utf8(text).ok()?;
+        let element = *Element::ALL.get(usize::from(element))?;
+        Some(Mention { place, element, text })
+    }
+}
+
 impl Noted {
+    pub(super) fn begin(&self) -> Option<u8> {
+        self.0.first().copied()
+    }
+
     /// How much memory they take, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.0.len()
@@ -93,15 +106,20 @@ impl Noted {
 
     /// The referrers, of which the first has this number.
     pub(super) fn iter(&self, first: u32) -> impl Iterator<Item = (u32, Option<Mention<'_>>)> {
+        self.numbers(first).map(|(from, record)| (from, record.mention()))
+    }
+
+    /// Those of which nothing else is known: all redirects, and others.
+    pub(super) fn without_mention(&self, first: u32) -> impl Iterator<Item = u32> {
+        let without = self.numbers(first).filter(|(_, record)| record.link.is_none());
+        without.map(|(from, _)| from)
+    }
+
+    fn numbers(&self, first: u32) -> impl Iterator<Item = (u32, Record<'_>)> {
         let mut from = first;
-        self.records().map(move |Record { step, link }| {
-            from = from.wrapping_add(step);
-            let mention = link.and_then(|(element, place, text)| {
-                let text = std::str::from_utf8(text).ok()?;
-                let element = *Element::ALL.get(usize::from(element))?;
-                Some(Mention { place, element, text })
-            });
-            (from, mention)
+        self.records().map(move |record| {
+            from = from.wrapping_add(record.step);
+            (from, record)
         })
     }
 
