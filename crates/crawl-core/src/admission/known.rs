@@ -43,13 +43,16 @@ impl Known {
     /// and forgets what it has seen.
     ///
     /// Of so many URLs as do not fit into the caches, each costs several trips to
-    /// memory, which take as long as all else that is done about it. No step here
-    /// depends on the one before, so the processor is on several trips at a time.
+    /// memory, which take as long as all else that is done about it. Here no URL
+    /// waits for the one before, so the processor is on several trips at a time.
     pub(super) fn look_ahead(&self, hashes: &[u32]) {
-        let numbers = hashes.iter().flat_map(|hash| self.numbers.iter_hash(spread(*hash)));
-        let numbers: Vec<u32> = numbers.copied().collect();
-        for number in numbers {
-            black_box(self.get(number).map(Entry::begin));
+        let with_hash = |&hash: &u32| {
+            let has_it = |n: &u32| self.get(*n).is_some_and(|entry| entry.hash == hash);
+            self.get(*self.numbers.find(spread(hash), has_it)?)
+        };
+        let entries: Vec<&Entry> = hashes.iter().filter_map(with_hash).collect();
+        for entry in entries {
+            black_box(entry.begin());
         }
     }
 
