@@ -4,8 +4,9 @@
 //! A crawl is a thousand pages, a hundred at a time, with nothing in them to
 //! look for; the server, in a process of its own, is not counted, nor is what
 //! the system does. Switches are a hundred thousand, of a hundred tasks, and
-//! so many tasks are started and awaited, a hundred at a time. Each has a limit, 5 % above what it took when it was set; beyond that the bench
-//! fails. Whoever makes something leaner lowers its limit.
+//! so many tasks are started and awaited, a hundred at a time. Each has a limit,
+//! 5 % above what it took when it was set; beyond that the bench fails. Whoever
+//! makes something leaner lowers its limit.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "subjects/links.rs"]
@@ -103,14 +104,14 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepared)]
-#[bench::bare_mio_close(args = ("bare-mio", false), config = at_most(13_250_000))]
-#[bench::stage1_close(args = ("stage1-callbacks", false), config = at_most(17_550_000))]
-#[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(20_040_000))]
-#[bench::stage3_close(args = ("stage3-queue", false), config = at_most(22_870_000))]
-#[bench::bare_mio(args = ("bare-mio", true), config = at_most(12_400_000))]
-#[bench::mio_floor(args = ("mio-floor", true), config = at_most(4_380_000))]
-#[bench::mio_floor_close(args = ("mio-floor", false), config = at_most(5_100_000))]
-#[bench::stage3(args = ("stage3-queue", true), config = at_most(19_250_000))]
+#[bench::bare_mio_close(args = ("bare-mio", false), config = at_most(13_100_000))]
+#[bench::stage1_close(args = ("stage1-callbacks", false), config = at_most(15_920_000))]
+#[bench::stage2_close(args = ("stage2-coroutines", false), config = at_most(18_710_000))]
+#[bench::stage3_close(args = ("stage3-queue", false), config = at_most(21_010_000))]
+#[bench::bare_mio(args = ("bare-mio", true), config = at_most(12_260_000))]
+#[bench::mio_floor(args = ("mio-floor", true), config = at_most(4_370_000))]
+#[bench::mio_floor_close(args = ("mio-floor", false), config = at_most(5_090_000))]
+#[bench::stage3(args = ("stage3-queue", true), config = at_most(18_050_000))]
 #[bench::tokio_raw(args = ("tokio-raw", true))]
 #[bench::tokio_hyper(args = ("tokio-hyper", true))]
 fn thousand_pages(prepared: Prepared) -> (Run, ServerProcess) {
@@ -118,8 +119,8 @@ fn thousand_pages(prepared: Prepared) -> (Run, ServerProcess) {
 }
 
 #[library_benchmark(setup = prepared_with_links)]
-#[bench::bare_mio(args = ("bare-mio",), config = at_most(71_200_000))]
-#[bench::stage3(args = ("stage3-queue",), config = at_most(78_300_000))]
+#[bench::bare_mio(args = ("bare-mio",), config = at_most(68_980_000))]
+#[bench::stage3(args = ("stage3-queue",), config = at_most(75_020_000))]
 #[bench::tokio_raw("tokio-raw")]
 #[bench::tokio_hyper("tokio-hyper")]
 fn thousand_pages_with_links(prepared: Prepared) -> (Run, ServerProcess) {
