@@ -15,6 +15,8 @@ mod links;
 #[allow(dead_code)]
 #[path = "subjects/runtimes.rs"]
 mod runtimes;
+#[path = "subjects/tasks.rs"]
+mod tasks;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -24,8 +26,12 @@ use benches::subjects::{Subject, Work};
 use benches::{Crawl, Run, ServerProcess, Site};
 use gungraun::prelude::*;
 use gungraun::{Callgrind, EventKind};
-use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
+use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio};
 use scraper::Selector;
+use tasks::{spawns, switches};
+
+/// How many switches, and how many tasks.
+const TIMES: u64 = 100_000;
 
 fn page(size: usize) -> String {
     documentation(size)
@@ -127,73 +133,44 @@ fn thousand_pages_with_links(prepared: Prepared) -> (Run, ServerProcess) {
     (prepared.subject.run(prepared.work).unwrap(), prepared.server)
 }
 
-fn switches<R: Runtime>(runtime: &R) {
-    let handle = runtime.clone();
-    runtime.run(async move {
-        let yield_often = async || {
-            for _ in 0..1000 {
-                yield_once().await;
-            }
-        };
-        let tasks: Vec<_> = (0..100).map(|_| handle.spawn(yield_often())).collect();
-        for task in tasks {
-            task.await;
-        }
-    });
-}
-
 #[library_benchmark(setup = Ours::new, config = at_most(23_630_000))]
 fn switch_ours(runtime: Ours) {
-    switches(&runtime);
+    switches(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = Tokio::new)]
 fn switch_tokio(runtime: Tokio) {
-    switches(&runtime);
+    switches(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = AsyncExecutor::new)]
 fn switch_async_executor(runtime: AsyncExecutor) {
-    switches(&runtime);
+    switches(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = Pool::new)]
 fn switch_local_pool(runtime: Pool) {
-    switches(&runtime);
-}
-
-fn spawns<R: Runtime>(runtime: &R) -> u64 {
-    let handle = runtime.clone();
-    runtime.run(async move {
-        let mut sum = 0;
-        for _ in 0..1000 {
-            let tasks: Vec<_> = (0..100).map(|n| handle.spawn(async move { n })).collect();
-            for task in tasks {
-                sum += task.await;
-            }
-        }
-        sum
-    })
+    switches(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = Ours::new, config = at_most(156_200_000))]
-fn spawn_ours(runtime: Ours) -> u64 {
-    spawns(&runtime)
+fn spawn_ours(runtime: Ours) {
+    spawns(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = Tokio::new)]
-fn spawn_tokio(runtime: Tokio) -> u64 {
-    spawns(&runtime)
+fn spawn_tokio(runtime: Tokio) {
+    spawns(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = AsyncExecutor::new)]
-fn spawn_async_executor(runtime: AsyncExecutor) -> u64 {
-    spawns(&runtime)
+fn spawn_async_executor(runtime: AsyncExecutor) {
+    spawns(&runtime, TIMES);
 }
 
 #[library_benchmark(setup = Pool::new)]
-fn spawn_local_pool(runtime: Pool) -> u64 {
-    spawns(&runtime)
+fn spawn_local_pool(runtime: Pool) {
+    spawns(&runtime, TIMES);
 }
 
 library_benchmark_group!(

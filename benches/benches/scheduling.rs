@@ -11,6 +11,8 @@
 
 #[path = "subjects/runtimes.rs"]
 mod runtimes;
+#[path = "subjects/tasks.rs"]
+mod tasks;
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -24,14 +26,11 @@ use std::time::{Duration, Instant};
 use benches::figures;
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use futures::StreamExt;
-use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
+use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio};
 use stage2_coroutines::sleep;
 use stage3_queue::JoinableQueue;
+use tasks::{TASKS, spawns, switches};
 
-/// How many tasks take turns with each other, or are started before the first of
-/// them is awaited. With ten times as many, glibc returns what they had to the
-/// system after every batch, and a fault for each page of it is half the figure.
-const TASKS: u64 = 100;
 /// How often both have their turn.
 const ROUNDS: usize = 201;
 /// How far away a deadline is: that of a fetch. None of them ever fires.
@@ -55,45 +54,11 @@ fn switch<R: Runtime>(criterion: &mut Criterion) {
     });
 }
 
-fn switches<R: Runtime>(runtime: &R, times: u64) {
-    let handle = runtime.clone();
-    runtime.run(async move {
-        let task = || handle.spawn(yield_often(times / TASKS));
-        let tasks: Vec<_> = (0..TASKS).map(|_| task()).collect();
-        for task in tasks {
-            task.await;
-        }
-    });
-}
-
-async fn yield_often(times: u64) {
-    for _ in 0..times {
-        yield_once().await;
-    }
-}
-
-/// Starts tasks that return at once, and awaits the handle of each.
 fn spawn<R: Runtime>(criterion: &mut Criterion) {
     criterion.benchmark_group("scheduling/spawn").bench_function(R::NAME, |bencher| {
         let runtime = R::new();
         per_time(bencher, TASKS, |times| spawns(&runtime, times));
     });
-}
-
-fn spawns<R: Runtime>(runtime: &R, times: u64) {
-    let handle = runtime.clone();
-    let sum = runtime.run(async move {
-        let mut sum = 0;
-        for _ in 0..times / TASKS {
-            let tasks: Vec<_> =
-                (0..TASKS).map(|number| handle.spawn(async move { number })).collect();
-            for task in tasks {
-                sum += task.await;
-            }
-        }
-        sum
-    });
-    assert_eq!(sum, times / TASKS * (TASKS * (TASKS - 1) / 2));
 }
 
 /// Ours by tokio's, round by round: the median, and between which two the middle

@@ -181,7 +181,7 @@ impl Visit {
 
     /// Whether the connection is to be secured by TLS.
     pub fn is_secure(&self) -> bool {
-        self.job.url.starts_with("https:")
+        self.url().is_secure()
     }
 
     /// The host, if the connection to it is to be secured by TLS.

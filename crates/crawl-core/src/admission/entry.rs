@@ -114,9 +114,9 @@ impl Entry {
         Some(self.noted.bytes() - bytes)
     }
 
-    /// The first bytes of all that an entry refers to.
-    pub(super) fn begin(&self) -> [Option<u8>; 2] {
-        [self.url.bytes().next(), self.noted.begin()]
+    /// The first byte of each thing that an entry refers to.
+    pub(super) fn first_bytes(&self) -> [Option<u8>; 2] {
+        [self.url.bytes().next(), self.noted.first_byte()]
     }
 
     /// How many referrers there are.

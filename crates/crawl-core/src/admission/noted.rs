@@ -68,7 +68,7 @@ impl<'a> Record<'a> {
 }
 
 impl Noted {
-    pub(super) fn begin(&self) -> Option<u8> {
+    pub(super) fn first_byte(&self) -> Option<u8> {
         self.0.first().copied()
     }
 

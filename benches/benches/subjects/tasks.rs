@@ -1,0 +1,43 @@
+//! What tasks are given to do, where it is about tasks.
+
+use super::runtimes::{Runtime, yield_once};
+
+/// How many tasks take turns with each other, or are started before the first of
+/// them is awaited. With ten times as many, glibc returns what they had to the
+/// system after every batch, and a fault for each page of it is half the figure.
+pub(crate) const TASKS: u64 = 100;
+
+/// Tasks let each other have a turn, so many times in all.
+pub(crate) fn switches<R: Runtime>(runtime: &R, times: u64) {
+    let handle = runtime.clone();
+    runtime.run(async move {
+        let task = || handle.spawn(yield_often(times / TASKS));
+        let tasks: Vec<_> = (0..TASKS).map(|_| task()).collect();
+        for task in tasks {
+            task.await;
+        }
+    });
+}
+
+async fn yield_often(times: u64) {
+    for _ in 0..times {
+        yield_once().await;
+    }
+}
+
+/// So many tasks are started and awaited.
+pub(crate) fn spawns<R: Runtime>(runtime: &R, times: u64) {
+    let handle = runtime.clone();
+    let sum = runtime.run(async move {
+        let mut sum = 0;
+        for _ in 0..times / TASKS {
+            let tasks: Vec<_> =
+                (0..TASKS).map(|number| handle.spawn(async move { number })).collect();
+            for task in tasks {
+                sum += task.await;
+            }
+        }
+        sum
+    });
+    assert_eq!(sum, times / TASKS * (TASKS * (TASKS - 1) / 2));
+}
