@@ -1,8 +1,9 @@
-//! Ten thousand pages, each after a second, ten thousand at a time: how much
-//! longer than that second does it take? `c10k/<subject>`.
+//! The bench `c10k`: ten thousand pages with a latency of one second, fetched
+//! concurrently. It measures how much longer than that second a crawl takes:
+//! `c10k/<subject>`.
 //!
-//! One thread each, for those who have only that; the threads of stage 0 are
-//! beside them to compare. The CPU time is kept among the figures.
+//! All subjects run on one thread, except stage 0, whose threads are shown for
+//! comparison. The CPU time is kept among the figures.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;
@@ -10,13 +11,13 @@ use std::io;
 use std::time::Duration;
 
 use benches::subjects::{Kind, Subject};
-use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_role_if_asked};
 use criterion::Criterion;
 use serde::Serialize;
 
 const LATENCY: Duration = Duration::from_secs(1);
 
-/// The shortest of several crawls.
+/// The figures of the shortest of several crawls.
 #[derive(Serialize)]
 struct Figures {
     tasks: usize,
@@ -25,7 +26,7 @@ struct Figures {
 }
 
 fn main() -> io::Result<()> {
-    play_part_if_asked(None)?;
+    play_role_if_asked(None)?;
     let pages: u32 = if figures::is_test() { 100 } else { 10_000 };
     let mut criterion = Criterion::default().configure_from_args();
     let mut group = criterion.benchmark_group("c10k");
@@ -35,14 +36,15 @@ fn main() -> io::Result<()> {
     let mut shortest: BTreeMap<String, Figures> = BTreeMap::new();
     let crawlers = Subject::all().filter(|subject| subject.kind != Kind::KnowsAll);
     for subject in crawlers.filter(|subject| subject.can_crawl(site)) {
-        let tasks = subject.most_tasks().min(pages as usize);
+        let tasks = subject.max_tasks().min(pages as usize);
         group.bench_function(subject.name, |bencher| {
             bencher.iter_custom(|iterations| {
                 let mut crawl = || {
                     let server = ServerProcess::start(site).unwrap();
                     let mut process =
-                        SubjectProcess::start(Crawl::new(subject, &server, tasks, true)).unwrap();
-                    // None is lost, or this is an error.
+                        SubjectProcess::start(Crawl::new(subject.name, &server, tasks, true))
+                            .unwrap();
+                    // A missing page would be an error.
                     let run = process.run().unwrap();
                     let figures = Figures {
                         tasks,

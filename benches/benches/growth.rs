@@ -1,37 +1,37 @@
-//! Does a crawl of a million pages go as fast as one of a thousand, and what
-//! does it remember of each? `growth/<subject>/<n>`.
+//! The bench `growth`: the speed of a crawl, and its memory per URL, from a
+//! thousand pages to a million: `growth/<subject>/<n>`.
 //!
-//! A crawl of this size takes longer than criterion's ten samples leave time
-//! for, and differs less from run to run than a short one: everybody crawls
-//! three times, the fastest counts. A million pages only stage 3 crawls, once:
-//! the others know URLs by the same table, and take a minute and more to close
-//! so many connections. The pages are small, made when they are asked for, and
-//! stored nowhere.
+//! A crawl of this size takes too long for criterion's ten samples, and differs
+//! less from run to run than a short one: every subject crawls three times, and
+//! the fastest crawl counts. Only stage 3 crawls a million pages, once: the
+//! others use the same URL table, and take a minute and more to close so many
+//! connections. The pages are small, computed on request, and not stored.
 //!
-//! A name is a filter, as usual; with `--exact` it is that of one bench.
+//! An argument is a filter, as usual; with `--exact` it is the id of one bench.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;
 use std::io;
 
 use benches::subjects::Subject;
-use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_role_if_asked};
 use serde::Serialize;
 
 const SUBJECTS: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
 const TASKS: usize = 100;
 const TIMES: usize = 3;
-/// Who crawls a million pages, once.
+/// The only subject that crawls a million pages, once.
 const LAST: (&str, u32) = ("stage3-queue", 1_000_000);
 
+/// The figures of one subject and size.
 #[derive(Serialize)]
 struct Figures {
     pages_per_second: f64,
     cpu_microseconds_per_page: f64,
-    /// The most memory of the process, in bytes.
+    /// The peak of the resident memory, in bytes.
     peak: u64,
-    /// How much of it each page takes that the smallest crawl has not, beyond
-    /// the text of its URL.
+    /// The growth of the peak per page, compared with the smallest crawl, without
+    /// the text of the URL.
     bytes_per_url: Option<f64>,
 }
 
@@ -40,9 +40,9 @@ fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result
     let mut fastest = None;
     let mut peak = 0;
     for _ in 0..if pages < LAST.1 { TIMES } else { 1 } {
-        let mut process = SubjectProcess::start(Crawl::new(subject, &server, TASKS, false))?;
+        let mut process = SubjectProcess::start(Crawl::new(subject.name, &server, TASKS, false))?;
         let run = process.run()?;
-        peak = process.look()?.peak;
+        peak = process.memory()?.peak;
         fastest = fastest.filter(|fastest: &benches::Run| fastest.wall < run.wall).or(Some(run));
     }
     let fastest = fastest.unwrap();
@@ -59,14 +59,14 @@ fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result
 }
 
 fn main() -> io::Result<()> {
-    play_part_if_asked(None)?;
+    play_role_if_asked(None)?;
     let sizes: &[u32] =
         if figures::is_test() { &[100, 1000] } else { &[1000, 10_000, 100_000, 1_000_000] };
-    let wanted = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let is_exact = std::env::args().any(|argument| argument == "--exact");
-    let is_wanted = |id: &String| {
-        let matches = |wanted: &String| if is_exact { id == wanted } else { id.contains(wanted) };
-        wanted.as_ref().is_none_or(matches)
+    let is_selected = |id: &String| {
+        let matches = |filter: &String| if is_exact { id == filter } else { id.contains(filter) };
+        filter.as_ref().is_none_or(matches)
     };
     let mut kept = BTreeMap::new();
     for name in SUBJECTS {
@@ -74,8 +74,8 @@ fn main() -> io::Result<()> {
         let mut base = None;
         for &pages in sizes {
             let id = format!("growth/{name}/{pages}");
-            let is_too_much = pages == LAST.1 && name != LAST.0;
-            if is_too_much || !is_wanted(&id) {
+            let is_too_large = pages == LAST.1 && name != LAST.0;
+            if is_too_large || !is_selected(&id) {
                 continue;
             }
             let figures = measure(subject, pages, base)?;

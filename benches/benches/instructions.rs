@@ -1,17 +1,17 @@
-//! How many instructions things take, counted by valgrind: the same on every
-//! run and every machine of a kind, however busy.
+//! The bench `instructions`: instruction counts by valgrind, which are the same
+//! in every run on every machine of a kind, however busy.
 //!
-//! A crawl is a thousand pages, a hundred at a time, with nothing in them to
-//! look for; the server, in a process of its own, is not counted, nor is what
-//! the system does. Switches are a hundred thousand, of a hundred tasks, and
-//! so many tasks are started and awaited, a hundred at a time. Each has a limit,
-//! 5 % above what it took when it was set; beyond that the bench fails. Whoever
-//! makes something leaner lowers its limit.
+//! A crawl fetches a thousand pages, a hundred at a time, without link
+//! extraction. Neither the server, which is another process, nor the kernel is
+//! counted. A hundred thousand task switches happen among a hundred tasks, and a
+//! hundred thousand tasks are spawned and awaited, a hundred at a time. Most have
+//! a limit, 5 % above the count at the time when the limit was set; above it the
+//! bench fails. When code gets leaner, its limit is lowered.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "subjects/links.rs"]
 mod links;
-// Their names are those of the functions here.
+// The names of the runtimes are not used: the function names tell them apart.
 #[allow(dead_code)]
 #[path = "subjects/runtimes.rs"]
 mod runtimes;
@@ -30,7 +30,7 @@ use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio};
 use scraper::Selector;
 use tasks::{spawns, switches};
 
-/// How many switches, and how many tasks.
+/// The number of switches, and of spawned tasks.
 const TIMES: u64 = 100_000;
 
 fn page(size: usize) -> String {
@@ -76,31 +76,33 @@ fn links_lol_html(page: String) -> usize {
     links::lol_html(black_box(&page)).len()
 }
 
-/// Who crawls what, and the server.
+/// A subject with its work, and the server.
 struct Prepared {
     subject: Subject,
     work: Work,
     server: ServerProcess,
 }
 
+/// Prepares a crawl that knows all URLs.
 fn prepared(name: &str, keep_alive: bool) -> Prepared {
     prepared_for(name, Site { keep_alive, is_html: false, ..Site::default() })
 }
 
-/// From one page to the next, by its links.
+/// Prepares a crawl that follows links.
 fn prepared_with_links(name: &str) -> Prepared {
     prepared_for(name, Site::default())
 }
 
 fn prepared_for(name: &str, site: Site) -> Prepared {
-    // This program cannot serve: it is run by valgrind.
+    // This program itself runs in valgrind, so another one serves.
     let program = Path::new(env!("CARGO_BIN_EXE_paired"));
     let server = ServerProcess::start_program(program, site).unwrap();
     let subject = Subject::named(name).unwrap();
-    let work = Work::new(&Crawl::new(subject, &server, 100, !site.is_html)).unwrap();
+    let work = Work::new(&Crawl::new(subject.name, &server, 100, !site.is_html)).unwrap();
     Prepared { subject, work, server }
 }
 
+/// Sets the limit of a bench.
 fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
     let mut callgrind = Callgrind::default();
     callgrind.hard_limits([(EventKind::Ir, instructions)]);

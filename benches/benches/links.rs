@@ -1,5 +1,5 @@
-//! How fast the links of a page are found: by the extractor of this workspace,
-//! and by what one would use instead. `links/<page>/<subject>`.
+//! The bench `links`: the speed of link extraction, by the extractor of this
+//! workspace and by its alternatives: `links/<page>/<subject>`.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "subjects/links.rs"]
@@ -8,16 +8,17 @@ mod subjects;
 use std::hint::black_box;
 
 use benches::pages::documentation;
-use crawl_core::links::{LinkExtractor, Wanted};
-use crawl_core::{Address, Admission, Decision, Job, Joiner, Options, Via};
+use crawl_core::{Admission, Decision, Job, Options, Via};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use encoding_rs::UTF_8;
 use scraper::Selector;
 use subjects::{html5ever, html5gum, lol_html, ours, scraper};
 use url::Url;
+use web::links::{ExtractOptions, LinkExtractor};
+use web::{Address, BaseUrl};
 
 fn links_of(page: &str) -> Vec<String> {
-    let mut extractor = LinkExtractor::new(Wanted::default());
+    let mut extractor = LinkExtractor::new(ExtractOptions::default());
     extractor.feed(page.as_bytes());
     extractor.finish().links().map(|link| link.href.to_owned()).collect()
 }
@@ -45,11 +46,11 @@ fn links(criterion: &mut Criterion) {
     }
 }
 
-/// Joining the links of a page with its address, and taking them to the door:
-/// per link, when all are known, and when none is.
+/// Measures the join of a page's links with its URL and their admission: the time
+/// per link, when all links are known, and when all are new.
 fn admission(criterion: &mut Criterion) {
     let page = documentation(8 * 1024);
-    let mut extractor = LinkExtractor::new(Wanted::default());
+    let mut extractor = LinkExtractor::new(ExtractOptions::default());
     extractor.feed(page.as_bytes());
     let found = extractor.finish();
     let url = Url::parse("http://site.test/manual/index.html").unwrap();
@@ -58,28 +59,29 @@ fn admission(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group("links/admission");
     group.throughput(Throughput::Elements(links));
-    let door = || {
-        let mut door = Admission::new(&options);
-        let Decision::Admitted(root) = door.admit(Address::of(&url).unwrap(), Via::Root) else {
+    let first_admission = || {
+        let mut admission = Admission::new(&options);
+        let Decision::Admitted(root) = admission.admit(Address::of(&url).unwrap(), Via::Root)
+        else {
             panic!("a root is let in")
         };
-        (door, root)
+        (admission, root)
     };
-    let admit = |(door, root): &mut (Admission, Job)| {
-        let mut joiner = Joiner::new(&url, UTF_8);
+    let admit = |(admission, root): &mut (Admission, Job)| {
+        let mut base = BaseUrl::new(&url, UTF_8);
         for link in found.links() {
-            let address = joiner.join(black_box(link.href)).unwrap();
-            black_box(door.admit(address, Via::Link(root)));
+            let address = base.join(black_box(link.href)).unwrap();
+            black_box(admission.admit(address, Via::Link(root)));
         }
     };
     group.bench_function("known", |b| {
-        let mut door = door();
-        admit(&mut door);
-        assert!(door.0.seen() > 20);
-        b.iter(|| admit(&mut door));
+        let mut admission = first_admission();
+        admit(&mut admission);
+        assert!(admission.0.seen() > 20);
+        b.iter(|| admit(&mut admission));
     });
     group.bench_function("new", |b| {
-        b.iter_batched_ref(door, |door| admit(door), BatchSize::SmallInput);
+        b.iter_batched_ref(first_admission, |admission| admit(admission), BatchSize::SmallInput);
     });
     group.finish();
 }

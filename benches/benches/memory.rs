@@ -1,13 +1,14 @@
-//! What a fetch in flight takes of memory: `memory/<subject>/<n>`, in bytes of
-//! the heap, while `n` of them wait for a server that holds them all.
+//! The bench `memory`: the memory of a fetch in flight, in bytes of the heap,
+//! while `n` fetches wait for a server that does not answer:
+//! `memory/<subject>/<n>`.
 //!
-//! It is a difference: `n` fetches in flight less one, of the same `n` URLs
-//! known, by `n - 1`. So neither the program counts, nor what is remembered of
-//! a URL. Kept beside it, in the figures: what is resident, and what the
-//! process has reserved of addresses, which for threads is another matter.
+//! The figure is a difference: the memory with `n` fetches in flight, less that
+//! with one, when the same `n` URLs are known, divided by `n - 1`. So neither the
+//! program itself nor the table of URLs counts. The figures also have the
+//! resident memory and the reserved address space, which is large for threads.
 //!
-//! Then, `scheduling/parked-bytes/<subject>`: what a task takes that waits for
-//! nothing in particular, among a million, its future included.
+//! Then, `scheduling/parked-bytes/<subject>`: the memory of a parked task among a
+//! million, its future included.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "subjects/runtimes.rs"]
@@ -20,32 +21,31 @@ use std::io;
 use std::time::Duration;
 
 use benches::subjects::{Kind, Subject};
-use benches::{Crawl, Memory, ServerProcess, Site, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, Memory, ServerProcess, Site, SubjectProcess, figures, play_role_if_asked};
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, Throughput};
 use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
 use serde::Serialize;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 
-/// Counts the bytes that are asked for, not what the allocator rounds them up
-/// to.
+/// The counting allocator. It counts the requested bytes, before the allocator
+/// rounds them up.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// How often so many fetches are held. A count is the same every time, but for
-/// what the moment adds to it, and to hold many takes a while: of criterion's
-/// samples, each is one of these.
+/// The number of measurements of each `n`. They hardly differ, and each takes a
+/// while, so criterion's samples repeat these.
 const TIMES: usize = 3;
 
-/// Nobody waits that long.
-const HELD: Duration = Duration::from_secs(600);
+/// The latency of the server: longer than any measurement.
+const LATENCY: Duration = Duration::from_secs(600);
 
 fn heap() -> u64 {
     let stats = ALLOCATOR.stats();
     stats.bytes_allocated.saturating_sub(stats.bytes_deallocated) as u64
 }
 
-/// Bytes, for criterion.
+/// The measurement of bytes for criterion.
 struct Bytes;
 
 impl Measurement for Bytes {
@@ -91,7 +91,7 @@ impl ValueFormatter for Bytes {
     }
 }
 
-/// Of a process with one fetch in flight, and with `n`.
+/// The figures of a process with one fetch in flight, and with `n`.
 #[derive(Serialize)]
 struct Figures {
     one: Memory,
@@ -114,16 +114,21 @@ impl Figures {
     }
 }
 
-/// The memory of a process that knows `n` URLs and waits for so many of them;
-/// afterwards they come, if somebody wants to be sure of it.
-fn held(subject: Subject, n: usize, in_flight: usize, to_the_end: bool) -> io::Result<Memory> {
+/// Returns the memory of a process that knows `n` URLs while `in_flight` fetches
+/// wait. Then the crawl runs to its end, if `to_the_end` asks for that check.
+fn memory_in_flight(
+    subject: Subject,
+    n: usize,
+    in_flight: usize,
+    to_the_end: bool,
+) -> io::Result<Memory> {
     let pages = u32::try_from(n).map_err(io::Error::other)?;
-    let site = Site { pages, page_size: 1024, latency: HELD, ..Site::default() };
+    let site = Site { pages, page_size: 1024, latency: LATENCY, ..Site::default() };
     let mut server = ServerProcess::start(site)?;
-    let mut process = SubjectProcess::start(Crawl::new(subject, &server, in_flight, true))?;
+    let mut process = SubjectProcess::start(Crawl::new(subject.name, &server, in_flight, true))?;
     process.begin()?;
     server.await_in_flight(in_flight)?;
-    let memory = process.look()?;
+    let memory = process.memory()?;
     if to_the_end {
         server.release()?;
         process.end()?;
@@ -134,17 +139,17 @@ fn held(subject: Subject, n: usize, in_flight: usize, to_the_end: bool) -> io::R
 fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
     let mut kept = BTreeMap::new();
     let many: &[usize] = if figures::is_test() { &[100] } else { &[100, 1000, 10_000, 19_000] };
-    let slow = Site { latency: HELD, ..Site::default() };
+    let slow = Site { latency: LATENCY, ..Site::default() };
     let crawlers = Subject::all().filter(|subject| subject.kind != Kind::KnowsAll);
     for subject in crawlers.filter(|subject| subject.can_crawl(slow)) {
         let mut group = criterion.benchmark_group(format!("memory/{}", subject.name));
-        for &n in many.iter().filter(|&&n| n <= subject.most_tasks()) {
+        for &n in many.iter().filter(|&&n| n <= subject.max_tasks()) {
             let mut measured: Vec<Figures> = Vec::new();
             group.bench_function(n.to_string(), |bencher| {
                 // This is called for each sample.
                 if measured.len() < TIMES {
-                    let one = held(subject, n, 1, false).unwrap();
-                    let all = held(subject, n, n, measured.is_empty()).unwrap();
+                    let one = memory_in_flight(subject, n, 1, false).unwrap();
+                    let all = memory_in_flight(subject, n, n, measured.is_empty()).unwrap();
                     measured.push(Figures::new(one, all, n));
                 } else {
                     measured.rotate_left(1);
@@ -179,8 +184,8 @@ fn parked<R: Runtime>(criterion: &mut Criterion<Bytes>) {
 }
 
 fn main() -> io::Result<()> {
-    play_part_if_asked(Some(heap))?;
-    // Of a count that is the same every time, there is no curve to draw.
+    play_role_if_asked(Some(heap))?;
+    // No plots: a count that is the same every time has no distribution.
     let mut criterion = Criterion::default()
         .with_measurement(Bytes)
         .without_plots()

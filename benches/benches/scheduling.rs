@@ -1,12 +1,13 @@
-//! What it costs to take turns, for our runtime and for what one would use
-//! instead: `scheduling/<what>/<subject>`, in time for one of it.
+//! The bench `scheduling`: the costs of an executor (spawning a task, switching
+//! between tasks), for our runtime and its alternatives, as
+//! `scheduling/<what>/<subject>`: the time of one operation.
 //!
-//! Criterion has one do all it has to do, and then the next, and meanwhile the
-//! machine may have become twice as slow. So, of the two figures that we quote
-//! by tokio's, the ratio is measured once more with both in turns, and kept
+//! Criterion measures one subject after another, and meanwhile the machine may
+//! have become twice as slow. So, for the two figures that are quoted relative to
+//! tokio's, the ratio is measured again with both in alternating rounds, and kept
 //! beside the figure of tokio.
 //!
-//! What a task costs in memory while it waits is measured by `memory`.
+//! The memory of a waiting task is measured by the bench `memory`.
 #![allow(missing_docs, clippy::print_stdout, clippy::unwrap_used)]
 
 #[path = "subjects/runtimes.rs"]
@@ -31,13 +32,13 @@ use stage2_coroutines::sleep;
 use stage3_queue::JoinableQueue;
 use tasks::{TASKS, spawns, switches};
 
-/// How often both have their turn.
+/// The number of rounds in which both are measured.
 const ROUNDS: usize = 201;
-/// How far away a deadline is: that of a fetch. None of them ever fires.
+/// The time until a deadline, the same as for a fetch. No deadline ever passes.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Measures `run`, which does a thing so many times, per time. It does it
-/// `least` times at least, so that what comes before and after does not count.
+/// Measures one operation of `run`, which does it as many times as it is told: at
+/// least `least` times, so that the setup does not count.
 fn per_time(bencher: &mut Bencher<'_>, least: u64, mut run: impl FnMut(u64)) {
     bencher.iter_custom(|iterations| {
         let times = iterations.div_ceil(least) * least;
@@ -47,6 +48,7 @@ fn per_time(bencher: &mut Bencher<'_>, least: u64, mut run: impl FnMut(u64)) {
     });
 }
 
+/// Measures a switch from one task to the next.
 fn switch<R: Runtime>(criterion: &mut Criterion) {
     criterion.benchmark_group("scheduling/switch").bench_function(R::NAME, |bencher| {
         let runtime = R::new();
@@ -54,6 +56,7 @@ fn switch<R: Runtime>(criterion: &mut Criterion) {
     });
 }
 
+/// Measures the spawn of a task, with the wait for it.
 fn spawn<R: Runtime>(criterion: &mut Criterion) {
     criterion.benchmark_group("scheduling/spawn").bench_function(R::NAME, |bencher| {
         let runtime = R::new();
@@ -61,8 +64,8 @@ fn spawn<R: Runtime>(criterion: &mut Criterion) {
     });
 }
 
-/// Ours by tokio's, round by round: the median, and between which two the middle
-/// half of the rounds lay.
+/// Measures the ratio of our runtime to tokio in alternating rounds: the median
+/// and the quartiles.
 fn in_turns(_: &mut Criterion) {
     let (ours, tokio) = (Ours::new(), Tokio::new());
     let rounds = if figures::is_test() { 1 } else { ROUNDS };
@@ -93,7 +96,8 @@ fn in_turns(_: &mut Criterion) {
     }
 }
 
-/// There and back: hands its waker to another thread, sleeps, and is woken.
+/// Measures a wake-up by another thread: a task sends its waker there, parks, and
+/// is woken.
 fn foreign_wake<R: Runtime>(criterion: &mut Criterion) {
     let (hand_over, wakers) = mpsc::channel::<Waker>();
     let waking = thread::spawn(move || wakers.into_iter().for_each(Waker::wake));
@@ -120,7 +124,7 @@ fn foreign_wake<R: Runtime>(criterion: &mut Criterion) {
     waking.join().unwrap();
 }
 
-/// Sets a deadline and takes it back, while so many others are pending.
+/// Measures setting and cancelling a timer, while many others are pending.
 fn timer<R: Runtime, S: Future + 'static>(criterion: &mut Criterion, sleep: fn(R, Duration) -> S) {
     for pending in [0, 1000, 1_000_000_u32] {
         let mut group = criterion.benchmark_group(format!("scheduling/timer-{pending}"));
@@ -166,8 +170,8 @@ fn timers(criterion: &mut Criterion) {
     timer(criterion, |_: Tokio, time| tokio::time::sleep(time));
 }
 
-/// Puts something in, takes it out, and notes that it is done with. Beside
-/// channels that cannot tell when all is done, something counts.
+/// Measures a put, a get and a `task_done` of the work queue. The channels of the
+/// others have no `join`, so a counter of unfinished items is kept beside them.
 fn queue(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("scheduling/queue");
     group.bench_function(Ours::NAME, |bencher| {

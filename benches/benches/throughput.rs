@@ -1,7 +1,5 @@
-//! How many pages a second does each stage crawl, and those whom one would use
-//! instead?
-//!
-//! Ids are `throughput/<workload>/<subject>`; one element is one page.
+//! The bench `throughput`: the pages per second of each stage and of its
+//! alternatives: `throughput/<workload>/<subject>`; one element is one page.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io;
@@ -9,7 +7,7 @@ use std::time::Duration;
 
 use benches::subjects::Subject;
 use benches::workload::{WORKLOADS, Workload};
-use benches::{Crawl, ServerProcess, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, ServerProcess, SubjectProcess, figures, play_role_if_asked};
 use criterion::{Criterion, Throughput};
 
 fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> {
@@ -24,7 +22,7 @@ fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> 
     group.measurement_time(Duration::from_secs(1));
     for subject in Subject::all().filter(|subject| subject.can_crawl(site)) {
         let mut process =
-            SubjectProcess::start(Crawl::new(subject, &server, max_tasks, !site.is_html))?;
+            SubjectProcess::start(Crawl::new(subject.name, &server, max_tasks, !site.is_html))?;
         group.bench_function(subject.name, |bencher| {
             bencher.iter_custom(|iterations| {
                 (0..iterations).map(|_| process.run().unwrap().wall).sum()
@@ -36,7 +34,7 @@ fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> 
 }
 
 fn main() -> io::Result<()> {
-    play_part_if_asked(None)?;
+    play_role_if_asked(None)?;
     let mut criterion = Criterion::default().configure_from_args();
     for workload in &WORKLOADS {
         throughput(&mut criterion, workload)?;

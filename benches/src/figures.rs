@@ -1,4 +1,5 @@
-//! Figures that criterion does not keep, for whoever makes tables of them.
+//! Figures that criterion does not keep; `cargo xtask measurements` makes tables
+//! of them.
 
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -6,10 +7,10 @@ use std::{env, fs, io};
 use serde::Serialize;
 
 /// Writes `figures` to `measurements/<name>.json` in the target folder of the
-/// program that runs, and returns where that is.
+/// running program, and returns the path of the file.
 ///
 /// # Errors
-/// When nothing can be written there.
+/// When the file cannot be written.
 pub fn keep(name: &str, figures: &impl Serialize) -> io::Result<PathBuf> {
     let program = env::current_exe()?;
     let is_profile = |folder: &&std::path::Path| folder.join("deps").is_dir();
@@ -21,8 +22,8 @@ pub fn keep(name: &str, figures: &impl Serialize) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether this is `cargo bench -- --test`: everything once, and as little as
-/// shows that it works.
+/// Returns true in `cargo bench -- --test`, which runs every bench once on a
+/// small site, to show that it works.
 pub fn is_test() -> bool {
     env::args().any(|argument| argument == "--test")
 }

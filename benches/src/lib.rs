@@ -1,29 +1,35 @@
-//! What the benches have in common.
+//! The library of the benches: the site, the subjects (the programs that are
+//! compared), and the processes in which they run.
 //!
 //! The rules of this package:
 //!
-//! 1. **The server is another process, and so is whoever crawls.** Nobody's
-//!    work and memory are counted as somebody else's. A bench program plays
-//!    either [part] when its environment says so. The server runs on one core,
-//!    those who crawl, one at a time, on another.
-//! 2. **Everybody does the same work.** Every [subject](subjects) of a bench
+//! 1. **The server is one process, each crawling subject another.** So the CPU
+//!    time and the memory of one are never counted for the other. A bench
+//!    program plays either [role] when its environment says so. The server is
+//!    pinned to one core, and the subjects, one at a time, to another.
+//! 2. **All subjects do the same work.** Every [subject](subjects) of a bench
 //!    finds the same URLs, each once, or the bench fails.
-//! 3. **One factor at a time**, around one workload.
-//! 4. **What counts as one fetch is a difference** between many in flight and
-//!    one, or many pages and few: what a program costs by itself drops out.
+//! 3. **One factor at a time**: the workloads vary one workload in one factor
+//!    each.
+//! 4. **The cost of one fetch is a difference** between many in flight and one,
+//!    or many pages and few, so that the fixed cost of a program drops out.
 
-pub mod child;
+pub mod crawl;
 pub mod figures;
 pub mod machine;
 pub mod pages;
-pub mod part;
+pub mod role;
+pub mod row_check;
 pub mod site;
 pub mod subjects;
-pub mod tally;
+pub mod worker_process;
 pub mod workload;
 
+mod process;
+mod site_address;
 mod tls_front;
 
-pub use child::{Crawl, Memory, Run, SubjectProcess};
-pub use part::play_part_if_asked;
+pub use crawl::{Crawl, Memory, Run};
+pub use role::play_role_if_asked;
 pub use site::{ServerProcess, Site};
+pub use worker_process::SubjectProcess;

@@ -1,19 +1,19 @@
-//! What the operating system knows of this process. Linux only: elsewhere
-//! nobody is pinned, and nothing is known.
+//! CPU pinning, CPU time and memory of this process, by the operating system. On
+//! systems other than Linux nothing is pinned, and all figures are zero.
 
 use std::time::Duration;
 
-/// Who runs where.
+/// A core to pin a process to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Core {
-    /// For those who are measured.
+    /// The core of the subjects, which are measured.
     First,
-    /// For those who serve them.
+    /// The core of the server.
     Second,
 }
 
-/// Keeps this thread, and all that it starts from now on, on one core, if
-/// there are two. What it may not do is left undone.
+/// Pins this thread, and all threads that it starts from now on, to one core, if
+/// there are two. An error is ignored.
 #[cfg(target_os = "linux")]
 pub fn pin(core: Core) {
     use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
@@ -23,13 +23,12 @@ pub fn pin(core: Core) {
     if let (Some(first), Some(second)) = (cores.next(), cores.next()) {
         let mut only = CpuSet::new();
         only.set(if core == Core::First { first } else { second });
-        // Then the system decides, as it does for most programs.
+        // On an error, the system chooses the core.
         let _ = sched_setaffinity(None, &only);
     }
 }
 
-/// The CPU time that this process has had so far, in its own code and in the
-/// system's on its behalf.
+/// Returns the CPU time of this process so far, in user code and in the kernel.
 #[cfg(target_os = "linux")]
 pub fn cpu_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -37,7 +36,7 @@ pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or_default()
 }
 
-/// A figure of `/proc/self/status`, in bytes.
+/// Returns a figure of `/proc/self/status`, in bytes.
 #[cfg(target_os = "linux")]
 pub(crate) fn status(name: &str) -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -46,11 +45,11 @@ pub(crate) fn status(name: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
-/// Does nothing here.
+/// Does nothing on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_core: Core) {}
 
-/// Not known here.
+/// Returns zero: not known on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn cpu_time() -> Duration {
     Duration::ZERO

@@ -1,6 +1,6 @@
-//! Pages to search for links, made up of what documentation is made of.
+//! Generated pages for link extraction, similar to pages of documentation.
 
-/// A page of about `size` bytes, with a link in every 400 of them.
+/// Returns a page of about `size` bytes, with a link in every 400 bytes.
 pub fn documentation(size: usize) -> String {
     const WORDS: [&str; 16] = [
         "the", "selector", "of", "every", "task", "waits", "until", "a", "socket", "is", "ready",

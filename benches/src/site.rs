@@ -1,7 +1,7 @@
-//! The site that everybody crawls, in a process of its own.
+//! The server process: the site that all subjects crawl.
 
 use std::env;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,31 +10,34 @@ use demo_site::{Connections, DemoSite, Latency, SiteOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::machine::{Core, pin};
-use crate::part::{Part, Player};
+use crate::process::{RoleProcess, reply};
+use crate::site_address::SiteAddress;
 use crate::tls_front;
 
-/// How long somebody may take to come.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The timeout of [`Question::Await`].
+const AWAIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The site of a bench: plain pages, no special cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Site {
-    /// How many pages.
+    /// The number of pages.
     pub pages: u32,
-    /// How many bytes each, unless its ten links take more.
+    /// The size of a page in bytes, unless its ten links take more.
     pub page_size: usize,
-    /// Whether connections are kept, by those who can use them again.
+    /// True to keep connections alive, for subjects that can use them again.
     pub keep_alive: bool,
-    /// Whether pages are HTML, in which links are looked for, or plain text.
+    /// True to serve the pages as HTML, whose links are extracted; false for plain
+    /// text.
     pub is_html: bool,
-    /// How long every response takes.
+    /// The latency of every response.
     pub latency: Duration,
-    /// Whether it is served over TLS.
+    /// True to serve the site over TLS.
     pub is_secure: bool,
 }
 
 impl Default for Site {
-    /// A thousand pages of 8 KB, at once, over connections that are kept.
+    /// Returns a site of a thousand pages of 8 KB, served without latency over
+    /// keep-alive connections.
     fn default() -> Self {
         Self {
             pages: 1000,
@@ -47,25 +50,20 @@ impl Default for Site {
     }
 }
 
-/// Where a site is, and whom to trust there.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Place {
-    pub(crate) root: String,
-    /// In DER; empty for a site that is not secure.
-    pub(crate) authority: Vec<u8>,
-}
+/// The name of the serving role.
+pub(crate) const ROLE: &str = "serve";
 
-/// What a server is asked, one on a line.
+/// A message to the server process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Question {
-    /// Answered when so many requests wait, or as many as do after all patience
-    /// is spent.
+    /// Asks for the number of waiting requests, once it has reached this number or
+    /// the timeout has passed.
     Await(usize),
-    /// Nobody waits from now on.
+    /// Ends the latency: answers all requests without delay from now on.
     Release,
 }
 
-/// Serves until standard input ends.
+/// Serves a site until standard input ends.
 pub(crate) fn serve(site: Site) -> io::Result<()> {
     pin(Core::Second);
     let served = DemoSite::start(SiteOptions {
@@ -77,83 +75,75 @@ pub(crate) fn serve(site: Site) -> io::Result<()> {
         special_cases: false,
         ..SiteOptions::default()
     })?;
-    let place = match site.is_secure {
+    let site_address = match site.is_secure {
         true => tls_front::start(served.address())?,
-        false => Place { root: served.root(), authority: Vec::new() },
+        false => SiteAddress { root: served.root(), authority: Vec::new() },
     };
-    tell(&place)?;
+    reply(&site_address)?;
     for line in io::stdin().lock().lines() {
         match serde_json::from_str(&line?)? {
             Question::Await(count) => {
                 let begun = Instant::now();
-                while served.in_flight_now() < count && begun.elapsed() < PATIENCE {
+                while served.in_flight_now() < count && begun.elapsed() < AWAIT_TIMEOUT {
                     thread::sleep(Duration::from_millis(1));
                 }
-                tell(&served.in_flight_now())?;
+                reply(&served.in_flight_now())?;
             }
-            Question::Release => tell(&served.release()?)?,
+            Question::Release => reply(&served.release()?)?,
         }
     }
     Ok(())
 }
 
-/// Says something to whoever started this process.
-pub(crate) fn tell(what: &impl Serialize) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, what)?;
-    out.write_all(b"\n")?;
-    out.flush()
-}
-
-/// The site in a process of its own, until it is dropped.
+/// A running server process, until this is dropped.
 #[derive(Debug)]
 pub struct ServerProcess {
-    player: Player,
+    process: RoleProcess,
     site: Site,
-    place: Place,
+    site_address: SiteAddress,
 }
 
 impl ServerProcess {
-    /// Starts this very program once more, to serve.
+    /// Starts another process of this program in the serving role.
     ///
     /// # Errors
-    /// When that cannot be done.
+    /// When the process or the site cannot be started.
     pub fn start(site: Site) -> io::Result<Self> {
         Self::start_program(&env::current_exe()?, site)
     }
 
-    /// The same with another program of this package, for those that cannot
-    /// play parts.
+    /// Starts `program`, another program of this package, in the serving role: for
+    /// programs that cannot play roles.
     ///
     /// # Errors
-    /// When that cannot be done.
+    /// When the process or the site cannot be started.
     pub fn start_program(program: &Path, site: Site) -> io::Result<Self> {
-        let mut player = Player::start(&Part::Serve(site), program)?;
-        let place = player.hear()?;
-        Ok(Self { player, site, place })
+        let mut process = RoleProcess::start(ROLE, &site, program)?;
+        let site_address = process.receive()?;
+        Ok(Self { process, site, site_address })
     }
 
-    /// What it serves.
+    /// Returns the site that is served.
     pub fn site(&self) -> Site {
         self.site
     }
 
-    /// The URL of a page.
+    /// Returns the URL of a page.
     pub fn url(&self, page: u32) -> String {
-        let root = &self.place.root;
+        let root = &self.site_address.root;
         if page == 0 { root.clone() } else { format!("{root}page/{page}") }
     }
 
-    pub(crate) fn place(&self) -> &Place {
-        &self.place
+    pub(crate) fn site_address(&self) -> &SiteAddress {
+        &self.site_address
     }
 
-    /// Waits until so many requests are unanswered at once.
+    /// Waits until this many requests are in flight at once.
     ///
     /// # Errors
-    /// When they are not after five minutes, or the server is gone.
+    /// When there are not after five minutes, or the server is gone.
     pub fn await_in_flight(&mut self, count: usize) -> io::Result<()> {
-        let held: usize = self.player.ask(&Question::Await(count))?;
+        let held: usize = self.process.ask(&Question::Await(count))?;
         if held != count {
             let message = format!("the site has {held} requests, not {count}");
             return Err(io::Error::other(message));
@@ -161,11 +151,12 @@ impl ServerProcess {
         Ok(())
     }
 
-    /// Answers them all, and from now on everybody at once.
+    /// Ends the latency: answers all waiting requests, and later ones without
+    /// delay.
     ///
     /// # Errors
     /// When the server is gone.
     pub fn release(&mut self) -> io::Result<()> {
-        self.player.ask(&Question::Release)
+        self.process.ask(&Question::Release)
     }
 }

@@ -1,4 +1,5 @@
-//! Everybody who crawls: the stages, and what one would use instead.
+//! The subjects: the programs that are compared, which are the stages and their
+//! alternatives.
 
 mod bare_mio;
 mod frontier;
@@ -22,36 +23,38 @@ use std::time::{Duration, Instant};
 use crawl_core::Options;
 use url::Url;
 
+use crate::crawl::{Crawl, Run};
 use crate::machine::cpu_time;
-use crate::tally::Tally;
-use crate::{Crawl, Run, Site};
+use crate::row_check::RowCheck;
+use crate::site::Site;
 
-/// Everybody waits that long for a server that is made to keep them waiting.
-const PATIENCE: Duration = Duration::from_secs(300);
+/// The timeout of every subject: longer than any server of a bench makes its
+/// clients wait.
+const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Somebody who crawls.
+/// A program that crawls, to be compared with others.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
-    /// As in the id of a bench.
+    /// The name, as in the id of a bench.
     pub name: &'static str,
-    /// What it can do.
+    /// The kind of sites that it can crawl.
     pub kind: Kind,
-    pub(crate) crawl: fn(Work, Tally) -> io::Result<()>,
+    pub(crate) crawl: fn(Work, RowCheck) -> io::Result<()>,
 }
 
-/// What somebody who crawls can do.
+/// The abilities of a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// One of the stages: whatever there is.
+    /// One of the stages: crawls every site.
     Stage,
-    /// Goes on with what it finds, over http.
+    /// Follows links, over http.
     Plain,
-    /// Goes on with what it finds, over https.
+    /// Follows links, over https.
     Secure,
-    /// Knows all the URLs beforehand, and reads no page: what a crawl would
-    /// cost if nothing had to be decided.
+    /// Knows all URLs beforehand, and extracts no links: the cost of a crawl
+    /// without any decision.
     KnowsAll,
-    /// Begins with one URL, over http, and finds all others itself.
+    /// Follows links, over http, and can begin only with the root.
     FromTheRoot,
 }
 
@@ -74,26 +77,26 @@ const SUBJECTS: &[Subject] = &[
 ];
 
 impl Subject {
-    /// The one of this name.
+    /// Returns the subject of this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::all().find(|subject| subject.name == name)
     }
 
-    /// Crawls, here and now.
+    /// Crawls on this thread, and returns the cost of the crawl.
     ///
     /// # Errors
     /// When it does not find each page of the site, once, and nothing else.
     pub fn run(self, work: Work) -> io::Result<Run> {
-        let tally = Tally::new(&work.root, work.pages);
-        let (begun, had) = (Instant::now(), cpu_time());
-        (self.crawl)(work, tally.clone())?;
-        let (wall, cpu) = (begun.elapsed(), cpu_time().saturating_sub(had));
-        let found = tally.check();
+        let row_check = RowCheck::new(&work.root, work.pages);
+        let (begun, cpu_before) = (Instant::now(), cpu_time());
+        (self.crawl)(work, row_check.clone())?;
+        let (wall, cpu) = (begun.elapsed(), cpu_time().saturating_sub(cpu_before));
+        let found = row_check.check();
         let wrong = |error| io::Error::other(format!("{} has found {error}", self.name));
         Ok(Run { wall, cpu, pages: found.map_err(wrong)? })
     }
 
-    /// Whether it can crawl this.
+    /// Returns true if the subject can crawl this site.
     pub fn can_crawl(self, site: Site) -> bool {
         match self.kind {
             Kind::Stage => true,
@@ -103,45 +106,45 @@ impl Subject {
         }
     }
 
-    /// How many fetches at a time one can ask of it.
-    pub fn most_tasks(self) -> usize {
-        // A thread for each has its limits, which differ from system to system.
+    /// Returns the maximum number of concurrent fetches.
+    pub fn max_tasks(self) -> usize {
+        // The limit on threads differs from system to system.
         if self.name == "stage0-threads" { 1000 } else { usize::MAX }
     }
 
-    /// All of them, as far as they are built.
+    /// Returns all subjects that are built in.
     pub fn all() -> impl Iterator<Item = Self> {
         SUBJECTS.iter().copied()
     }
 }
 
-/// What is to be crawled, and how.
+/// The work of a subject: the site to crawl, and the settings of the crawl.
 #[derive(Clone, Debug)]
 pub struct Work {
     /// The URL of the first page, with a slash at its end.
     pub(crate) root: String,
-    /// Where it is served.
+    /// The address of the server.
     pub(crate) address: SocketAddr,
-    /// How many pages there are.
+    /// The number of pages of the site.
     pub(crate) pages: u32,
-    /// How many fetches there may be at a time.
+    /// The maximum number of concurrent fetches.
     pub(crate) max_tasks: usize,
     /// The authority to trust, in DER, if any.
     pub(crate) authority: Vec<u8>,
-    /// The same for those who use our rules. Some or all of the pages are the
-    /// roots.
+    /// The same settings as options of our crawlers. The roots are the first page
+    /// or all pages.
     pub(crate) options: Options,
 }
 
 impl Work {
-    /// What there is to do in a crawl.
+    /// Makes the work from the settings of a crawl.
     ///
     /// # Errors
-    /// When it is no such place.
+    /// When the root URL is invalid or has no address.
     pub fn new(crawl: &Crawl) -> io::Result<Self> {
-        let &Crawl { ref place, pages, max_tasks, begins_with_all, .. } = crawl;
+        let &Crawl { ref site_address, pages, max_tasks, begins_with_all, .. } = crawl;
         let first_pages = if begins_with_all { pages } else { 1 };
-        let root = Url::parse(&place.root).map_err(io::Error::other)?;
+        let root = Url::parse(&site_address.root).map_err(io::Error::other)?;
         let address = root.socket_addrs(|| None)?.first().copied();
         let page = |number| match number {
             0 => Ok(root.clone()),
@@ -149,21 +152,21 @@ impl Work {
         };
         let roots = (0..first_pages).map(page).collect::<Result<_, _>>();
         let mut options = Options::new(roots.map_err(io::Error::other)?);
-        // Only the last stage asks for it, and no peer does.
+        // Of all subjects, only the last stage would request robots.txt.
         options.robots = false;
         options.max_tasks = Some(max_tasks);
-        (options.connect_timeout, options.read_timeout) = (PATIENCE, PATIENCE);
-        options.timeout = PATIENCE;
-        options.ca_certificates = Some(place.authority.clone())
+        (options.connect_timeout, options.read_timeout) = (TIMEOUT, TIMEOUT);
+        options.timeout = TIMEOUT;
+        options.ca_certificates = Some(site_address.authority.clone())
             .filter(|authority| !authority.is_empty())
             .into_iter()
             .collect();
         Ok(Self {
-            root: place.root.clone(),
+            root: site_address.root.clone(),
             address: address.ok_or(io::ErrorKind::AddrNotAvailable)?,
             pages,
             max_tasks,
-            authority: place.authority.clone(),
+            authority: site_address.authority.clone(),
             options,
         })
     }

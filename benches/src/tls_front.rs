@@ -1,4 +1,4 @@
-//! Puts TLS before a site that has none: takes it off and hands on the bytes.
+//! A TLS-terminating proxy in front of the site.
 
 use std::error::Error;
 use std::io;
@@ -15,30 +15,32 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio_rustls::TlsAcceptor;
 
-use crate::site::Place;
+use crate::site_address::SiteAddress;
 
-/// Serves what is at `behind`, on a thread of its own, as long as this process
-/// lives.
-pub(crate) fn start(behind: SocketAddr) -> io::Result<Place> {
-    let (config, authority) = certify().map_err(|error| io::Error::other(error.to_string()))?;
+/// Starts the proxy in front of the server at `behind`, on a thread of its own
+/// that ends with the process.
+pub(crate) fn start(behind: SocketAddr) -> io::Result<SiteAddress> {
+    let (config, authority) =
+        create_certificate().map_err(|error| io::Error::other(error.to_string()))?;
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
     let root = format!("https://{}/", listener.local_addr()?);
     thread::spawn(move || {
         runtime.block_on(async {
-            // It ends with the process; who cannot be accepted has gone away.
+            // An error means that the client is gone.
             loop {
                 if let Ok((stream, _)) = listener.accept().await {
-                    tokio::spawn(hand_on(stream, acceptor.clone(), behind));
+                    tokio::spawn(forward(stream, acceptor.clone(), behind));
                 }
             }
         })
     });
-    Ok(Place { root, authority })
+    Ok(SiteAddress { root, authority })
 }
 
-async fn hand_on(stream: TcpStream, acceptor: TlsAcceptor, behind: SocketAddr) -> io::Result<()> {
+/// Forwards the bytes of one connection in both directions.
+async fn forward(stream: TcpStream, acceptor: TlsAcceptor, behind: SocketAddr) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let mut secure = acceptor.accept(stream).await?;
     let mut plain = TcpStream::connect(behind).await?;
@@ -47,8 +49,9 @@ async fn hand_on(stream: TcpStream, acceptor: TlsAcceptor, behind: SocketAddr) -
     Ok(())
 }
 
-/// What the server has to show, and the authority that vouches for it.
-fn certify() -> Result<(ServerConfig, Vec<u8>), Box<dyn Error>> {
+/// Creates a certificate for the server, and the certificate authority that
+/// signs it.
+fn create_certificate() -> Result<(ServerConfig, Vec<u8>), Box<dyn Error>> {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;

@@ -1,22 +1,23 @@
-//! What is crawled, how many fetches at a time.
+//! The workloads: a site, and the number of concurrent fetches.
 //!
-//! All are variations of one, each in one factor: 8 KB pages, 100 tasks,
-//! everybody at their best (the first three stages close each connection after
-//! its page, the others keep it). In `8KB-100-tasks-close` the server closes
-//! them all, so that nothing but the control flow differs.
+//! All are variations of one, each in one factor: 8 KB pages, 100 tasks, and
+//! every subject with its best use of connections (the first three stages close
+//! each connection after its page, the others keep it alive). In
+//! `8KB-100-tasks-close` the server closes all connections, so that only the
+//! control flow differs.
 
 use std::time::Duration;
 
 use crate::Site;
 
-/// One of them.
+/// A workload of the bench `throughput`.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// As in the id of a bench.
+    /// The name, as in the id of a bench.
     pub name: &'static str,
-    /// What is crawled.
+    /// The site to crawl.
     pub site: Site,
-    /// How many fetches at a time.
+    /// The maximum number of concurrent fetches.
     pub max_tasks: usize,
 }
 
@@ -29,7 +30,7 @@ const SITE: Site = Site {
     is_secure: false,
 };
 
-/// All of them.
+/// All workloads.
 pub const WORKLOADS: [Workload; 9] = [
     usual("8KB-100-tasks", SITE),
     usual("8KB-100-tasks-close", Site { keep_alive: false, ..SITE }),
@@ -47,7 +48,7 @@ const fn usual(name: &'static str, site: Site) -> Workload {
 }
 
 impl Workload {
-    /// The one of this name.
+    /// Returns the workload of this name.
     pub fn named(name: &str) -> Option<Self> {
         WORKLOADS.into_iter().find(|workload| workload.name == name)
     }

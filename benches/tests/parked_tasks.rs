@@ -1,5 +1,5 @@
-//! What a task costs in memory while it waits: everything but its own frame
-//! and what it waits for.
+//! The memory of a waiting task, without its coroutine's frame and the future
+//! that it waits for.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::alloc::System;
@@ -7,18 +7,18 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop, Future, Task, yield_now};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// Counts the bytes that are asked for, not what the allocator rounds them up
-/// to.
+/// The counting allocator. It counts the requested bytes, before the allocator
+/// rounds them up.
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const TASKS: usize = 1_000_000;
-const MOST_PER_TASK: usize = 200;
+const MAX_PER_TASK: usize = 200;
 
 async fn wait_for_a_future(future: Future<u64>) -> u64 {
     future.await.unwrap()
@@ -29,8 +29,8 @@ fn heap(region: &Region<'_, System>) -> usize {
     change.bytes_allocated.saturating_sub(change.bytes_deallocated)
 }
 
-/// What one pending future takes that somebody awaits: himself not counted, but
-/// that it remembers him.
+/// Returns the memory of a pending future that is awaited, with the waker that it
+/// stores but without the waiting task.
 fn awaited_future(event_loop: &EventLoop) -> usize {
     const MANY: usize = 1000;
     let region = Region::new(ALLOCATOR);
@@ -44,8 +44,8 @@ fn awaited_future(event_loop: &EventLoop) -> usize {
 
 /// The one test of this program, since the allocator counts for all threads.
 #[test]
-fn a_million_tasks_wait_for_little_memory_and_all_come_to_their_end() {
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+fn a_million_waiting_tasks_take_little_memory_and_all_end() {
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     let run_once = || event_loop.run_until_complete(yield_now(&event_loop)).unwrap();
     run_once();
     let future_size = awaited_future(&event_loop);
@@ -66,7 +66,7 @@ fn a_million_tasks_wait_for_little_memory_and_all_come_to_their_end() {
     let per_task = heap(&region).div_ceil(TASKS) + handle - frame - future_size;
     println!("{per_task} bytes a task, of which {handle} are its handle");
     println!("beside {frame} of its frame and {future_size} of a future that is awaited");
-    assert!(per_task <= MOST_PER_TASK, "{per_task} bytes");
+    assert!(per_task <= MAX_PER_TASK, "{per_task} bytes");
 
     for (number, future) in (0..).zip(&futures) {
         future.set_result(number).unwrap();
@@ -79,7 +79,7 @@ fn a_million_tasks_wait_for_little_memory_and_all_come_to_their_end() {
     futures.clear();
     tasks.clear();
     event_loop.close();
-    let left = heap(&region);
-    println!("{left} bytes are left of all of them");
-    assert!(left < TASKS, "{left} bytes");
+    let remaining = heap(&region);
+    println!("{remaining} bytes are left of all of them");
+    assert!(remaining < TASKS, "{remaining} bytes");
 }

@@ -1,6 +1,6 @@
-//! Everybody who finds links.
+//! The link extractors that are compared.
 //!
-//! Everybody gets the page as one string and gives the values of all `href`
+//! Each gets the page as one string and returns the values of all `href`
 //! attributes of `a` elements, with character references decoded where the
 //! subject decodes them.
 
@@ -8,17 +8,17 @@ use std::cell::RefCell;
 use std::convert::Infallible;
 use std::hint::black_box;
 
-use crawl_core::links::{LinkExtractor, Wanted};
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, states,
 };
 use html5gum::{Emitter, State};
 use scraper::{Html, Selector};
+use web::links::{ExtractOptions, LinkExtractor};
 
-/// What a crawl does with the links: it looks at them where they are.
+/// Extracts links the way a crawl does: it reads them in place, without a copy.
 pub(crate) fn ours(page: &str) -> usize {
-    let mut extractor = LinkExtractor::new(Wanted::default());
+    let mut extractor = LinkExtractor::new(ExtractOptions::default());
     extractor.feed(page.as_bytes());
     extractor.finish().links().map(|link| black_box(link.href).len().min(1)).sum()
 }
@@ -41,6 +41,7 @@ pub(crate) fn lol_html(page: &str) -> Vec<String> {
     links
 }
 
+/// The token sink of html5ever, which collects links.
 #[derive(Default)]
 struct Hrefs(RefCell<Vec<String>>);
 
@@ -75,8 +76,9 @@ pub(crate) fn html5ever(page: &str) -> Vec<String> {
     tokenizer.sink.0.take()
 }
 
-/// Keeps the names of tags, and of attributes only those of `a`.
-struct Gum<'a> {
+/// The emitter of html5gum, which collects links. It keeps the names of tags, and
+/// attributes only of `a`.
+struct LinkEmitter<'a> {
     tag: Vec<u8>,
     last_start_tag: Vec<u8>,
     is_end: bool,
@@ -86,7 +88,7 @@ struct Gum<'a> {
     links: &'a mut Vec<String>,
 }
 
-impl Gum<'_> {
+impl LinkEmitter<'_> {
     fn attribute_ends(&mut self) {
         if !self.is_end && self.tag == b"a" && self.attribute == b"href" && self.href.is_none() {
             self.href = Some(std::mem::take(&mut self.value));
@@ -96,7 +98,7 @@ impl Gum<'_> {
     }
 }
 
-impl Emitter for Gum<'_> {
+impl Emitter for LinkEmitter<'_> {
     type Token = Infallible;
 
     fn set_last_start_tag(&mut self, tag: Option<&[u8]>) {
@@ -166,7 +168,7 @@ impl Emitter for Gum<'_> {
 
 pub(crate) fn html5gum(page: &str) -> Vec<String> {
     let mut links = Vec::new();
-    let emitter = Gum {
+    let emitter = LinkEmitter {
         tag: Vec::new(),
         last_start_tag: Vec::new(),
         is_end: false,

@@ -1,4 +1,5 @@
-//! Everybody who runs tasks on one thread, each the way its own manual says.
+//! The single-threaded executors that are compared, each used the way its own
+//! manual says.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -12,7 +13,7 @@ use stage2_coroutines::{EventLoop, Task};
 use tokio::runtime::{Builder, LocalRuntime};
 use tokio::task::spawn_local;
 
-/// A handle, cheap to clone, that tasks may keep to start others.
+/// A handle to an executor, cheap to clone, with which tasks spawn other tasks.
 pub(crate) trait Runtime: Clone + 'static {
     const NAME: &'static str;
 
@@ -21,7 +22,7 @@ pub(crate) trait Runtime: Clone + 'static {
     /// Runs `main`, and all tasks beside it, until `main` returns.
     fn run<T: 'static>(&self, main: impl Future<Output = T> + 'static) -> T;
 
-    /// Starts a task. What comes back is its handle.
+    /// Spawns a task and returns its handle.
     fn spawn<T: 'static>(
         &self,
         task: impl Future<Output = T> + 'static,
@@ -122,8 +123,8 @@ impl Runtime for Pool {
     }
 }
 
-/// Lets everybody else have a turn: the same few instructions for all of them,
-/// so that what is measured is the switch and not the way to ask for it.
+/// Yields to all other tasks once. It is the same few instructions for all
+/// executors, so that the switch is measured and not their own `yield_now`.
 pub(crate) async fn yield_once() {
     let mut has_yielded = false;
     poll_fn(|context| {

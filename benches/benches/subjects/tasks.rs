@@ -1,13 +1,13 @@
-//! What tasks are given to do, where it is about tasks.
+//! The workloads of tasks: switches and spawns.
 
 use super::runtimes::{Runtime, yield_once};
 
-/// How many tasks take turns with each other, or are started before the first of
-/// them is awaited. With ten times as many, glibc returns what they had to the
-/// system after every batch, and a fault for each page of it is half the figure.
+/// The number of tasks that yield to each other, or are spawned before the first
+/// of them is awaited. With ten times as many, glibc returns their memory to the
+/// system after every batch, and page faults are half of the figure.
 pub(crate) const TASKS: u64 = 100;
 
-/// Tasks let each other have a turn, so many times in all.
+/// Runs tasks that yield to each other, `times` times in all.
 pub(crate) fn switches<R: Runtime>(runtime: &R, times: u64) {
     let handle = runtime.clone();
     runtime.run(async move {
@@ -25,7 +25,7 @@ async fn yield_often(times: u64) {
     }
 }
 
-/// So many tasks are started and awaited.
+/// Spawns and awaits `times` tasks, in batches.
 pub(crate) fn spawns<R: Runtime>(runtime: &R, times: u64) {
     let handle = runtime.clone();
     let sum = runtime.run(async move {

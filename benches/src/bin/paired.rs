@@ -1,11 +1,10 @@
-//! Who is faster, and by how much: `cargo run --release -p benches --bin paired
+//! A paired comparison of subjects: `cargo run --release -p benches --bin paired
 //! -- throughput ours tokio-raw tokio-hyper`.
 //!
-//! Everybody crawls the same site once in every round, one after another, so
-//! that whatever else the machine does befalls them all. What is told is the
-//! ratio of the first to each of the others, round by round: its median, and
-//! between which two it lay in the middle half of the rounds. It is shown as a
-//! table, and kept as JSON.
+//! In every round each subject crawls the same site once, one after another, so
+//! that disturbances of the machine affect all of them alike. The result is the
+//! ratio of the first subject to each of the others, round by round: its median
+//! and its quartiles, shown as a table and written as JSON.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -13,7 +12,7 @@ use std::error::Error;
 
 use benches::subjects::Subject;
 use benches::workload::Workload;
-use benches::{Crawl, Run, ServerProcess, SubjectProcess, figures, play_part_if_asked};
+use benches::{Crawl, Run, ServerProcess, SubjectProcess, figures, play_role_if_asked};
 use clap::Parser;
 use serde::Serialize;
 
@@ -36,7 +35,7 @@ struct Arguments {
     pages: u32,
 }
 
-/// The middle of some numbers, and of both halves.
+/// The median and the quartiles of some numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 struct Quartiles {
     lower: f64,
@@ -45,28 +44,30 @@ struct Quartiles {
 }
 
 impl Quartiles {
-    /// Of at least one number.
+    /// Computes the quartiles of at least one number.
     fn of(numbers: impl Iterator<Item = f64>) -> Self {
         let mut sorted: Vec<f64> = numbers.collect();
         sorted.sort_by(f64::total_cmp);
         let at = |quarter: usize| {
-            // Between two of them, in proportion.
-            let place = quarter as f64 / 4.0 * (sorted.len() - 1) as f64;
-            let (below, above) = (sorted[place.floor() as usize], sorted[place.ceil() as usize]);
-            below + (above - below) * place.fract()
+            // Interpolates between two numbers.
+            let position = quarter as f64 / 4.0 * (sorted.len() - 1) as f64;
+            let (below, above) =
+                (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+            below + (above - below) * position.fract()
         };
         Self { lower: at(1), median: at(2), upper: at(3) }
     }
 }
 
-/// One line of the table.
+/// A line of the table: the figures of one subject.
 #[derive(Debug, Serialize)]
 struct Line {
     subject: &'static str,
     pages_per_second: Quartiles,
     cpu_microseconds_per_page: Quartiles,
-    /// The first subject's by this one's.
+    /// The wall time of the first subject divided by that of this one.
     wall_ratio: Quartiles,
+    /// The CPU time of the first subject divided by that of this one.
     cpu_ratio: Quartiles,
 }
 
@@ -103,7 +104,7 @@ impl Line {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    play_part_if_asked(None)?;
+    play_role_if_asked(None)?;
     let arguments = Arguments::parse();
     let workload = match arguments.what.split_once('/') {
         Some(("throughput", name)) => Workload::named(name),
@@ -121,8 +122,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut site = workload.site;
     site.pages = arguments.pages;
     let server = ServerProcess::start(site)?;
-    let start = |&subject| {
-        let crawl = Crawl::new(subject, &server, workload.max_tasks, !site.is_html);
+    let start = |subject: &Subject| {
+        let crawl = Crawl::new(subject.name, &server, workload.max_tasks, !site.is_html);
         SubjectProcess::start(crawl)
     };
     let mut processes = subjects.iter().map(start).collect::<Result<Vec<_>, _>>()?;
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quartiles_lie_between() {
+    fn quartiles_are_interpolated() {
         let of = |numbers: &[f64]| {
             let Quartiles { lower, median, upper } = Quartiles::of(numbers.iter().copied());
             [lower, median, upper]

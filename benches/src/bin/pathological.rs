@@ -1,53 +1,50 @@
-//! How long pages take that were made to be expensive: `cargo run --release -p
-//! benches --bin pathological`.
+//! The time to parse pathological pages, which are made to be expensive: `cargo
+//! run --release -p benches --bin pathological`.
 //!
-//! Each is 10 MiB long and may take four times as long as 10 MiB of the page on
-//! which the bench `links` measures, which has a link in every 400 bytes; if one
-//! takes longer, the program fails. Real pages of mostly text, which is skipped
-//! and not read, are told beside it. What all of them may take of memory is a
-//! test of `crawl-core`.
+//! Each is 10 MiB long and may take four times as long as 10 MiB of the page of
+//! the bench `links`, which has a link in every 400 bytes; if one takes longer,
+//! the program fails. Real pages of mostly text, which the parser skips, are
+//! shown beside it. A test of `crawl-core` limits the memory that the pages take.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
-
-#[path = "../../../crates/crawl-core/tests/common/pathological.rs"]
-mod pathological;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use benches::pages::documentation;
-use crawl_core::links::Wanted;
-use crawl_core::page::PageReader;
-use pathological::{PATHOLOGICAL, deliver};
+use test_support::pathological::{PATHOLOGICAL, deliver};
 use url::Url;
+use web::links::ExtractOptions;
+use web::page::PageReader;
 
-/// How long the page is that is ordinary, in bytes: as in the bench `links`.
+/// The length of the ordinary page in bytes, the same as in the bench `links`.
 const ORDINARY: usize = 8 * 1024;
 
-/// Pages that somebody wrote for readers: three kinds of Rust's documentation.
+/// Real pages: three kinds of Rust's documentation.
 const REAL: [&str; 3] = [
-    include_str!("../../../crates/crawl-core/tests/pages/nomicon.html"),
-    include_str!("../../../crates/crawl-core/tests/pages/std.html"),
-    include_str!("../../../crates/crawl-core/tests/pages/cargo.html"),
+    include_str!("../../../crates/web/tests/pages/nomicon.html"),
+    include_str!("../../../crates/web/tests/pages/std.html"),
+    include_str!("../../../crates/web/tests/pages/cargo.html"),
 ];
 
+/// The length of a measured text, in bytes.
 const LENGTH: usize = 10 * 1024 * 1024;
 
-/// How many times as long a page may take as an ordinary one.
-const MOST: f64 = 4.0;
+/// The maximum time of a page, as a multiple of the ordinary page's.
+const MAX: f64 = 4.0;
 
-/// How many parts a page is timed in.
+/// The number of parts that a page is timed in.
 const PARTS: usize = 64;
 
-/// How often everything is read.
+/// The number of rounds in which all pages are read.
 const ROUNDS: usize = 5;
 
-/// How often at most. On a busy machine, a page gets more chances.
-const MOST_ROUNDS: usize = 50;
+/// The maximum number of rounds. On a busy machine, a slow page gets more rounds
+/// to reach the limit.
+const MAX_ROUNDS: usize = 50;
 
-/// The shortest times that the parts of a page took in several rounds: what
-/// disturbs a measurement makes it longer, and hardly ever hits the same part in
-/// each round.
+/// The shortest time of each part of a page in several rounds: a disturbance
+/// makes a measurement longer, and hardly ever hits the same part in each round.
 struct Times([Duration; PARTS]);
 
 impl Times {
@@ -55,12 +52,12 @@ impl Times {
         Self([Duration::MAX; PARTS])
     }
 
-    /// Reads the page once more.
+    /// Reads the page once and updates the shortest times.
     fn measure(&mut self, begin: &str, repeat: &str) {
         let url = Url::parse("http://site.test/").expect("this is a URL");
-        // What a crawl looks for unless it is told otherwise.
-        let wanted = Wanted { details: true, nofollow: true, ..Wanted::default() };
-        let mut reader = PageReader::new(&url, Some("utf-8"), wanted);
+        // The default of a crawl.
+        let options = ExtractOptions { details: true, nofollow: true, ..ExtractOptions::default() };
+        let mut reader = PageReader::new(&url, Some("utf-8"), options);
         let (mut taken, mut part, mut begun) = (0, 0, Instant::now());
         deliver(begin, repeat, LENGTH, |slice| {
             reader.feed(slice);
@@ -83,33 +80,33 @@ impl Times {
 fn main() -> ExitCode {
     let page = documentation(ORDINARY);
     let real = REAL.concat();
-    // Part of a name: only what is called so is measured.
+    // A filter: only the pages whose name contains it are measured.
     let only = std::env::args().nth(1).unwrap_or_default();
     let pages = PATHOLOGICAL.iter().filter(|(name, ..)| name.contains(&only));
     let mut pages: Vec<_> = pages.map(|page| (page, Times::new())).collect();
     let (mut ordinary, mut text) = (Times::new(), Times::new());
-    for round in 0..MOST_ROUNDS {
-        // In turn, so that all of them meet with the same disturbances.
+    for round in 0..MAX_ROUNDS {
+        // One after another, so that disturbances affect all of them alike.
         ordinary.measure("", &page);
         text.measure("", &real);
         for ((_, begin, repeat), times) in &mut pages {
-            if round < ROUNDS || times.seconds() > MOST * ordinary.seconds() {
+            if round < ROUNDS || times.seconds() > MAX * ordinary.seconds() {
                 times.measure(begin, repeat);
             }
         }
     }
 
     let ordinary = ordinary.seconds();
-    let tell = |name: &str, seconds: f64| {
+    let print = |name: &str, seconds: f64| {
         println!("{name:38} {:6.1} ms {:5.2}", seconds * 1e3, seconds / ordinary);
     };
-    tell("documentation", ordinary);
-    tell("documentation of mostly text", text.seconds());
+    print("documentation", ordinary);
+    print("documentation of mostly text", text.seconds());
     for ((name, ..), times) in &pages {
-        tell(name, times.seconds());
+        print(name, times.seconds());
     }
     let slowest = pages.iter().map(|(_, times)| times.seconds()).fold(0.0, f64::max);
-    if slowest > MOST * ordinary {
+    if slowest > MAX * ordinary {
         eprintln!("the slowest takes {:.2} times as long as documentation", slowest / ordinary);
         return ExitCode::FAILURE;
     }

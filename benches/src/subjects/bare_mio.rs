@@ -1,12 +1,12 @@
-//! A loop around mio, written for this crawl and for nothing else: our rules
-//! of what is let in, what a response is and how long to wait, and no callback,
-//! no task and no queue of them between a socket and what is done about it.
+//! The subject `bare-mio`: an event loop around mio, written for this crawl
+//! only. It uses our admission, our HTTP parser and our deadlines, but has no
+//! callbacks, no tasks and no run queue between a socket and its state machine.
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::time::Instant;
 
-use crawl_core::{Crawl, Job, Outcome, Patience, Received, Visit};
+use crawl_core::{Crawl, Deadline, Job, Outcome, Received, Visit};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use selector_core::{TimerKey, Timers};
@@ -14,24 +14,24 @@ use slab::Slab;
 
 use super::Work;
 use super::response::invalid;
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
-/// The most connections that are being made at once: a server has only so much
-/// room for those whom it has not accepted.
-pub(super) const CONNECTING: usize = 1000;
+/// The maximum number of connections being established at once: the accept queue
+/// of a server is limited.
+pub(super) const MAX_CONNECTING: usize = 1000;
 pub(super) const SCRATCH: usize = 64 * 1024;
 
 struct Client {
     stream: TcpStream,
     visit: Visit,
-    patience: Patience,
+    deadline: Deadline,
     timer: TimerKey,
-    has_asked: bool,
+    is_request_sent: bool,
 }
 
 struct Loop {
     work: Work,
-    tally: Tally,
+    row_check: RowCheck,
     poll: Poll,
     crawl: Crawl,
     urls_todo: VecDeque<Job>,
@@ -41,12 +41,12 @@ struct Loop {
     now: Instant,
 }
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let mut crawl = Crawl::new(work.options.clone());
     let urls_todo = crawl.roots(&mut (Box::new(|_| ()) as crawl_core::Sink)).into();
     let (clients, timers, connecting) = (Slab::new(), Timers::new(), 0);
     let (poll, now) = (Poll::new()?, Instant::now());
-    Loop { work, tally, poll, crawl, urls_todo, clients, timers, connecting, now }.run()
+    Loop { work, row_check, poll, crawl, urls_todo, clients, timers, connecting, now }.run()
 }
 
 impl Loop {
@@ -73,19 +73,19 @@ impl Loop {
         Ok(())
     }
 
-    /// Begins as many connections as there may be.
+    /// Starts as many connections as the limits allow.
     fn connect(&mut self) -> io::Result<()> {
-        while self.connecting < CONNECTING
+        while self.connecting < MAX_CONNECTING
             && self.clients.len() < self.work.max_tasks
             && let Some(visit) = self.next_visit()
         {
             let mut stream = TcpStream::connect(self.work.address)?;
             let entry = self.clients.vacant_entry();
-            let both = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(&mut stream, Token(entry.key()), both)?;
-            let patience = Patience::new(&self.work.options, self.now);
-            let timer = self.timers.set(patience.deadline(), entry.key());
-            entry.insert(Client { stream, visit, patience, timer, has_asked: false });
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            self.poll.registry().register(&mut stream, Token(entry.key()), interest)?;
+            let deadline = Deadline::new(&self.work.options, self.now);
+            let timer = self.timers.set(deadline.at(), entry.key());
+            entry.insert(Client { stream, visit, deadline, timer, is_request_sent: false });
             self.connecting += 1;
         }
         Ok(())
@@ -96,14 +96,14 @@ impl Loop {
     }
 
     fn advance(&mut self, Token(key): Token, scratch: &mut [u8]) -> io::Result<()> {
-        // Gone, in this batch.
+        // An earlier event of this batch has closed the connection.
         let Some(client) = self.clients.get_mut(key) else { return Ok(()) };
-        if !client.has_asked {
+        if !client.is_request_sent {
             if !is_connected(&client.stream)? {
                 return Ok(());
             }
             self.connecting -= 1;
-            client.ask(&self.work)?;
+            client.send_request(&self.work)?;
         }
         loop {
             let client = &mut self.clients[key];
@@ -114,10 +114,10 @@ impl Loop {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            client.patience.heard(self.now);
+            client.deadline.progress(self.now);
             match client.visit.receive(&scratch[..count]) {
                 Ok(Received::More) => {
-                    let at = client.patience.deadline();
+                    let at = client.deadline.at();
                     client.timer = self.timers.move_to(client.timer, at).unwrap_or(client.timer);
                 }
                 Ok(Received::Complete { reusable }) => {
@@ -133,29 +133,32 @@ impl Loop {
         }
     }
 
-    /// A page is there; returns whether the connection is gone.
+    /// Completes a page and starts the next fetch on the same connection; returns
+    /// true if the connection was closed instead.
     fn complete(&mut self, key: usize, reusable: bool) -> io::Result<bool> {
         let Client { stream, mut visit, timer, .. } = self.clients.remove(key);
         self.timers.cancel(timer);
         let _ = visit.judge(Ok(()));
-        let conclusion = self.crawl.conclude(visit, self.now);
-        if matches!(conclusion.row.outcome, Outcome::Page | Outcome::Other) {
-            self.tally.found(&conclusion.row.url);
+        let completion = self.crawl.complete(visit, self.now);
+        if matches!(completion.row.outcome, Outcome::Page | Outcome::Other) {
+            self.row_check.record(&completion.row.url);
         }
-        self.urls_todo.extend(conclusion.jobs);
+        self.urls_todo.extend(completion.jobs);
         let next = if reusable { self.next_visit() } else { None };
         let Some(visit) = next else { return Ok(true) };
-        let patience = Patience::new(&self.work.options, self.now);
-        // The place that was left just now.
+        let deadline = Deadline::new(&self.work.options, self.now);
+        // The slot that has just become vacant.
         let entry = self.clients.vacant_entry();
-        let timer = self.timers.set(patience.deadline(), entry.key());
-        let client = entry.insert(Client { stream, visit, patience, timer, has_asked: false });
-        client.ask(&self.work)?;
+        let timer = self.timers.set(deadline.at(), entry.key());
+        let client =
+            entry.insert(Client { stream, visit, deadline, timer, is_request_sent: false });
+        client.send_request(&self.work)?;
         Ok(false)
     }
 }
 
-/// Whether a connection that is being made is there; it may also have failed.
+/// Returns true if a connection is established, false while it is being
+/// established.
 pub(super) fn is_connected(stream: &TcpStream) -> io::Result<bool> {
     if let Some(error) = stream.take_error()? {
         return Err(error);
@@ -167,10 +170,11 @@ pub(super) fn is_connected(stream: &TcpStream) -> io::Result<bool> {
 }
 
 impl Client {
-    /// It is small, and the one before was answered, so there is room for it.
-    fn ask(&mut self, work: &Work) -> io::Result<()> {
-        self.has_asked = true;
-        self.patience.heard(Instant::now());
+    /// Sends the request. It is small, and the one before was answered, so the
+    /// socket's buffer has room for it.
+    fn send_request(&mut self, work: &Work) -> io::Result<()> {
+        self.is_request_sent = true;
+        self.deadline.progress(Instant::now());
         self.stream.write_all(&self.visit.request(&work.options, true))
     }
 }

@@ -1,38 +1,39 @@
-//! What those who are compared with us share: our rules of who is let in, and
-//! a list of what is to be done.
+//! The frontier that the peers of our crawlers share: our admission of URLs, and
+//! a queue of jobs.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::io;
 use std::rc::Rc;
 
-use crawl_core::page::Page;
-use crawl_core::{Address, Admission, Decision, Job, Joiner, Via};
+use crawl_core::{Admission, Decision, Job, Via};
 use tokio::sync::Notify;
 use url::Url;
+use web::page::Page;
+use web::{Address, BaseUrl};
 
 use super::Work;
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
-/// Jobs, and the door before them.
+/// The pending jobs, and the admission of new ones.
 pub(super) struct Frontier {
     pub(super) work: Work,
-    tally: Tally,
-    door: RefCell<Admission>,
+    row_check: RowCheck,
+    admission: RefCell<Admission>,
     todo: RefCell<VecDeque<Job>>,
     unfinished: Cell<usize>,
-    news: Notify,
+    changed: Notify,
     error: RefCell<Option<io::Error>>,
 }
 
 impl Frontier {
-    pub(super) fn new(work: Work, tally: Tally) -> Rc<Self> {
+    pub(super) fn new(work: Work, row_check: RowCheck) -> Rc<Self> {
         let frontier = Self {
-            door: RefCell::new(Admission::new(&work.options)),
-            tally,
+            admission: RefCell::new(Admission::new(&work.options)),
+            row_check,
             todo: RefCell::default(),
             unfinished: Cell::new(0),
-            news: Notify::new(),
+            changed: Notify::new(),
             error: RefCell::new(None),
             work,
         };
@@ -42,56 +43,57 @@ impl Frontier {
         Rc::new(frontier)
     }
 
-    /// Waits for a job; there is none when all are done, or somebody failed.
+    /// Waits for a job; `None` when all jobs are done or a worker has failed.
     pub(super) async fn next(&self) -> Option<Job> {
         while self.unfinished.get() > 0 && self.error.borrow().is_none() {
             if let Some(job) = self.todo.borrow_mut().pop_front() {
                 return Some(job);
             }
-            self.news.notified().await;
+            self.changed.notified().await;
         }
         None
     }
 
-    /// A job is done, and this is its page, if it has one.
+    /// Ends a job, and admits the links of its page, if it has one.
     pub(super) fn done(&self, job: &Job, page: Option<&Page>) {
         if let Some(page) = page {
-            let mut joiner = Joiner::new(&page.base, page.encoding);
+            let mut base = BaseUrl::new(&page.base, page.encoding);
             for link in page.found.links() {
-                self.admit(joiner.join(link.href), Via::Element(job, link));
+                self.admit(base.join(link.href), Via::Element(job, link));
             }
         }
-        self.tally.found(&job.url);
+        self.row_check.record(&job.url);
         self.unfinished.update(|count| count - 1);
         if self.unfinished.get() == 0 {
-            self.news.notify_waiters();
+            self.changed.notify_waiters();
         }
     }
 
-    /// A worker has ended, if with an error, then for all.
-    pub(super) fn ended(&self, ended: io::Result<()>) {
-        if let Err(error) = ended {
+    /// Records the result of a worker. An error ends all workers.
+    pub(super) fn worker_ended(&self, result: io::Result<()>) {
+        if let Err(error) = result {
             self.error.borrow_mut().get_or_insert(error);
-            self.news.notify_waiters();
+            self.changed.notify_waiters();
         }
     }
 
-    /// What has come of it.
+    /// Returns the result of the crawl: the first error of a worker, if any.
     pub(super) fn outcome(&self) -> io::Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }
 
+    /// Queues the job for an address, unless it is known or out of scope.
     fn admit<E>(&self, address: Result<Address<'_>, E>, via: Via<'_>) {
         let Ok(address) = address else { return };
-        if let Decision::Admitted(job) = self.door.borrow_mut().admit(address, via) {
+        if let Decision::Admitted(job) = self.admission.borrow_mut().admit(address, via) {
             self.todo.borrow_mut().push_back(job);
             self.unfinished.update(|count| count + 1);
-            self.news.notify_one();
+            self.changed.notify_one();
         }
     }
 }
 
-/// The URL of a job, which was one when it was let in.
+/// Parses the URL of a job. It was valid when it was admitted.
 pub(super) fn url_of(job: &Job) -> io::Result<Url> {
     Url::parse(&job.url).map_err(io::Error::other)
 }

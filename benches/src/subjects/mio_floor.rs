@@ -1,5 +1,5 @@
-//! A loop around mio that knows all the URLs and decides nothing: the floor
-//! below everything that can be built on it.
+//! The subject `mio-floor`: an event loop around mio that knows all URLs and
+//! decides nothing. Its cost is the lower bound for anything built on mio.
 
 use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
@@ -10,34 +10,34 @@ use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 
 use super::Work;
-use super::bare_mio::{CONNECTING, SCRATCH, is_connected};
+use super::bare_mio::{MAX_CONNECTING, SCRATCH, is_connected};
 use super::response::{Response, invalid};
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
 struct Client {
     stream: TcpStream,
     page: u32,
-    /// The response, once it was asked for.
+    /// The response, once the request is sent.
     response: Option<Response>,
 }
 
 struct Loop {
     work: Work,
-    tally: Tally,
+    row_check: RowCheck,
     poll: Poll,
     clients: Slab<Client>,
     connecting: usize,
-    /// Pages that nobody has asked for.
+    /// The pages still to request.
     todo: Range<u32>,
-    /// A request, and then the URL that was asked for.
+    /// A buffer for a request, and later for its URL.
     text: String,
 }
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let todo = 0..work.pages;
     let poll = Poll::new()?;
     let (clients, text) = (Slab::new(), String::new());
-    Loop { work, tally, poll, clients, connecting: 0, todo, text }.run()
+    Loop { work, row_check, poll, clients, connecting: 0, todo, text }.run()
 }
 
 impl Loop {
@@ -58,16 +58,16 @@ impl Loop {
         Ok(())
     }
 
-    /// Begins as many connections as there may be.
+    /// Starts as many connections as the limits allow.
     fn connect(&mut self) -> io::Result<()> {
-        while self.connecting < CONNECTING
+        while self.connecting < MAX_CONNECTING
             && self.clients.len() < self.work.max_tasks
             && let Some(page) = self.todo.next()
         {
             let mut stream = TcpStream::connect(self.work.address)?;
             let entry = self.clients.vacant_entry();
-            let both = Interest::READABLE | Interest::WRITABLE;
-            self.poll.registry().register(&mut stream, Token(entry.key()), both)?;
+            let interest = Interest::READABLE | Interest::WRITABLE;
+            self.poll.registry().register(&mut stream, Token(entry.key()), interest)?;
             entry.insert(Client { stream, page, response: None });
             self.connecting += 1;
         }
@@ -75,14 +75,14 @@ impl Loop {
     }
 
     fn advance(&mut self, Token(key): Token, scratch: &mut [u8]) -> io::Result<()> {
-        // Gone, in this batch.
+        // An earlier event of this batch has closed the connection.
         let Some(client) = self.clients.get_mut(key) else { return Ok(()) };
         if client.response.is_none() {
             if !is_connected(&client.stream)? {
                 return Ok(());
             }
             self.connecting -= 1;
-            client.ask(&self.work, &mut self.text)?;
+            client.send_request(&self.work, &mut self.text)?;
         }
         loop {
             let count = match client.stream.read(scratch) {
@@ -98,14 +98,14 @@ impl Loop {
                 self.text.clear();
                 self.text += &self.work.root;
                 push_path(&mut self.text, client.page);
-                self.tally.found(&self.text);
+                self.row_check.record(&self.text);
                 let next = if keep_alive { self.todo.next() } else { None };
                 let Some(page) = next else {
                     self.clients.remove(key);
                     return Ok(());
                 };
                 client.page = page;
-                client.ask(&self.work, &mut self.text)?;
+                client.send_request(&self.work, &mut self.text)?;
             }
             if count < scratch.len() {
                 return Ok(());
@@ -115,8 +115,9 @@ impl Loop {
 }
 
 impl Client {
-    /// It is small, and the one before was answered, so there is room for it.
-    fn ask(&mut self, work: &Work, text: &mut String) -> io::Result<()> {
+    /// Sends the request. It is small, and the one before was answered, so the
+    /// socket's buffer has room for it.
+    fn send_request(&mut self, work: &Work, text: &mut String) -> io::Result<()> {
         text.clear();
         text.push_str("GET /");
         push_path(text, self.page);
@@ -127,7 +128,7 @@ impl Client {
     }
 }
 
-/// The path of a page, without its slash.
+/// Appends the path of a page, without the leading slash.
 fn push_path(text: &mut String, page: u32) {
     if page > 0 {
         let _ = write!(text, "page/{page}");

@@ -1,19 +1,19 @@
-//! reqwest, the client that most people use.
+//! The subject `reqwest`: the most used HTTP client, with its connection pool.
 
 use std::io;
 
 use ::reqwest::header::CONTENT_TYPE;
 use ::reqwest::{Client, StatusCode, redirect};
-use crawl_core::page::Page;
 use url::Url;
+use web::page::Page;
 
 use super::Work;
 use super::frontier::{Frontier, url_of};
 use super::response::{invalid, reader};
 use super::tokio_raw::{Scratch, on_tokio};
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let client = Client::builder()
         .user_agent(&work.options.user_agent)
         .redirect(redirect::Policy::none())
@@ -22,10 +22,10 @@ pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
         .pool_max_idle_per_host(work.max_tasks)
         .build()
         .map_err(io::Error::other)?;
-    on_tokio(work, tally, async move |crawl: &Frontier, _: &Scratch| {
-        while let Some(job) = crawl.next().await {
+    on_tokio(work, row_check, async move |frontier: &Frontier, _: &Scratch| {
+        while let Some(job) = frontier.next().await {
             let page = fetch(&client, url_of(&job)?).await?;
-            crawl.done(&job, page.as_ref());
+            frontier.done(&job, page.as_ref());
         }
         Ok(())
     })

@@ -1,18 +1,18 @@
-//! As much of HTTP/1.1 as a good server needs, for those who are compared with
-//! us: responses with a length, kept in memory nowhere.
+//! A minimal HTTP/1.1 client for the peers of our crawlers: it reads responses
+//! with a `Content-Length`, and stores no body.
 
 use std::io;
 
-use crawl_core::links::Wanted;
-use crawl_core::page::{Page, PageReader};
 use url::Url;
+use web::links::ExtractOptions;
+use web::page::{Page, PageReader};
 
-/// The limits that our crawlers have.
-const MOST_HEAD: usize = 64 * 1024;
-const MOST_BODY: u64 = 10 * 1024 * 1024;
-const MOST_HEADERS: usize = 64;
+/// The limits, the same as those of our crawlers.
+const MAX_HEAD: usize = 64 * 1024;
+const MAX_BODY: u64 = 10 * 1024 * 1024;
+const MAX_HEADERS: usize = 64;
 
-/// The request for the page at `url`.
+/// Returns the request for the page at `url`.
 pub(super) fn request(url: &Url, user_agent: &str) -> String {
     let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
@@ -22,22 +22,22 @@ pub(super) fn request(url: &Url, user_agent: &str) -> String {
     )
 }
 
-/// Reads one response.
+/// A response that is being read.
 #[derive(Debug, Default)]
 pub(super) struct Response {
-    /// The beginning of a head, if it comes in pieces.
+    /// The beginning of a head that arrives in pieces.
     partial: Vec<u8>,
-    /// How much of the body has not come yet, once the head has.
-    missing: Option<u64>,
+    /// The number of bytes of the body still to come, once the head is complete.
+    remaining: Option<u64>,
     keep_alive: bool,
     reader: Option<Box<PageReader>>,
 }
 
 impl Response {
-    /// Takes bytes as they came. If there is a `url` and it is HTML, what is
-    /// there is read as a page. Returns whether the response is complete.
+    /// Feeds received bytes. With a `url`, an HTML body is parsed as a page.
+    /// Returns true if the response is complete.
     pub(super) fn feed(&mut self, bytes: &[u8], url: Option<&Url>) -> io::Result<bool> {
-        let Some(missing) = &mut self.missing else {
+        let Some(remaining) = &mut self.remaining else {
             if self.partial.is_empty() {
                 return match self.head(bytes, url)? {
                     Some(end) => self.feed(&bytes[end..], url),
@@ -52,31 +52,32 @@ impl Response {
             return self.feed(&partial, url);
         };
         let length = bytes.len() as u64;
-        *missing = missing.checked_sub(length).ok_or_else(|| invalid("more than was promised"))?;
-        let is_complete = *missing == 0;
+        *remaining =
+            remaining.checked_sub(length).ok_or_else(|| invalid("more than was promised"))?;
+        let is_complete = *remaining == 0;
         if let Some(reader) = &mut self.reader {
             reader.feed(bytes);
         }
         Ok(is_complete)
     }
 
-    /// Whether the server keeps the connection.
+    /// Returns true if the server keeps the connection alive.
     pub(super) fn keep_alive(&self) -> bool {
         self.keep_alive
     }
 
-    /// What has been read.
+    /// Returns the page, if the body was HTML.
     pub(super) fn page(self, url: &Url) -> Option<Page> {
         self.reader.map(|reader| reader.finish(url))
     }
 
-    /// Where the head ends, if it does.
+    /// Parses the head; returns its length if it is complete.
     fn head(&mut self, bytes: &[u8], url: Option<&Url>) -> io::Result<Option<usize>> {
-        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
         let mut head = httparse::Response::new(&mut headers);
         let end = match head.parse(bytes).map_err(io::Error::other)? {
             httparse::Status::Complete(end) => end,
-            httparse::Status::Partial if bytes.len() < MOST_HEAD => return Ok(None),
+            httparse::Status::Partial if bytes.len() < MAX_HEAD => return Ok(None),
             httparse::Status::Partial => return Err(invalid("a head that is too long")),
         };
         if head.code != Some(200) {
@@ -86,7 +87,7 @@ impl Response {
         for header in head.headers {
             let value = str::from_utf8(header.value).map_err(io::Error::other)?;
             if header.name.eq_ignore_ascii_case("content-length") {
-                self.missing = value.parse().ok().filter(|&length| length <= MOST_BODY);
+                self.remaining = value.parse().ok().filter(|&length| length <= MAX_BODY);
             } else if header.name.eq_ignore_ascii_case("connection") {
                 self.keep_alive &= !value.eq_ignore_ascii_case("close");
             } else if let Some(url) = url
@@ -95,17 +96,18 @@ impl Response {
                 self.reader = reader(url, value).map(Box::new);
             }
         }
-        self.missing.ok_or_else(|| invalid("no length, or too great a one"))?;
+        self.remaining.ok_or_else(|| invalid("no length, or too great a one"))?;
         Ok(Some(end))
     }
 }
 
-/// A reader for what is HTML, which looks for what ours look for.
+/// Returns a page reader for HTML, which extracts the same links as in our
+/// crawlers.
 pub(super) fn reader(url: &Url, content_type: &str) -> Option<PageReader> {
     let parameters = content_type.strip_prefix("text/html")?;
     let charset = parameters.split_once("charset=").map(|(_, charset)| charset.trim());
-    let wanted = Wanted { details: true, ..Wanted::default() };
-    Some(PageReader::new(url, charset, wanted))
+    let options = ExtractOptions { details: true, ..ExtractOptions::default() };
+    Some(PageReader::new(url, charset, options))
 }
 
 pub(super) fn invalid(why: &str) -> io::Error {

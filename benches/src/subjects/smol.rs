@@ -1,4 +1,4 @@
-//! smol: an executor and a reactor in small parts.
+//! The subject `smol`: an executor and a reactor from small crates.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -12,26 +12,28 @@ use ::smol::io::{AsyncRead, AsyncWriteExt};
 use ::smol::net::TcpStream;
 use ::smol::{LocalExecutor, Timer, block_on};
 use crawl_core::Job;
-use crawl_core::page::Page;
 use url::Url;
+use web::page::Page;
 
 use super::Work;
 use super::frontier::{Frontier, url_of};
 use super::response::{Response, request};
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
 const SCRATCH: usize = 64 * 1024;
 
+/// The scratch buffer of all reads.
 type Scratch = RefCell<Vec<u8>>;
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let executor = LocalExecutor::new();
     block_on(executor.run(async {
-        let frontier = Frontier::new(work, tally);
+        let frontier = Frontier::new(work, row_check);
         let scratch = Rc::new(RefCell::new(vec![0; SCRATCH]));
         let run = |_| {
             let (frontier, scratch) = (Rc::clone(&frontier), Rc::clone(&scratch));
-            executor.spawn(async move { frontier.ended(work_off(&frontier, &scratch).await) })
+            executor
+                .spawn(async move { frontier.worker_ended(run_worker(&frontier, &scratch).await) })
         };
         let workers: Vec<_> = (0..frontier.work.max_tasks).map(run).collect();
         for worker in workers {
@@ -41,35 +43,36 @@ pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
     }))
 }
 
-async fn work_off(crawl: &Frontier, scratch: &Scratch) -> io::Result<()> {
-    let mut kept = None;
-    while let Some(job) = crawl.next().await {
-        let too_late = async {
-            Timer::after(crawl.work.options.timeout).await;
+/// Runs one worker, over one connection after another, or one for all.
+async fn run_worker(frontier: &Frontier, scratch: &Scratch) -> io::Result<()> {
+    let mut idle = None;
+    while let Some(job) = frontier.next().await {
+        let timeout = async {
+            Timer::after(frontier.work.options.timeout).await;
             Err(io::ErrorKind::TimedOut.into())
         };
-        let page = or(fetch(crawl, scratch, &job, &mut kept), too_late).await?;
-        crawl.done(&job, page.as_ref());
+        let page = or(fetch(frontier, scratch, &job, &mut idle), timeout).await?;
+        frontier.done(&job, page.as_ref());
     }
     Ok(())
 }
 
 async fn fetch(
-    crawl: &Frontier,
+    frontier: &Frontier,
     scratch: &Scratch,
     job: &Job,
-    kept: &mut Option<TcpStream>,
+    idle: &mut Option<TcpStream>,
 ) -> io::Result<Option<Page>> {
-    let mut stream = match kept.take() {
+    let mut stream = match idle.take() {
         Some(stream) => stream,
-        None => TcpStream::connect(crawl.work.address).await?,
+        None => TcpStream::connect(frontier.work.address).await?,
     };
     let url = url_of(job)?;
-    let request = request(&url, &crawl.work.options.user_agent);
+    let request = request(&url, &frontier.work.options.user_agent);
     stream.write_all(request.as_bytes()).await?;
     drop(request);
     let response = read(&mut stream, scratch, &url).await?;
-    *kept = response.keep_alive().then_some(stream);
+    *idle = response.keep_alive().then_some(stream);
     Ok(response.page(&url))
 }
 

@@ -1,5 +1,5 @@
-//! The crawler `spider`, as it comes, but for what would make it do something
-//! else than the others: it asks for no robots.txt.
+//! The subject `spider`: that crawler with its defaults, except that it does not
+//! request robots.txt, like all other subjects.
 
 use std::io;
 
@@ -8,9 +8,9 @@ use ::spider::tokio::runtime::Builder;
 use ::spider::website::Website;
 
 use super::Work;
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut website = Website::new(&work.root);
@@ -19,13 +19,13 @@ pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
             .with_concurrency_limit(Some(work.max_tasks))
             .with_user_agent(Some(&work.options.user_agent));
         let mut pages = website.subscribe(work.pages as usize);
-        let noting = tokio::spawn(async move {
+        let collector = tokio::spawn(async move {
             while let Ok(page) = pages.recv().await {
-                tally.found(page.get_url());
+                row_check.record(page.get_url());
             }
         });
         website.crawl().await;
         website.unsubscribe();
-        noting.await.map_err(io::Error::other)
+        collector.await.map_err(io::Error::other)
     })
 }

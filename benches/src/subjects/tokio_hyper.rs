@@ -1,9 +1,8 @@
-//! tokio and hyper.
+//! The subject `tokio-hyper`: hyper on tokio.
 
 use std::io;
 
 use crawl_core::Job;
-use crawl_core::page::Page;
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
@@ -13,40 +12,41 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
+use web::page::Page;
 
 use super::Work;
 use super::frontier::{Frontier, url_of};
 use super::response::{invalid, reader};
 use super::tokio_raw::{Scratch, on_tokio};
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
 type Connection = SendRequest<Empty<Bytes>>;
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
-    on_tokio(work, tally, async |crawl: &Frontier, _: &Scratch| {
-        let mut kept = None;
-        while let Some(job) = crawl.next().await {
-            let fetch = fetch(crawl, &job, &mut kept);
-            let page = timeout(crawl.work.options.timeout, fetch).await??;
-            crawl.done(&job, page.as_ref());
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
+    on_tokio(work, row_check, async |frontier: &Frontier, _: &Scratch| {
+        let mut idle = None;
+        while let Some(job) = frontier.next().await {
+            let fetch = fetch(frontier, &job, &mut idle);
+            let page = timeout(frontier.work.options.timeout, fetch).await??;
+            frontier.done(&job, page.as_ref());
         }
         Ok(())
     })
 }
 
 async fn fetch(
-    crawl: &Frontier,
+    frontier: &Frontier,
     job: &Job,
-    kept: &mut Option<Connection>,
+    idle: &mut Option<Connection>,
 ) -> io::Result<Option<Page>> {
-    let mut connection = match kept.take() {
+    let mut connection = match idle.take() {
         Some(connection) => connection,
-        None => connect(&crawl.work).await?,
+        None => connect(&frontier.work).await?,
     };
     let url = url_of(job)?;
     let request = Request::get(&url[url::Position::BeforePath..url::Position::AfterQuery])
         .header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort])
-        .header(USER_AGENT, &crawl.work.options.user_agent)
+        .header(USER_AGENT, &frontier.work.options.user_agent)
         .header(ACCEPT, "text/html")
         .body(Empty::new())
         .map_err(io::Error::other)?;
@@ -64,9 +64,9 @@ async fn fetch(
             reader.feed(bytes);
         }
     }
-    // Not ready means that the server has closed it.
+    // An error means that the server has closed the connection.
     if connection.ready().await.is_ok() {
-        *kept = Some(connection);
+        *idle = Some(connection);
     }
     Ok(reader.map(|reader| reader.finish(&url)))
 }
@@ -74,7 +74,7 @@ async fn fetch(
 async fn connect(work: &Work) -> io::Result<Connection> {
     let stream = TokioIo::new(TcpStream::connect(work.address).await?);
     let (sender, connection) = handshake(stream).await.map_err(io::Error::other)?;
-    // What goes wrong with it, whoever sends hears.
+    // An error of the connection is returned by the sender.
     spawn_local(async { drop(connection.await) });
     Ok(sender)
 }

@@ -1,4 +1,4 @@
-//! tokio with nothing between it and the socket.
+//! The subject `tokio-raw`: tokio's sockets without an HTTP library.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -7,45 +7,45 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Poll, ready};
 
-use crawl_core::page::Page;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::Builder;
 use tokio::task::spawn_local;
 use tokio::time::timeout;
 use url::Url;
+use web::page::Page;
 
 use super::Work;
 use super::frontier::{Frontier, url_of};
 use super::response::{Response, request};
-use crate::tally::Tally;
+use crate::row_check::RowCheck;
 
 const SCRATCH: usize = 64 * 1024;
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let address = work.address;
-    on_tokio(work, tally, async move |crawl: &Frontier, scratch: &Scratch| {
-        work_off(crawl, scratch, async || TcpStream::connect(address).await).await
+    on_tokio(work, row_check, async move |frontier: &Frontier, scratch: &Scratch| {
+        run_worker(frontier, scratch, async || TcpStream::connect(address).await).await
     })
 }
 
-/// The one buffer that all reads go through.
+/// The scratch buffer of all reads.
 pub(super) type Scratch = RefCell<Vec<u8>>;
 
-/// Runs as many workers as there may be.
+/// Runs the maximum number of workers on tokio until the crawl ends.
 pub(super) fn on_tokio(
     work: Work,
-    tally: Tally,
+    row_check: RowCheck,
     worker: impl AsyncFn(&Frontier, &Scratch) -> io::Result<()> + Clone + 'static,
 ) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build_local(<_>::default())?;
     runtime.block_on(async {
-        let frontier = Frontier::new(work, tally);
+        let frontier = Frontier::new(work, row_check);
         let scratch = Rc::new(RefCell::new(vec![0; SCRATCH]));
         let run = || {
             let (frontier, scratch) = (Rc::clone(&frontier), Rc::clone(&scratch));
             let worker = worker.clone();
-            spawn_local(async move { frontier.ended(worker(&frontier, &scratch).await) })
+            spawn_local(async move { frontier.worker_ended(worker(&frontier, &scratch).await) })
         };
         let workers: Vec<_> = (0..frontier.work.max_tasks).map(|_| run()).collect();
         for worker in workers {
@@ -55,34 +55,35 @@ pub(super) fn on_tokio(
     })
 }
 
-/// What one worker does, over one connection after another, or one for all.
-pub(super) async fn work_off<S: AsyncRead + AsyncWrite + Unpin>(
-    crawl: &Frontier,
+/// Runs one worker, over one connection after another, or one for all.
+pub(super) async fn run_worker<S: AsyncRead + AsyncWrite + Unpin>(
+    frontier: &Frontier,
     scratch: &Scratch,
     connect: impl AsyncFn() -> io::Result<S>,
 ) -> io::Result<()> {
-    let mut kept = None;
-    while let Some(job) = crawl.next().await {
+    let mut idle = None;
+    while let Some(job) = frontier.next().await {
         let url = url_of(&job)?;
         let fetch = async {
-            let mut stream = match kept.take() {
+            let mut stream = match idle.take() {
                 Some(stream) => stream,
                 None => connect().await?,
             };
-            let request = request(&url, &crawl.work.options.user_agent);
+            let request = request(&url, &frontier.work.options.user_agent);
             stream.write_all(request.as_bytes()).await?;
             drop(request);
             let (page, keep_alive) = read(&mut stream, scratch, &url).await?;
-            kept = keep_alive.then_some(stream);
+            idle = keep_alive.then_some(stream);
             io::Result::Ok(page)
         };
-        let page = timeout(crawl.work.options.timeout, fetch).await??;
-        crawl.done(&job, page.as_ref());
+        let page = timeout(frontier.work.options.timeout, fetch).await??;
+        frontier.done(&job, page.as_ref());
     }
     Ok(())
 }
 
-/// The page, if it is one, and whether the connection is kept.
+/// Reads a response; returns its page, if it is HTML, and true if the connection
+/// is kept alive.
 async fn read(
     stream: &mut (impl AsyncRead + Unpin),
     scratch: &Scratch,

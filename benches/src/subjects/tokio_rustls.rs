@@ -1,4 +1,4 @@
-//! tokio and rustls, for a site that is secure.
+//! The subject `tokio-rustls`: tokio and rustls, for https.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -12,11 +12,11 @@ use tokio_rustls::TlsConnector;
 
 use super::Work;
 use super::frontier::Frontier;
-use super::tokio_raw::{Scratch, on_tokio, work_off};
-use crate::tally::Tally;
+use super::tokio_raw::{Scratch, on_tokio, run_worker};
+use crate::row_check::RowCheck;
 
-pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
-    // Those of the system too, as everybody does who crawls more than this site.
+pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
+    // The roots of the system too, as a crawler of the web has them.
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     let authority = CertificateDer::from(work.authority.clone());
@@ -27,11 +27,11 @@ pub(super) fn crawl(work: Work, tally: Tally) -> io::Result<()> {
         .with_root_certificates(roots)
         .with_no_client_auth();
     let (address, connector) = (work.address, TlsConnector::from(Arc::new(config)));
-    on_tokio(work, tally, async move |crawl: &Frontier, scratch: &Scratch| {
+    on_tokio(work, row_check, async move |frontier: &Frontier, scratch: &Scratch| {
         let connect = async || {
             let name = ServerName::IpAddress(Ipv4Addr::LOCALHOST.into());
             connector.connect(name, TcpStream::connect(address).await?).await
         };
-        work_off(crawl, scratch, connect).await
+        run_worker(frontier, scratch, connect).await
     })
 }

@@ -1,11 +1,11 @@
-//! What it costs to find the one link of a page whose elements lie deep in each
-//! other, with a tree and without.
+//! A comparison: the time to find the only link of a page with deeply nested
+//! elements, with a tree and without.
 #![allow(clippy::print_stdout)]
 
 use std::time::{Duration, Instant};
 
 use crawl_core::FetchError;
-use crawl_core::links::{LinkExtractor, Tree, Wanted};
+use web::links::{ExtractOptions, LinkExtractor, Tree};
 
 // ANCHOR: two_ways
 fn with_a_tree(page: &str) -> Result<Vec<String>, FetchError> {
@@ -14,7 +14,7 @@ fn with_a_tree(page: &str) -> Result<Vec<String>, FetchError> {
 }
 
 fn as_it_goes_by(page: &str) -> Vec<String> {
-    let mut extractor = LinkExtractor::new(Wanted::default());
+    let mut extractor = LinkExtractor::new(ExtractOptions::default());
     extractor.feed(page.as_bytes());
     let found = extractor.finish();
     found.links().map(|link| link.href.to_owned()).collect()

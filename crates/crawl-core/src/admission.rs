@@ -1,57 +1,60 @@
-//! The one door through which URLs become work.
+//! The admission of URLs: the one door through which a URL becomes work.
 
-mod ended;
-mod entry;
 mod fragments;
-mod known;
-mod noted;
+mod referrers;
+mod settle;
 mod strip_query;
 mod traps;
+mod url_record;
+mod url_table;
 
 use std::sync::Arc;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use self::entry::{Entry, Fate, State};
-use self::fragments::{Fragments, Named};
-use self::known::Known;
+use self::fragments::{FragmentLink, Fragments};
 use self::strip_query::StripQuery;
 use self::traps::Traps;
-use crate::links::Link;
-use crate::page::Page;
+use self::url_record::{LinkStatus, State, UrlRecord};
+use self::url_table::UrlTable;
 use crate::scope::Scope;
-use crate::{Address, FetchError, Joiner, Options};
+use crate::{FetchError, Options};
+use web::links::Link;
+use web::page::Page;
+use web::{Address, BaseUrl};
 
-pub(crate) use self::ended::Ended;
-pub(crate) use self::fragments::Missing;
-pub use self::noted::{Mention, Referrer};
+pub(crate) use self::fragments::MissingFragment;
+pub use self::referrers::{LinkContext, Referrer};
+pub(crate) use self::settle::Settled;
 pub use self::traps::TrapLimits;
 
 // ANCHOR: job
-/// A URL to fetch, once. What the queue holds, so it is small.
+/// A URL to fetch, once. Queues hold many of them, so it is small.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Normalised, without a fragment.
+    /// The normalised URL, without a fragment.
     pub url: Arc<str>,
-    /// How many redirects of this chain may still be followed.
+    /// The number of redirects of this chain that may still be followed.
     pub redirects_left: u32,
-    /// Clicks from a root.
+    /// The depth in clicks from a root.
     pub depth: u32,
-    /// What it is fetched for.
+    /// The purpose of the fetch.
     pub purpose: Purpose,
+    /// The number of the URL in the table of URLs.
     number: u32,
 }
 // ANCHOR_END: job
 
 impl Job {
-    /// The parts of its URL.
+    /// Returns the URL as an address, with access to its parts.
     pub fn address(&self) -> Address<'_> {
         Address::of_normalised(&self.url)
     }
 
-    /// The job of a URL that did not pass the door, because it is no page.
-    pub(crate) fn of_file(url: &str) -> Self {
+    /// Creates the job of a file such as robots.txt, which is no page and does
+    /// not pass through the admission.
+    pub(crate) fn for_file(url: &str) -> Self {
         Self {
             url: url.into(),
             redirects_left: 0,
@@ -62,74 +65,73 @@ impl Job {
     }
 }
 
-/// What a URL is fetched for.
+/// The purpose of a fetch.
 ///
-/// What turns out to be a page of the site is searched for links whatever led to
-/// it, be it a link or an image. So it makes no difference that matters which of
-/// them was found first, and nothing has to be fetched a second time.
+/// A response that is a page of the site is searched for links, even if its URL
+/// was found in an image. So it does not matter if the link or the image was
+/// found first, and no URL has to be fetched a second time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// It is of the site, and linked to: to be searched for links.
+    /// A URL of the site that is linked to: it is searched for links.
     #[default]
     Page,
-    /// It is of the site, and a page loads it: to see whether it is there.
+    /// A URL of the site that a page loads: its existence is checked.
     Resource,
-    /// It leaves the site: to see whether it is there, and no further.
+    /// A URL outside the site: its existence is checked, and its links are not
+    /// followed.
     External,
 }
 
 // ANCHOR: via
-/// How a URL was found.
+/// The way in which a URL was found.
 #[derive(Clone, Copy, Debug)]
 pub enum Via<'a> {
-    /// The user named it.
+    /// The options, as a root.
     Root,
-    /// A sitemap of a root's names it, which counts as a link from the root.
+    /// A sitemap of a root; this counts as a link from the root.
     Sitemap,
-    /// The page of this job links to it.
+    /// A link on the page of this job.
     Link(&'a Job),
-    /// This element of that page links to it, or loads it.
+    /// This element on the page of this job, which links to the URL or loads it.
     Element(&'a Job, Link<'a>),
-    /// The answer to this job redirects to it.
+    /// A redirect from the URL of this job.
     Redirect(&'a Job),
 }
 // ANCHOR_END: via
 
-/// What is decided about a URL at the door.
+/// The decision of the admission about a URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nobody has been given it before: it is to be fetched.
+    /// The URL is new and has to be fetched: this is its only job.
     Admitted(Job),
-    /// Nobody has been given it before, and nobody will be.
+    /// The URL is new and will never be fetched.
     Refused {
-        /// Normalised, without a fragment, and no longer than is worth
-        /// remembering.
+        /// The normalised URL, without a fragment, shortened if it is too long.
         url: Arc<str>,
-        /// Clicks from a root.
+        /// The depth in clicks from a root.
         depth: u32,
-        /// Why: a trap.
+        /// The reason: a trap.
         error: FetchError,
     },
-    /// It is too many clicks away. Should a shorter way to it be found, it may
-    /// still be let in.
+    /// The URL is too many clicks away. If a shorter way to it is found, it may
+    /// still be admitted.
     TooDeep,
-    /// It was found before: it is let in, refused, or too deep still.
+    /// The URL was found before: it is admitted, refused, or still too deep.
     Known,
-    /// And this page has led to it before.
+    /// The URL was found before on the same page.
     Repeated,
-    /// It does not belong to what is to be crawled.
+    /// The URL is outside the scope, or a filter excludes it.
     Outside,
-    /// This chain of redirects has used up its budget. The URL may be let in
-    /// another way.
+    /// This chain of redirects has used up its budget. The URL may be admitted
+    /// in another way.
     ChainTooLong,
 }
 
-/// Lets each URL of the site in once.
+/// The door of the crawl: admits each URL of the site once.
 ///
-/// The chapter's `seen_urls` lives in here, out of reach: testing whether a
-/// URL is new and remembering that it is no longer are one step, between which
-/// nobody can come.
+/// It holds the chapter's `seen_urls` as a private table. To test if a URL is new
+/// and to remember it is one step, so that no other code can run in between.
 #[derive(Debug, Default)]
 pub struct Admission {
     scope: Scope,
@@ -139,33 +141,34 @@ pub struct Admission {
     max_depth: Option<u32>,
     max_redirect: u32,
     traps: Traps,
-    known: Known,
+    url_table: UrlTable,
+    /// The number of URLs that were admitted or refused.
     decided: usize,
     fragments: Option<Fragments>,
-    /// How many of those known are URLs with a fragment.
-    named: usize,
+    /// The number of URLs in the table that have a fragment.
+    fragment_urls: usize,
 }
 
-/// So many URLs do not fit into the nearer caches of a processor, together with
-/// what else is there.
-const MANY: usize = 16 * 1024;
+/// The number of known URLs from which a prefetch pays: so many do not fit into
+/// the faster caches of a processor.
+const PREFETCH_THRESHOLD: usize = 16 * 1024;
 
-/// So many do, beyond doubt.
-const MOST_AHEAD: usize = 256;
+/// The maximum number of URLs in one prefetch. So many fit into the caches.
+const MAX_PREFETCH: usize = 256;
 
 impl Admission {
-    /// How many referrers of one URL are remembered by name, until it turns out to
-    /// be fine.
-    pub const MOST_REFERRERS: usize = entry::MOST_REFERRERS;
+    /// The maximum number of referrers that are stored for one URL. When the URL
+    /// turns out to be fine, only the first is kept.
+    pub const MAX_REFERRERS: usize = url_record::MAX_REFERRERS;
 
-    /// How much memory it may take to know where all referrers lead to their URLs,
-    /// in bytes: 64 MiB. One takes about eight bytes and its text, unless that is
-    /// the same as the first one's of the URL. When that is spent, referrers are
-    /// known by name only. Of a URL that turns out to be fine, all but the first
-    /// are forgotten.
-    pub const MOST_MENTION_BYTES: usize = known::MOST_BYTES;
+    /// The memory limit for the referrers of all URLs and their link contexts, in
+    /// bytes: 64 MiB. A link context takes about eight bytes and its text, unless
+    /// the URL has the same text from its first referrer. When the limit is
+    /// reached, further referrers are stored without a link context. Of a URL
+    /// that turns out to be fine, only the first referrer is kept.
+    pub const MAX_LINK_CONTEXT_BYTES: usize = url_table::MAX_REFERRER_BYTES;
 
-    /// The door of the site that these options describe.
+    /// Creates the admission for the site that these options describe.
     pub fn new(options: &Options) -> Self {
         Self {
             scope: Scope::new(options.scope, &options.roots),
@@ -175,28 +178,28 @@ impl Admission {
             max_depth: options.max_depth,
             max_redirect: options.max_redirect,
             traps: Traps::new(options.traps.clone()),
-            known: Known::default(),
+            url_table: UrlTable::default(),
             decided: 0,
             fragments: options.check.fragments.then(Fragments::default),
-            named: 0,
+            fragment_urls: 0,
         }
     }
 
-    /// Decides about a URL. However it was found, that is remembered.
+    /// Decides about a URL, and stores its referrer.
     ///
-    /// It is taken as the WHATWG rules normalise it. Nothing else is changed,
-    /// but for the parts of its query that are to be stripped: with and
-    /// without a slash at the end are two URLs.
+    /// The URL is normalised by the WHATWG rules. Nothing else changes, except
+    /// for the parts of its query that are to be stripped: `/a` and `/a/` are two
+    /// URLs.
     ///
-    /// Then, in this order: it has to be of the site, or what leaves that has to
-    /// be wanted; unless it is known already, it must not be excluded, and it has
-    /// to be included if it is to be followed and no root; not too deep; and no
-    /// trap. All that one page leads to is to be asked in a row, for
-    /// [`Decision::Repeated`] to be told.
+    /// The checks, in this order: the URL belongs to the site, or external URLs
+    /// are checked; unless it is known, it is not excluded, and it is included if
+    /// it is a page and no root; it is not too deep; and it is no trap. All links
+    /// of one page must be passed one after the other, because
+    /// [`Decision::Repeated`] compares with the last referrer only.
     ///
-    /// What leaves the site is never stripped, too deep or part of a trap, but
-    /// may be too long. What a page loads is as deep as the page, unless that is
-    /// a [`Purpose::Resource`] itself.
+    /// An external URL is never stripped or too deep, and it is a trap only if it
+    /// is too long. A URL that a page loads has the depth of the page, unless that
+    /// page is a [`Purpose::Resource`] itself.
     // ANCHOR: admit
     pub fn admit(&mut self, address: Address<'_>, via: Via<'_>) -> Decision {
         let Some(purpose) = self.purpose(address, via) else {
@@ -212,48 +215,54 @@ impl Admission {
                 None => return Decision::ChainTooLong,
             },
         };
-        let wish = Wish { purpose, redirects_left, depth, via };
-        let Some((number, decision)) = self.decide(address, wish) else {
+        let candidate = LinkCandidate { purpose, redirects_left, depth, via };
+        let Some((number, decision)) = self.decide(address, candidate) else {
             return Decision::Outside;
         };
         if let Some(fragment) = address.fragment() {
-            self.name(fragment, number, wish);
+            self.add_fragment_link(fragment, number, candidate);
         }
         decision
     }
     // ANCHOR_END: admit
 
-    /// The number of a URL and what is decided about it, if it passes the filters.
-    fn decide(&mut self, address: Address<'_>, wish: Wish<'_>) -> Option<(u32, Decision)> {
-        let Wish { purpose, redirects_left, depth, via } = wish;
+    /// Returns the number of a URL and the decision about it, if it passes the
+    /// filters.
+    fn decide(
+        &mut self,
+        address: Address<'_>,
+        candidate: LinkCandidate<'_>,
+    ) -> Option<(u32, Decision)> {
+        let LinkCandidate { purpose, redirects_left, depth, via } = candidate;
         let is_external = purpose == Purpose::External;
         let address = if is_external { address } else { self.strip_query.strip(address) };
         let text = self.traps.shorten(address.as_str());
         // ANCHOR: find_or_insert
-        let hash = self.known.hash(text);
-        let found = self.known.find(hash, text);
+        let hash = self.url_table.hash(text);
+        let found = self.url_table.find(hash, text);
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        if found.is_none() && !self.filters.let_through(address.as_str(), is_included) {
+        if found.is_none() && !self.filters.allow(address.as_str(), is_included) {
             return None;
         }
-        let number = found.or_else(|| self.known.insert(hash, text.into()))?;
+        let number = found.or_else(|| self.url_table.insert(hash, text.into()))?;
         // ANCHOR_END: find_or_insert
-        let entry = self.known.get_mut(number)?;
-        let is_near = is_external || self.max_depth.is_none_or(|max| depth <= max);
-        let is_new = entry.state() == State::TooDeep && is_near;
+        let url_record = self.url_table.get_mut(number)?;
+        let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
+        let is_new = url_record.state() == State::TooDeep && is_within_depth;
         if is_new {
-            entry.set_state(if via.from().is_none() { State::Named } else { State::Decided });
+            url_record.set_state(if via.from().is_none() { State::Seed } else { State::Referred });
             self.decided += 1;
         }
-        // It is of no use to know where the links are to what nobody asks for.
-        let link = via.link().filter(|_| entry.state() != State::TooDeep);
-        let url = is_new.then(|| Arc::clone(&entry.url));
-        let is_news = via.from().is_none_or(|from| self.known.refer(number, from.number, link));
-        let decision = match (url, found, is_news) {
-            (Some(url), ..) => match self.traps.pass(address, depth, purpose) {
+        // A URL that is too deep is not requested: its link contexts are unused.
+        let link = via.link().filter(|_| url_record.state() != State::TooDeep);
+        let url = is_new.then(|| Arc::clone(&url_record.url));
+        let is_new_referrer =
+            via.from().is_none_or(|from| self.url_table.add_referrer(number, from.number, link));
+        let decision = match (url, found, is_new_referrer) {
+            (Some(url), ..) => match self.traps.check(address, depth, purpose) {
                 Ok(()) => Decision::Admitted(Job { url, redirects_left, depth, purpose, number }),
                 Err(error) => {
-                    self.known.is_fine(number);
+                    self.url_table.set_fine(number);
                     Decision::Refused { url, depth, error }
                 }
             },
@@ -264,28 +273,28 @@ impl Admission {
         Some((number, decision))
     }
 
-    /// Prepares for being asked about all that a page leads to.
-    pub(crate) fn look_ahead(&mut self, page: &Page) {
-        if self.known.len() < MANY {
+    /// Prefetches the records of all links of a page into the processor's caches.
+    pub(crate) fn prefetch(&mut self, page: &Page) {
+        if self.url_table.len() < PREFETCH_THRESHOLD {
             return;
         }
-        let mut joiner = Joiner::new(&page.base, page.encoding);
-        let mut hashes = Vec::with_capacity(page.found.links().len().min(MOST_AHEAD));
-        for link in page.found.links().take(MOST_AHEAD) {
-            if let Ok(address) = joiner.join(link.href) {
+        let mut base_url = BaseUrl::new(&page.base, page.encoding);
+        let mut hashes = Vec::with_capacity(page.found.links().len().min(MAX_PREFETCH));
+        for link in page.found.links().take(MAX_PREFETCH) {
+            if let Ok(address) = base_url.join(link.href) {
                 let address = self.strip_query.strip(address);
-                hashes.push(self.known.hash(self.traps.shorten(address.as_str())));
+                hashes.push(self.url_table.hash(self.traps.shorten(address.as_str())));
             }
         }
-        self.known.look_ahead(&hashes);
+        self.url_table.prefetch(&hashes);
     }
 
-    /// Whether a URL is of the site.
-    pub(crate) fn is_of_the_site(&mut self, address: Address<'_>) -> bool {
+    /// Returns true if a URL belongs to the site.
+    pub(crate) fn is_in_scope(&mut self, address: Address<'_>) -> bool {
         self.scope.contains(address)
     }
 
-    /// What a URL would be fetched for, if it may be.
+    /// Returns the purpose of fetching a URL, or `None` if it is out of scope.
     fn purpose(&mut self, address: Address<'_>, via: Via<'_>) -> Option<Purpose> {
         if !self.scope.contains(address) {
             return self.external.then_some(Purpose::External);
@@ -298,35 +307,36 @@ impl Admission {
         Some(if is_loaded { Purpose::Resource } else { Purpose::Page })
     }
 
-    /// Something leads to a place within the URL of this number. Whether that is
-    /// there is seen now or later, if it is of interest at all.
-    fn name(&mut self, fragment: &str, target: u32, wish: Wish<'_>) {
-        let Self { fragments: Some(fragments), known, .. } = self else { return };
-        let (Some(place), Some(from)) = (fragments::place(fragment), wish.via.from()) else {
+    /// Adds a link to a fragment of the URL with the number `target`. The
+    /// fragment is checked as soon as the target has settled, if fragments are
+    /// checked at all.
+    fn add_fragment_link(&mut self, fragment: &str, target: u32, candidate: LinkCandidate<'_>) {
+        let Self { fragments: Some(fragments), url_table, .. } = self else { return };
+        let (Some(id), Some(from)) = (fragments::element_id(fragment), candidate.via.from()) else {
             return;
         };
-        let Some(url) = known.get(target).map(|target| format!("{}#{place}", target.url)) else {
+        let Some(url) = url_table.get(target).map(|target| format!("{}#{id}", target.url)) else {
             return;
         };
-        let hash = known.hash(&url);
-        let found = known.find(hash, &url);
-        let Some(number) = found.or_else(|| known.insert(hash, url.into())) else { return };
-        known.refer(number, from.number, wish.via.link());
+        let hash = url_table.hash(&url);
+        let found = url_table.find(hash, &url);
+        let Some(number) = found.or_else(|| url_table.insert(hash, url.into())) else { return };
+        url_table.add_referrer(number, from.number, candidate.via.link());
         if found.is_none() {
-            self.named += 1;
-            fragments.compare(Named { number, depth: wish.depth }, target, known);
+            self.fragment_urls += 1;
+            fragments.check(FragmentLink { number, depth: candidate.depth }, target, url_table);
         }
     }
 
-    /// Whether it matters where the links to this URL are: it is not known to
-    /// be fine.
-    pub(crate) fn is_of_interest(&mut self, address: Address<'_>) -> bool {
-        let fate = self.number_of(address).and_then(|number| self.known.fate(number));
-        fate.is_some_and(|fate| fate != Fate::Fine)
+    /// Returns true if the link contexts of this URL are still needed: it is not
+    /// known to be fine.
+    pub(crate) fn needs_link_context(&mut self, address: Address<'_>) -> bool {
+        let status = self.number_of(address).and_then(|number| self.url_table.status(number));
+        status.is_some_and(|status| status != LinkStatus::Fine)
     }
 
-    /// Lets a URL in that an earlier run has finished, whatever led to it.
-    /// `None` when there are as many URLs as can be numbered.
+    /// Admits a URL that an earlier run has finished, however it was found.
+    /// Returns `None` when no number is left for it.
     pub(crate) fn admit_again(
         &mut self,
         address: Address<'_>,
@@ -335,65 +345,66 @@ impl Admission {
         purpose: Purpose,
     ) -> Option<Job> {
         let text = self.traps.shorten(address.as_str());
-        let hash = self.known.hash(text);
-        let found = self.known.find(hash, text);
-        let number = found.or_else(|| self.known.insert(hash, text.into()))?;
-        let entry = self.known.get_mut(number)?;
-        if entry.state() == State::TooDeep {
-            entry.set_state(State::Decided);
+        let hash = self.url_table.hash(text);
+        let found = self.url_table.find(hash, text);
+        let number = found.or_else(|| self.url_table.insert(hash, text.into()))?;
+        let url_record = self.url_table.get_mut(number)?;
+        if url_record.state() == State::TooDeep {
+            url_record.set_state(State::Referred);
             self.decided += 1;
-            // It has passed before.
-            let _ = self.traps.pass(address, depth, purpose);
+            // The URL passed the check before; this only counts it.
+            let _ = self.traps.check(address, depth, purpose);
         }
-        let url = Arc::clone(&entry.url);
+        let url = Arc::clone(&url_record.url);
         Some(Job { url, redirects_left, depth, purpose, number })
     }
 
-    /// How many different URLs were let in, or refused for good: each is, or
-    /// will be, a row, unless the crawl ends before.
+    /// Returns the number of different URLs that were admitted or refused. Each
+    /// of them becomes a row, unless the crawl ends before.
     pub fn seen(&self) -> usize {
         self.decided
     }
 
-    /// How many different URLs were left out for being too many clicks away.
+    /// Returns the number of different URLs that are too many clicks away.
     pub fn too_deep(&self) -> usize {
-        self.known.len() - self.named - self.decided
+        self.url_table.len() - self.fragment_urls - self.decided
     }
 
-    /// Who led to this URL first: nobody, if the user or a sitemap named it.
+    /// Returns the first referrer of this URL, or `None` for a root and for a URL
+    /// of a sitemap.
     pub fn first_referrer(&self, url: &str) -> Option<&str> {
-        self.first_of(self.entry(url)?)
+        self.first_of(self.url_record(url)?)
     }
 
-    /// The same for the URL of a job.
+    /// Returns the first referrer of the URL of a job.
     pub(crate) fn first_referrer_of(&self, job: &Job) -> Option<&str> {
-        self.first_of(self.known.get(job.number)?)
+        self.first_of(self.url_table.get(job.number)?)
     }
 
-    fn first_of(&self, entry: &Entry) -> Option<&str> {
-        let first = entry.first_referrer();
-        self.url(first.filter(|_| entry.state() != State::Named)?)
+    fn first_of(&self, url_record: &UrlRecord) -> Option<&str> {
+        let first = url_record.first_referrer();
+        self.url(first.filter(|_| url_record.state() != State::Seed)?)
     }
 
-    /// What leads to this URL, the first to be found first, and how many there
-    /// are in all. Of a URL that is fine only the first is remembered. The URL may
-    /// be one with a fragment that is missing.
+    /// Returns the stored referrers of this URL in the order in which they were
+    /// found, and the number of all its referrers. Of a URL that is fine only the
+    /// first referrer is stored. The URL may be one with a missing fragment.
     pub fn referrers(&self, url: &str) -> (Vec<Referrer<'_>>, u32) {
-        let Some(entry) = self.entry(url) else {
+        let Some(url_record) = self.url_record(url) else {
             return (Vec::new(), 0);
         };
-        let first = entry.referrers();
+        let first = url_record.referrers();
         let first =
-            first.filter_map(|(from, mention)| Some(Referrer { url: self.url(from)?, mention }));
-        (first.collect(), entry.count())
+            first.filter_map(|(from, context)| Some(Referrer { url: self.url(from)?, context }));
+        (first.collect(), url_record.count())
     }
 
-    fn entry(&self, url: &str) -> Option<&Entry> {
-        self.known.get(self.known.find(self.known.hash(url), url)?)
+    fn url_record(&self, url: &str) -> Option<&UrlRecord> {
+        self.url_table.get(self.url_table.find(self.url_table.hash(url), url)?)
     }
 
     fn url(&self, number: u32) -> Option<&str> {
-        self.known.get(number).map(|entry| &*entry.url)
+        self.url_table.get(number).map(|url_record| &*url_record.url)
     }
 }
 
@@ -413,22 +424,24 @@ impl<'a> Via<'a> {
     }
 }
 
-/// How a URL would be let in.
+/// A link that has passed the scope and the redirect budget, with the values its
+/// job would get.
 #[derive(Clone, Copy)]
-struct Wish<'a> {
+struct LinkCandidate<'a> {
     purpose: Purpose,
     redirects_left: u32,
     depth: u32,
     via: Via<'a>,
 }
 
-/// How many clicks it takes from a page to what its link leads to. What a
-/// resource loads counts as clicked, or it could go on without end.
+/// Returns the number of clicks from a page to the target of its link, 0 or 1. A
+/// link of a resource always counts as a click, so that a chain of resources has
+/// an end.
 fn clicks(from: &Job, link: Link<'_>) -> u32 {
     u32::from(link.element.is_clicked() || from.purpose == Purpose::Resource)
 }
 
-/// What the user wants of a site.
+/// The filters of the user: patterns of URLs to include and to exclude.
 #[derive(Debug, Default)]
 struct Filters {
     include: Vec<Regex>,
@@ -436,7 +449,7 @@ struct Filters {
 }
 
 impl Filters {
-    fn let_through(&self, url: &str, is_included: bool) -> bool {
+    fn allow(&self, url: &str, is_included: bool) -> bool {
         let matches = |filter: &Regex| filter.is_match(url);
         let is_included =
             is_included || self.include.is_empty() || self.include.iter().any(matches);

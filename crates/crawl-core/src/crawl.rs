@@ -1,36 +1,39 @@
-//! What all fetches of one crawl share.
+//! The state of one crawl, which all its fetches share.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use url::Url;
 
-use crate::admission::{Ended, Missing};
-use crate::links::Link;
-use crate::page::Page;
-use crate::robots::{header_forbids_following, product_token};
-use crate::select::select;
-use crate::visit::{Discovery, Terms};
+use crate::admission::{MissingFragment, Settled};
+use crate::visit::{Discovery, FetchPolicy};
 use crate::{
-    Address, Admission, Decision, ErrorClass, FetchError, Finished, Job, Joiner, Lead, Options,
-    Outcome, Purpose, Row, Sink, Stopped, Via, Visit,
+    Admission, Decision, ErrorClass, FetchError, Job, JournalEntry, Options, OutLink, Outcome,
+    Purpose, Row, StopReason, Via, Visit,
 };
+use web::links::Link;
+use web::page::Page;
+use web::robots::{header_forbids_following, product_token};
+use web::select::select;
+use web::{Address, BaseUrl};
 
-/// How many warnings are kept.
-const MOST_WARNINGS: usize = 100;
+/// The maximum number of warnings that are kept.
+const MAX_WARNINGS: usize = 100;
 
-/// The state of a crawl that is not control flow: the door, and the counts.
+/// The state of a crawl: the admission of URLs and the counts. The control flow
+/// is in the stages.
 #[derive(Debug)]
 pub struct Crawl {
     options: Options,
-    terms: Arc<Terms>,
+    policy: Arc<FetchPolicy>,
     admission: Admission,
-    keeps_leads: bool,
+    keeps_out_links: bool,
     is_stopped: bool,
+    /// The number of jobs that were begun, or that failed without a visit.
     begun: u64,
-    /// How many of them were over before anybody was asked.
-    unasked: u64,
-    left: u64,
+    /// The number of those that failed without a request, see [`Crawl::refuse`].
+    unrequested: u64,
+    todo: u64,
     finished: u64,
     skipped: u64,
     broken: u64,
@@ -40,89 +43,95 @@ pub struct Crawl {
     peak_in_flight: u64,
 }
 
-// ANCHOR: conclusion
-/// What became of a URL, and the work it has led to.
+// ANCHOR: completion
+/// The result of a completed visit: the row of its URL, and the work it has led
+/// to.
 #[derive(Debug)]
-pub struct Conclusion {
+pub struct Completion {
     /// The one row of this URL.
     pub row: Row,
-    /// Rows of other URLs about which all is known now: those that were found
-    /// here and will not be fetched (a trap, for example), and links to a
-    /// fragment, `/a#b`, that is not in its page.
+    /// Rows of other URLs that are complete now: URLs that were found here and
+    /// will not be fetched (a trap, for example), and links to a fragment,
+    /// `/a#b`, that is missing in its page.
     pub others: Vec<Row>,
-    /// What nobody had found before, and somebody has to fetch.
+    /// The URLs that were found here for the first time and have to be fetched.
     pub jobs: Vec<Job>,
-    /// All that it has led to, if [`Crawl::keep_leads`] was called.
-    pub leads: Vec<Lead>,
-    /// What fragments can name in it, if that was wanted, too.
+    /// All links of the page, if [`Crawl::keep_out_links`] was called.
+    pub out_links: Vec<OutLink>,
+    /// The ids that fragments can name in the page, if out-links are kept and
+    /// fragments are checked.
     pub ids: Vec<String>,
 }
-// ANCHOR_END: conclusion
+// ANCHOR_END: completion
 
-/// How far a crawl is.
+/// The progress of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
-    /// How many URLs have ended as rows.
+pub struct CrawlProgress {
+    /// The number of URLs that have ended as rows.
     pub done: u64,
-    /// How many wait to be taken up.
+    /// The number of jobs that wait to be taken up.
     pub queued: u64,
-    /// How many are under way.
+    /// The number of visits in flight.
     pub in_flight: u64,
-    /// How many rows were broken.
+    /// The number of broken rows.
     pub broken: u64,
 }
 
-/// What is left when a crawl has ended.
+/// The summary of a crawl that has ended.
 #[derive(Debug)]
-pub struct Ending {
-    /// How many rows there were: one for each URL that ended, and for each
-    /// missing fragment.
+pub struct CrawlSummary {
+    /// The number of rows: one for each URL that ended, and one for each missing
+    /// fragment.
     pub done: u64,
-    /// How many fragments were missing.
+    /// The number of missing fragments.
     pub missing_fragments: u64,
-    /// How many were let in and never asked, because a limit was reached.
+    /// The number of URLs that were admitted and never requested, because a limit
+    /// was reached.
     pub todo: u64,
-    /// How many more were found and not let in, for being too many clicks away.
+    /// The number of URLs that were found and not admitted, because they are too
+    /// many clicks away.
     pub too_deep: u64,
-    /// How many links were passed over because their page asks for it.
+    /// The number of links that were not followed because their page asks for it
+    /// (`nofollow`).
     pub nofollow: u64,
-    /// What the user should hear of, though it is no row. At most 100.
+    /// Warnings for the user that belong to no row, at most 100.
     pub warnings: Vec<String>,
-    /// The greatest number of visits under way at a time.
+    /// The maximum number of visits that were in flight at the same time.
     pub peak_in_flight: u64,
-    /// How many were allowed to be, if that was limited.
+    /// The limit on visits in flight, if there was one.
     pub max_tasks: Option<usize>,
-    /// Who links to whom.
+    /// The admission with its URL table, for the referrers of each URL.
     pub admission: Admission,
-    /// Why it ended before it was done, limits on pages and depth aside.
-    pub stopped: Option<Stopped>,
+    /// The reason for which the crawl was stopped early, if it was. The limits on
+    /// pages and depth do not count as one.
+    pub stopped: Option<StopReason>,
 }
 
-/// What came of the URLs of one page.
+/// The results of the admission for all URLs of one page.
 #[derive(Default)]
 struct Findings {
     jobs: Vec<Job>,
     skipped: Vec<Row>,
-    leads: Vec<Lead>,
+    out_links: Vec<OutLink>,
     ids: Vec<String>,
-    /// How many different ones are of the site.
-    of_the_site: u32,
-    /// How many of those nobody had found before.
-    new: u32,
+    /// The number of different URLs that belong to the site.
+    num_urls: u32,
+    /// The number of those that had not been found before.
+    num_new_urls: u32,
 }
 
 impl Crawl {
-    /// A crawl that has not begun.
+    /// Creates a crawl that has not begun.
     pub fn new(options: Options) -> Self {
         Self {
             admission: Admission::new(&options),
-            terms: Arc::new(Terms::new(&options)),
+            policy: Arc::new(FetchPolicy::new(&options)),
             options,
-            keeps_leads: false,
+            keeps_out_links: false,
             is_stopped: false,
             begun: 0,
-            unasked: 0,
-            left: 0,
+            unrequested: 0,
+            todo: 0,
             finished: 0,
             skipped: 0,
             broken: 0,
@@ -133,82 +142,84 @@ impl Crawl {
         }
     }
 
-    /// What it was asked to do.
+    /// Returns the options of the crawl.
     pub fn options(&self) -> &Options {
         &self.options
     }
 
-    /// From now on, tells of each URL what it has led to, for a journal.
-    pub fn keep_leads(&mut self) {
-        self.keeps_leads = true;
+    /// Makes all following completions contain their out-links, for a journal.
+    pub fn keep_out_links(&mut self) {
+        self.keeps_out_links = true;
     }
 
-    /// From now on, begins nothing: all jobs count as left to do.
+    /// Stops the crawl: from now on no visit begins, and all jobs count as left
+    /// to do.
     pub fn stop(&mut self) {
         self.is_stopped = true;
     }
 
-    /// The first jobs. A root that is refused is handed to `sink` as a row.
-    pub fn roots(&mut self, sink: &mut Sink) -> Vec<Job> {
+    /// Returns the jobs of the roots. A root that is refused is handed to `sink`
+    /// as a row.
+    pub fn roots(&mut self, sink: &mut dyn FnMut(Row)) -> Vec<Job> {
         let roots = self.options.roots.clone();
-        let mut found = Findings::default();
+        let mut findings = Findings::default();
         for address in roots.iter().flat_map(Address::of) {
-            self.admit(address, Via::Root, &mut found);
+            self.admit(address, Via::Root, &mut findings);
         }
-        found.skipped.into_iter().for_each(sink);
-        found.jobs
+        findings.skipped.into_iter().for_each(sink);
+        findings.jobs
     }
 
-    /// A URL that a sitemap names: a job if it is let in, or a row if it is
-    /// refused.
+    /// Admits a URL of a sitemap: returns a job if it is admitted, or a row if it
+    /// is refused.
     pub fn seed(&mut self, url: &Url) -> (Option<Job>, Option<Row>) {
-        let mut found = Findings::default();
+        let mut findings = Findings::default();
         if let Ok(address) = Address::of(url) {
-            self.admit(address, Via::Sitemap, &mut found);
+            self.admit(address, Via::Sitemap, &mut findings);
         }
-        (found.jobs.pop(), found.skipped.pop())
+        (findings.jobs.pop(), findings.skipped.pop())
     }
 
-    /// Keeps a warning for the [`Ending`].
+    /// Keeps a warning for the [`CrawlSummary`].
     pub fn warn(&mut self, warning: String) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
         }
     }
 
-    /// Takes up a job, unless the limit on pages is reached or the crawl was
-    /// stopped: then the job counts as left to do.
+    /// Begins the visit of a job. If the limit on pages is reached or the crawl
+    /// was stopped, it returns `None`, and the job counts as left to do.
     pub fn begin(&mut self, job: Job, now: Instant) -> Option<Visit> {
         let within_limit = !self.is_stopped
-            && self.options.max_pages.is_none_or(|max| self.begun - self.unasked < max);
+            && self.options.max_pages.is_none_or(|max| self.begun - self.unrequested < max);
         if !within_limit {
-            self.left += 1;
+            self.todo += 1;
             return None;
         }
         self.begun += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.begun - self.finished);
-        Some(Visit::new(job, &self.terms, now))
+        Some(Visit::new(job, &self.policy, now))
     }
 
-    /// Ends a visit: what it found goes through the door.
-    pub fn conclude(&mut self, visit: Visit, now: Instant) -> Conclusion {
+    /// Completes a visit: its links or its redirect pass through the admission.
+    pub fn complete(&mut self, visit: Visit, now: Instant) -> Completion {
         let (job, mut row, discovery) = visit.finish(now);
-        let mut found = Findings::default();
+        let mut findings = Findings::default();
         row.referrer = self.referrer_of(&job);
-        // The server had no time for it, however often it was asked.
+        // A visit that ended with a 429 does not count as a page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match discovery {
             Discovery::Nothing => {
-                let ended = if row.is_broken() { Ended::Broken } else { Ended::Fine };
-                self.admission.end(&job, ended);
+                let settled = if row.is_broken() { Settled::Broken } else { Settled::Fine };
+                self.admission.settle(&job, settled);
             }
             // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(target) => {
-                let ended = Address::of(&target).map_or(Ended::Fine, |address| {
-                    self.redirect(&job, address, &mut found);
-                    Ended::Redirect(address)
+                let settled = Address::of(&target).map_or(Settled::Fine, |address| {
+                    self.redirect(&job, address, &mut findings);
+                    Settled::Redirect(address)
                 });
-                self.admission.end(&job, ended);
+                self.admission.settle(&job, settled);
             }
             // ANCHOR_END: a_redirect_leads_on
             Discovery::Page(page, robots_tags) => {
@@ -221,128 +232,130 @@ impl Crawl {
                 let is_nofollow = self.is_nofollow(&page, &robots_tags);
                 let status = row.status.unwrap_or_default();
                 let ids: Vec<&str> = page.found.ids().collect();
-                self.admission.end(&job, Ended::Page(status, &ids));
-                if self.keeps_leads {
-                    found.ids = ids.into_iter().map(str::to_owned).collect();
+                self.admission.settle(&job, Settled::Page(status, &ids));
+                if self.keeps_out_links {
+                    findings.ids = ids.into_iter().map(str::to_owned).collect();
                 }
-                self.admission.look_ahead(&page);
-                let mut joiner = Joiner::new(&page.base, page.encoding);
+                self.admission.prefetch(&page);
+                let mut base_url = BaseUrl::new(&page.base, page.encoding);
                 for link in page.found.links() {
                     if link.nofollow || (is_nofollow && link.element.is_hyperlink()) {
                         self.nofollow += 1;
                         continue;
                     }
-                    if let Ok(address) = joiner.join(link.href) {
-                        self.admit(address, Via::Element(&job, link), &mut found);
+                    if let Ok(address) = base_url.join(link.href) {
+                        self.admit(address, Via::Element(&job, link), &mut findings);
                     }
                 }
-                row.num_urls = found.of_the_site;
-                row.num_new_urls = found.new;
+                row.num_urls = findings.num_urls;
+                row.num_new_urls = findings.num_new_urls;
             }
         }
-        self.close(row, found)
+        self.finish(row, findings)
     }
 
-    /// Whether a page, or the header before it, asks us not to follow its links.
+    /// Returns true if a page, or an `X-Robots-Tag` header of its response, asks
+    /// robots not to follow its links.
     fn is_nofollow(&self, page: &Page, robots_tags: &[Vec<u8>]) -> bool {
         let token = product_token(&self.options.user_agent);
         let forbids = |tag: &Vec<u8>| header_forbids_following(tag, token);
         self.options.robots && (page.found.is_nofollow(token) || robots_tags.iter().any(forbids))
     }
 
-    /// Ends a visit as if it had never begun: the server wants to be asked
-    /// later, when the job is to be taken up again.
-    pub fn put_off(&mut self, visit: Visit) {
+    /// Defers a visit, as if it had never begun: the server asks for a later
+    /// request (`Retry-After`), and then the caller begins the job again.
+    pub fn defer(&mut self, visit: Visit) {
         self.begun -= 1;
         drop(visit);
     }
 
-    /// Ends a job that was not taken up, and will not be: it is skipped, unless
-    /// the reason is that there is nobody to ask.
-    pub fn refuse(&mut self, job: &Job, error: FetchError) -> Conclusion {
+    /// Completes a job without a visit. The URL is skipped if robots.txt or a
+    /// rate limit forbids the request; with any other error it has failed.
+    pub fn refuse(&mut self, job: &Job, error: FetchError) -> Completion {
         let is_skipped = matches!(error.class, ErrorClass::Robots | ErrorClass::RateLimited);
-        let (outcome, ended) = match is_skipped {
-            true => (Outcome::Skipped, Ended::Fine),
-            false => (Outcome::Failed, Ended::Broken),
+        let (outcome, settled) = match is_skipped {
+            true => (Outcome::Skipped, Settled::Fine),
+            false => (Outcome::Failed, Settled::Broken),
         };
         self.begun += u64::from(!is_skipped);
-        self.unasked += u64::from(!is_skipped);
-        self.admission.end(job, ended);
+        self.unrequested += u64::from(!is_skipped);
+        self.admission.settle(job, settled);
         let referrer = self.referrer_of(job);
         let row = Row::new(Arc::clone(&job.url), job.depth);
-        self.close(Row { outcome, error: Some(error), referrer, ..row }, Findings::default())
+        self.finish(Row { outcome, error: Some(error), referrer, ..row }, Findings::default())
     }
 
-    /// Ends a visit of which nothing is left but the job and a reason, because
-    /// the code that held it failed.
-    pub fn abandon(&mut self, job: &Job, error: FetchError) -> Conclusion {
+    /// Completes a visit that was lost because the code that held it failed, with
+    /// a panic for example. Only its job and the error are left.
+    pub fn abandon(&mut self, job: &Job, error: FetchError) -> Completion {
         let mut row = Row::new(Arc::clone(&job.url), job.depth);
         row.referrer = self.referrer_of(job);
         row.error = Some(error);
-        self.admission.end(job, Ended::Broken);
-        self.close(row, Findings::default())
+        self.admission.settle(job, Settled::Broken);
+        self.finish(row, Findings::default())
     }
 
-    /// Takes a conclusion back that could not be kept: the URL, and what it has
-    /// led to, count as left to do.
-    pub fn take_back(&mut self, conclusion: &Conclusion) {
+    /// Rolls a completion back that could not be written to the journal: its URL
+    /// and the URLs it has led to count as left to do.
+    pub fn roll_back(&mut self, completion: &Completion) {
         let is_skipped = |row: &&Row| row.outcome == Outcome::Skipped;
-        let skipped = conclusion.others.iter().filter(is_skipped).count() as u64;
-        self.missing_fragments -= conclusion.others.len() as u64 - skipped;
-        *self.count_of(&conclusion.row) -= 1;
+        let skipped = completion.others.iter().filter(is_skipped).count() as u64;
+        self.missing_fragments -= completion.others.len() as u64 - skipped;
+        *self.count_of(&completion.row) -= 1;
         self.skipped -= skipped;
-        self.left += 1 + skipped + conclusion.jobs.len() as u64;
+        self.todo += 1 + skipped + completion.jobs.len() as u64;
     }
 
-    /// Finishes a URL as an earlier run did.
-    pub fn replay(&mut self, finished: Finished<'_>) -> Conclusion {
-        let Finished { row, purpose, redirects_left, leads, ids } = finished;
+    /// Replays a journal entry: completes its URL as an earlier run did.
+    pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
+        let JournalEntry { row, purpose, redirects_left, out_links, ids } = entry;
         let mut row = row.into_owned();
-        let mut found = Findings::default();
-        // What ended as a row was a URL, and its text is one still.
+        let mut findings = Findings::default();
+        // The URL of a row always parses.
         if let Ok(url) = Url::parse(&row.url)
             && let Ok(address) = Address::of(&url)
             && let Some(job) =
                 self.admission.admit_again(address, row.depth, redirects_left, purpose)
         {
-            let mut joiner = Joiner::new(&url, encoding_rs::UTF_8);
+            let mut base_url = BaseUrl::new(&url, encoding_rs::UTF_8);
             if row.outcome == Outcome::Redirect {
-                let lead = leads.first().map(|lead| &lead.to).or(row.next_url.as_ref());
-                let ended = match lead.map(|to| joiner.join(to)) {
+                let out_link =
+                    out_links.first().map(|out_link| &out_link.to).or(row.next_url.as_ref());
+                let settled = match out_link.map(|to| base_url.join(to)) {
                     Some(Ok(address)) => {
-                        self.redirect(&job, address, &mut found);
-                        Ended::Redirect(address)
+                        self.redirect(&job, address, &mut findings);
+                        Settled::Redirect(address)
                     }
-                    _ => Ended::Fine,
+                    _ => Settled::Fine,
                 };
-                self.admission.end(&job, ended);
+                self.admission.settle(&job, settled);
             } else {
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-                let ended = match (row.outcome, row.status) {
-                    (Outcome::Page, Some(status)) => Ended::Page(status, &ids),
-                    _ if row.is_broken() => Ended::Broken,
-                    _ => Ended::Fine,
+                let settled = match (row.outcome, row.status) {
+                    (Outcome::Page, Some(status)) => Settled::Page(status, &ids),
+                    _ if row.is_broken() => Settled::Broken,
+                    _ => Settled::Fine,
                 };
-                self.admission.end(&job, ended);
-                for lead in &*leads {
-                    if let Ok(address) = joiner.join(&lead.to) {
-                        self.admit(address, Via::Element(&job, lead.link()), &mut found);
+                self.admission.settle(&job, settled);
+                for out_link in &*out_links {
+                    if let Ok(address) = base_url.join(&out_link.to) {
+                        self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
                     }
                 }
             }
         }
         row.referrer = self.referrer(&row.url);
         self.begun += u64::from(row.outcome != Outcome::Skipped);
-        self.unasked += u64::from(row.outcome == Outcome::Failed && row.tries == 0);
-        self.close(row, found)
+        self.unrequested += u64::from(row.outcome == Outcome::Failed && row.tries == 0);
+        self.finish(row, findings)
     }
 
-    /// Puts the target of a redirect to the door. If a root leads away from the
-    /// site, what the user takes for the site is another.
-    fn redirect(&mut self, job: &Job, target: Address<'_>, found: &mut Findings) {
-        self.admit(target, Via::Redirect(job), found);
+    /// Passes the target of a redirect to the admission. A root that redirects
+    /// off the site is a warning: the user probably wants to crawl that site.
+    fn redirect(&mut self, job: &Job, target: Address<'_>, findings: &mut Findings) {
+        self.admit(target, Via::Redirect(job), findings);
         let is_of_root = job.depth == 0 && job.purpose == Purpose::Page;
-        if is_of_root && !self.admission.is_of_the_site(target) {
+        if is_of_root && !self.admission.is_in_scope(target) {
             self.warn(format!(
                 "{} redirects to {}, which is not of the site: to crawl that, begin there",
                 job.url,
@@ -351,24 +364,25 @@ impl Crawl {
         }
     }
 
-    fn close(&mut self, mut row: Row, found: Findings) -> Conclusion {
+    /// Counts the row and collects the missing fragments.
+    fn finish(&mut self, mut row: Row, findings: Findings) -> Completion {
         *self.count_of(&row) += 1;
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
         self.broken += u64::from(row.is_broken());
-        let Findings { jobs, skipped: mut others, leads, ids, .. } = found;
-        let missing = self.admission.take_missing();
+        let Findings { jobs, skipped: mut others, out_links, ids, .. } = findings;
+        let missing = self.admission.take_missing_fragments();
         self.missing_fragments += missing.len() as u64;
-        others.extend(missing.into_iter().map(|missing| self.row_of(missing)));
-        Conclusion { row, others, jobs, leads, ids }
+        others.extend(missing.into_iter().map(|missing| self.missing_row(missing)));
+        Completion { row, others, jobs, out_links, ids }
     }
 
-    /// What a row counts as: asked, or not.
+    /// Returns the counter for a row: skipped, or finished.
     fn count_of(&mut self, row: &Row) -> &mut u64 {
         if row.outcome == Outcome::Skipped { &mut self.skipped } else { &mut self.finished }
     }
 
-    fn row_of(&self, missing: Missing) -> Row {
-        let Missing { url, status, depth, message } = missing;
+    fn missing_row(&self, missing: MissingFragment) -> Row {
+        let MissingFragment { url, status, depth, message } = missing;
         Row {
             status: Some(status),
             error: Some(FetchError::new(ErrorClass::Fragment, message)),
@@ -377,50 +391,56 @@ impl Crawl {
         }
     }
 
-    /// Every URL goes through here.
-    fn admit(&mut self, address: Address<'_>, via: Via<'_>, found: &mut Findings) {
+    /// Passes a URL to the admission and records the result. Every URL goes
+    /// through this function.
+    fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
         let decision = self.admission.admit(address, via);
-        if self.keeps_leads {
-            found.leads.extend(self.lead(address, via, &decision));
+        if self.keeps_out_links {
+            findings.out_links.extend(self.out_link(address, via, &decision));
         }
         let is_new = match decision {
             Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
             Decision::Known | Decision::TooDeep => false,
             Decision::Admitted(job) => {
-                found.jobs.push(job);
+                findings.jobs.push(job);
                 true
             }
             Decision::Refused { url, depth, error } => {
                 self.skipped += 1;
                 let referrer = self.referrer(&url);
                 let (outcome, error) = (Outcome::Skipped, Some(error));
-                found.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
+                findings.skipped.push(Row { outcome, error, referrer, ..Row::new(url, depth) });
                 true
             }
         };
-        if !self.options.external || self.admission.is_of_the_site(address) {
-            found.of_the_site += 1;
-            found.new += u32::from(is_new);
+        if !self.options.external || self.admission.is_in_scope(address) {
+            findings.num_urls += 1;
+            findings.num_new_urls += u32::from(is_new);
         }
     }
 
-    /// What a journal has to know of what the door was told, if anything.
-    fn lead(&mut self, address: Address<'_>, via: Via<'_>, decision: &Decision) -> Option<Lead> {
-        let names_a_place = self.options.check.fragments && address.fragment().is_some();
-        let is_news = match decision {
+    /// Returns the entry for the journal, if the URL needs one to be replayed.
+    fn out_link(
+        &mut self,
+        address: Address<'_>,
+        via: Via<'_>,
+        decision: &Decision,
+    ) -> Option<OutLink> {
+        let has_fragment = self.options.check.fragments && address.fragment().is_some();
+        let is_recorded = match decision {
             Decision::Outside | Decision::ChainTooLong => false,
-            // The same page may name another place in it.
-            Decision::Repeated => names_a_place,
+            // A repeated link may have another fragment.
+            Decision::Repeated => has_fragment,
             _ => true,
         };
         match via {
-            Via::Link(from) | Via::Redirect(from) if is_news => {
-                Some(Lead::new(&from.url, address, None))
+            Via::Link(from) | Via::Redirect(from) if is_recorded => {
+                Some(OutLink::new(&from.url, address, None))
             }
-            Via::Element(from, link) if is_news => {
-                let is_of_interest = names_a_place || self.admission.is_of_interest(address);
-                let place = link.place.filter(|_| is_of_interest);
-                Some(Lead::new(&from.url, address, Some(Link { place, ..link })))
+            Via::Element(from, link) if is_recorded => {
+                let needs_link_context = has_fragment || self.admission.needs_link_context(address);
+                let position = link.position.filter(|_| needs_link_context);
+                Some(OutLink::new(&from.url, address, Some(Link { position, ..link })))
             }
             _ => None,
         }
@@ -434,9 +454,9 @@ impl Crawl {
         self.admission.first_referrer_of(job).map(str::to_owned)
     }
 
-    /// How far it is, with so many jobs that nobody has taken up.
-    pub fn standing(&self, untaken: usize) -> Standing {
-        Standing {
+    /// Returns the progress; `untaken` is the number of jobs that are queued.
+    pub fn progress(&self, untaken: usize) -> CrawlProgress {
+        CrawlProgress {
             done: self.finished + self.skipped,
             queued: untaken as u64,
             in_flight: self.begun - self.finished,
@@ -444,13 +464,14 @@ impl Crawl {
         }
     }
 
-    /// Ends the crawl; from now on nobody is let in. `untaken` is how many jobs
-    /// nobody took up, and `max_tasks` how many could be under way at a time.
-    pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> Ending {
-        Ending {
+    /// Ends the crawl and returns its summary; from now on no URL is admitted.
+    /// `untaken` is the number of jobs that are still queued, and `max_tasks` the
+    /// limit on visits in flight.
+    pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
+        CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments,
             missing_fragments: self.missing_fragments,
-            todo: self.left + untaken as u64,
+            todo: self.todo + untaken as u64,
             too_deep: self.admission.too_deep() as u64,
             nofollow: self.nofollow,
             warnings: std::mem::take(&mut self.warnings),
@@ -463,7 +484,7 @@ impl Crawl {
 }
 
 impl Row {
-    /// The row of a URL of which nothing else is known yet.
+    /// Creates the row of a URL without a result yet.
     pub(crate) fn new(url: Arc<str>, depth: u32) -> Self {
         Self {
             url,

@@ -1,22 +1,25 @@
-//! Knows *what* a crawl is: requests, responses, links, who is let in, and
-//! what is reported. It never waits: there is no socket, no clock and no
-//! thread in here. Bytes and instants are handed in, decisions are handed out.
+//! The decisions of one crawl: the admission of URLs, visits with their retries
+//! and deadlines, rows and reports. The code is sans-I/O: it has no socket, no
+//! clock and no thread, and it never waits. The caller hands in bytes and
+//! instants and gets decisions back.
+//!
+//! The formats (HTTP, HTML, links, robots.txt, sitemaps) are in the crate
+//! [`web`].
 //!
 //! The rules of this crate:
 //!
 //! 1. **One door.** A URL becomes work only through [`Admission::admit`],
 //!    which normalises it, tests it and remembers it in one step.
-//! 2. **One URL, one row.** Whatever happens to a URL that was let in, or
-//!    refused for good, ends as exactly one [`Row`]. A place within a page that
-//!    links name, and that is not there, is a row beside it.
+//! 2. **One URL, one row.** Each URL that was admitted, or refused for good,
+//!    ends as exactly one [`Row`]. A fragment that links name and that is
+//!    missing in its page is a further row.
 //! 3. **A visit decides, a stage waits.** [`Visit`] says what to send, when a
-//!    response is complete, whether to try again and after how long. Which
-//!    thread, callback or coroutine does the waiting is none of its business.
+//!    response is complete, whether to try again and after what backoff. It does
+//!    not know if a thread, a callback or a coroutine does the waiting.
 //! 4. **Everything has a limit**, and crossing it is an error with a name.
-//! 5. **A page is read as it comes.** Its bytes pass through the transfer coding
-//!    ([`http`]), the content codings and the character encoding ([`content`])
-//!    and a tokenizer ([`html`]) to what is looked for ([`links`]). How they
-//!    were cut on the way cannot be seen, and none of it is kept but the links.
+//! 5. **A page is read as it arrives.** Its bytes pass through the parsers of
+//!    [`web`] in slices of any size. The slicing does not change the result, and
+//!    nothing of the page is kept but its links.
 //!
 //! The calls of one crawl, in order:
 //!
@@ -24,42 +27,30 @@
 //! Crawl::new ── roots ──► Job ── Crawl::begin ──► Visit
 //!                          ▲                       │  per try: Visit::request, receive*, receive_end
 //!                          │                       │  Visit::judge ──► TryAgain(pause) | Finished
-//!                          └──── Crawl::conclude ◄─┘
+//!                          └──── Crawl::complete ◄─┘
 //!                                     └──► Row
 //! ```
 
-pub mod content;
-pub mod html;
-pub mod http;
-pub mod links;
-pub mod page;
-pub mod robots;
-pub mod select;
-pub mod sitemap;
-
-mod address;
 mod admission;
-mod answer;
 mod crawl;
-mod error;
-mod lead;
+mod deadline;
+mod journal_entry;
 mod options;
-mod patience;
 mod report;
+mod response_body;
 mod row;
 mod scope;
-mod stopped;
+mod stop_reason;
 mod visit;
 
-pub use address::{Address, Joiner, Unfit};
-pub use admission::{Admission, Decision, Job, Mention, Purpose, Referrer, TrapLimits, Via};
-pub use crawl::{Conclusion, Crawl, Ending, Standing};
-pub use error::{ErrorClass, FetchError, is_command};
-pub use lead::{Finished, Lead};
+pub use admission::{Admission, Decision, Job, LinkContext, Purpose, Referrer, TrapLimits, Via};
+pub use crawl::{Completion, Crawl, CrawlProgress, CrawlSummary};
+pub use deadline::Deadline;
+pub use journal_entry::{JournalEntry, OutLink};
 pub use options::{Check, Options, Sink};
-pub use patience::Patience;
 pub use report::Report;
 pub use row::{Outcome, Row};
 pub use scope::ScopeRule;
-pub use stopped::Stopped;
-pub use visit::{File, Received, Verdict, Visit};
+pub use stop_reason::StopReason;
+pub use visit::{Received, SiteFile, Verdict, Visit};
+pub use web::{ErrorClass, FetchError};

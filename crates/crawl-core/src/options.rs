@@ -1,4 +1,4 @@
-//! What a crawl is asked to do.
+//! The options of a crawl.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -6,107 +6,111 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
-use crate::http::Header;
-use crate::links::Wanted;
-use crate::select::Selection;
-use crate::{Address, Row, ScopeRule, TrapLimits};
+use crate::{Row, ScopeRule, TrapLimits};
+use web::Address;
+use web::http::Header;
+use web::links::ExtractOptions;
+use web::select::Selection;
 
-/// Takes each row as its URL is finished.
+/// A callback that takes each row as soon as its URL is finished.
 ///
 /// It may be called from another thread than the one that started the crawl,
 /// but never from two at once.
 pub type Sink = Box<dyn FnMut(Row) + Send>;
 
-/// What is checked besides links. Images, scripts and style sheets of the site
-/// are fetched; those of other sites are [`Options::external`].
+/// The kinds of resources and targets that are checked besides pages. Images,
+/// scripts and style sheets of the site are fetched; those of other sites need
+/// [`Options::external`] as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// Images, sound and films.
+    /// Images, audio and video.
     pub images: bool,
     /// Scripts.
     pub scripts: bool,
-    /// Style sheets, and what CSS within a page loads.
+    /// Style sheets, and the files that CSS within a page loads.
     pub styles: bool,
-    /// Whether the places exist that links name after a `#`.
+    /// Fragments: the elements that links name after a `#` must exist.
     pub fragments: bool,
 }
 
-/// Where a crawl begins, how far it goes, and how long it is willing to wait.
-/// The names and defaults are those of the command line.
+/// The options of a crawl: its roots, scope, limits, timeouts and politeness.
+/// Names and defaults are those of the command line.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where to begin. Their hosts are the site.
+    /// The root URLs, from which the crawl begins. Their hosts are the site.
     pub roots: Vec<Url>,
-    /// Which other hosts belong to the site.
+    /// The rule for other hosts that belong to the site.
     pub scope: ScopeRule,
-    /// If there are any: URLs that match none of these are not fetched, except
-    /// for the roots.
+    /// Patterns of URLs to fetch. If there are any, a page that matches none of
+    /// them is not fetched, unless it is a root.
     pub include: Vec<Regex>,
-    /// URLs that match one of these are never fetched, whatever `include` says.
+    /// Patterns of URLs that are never fetched, even if `include` matches.
     pub exclude: Vec<Regex>,
-    /// What is checked besides links to pages of the site.
+    /// The checks besides links to pages of the site.
     pub check: Check,
-    /// Whether links to what is broken are reported with their place in the page
-    /// and their text. It takes some time for each link, and memory up to
-    /// [`MOST_MENTION_BYTES`](crate::Admission::MOST_MENTION_BYTES).
-    pub mentions: bool,
-    /// How many clicks from a root it goes; a redirect is none.
+    /// Reports links to broken URLs with their position in the page and their
+    /// text. This takes some time for each link, and memory up to
+    /// [`MAX_LINK_CONTEXT_BYTES`](crate::Admission::MAX_LINK_CONTEXT_BYTES).
+    pub link_contexts: bool,
+    /// The maximum depth in clicks from a root; a redirect is not a click.
     pub max_depth: Option<u32>,
-    /// The keys of pairs that are taken out of every query before anything
-    /// else is asked about a URL; `*` stands for the whole query.
+    /// The keys of pairs that are removed from every query before anything else
+    /// is decided about a URL; `*` stands for the whole query.
     pub strip_query: Vec<String>,
-    /// What is taken for a site without an end.
+    /// The limits beyond which a URL is taken for a crawler trap.
     pub traps: TrapLimits,
-    /// How many fetches at a time; `None` leaves it to the stage, and none at
-    /// all counts as one.
+    /// The maximum number of concurrent fetches; `None` leaves it to the stage,
+    /// and 0 counts as 1.
     pub max_tasks: Option<usize>,
-    /// How many redirects of one chain are followed.
+    /// The maximum number of redirects that are followed in one chain.
     pub max_redirect: u32,
-    /// How often one URL is tried, on errors of the network. At least 1.
+    /// The maximum number of tries of one URL, on errors of the network. At
+    /// least 1.
     pub max_tries: u32,
-    /// What the pauses between the tries of a URL are drawn from. With the same
-    /// seed they are the same; two crawls of one site should not have the same.
+    /// The seed of the jitter in the backoff between the tries of a URL. The same
+    /// seed gives the same pauses; two crawls of one site should have different
+    /// seeds.
     pub seed: u64,
-    /// How many URLs are fetched in all.
+    /// The maximum number of URLs that are fetched in all.
     pub max_pages: Option<u64>,
-    /// How long the whole crawl may take. Stage 3 only, like the next four.
+    /// The maximum duration of the whole crawl. Stage 3 only, like the next four.
     pub max_time: Option<Duration>,
-    /// Whether links that leave the site are checked, though not followed: asked
-    /// for by `HEAD`, and by `GET` if that is refused.
+    /// Checks links that leave the site without following them: by `HEAD`, and
+    /// by `GET` if that is refused.
     pub external: bool,
-    /// Whether what the sites' sitemaps name counts as linked from the roots.
+    /// Reads the sitemaps of the site; their URLs count as linked from the roots.
     pub sitemap: bool,
-    /// How many requests a second one host gets at most.
+    /// The maximum number of requests per second to one host.
     pub rate_limit: Option<u32>,
-    /// How long to pause between two requests to one host.
+    /// The minimum delay between two requests to one host.
     pub delay: Duration,
-    /// Whether robots are obeyed: `nofollow` by every stage, robots.txt by
+    /// Obeys the rules for robots: `nofollow` in every stage, robots.txt in
     /// stage 3.
     pub robots: bool,
-    /// How long a connection may take to be made.
+    /// The timeout for making a connection, DNS lookup included.
     pub connect_timeout: Duration,
-    /// How long the server may be silent.
+    /// The timeout for silence of the server.
     pub read_timeout: Duration,
-    /// How long one try may take, from the look-up to the last byte.
+    /// The timeout for one whole try, from the DNS lookup to the last byte.
     pub timeout: Duration,
-    /// The greatest body, in bytes.
+    /// The maximum size of a body, in bytes.
     pub max_body_size: u64,
-    /// Who we say we are.
+    /// The value of the `User-Agent` header.
     pub user_agent: String,
-    /// What else every request to a host of the roots says.
+    /// Further headers of every request to a host of the roots.
     pub headers: Vec<Header>,
-    /// Certificates of authorities to trust beside the common ones, in DER.
+    /// Certificates of authorities to trust besides the common ones, in DER.
     pub ca_certificates: Vec<Vec<u8>>,
-    /// Whether to accept any certificate of a server.
+    /// Accepts any certificate of a server.
     pub insecure: bool,
-    /// Which error statuses (4xx, 5xx) are not taken for broken.
+    /// The error statuses (4xx, 5xx) that do not count as broken.
     pub accept: Vec<RangeInclusive<u16>>,
-    /// What to take out of every page for its row.
+    /// The CSS selections that are taken out of every page for its row.
     pub select: Vec<Selection>,
 }
 
 impl Options {
-    /// The defaults, for these roots.
+    /// Returns the default options for these roots.
     pub fn new(roots: Vec<Url>) -> Self {
         Self {
             roots,
@@ -114,7 +118,7 @@ impl Options {
             include: Vec::new(),
             exclude: Vec::new(),
             check: Check::default(),
-            mentions: true,
+            link_contexts: true,
             max_depth: None,
             strip_query: Vec::new(),
             traps: TrapLimits::default(),
@@ -142,10 +146,10 @@ impl Options {
         }
     }
 
-    /// What else is said to a server: nothing to one that no root names, by its
-    /// host and port, and nothing in the open that a root would have secured.
-    /// Such headers may be secrets, and what listens at another port of a host
-    /// may be somebody else's.
+    /// Returns the further headers for a request to this URL. There are none
+    /// unless a root has the same host and port, and none without TLS if that
+    /// root has TLS: such headers may be secrets, and another port of the same
+    /// host may belong to another owner.
     pub(crate) fn headers_for(&self, url: Address<'_>) -> &[Header] {
         if self.headers.is_empty() {
             return &[];
@@ -160,23 +164,23 @@ impl Options {
         if self.roots.iter().any(is_named) { &self.headers } else { &[] }
     }
 
-    /// Whether the user takes this status for a good one.
+    /// Returns true if the user accepts this status as a good one.
     pub fn accepts(&self, status: u16) -> bool {
         self.accept.iter().any(|statuses| statuses.contains(&status))
     }
 
-    /// What to look for in a page.
-    pub(crate) fn wanted(&self) -> Wanted {
+    /// Returns what a page is searched for.
+    pub(crate) fn extract_options(&self) -> ExtractOptions {
         let Check { images, scripts, styles, fragments } = self.check;
-        Wanted {
+        ExtractOptions {
             images,
             media: images,
             scripts,
             styles,
             ids: fragments,
-            details: self.mentions,
+            details: self.link_contexts,
             nofollow: self.robots,
-            ..Wanted::default()
+            ..ExtractOptions::default()
         }
     }
 }

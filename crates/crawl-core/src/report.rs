@@ -1,15 +1,15 @@
-//! What the rows of a crawl add up to.
+//! The report: statistics over the rows of a crawl.
 
 use std::collections::BTreeMap;
 
 use crate::{Outcome, Row};
 
-/// Adds rows up, and forgets them.
+/// The statistics of a crawl. It counts rows and does not keep them.
 ///
-/// The statistics have the names of the original program: `html`, `other`,
-/// `error`, `redirect` and `fail`, and `skip` beside them, count URLs, each
-/// ends up in one of them; `*_bytes` are their bodies, `status_*`, `fail_*` and
-/// `skip_*` say more about errors.
+/// The statistics have the names of the original program. `html`, `other`,
+/// `error`, `redirect` and `fail`, and `skip` in addition, count URLs; each URL
+/// is counted in one of them. `*_bytes` are the sizes of their bodies;
+/// `status_*`, `fail_*` and `skip_*` count errors by kind.
 #[derive(Debug, Default)]
 pub struct Report {
     counts: BTreeMap<String, u64>,
@@ -17,12 +17,12 @@ pub struct Report {
     broken: u64,
     roots: u64,
     roots_failed: u64,
-    /// Why the first of them did.
-    why: Option<String>,
+    /// The error of the first root that failed, after its URL.
+    first_root_error: Option<String>,
 }
 
 impl Report {
-    /// Nothing so far.
+    /// Creates an empty report.
     pub fn new() -> Self {
         Self::default()
     }
@@ -69,33 +69,33 @@ impl Report {
             self.roots += 1;
             if matches!(row.outcome, Outcome::Failed | Outcome::Skipped) {
                 self.roots_failed += 1;
-                let why = || Some(format!("{}: {}", row.url, row.error.as_ref()?));
-                self.why = self.why.take().or_else(why);
+                let error = || Some(format!("{}: {}", row.url, row.error.as_ref()?));
+                self.first_root_error = self.first_root_error.take().or_else(error);
             }
         }
     }
 
-    /// How many rows there were.
+    /// Returns the number of rows.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many of them were broken.
+    /// Returns the number of broken rows.
     pub fn broken(&self) -> u64 {
         self.broken
     }
 
-    /// Whether there was nothing to crawl: no root gave a response.
+    /// Returns true if there was nothing to crawl: no root gave a response.
     pub fn every_root_failed(&self) -> bool {
         self.roots == self.roots_failed
     }
 
-    /// Why the first root that failed did.
+    /// Returns the URL and the error of the first root that failed.
     pub fn why_a_root_failed(&self) -> Option<&str> {
-        self.why.as_deref()
+        self.first_root_error.as_deref()
     }
 
-    /// The statistics, by name.
+    /// Returns the statistics, in the order of their names.
     pub fn counts(&self) -> impl ExactSizeIterator<Item = (&str, u64)> {
         self.counts.iter().map(|(name, &count)| (&**name, count))
     }

@@ -1,63 +1,63 @@
-//! What became of one URL.
+//! The row: the result for one URL.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use crate::FetchError;
-use crate::select::Selected;
+use web::select::Selected;
 
-/// One finished URL, or a place within a page that links name and that is not
-/// there: then the URL has a fragment.
+/// The result for one finished URL, or for a fragment that is missing in its
+/// page; only then the URL has a fragment.
 /// The fields are those of `--format jsonl`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The URL, normalised; without a fragment, unless that is missing.
+    /// The normalised URL, without a fragment unless that is missing.
     pub url: Arc<str>,
     /// The status of the response, if one came.
     pub status: Option<u16>,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     pub next_url: Option<String>,
-    /// What went wrong, if something did.
+    /// The error, if there was one.
     pub error: Option<FetchError>,
-    /// The media type of the body, as the server gave it, in lower case.
+    /// The media type of the body as the server sent it, in lower case.
     pub content_type: Option<String>,
-    /// How the text of a page was encoded, by the name of the WHATWG
-    /// Encoding Standard in lower case.
+    /// The character encoding of a page, by its name in the WHATWG Encoding
+    /// Standard in lower case.
     pub encoding: Option<String>,
     /// The size of the body in bytes, without transfer coding. A page is counted
-    /// as decoded, anything else as it was sent. What is only to be there
-    /// (images and the like, and all that leaves the site) is counted as far as
-    /// it was read, and that is not far.
+    /// as decoded, anything else as it was sent. Of images and the like, and of
+    /// external URLs, only the beginning is read and counted.
     pub size: u64,
-    /// How many different URLs of the site the page links to.
+    /// The number of different URLs of the site that the page links to.
     pub num_urls: u32,
-    /// How many of them nobody had found before.
+    /// The number of those that had not been found before.
     pub num_new_urls: u32,
-    /// Clicks from a root.
+    /// The depth in clicks from a root.
     pub depth: u32,
-    /// How many times it was tried.
+    /// The number of tries.
     pub tries: u32,
-    /// From the first try to the end, in milliseconds.
+    /// The time from the first try to the end, in milliseconds.
     pub elapsed_ms: u64,
-    /// Who led here first; nobody for a root, or for what was in a sitemap first.
+    /// The first referrer; `None` for a root, and for a URL that was found in a
+    /// sitemap first.
     pub referrer: Option<String>,
-    /// What was selected on the page, by the names of
-    /// [`Options::select`](crate::Options::select), if anything was to be.
+    /// The selected parts of the page, by the names of
+    /// [`Options::select`](crate::Options::select), if there are selections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<Selected>,
-    /// Why nothing could be selected.
+    /// The error that kept the selections from being made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_error: Option<FetchError>,
-    /// Whether the user takes this status for a good one, see
-    /// [`Options::accept`](crate::Options::accept). Not written out.
+    /// True if the user accepts this status, see
+    /// [`Options::accept`](crate::Options::accept). Not serialized.
     #[serde(skip)]
     pub is_accepted: bool,
 }
 
-/// How a URL ended.
+/// The outcome of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -67,18 +67,18 @@ pub enum Outcome {
     Other,
     /// A redirect with a target.
     Redirect,
-    /// A response that says there is nothing here (4xx, 5xx), or a redirect
-    /// that cannot be followed.
+    /// A response with an error status (4xx, 5xx), or a redirect that cannot be
+    /// followed.
     HttpError,
     /// No complete response.
     Failed,
-    /// It was not asked, or the server had no time for it (429), and it will not
-    /// be asked again; the error says why.
+    /// A URL that was not requested, or to which the server answered 429 (too
+    /// many requests), and that will not be requested again. The error says why.
     Skipped,
 }
 
 impl Outcome {
-    /// The word used in rows.
+    /// Returns the name that is used in rows.
     pub fn name(self) -> &'static str {
         match self {
             Self::Page => "page",
@@ -92,7 +92,7 @@ impl Outcome {
 }
 
 impl Row {
-    /// Whether somebody should mend something: the URL, or the link to it.
+    /// Returns true if the URL, or the links to it, should be repaired.
     pub fn is_broken(&self) -> bool {
         match self.outcome {
             Outcome::HttpError => !self.is_accepted,

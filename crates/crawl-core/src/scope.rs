@@ -1,11 +1,11 @@
-//! Which URLs belong to the site.
+//! The scope of a crawl: the URLs that belong to the site.
 
 use url::{Host, Url};
 
-use crate::Address;
+use web::Address;
 
-/// Which hosts besides those of the roots belong to the site. Only http and
-/// https ever do.
+/// The rule for hosts that belong to the site besides those of the roots. Only
+/// http and https URLs can belong to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScopeRule {
     /// The same host, a leading `www.` ignored, at the same port; 80 and 443
@@ -17,61 +17,64 @@ pub enum ScopeRule {
     Lenient,
 }
 
-/// The site: the roots' hosts, and the rule.
+/// The scope: the hosts of the roots and the rule, with a small LRU cache.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     rule: ScopeRule,
-    places: Vec<Place>,
-    /// The origins asked for of late, the last one first, and what was said.
-    decided: Vec<(String, bool)>,
+    sites: Vec<SiteKey>,
+    /// The cache: origins with the answer for each, the most recently used first.
+    recent: Vec<(String, bool)>,
 }
 
-/// What two URLs of one site have in common.
+/// The part of a URL that is the same for all URLs of one site.
 #[derive(Debug, PartialEq, Eq)]
-struct Place {
+struct SiteKey {
     host: String,
     port: Option<u16>,
 }
 
-/// Pages link to their own site and to a few others, again and again.
-const MOST_DECIDED: usize = 8;
+/// The capacity of the cache. Pages link to their own site and to a few others,
+/// again and again.
+const MAX_RECENT: usize = 8;
 
 impl Scope {
     pub(crate) fn new(rule: ScopeRule, roots: &[Url]) -> Self {
-        let mut places = Vec::new();
-        for place in roots.iter().filter_map(|root| place(rule, root)) {
-            if !places.contains(&place) {
-                places.push(place);
+        let mut sites = Vec::new();
+        for site_key in roots.iter().filter_map(|root| site_key(rule, root)) {
+            if !sites.contains(&site_key) {
+                sites.push(site_key);
             }
         }
-        Self { rule, places, decided: Vec::with_capacity(MOST_DECIDED) }
+        Self { rule, sites, recent: Vec::with_capacity(MAX_RECENT) }
     }
 
-    /// One comparison, for an address of the same origin as the last one.
+    /// Returns true if an address belongs to the site. For an address of the same
+    /// origin as the last one this is a single comparison.
     pub(crate) fn contains(&mut self, address: Address<'_>) -> bool {
         let origin = address.origin();
-        if let Some(n) = self.decided.iter().position(|(decided, _)| decided == origin) {
-            self.decided[..=n].rotate_right(1);
+        if let Some(n) = self.recent.iter().position(|(recent, _)| recent == origin) {
+            self.recent[..=n].rotate_right(1);
         } else {
-            let place = Url::parse(origin).ok().and_then(|url| place(self.rule, &url));
-            let is_ours = place.is_some_and(|place| self.places.contains(&place));
-            self.decided.truncate(MOST_DECIDED - 1);
-            self.decided.insert(0, (origin.to_owned(), is_ours));
+            let site_key = Url::parse(origin).ok().and_then(|url| site_key(self.rule, &url));
+            let is_in_scope = site_key.is_some_and(|site_key| self.sites.contains(&site_key));
+            self.recent.truncate(MAX_RECENT - 1);
+            self.recent.insert(0, (origin.to_owned(), is_in_scope));
         }
-        self.decided.first().is_some_and(|&(_, is_ours)| is_ours)
+        self.recent.first().is_some_and(|&(_, is_in_scope)| is_in_scope)
     }
 }
 
-fn place(rule: ScopeRule, url: &Url) -> Option<Place> {
+/// Returns the site of a URL, or `None` if it is not http or https.
+fn site_key(rule: ScopeRule, url: &Url) -> Option<SiteKey> {
     if !matches!(url.scheme(), "http" | "https") {
         return None;
     }
     let host = url.host()?;
     let address = || url.host_str().unwrap_or_default().to_owned();
-    let place = match rule {
-        ScopeRule::Strict => Place {
+    let site_key = match rule {
+        ScopeRule::Strict => SiteKey {
             host: match host {
-                // The dot at the end is the root of the DNS; it names the same host.
+                // A dot at the end is the root of the DNS: the host is the same.
                 Host::Domain(name) => {
                     let name = name.strip_suffix('.').unwrap_or(name);
                     name.strip_prefix("www.").unwrap_or(name).to_owned()
@@ -83,7 +86,7 @@ fn place(rule: ScopeRule, url: &Url) -> Option<Place> {
                 port => port,
             }),
         },
-        ScopeRule::Lenient => Place {
+        ScopeRule::Lenient => SiteKey {
             host: match host {
                 Host::Domain(name) => psl::domain_str(name).unwrap_or(name).to_owned(),
                 _ => address(),
@@ -91,34 +94,34 @@ fn place(rule: ScopeRule, url: &Url) -> Option<Place> {
             port: None,
         },
     };
-    Some(place)
+    Some(site_key)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn within(rule: ScopeRule, root: &str, other: &str) -> bool {
+    fn is_in_scope(rule: ScopeRule, root: &str, other: &str) -> bool {
         let parse = |text: &str| Url::parse(text).unwrap();
         let mut scope = Scope::new(rule, &[parse(root)]);
         Address::of(&parse(other)).is_ok_and(|other| scope.contains(other))
     }
 
     #[test]
-    fn what_is_remembered_is_what_was_said() {
+    fn a_cached_answer_is_the_computed_one() {
         let root = Url::parse("http://1.site.test/").unwrap();
         let mut scope = Scope::new(ScopeRule::Strict, &[root]);
-        // Near and far again, in an order that moves all of them about.
-        for n in (0..500).map(|n| n * n % 23 % (2 * MOST_DECIDED)) {
+        // An order that moves entries within the cache and evicts them.
+        for n in (0..500).map(|n| n * n % 23 % (2 * MAX_RECENT)) {
             let url = Url::parse(&format!("http://{n}.site.test/{n}")).unwrap();
             assert_eq!(scope.contains(Address::of(&url).unwrap()), n == 1, "{n}");
-            assert!(scope.decided.len() <= MOST_DECIDED);
+            assert!(scope.recent.len() <= MAX_RECENT);
         }
     }
 
     #[test]
-    fn strict_means_this_host_give_or_take_www() {
-        let strict = |root, other| within(ScopeRule::Strict, root, other);
+    fn strict_means_the_same_host_with_or_without_www() {
+        let strict = |root, other| is_in_scope(ScopeRule::Strict, root, other);
         assert!(strict("http://example.com/a", "http://example.com/b"));
         assert!(strict("http://example.com/", "http://WWW.Example.com/"));
         assert!(strict("http://www.example.com/", "http://example.com/"));
@@ -134,8 +137,8 @@ mod tests {
     }
 
     #[test]
-    fn lenient_means_this_registrable_domain() {
-        let lenient = |root, other| within(ScopeRule::Lenient, root, other);
+    fn lenient_means_the_same_registrable_domain() {
+        let lenient = |root, other| is_in_scope(ScopeRule::Lenient, root, other);
         assert!(lenient("http://www.example.com/", "http://shop.example.com:81/"));
         assert!(lenient("http://a.example.co.uk/", "https://b.example.co.uk/"));
         assert!(!lenient("http://example.co.uk/", "http://other.co.uk/"));

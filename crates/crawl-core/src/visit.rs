@@ -1,4 +1,5 @@
-//! One URL, from the first try to the verdict.
+//! The visit of one URL, from the first try to the row, with retries and their
+//! backoff.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -7,265 +8,280 @@ use std::time::{Duration, Instant};
 
 use url::{Position, Url};
 
-use crate::address::Urls;
-use crate::answer::{Answer, Asked, Receiving, known_status};
-use crate::content::encoding_name;
-use crate::http::{self, Limits, Method, Progress, ResponseParser};
-use crate::page::Page;
-use crate::{Address, ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
+use crate::response_body::{Expected, ResponseBody, ResponseSink, known_status};
+use crate::{ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
+use web::Address;
+use web::UrlCache;
+use web::body::encoding_name;
+use web::http::{self, Limits, Method, Progress, ResponseParser};
+use web::page::Page;
 
-/// How many bytes of a body are read that nobody looks at. To read a few is
-/// quicker than to connect anew.
-const ENOUGH: u64 = 64 * 1024;
+/// The number of bytes of an unused body that are read at most. To discard a
+/// few bytes is quicker than to connect anew.
+const DISCARD_LIMIT: u64 = 64 * 1024;
 
-/// Makes every decision about one URL, and waits for nothing.
+/// The fetch of one URL, with its retries. It makes all decisions and never
+/// waits.
 ///
-/// In each try, a stage connects, sends what [`Visit::request`] gives, hands in
-/// what arrives with [`Visit::receive`], and in the end asks [`Visit::judge`]
-/// how to go on.
+/// In each try, a stage connects, sends the bytes of [`Visit::request`], hands
+/// the bytes that arrive to [`Visit::receive`], and at last asks
+/// [`Visit::judge`] how to go on.
 ///
-/// While it waits for a response it is small, as there may be many thousands
-/// of them: 72 bytes.
+/// Many thousands of visits may wait for a response at the same time, so a
+/// waiting visit is small: 72 bytes.
 #[derive(Debug)]
 pub struct Visit {
     job: Job,
     begun: Instant,
-    terms: Arc<Terms>,
+    policy: Arc<FetchPolicy>,
     tries: u16,
     max_tries: u16,
     method: Method,
-    /// There from the first bytes of a response on, or from the first error.
-    response: Option<Box<Response>>,
+    /// The current try, allocated at the first bytes of its response or at its
+    /// first error.
+    attempt: Option<Box<Attempt>>,
 }
 
-/// What the options say about all visits.
+/// The options that all visits of a crawl share.
 #[derive(Debug)]
-pub(crate) struct Terms {
-    asked: Asked,
+pub(crate) struct FetchPolicy {
+    expected: Expected,
     max_tries: u16,
     max_body_size: u64,
     keeps_text: bool,
     seed: u64,
-    urls: Urls,
+    urls: UrlCache,
 }
 
-impl Terms {
-    /// Those of the pages of a crawl.
+impl FetchPolicy {
+    /// Creates the policy for the pages of a crawl.
     pub(crate) fn new(options: &Options) -> Self {
         Self {
-            asked: Asked::Page(options.wanted()),
+            expected: Expected::Page(options.extract_options()),
             max_tries: u16::try_from(options.max_tries.max(1)).unwrap_or(u16::MAX),
             max_body_size: options.max_body_size,
             keeps_text: !options.select.is_empty(),
             seed: options.seed,
-            urls: Urls::default(),
+            urls: UrlCache::default(),
         }
     }
 }
 
-/// What a try has brought.
+/// The state of one try: the response as far as it has arrived, or an error.
 #[derive(Debug)]
-struct Response {
+struct Attempt {
     parser: ResponseParser,
-    answer: Answer,
+    response: ResponseBody,
     error: Option<FetchError>,
     page: Option<Page>,
 }
 
-impl Response {
+impl Attempt {
     fn new(method: Method, limits: Limits) -> Box<Self> {
         let parser = ResponseParser::new(method, limits);
-        Box::new(Self { parser, answer: Answer::default(), error: None, page: None })
+        Box::new(Self { parser, response: ResponseBody::default(), error: None, page: None })
     }
 }
 
 // ANCHOR: received
-/// What the bytes received so far amount to.
+/// The state of a response after the bytes received so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// The response goes on.
+    /// The response is incomplete: more bytes are expected.
     More,
     /// The response is complete.
     Complete {
-        /// Whether the connection can carry another request.
+        /// True if the connection can carry another request (keep-alive).
         reusable: bool,
     },
 }
 // ANCHOR_END: received
 
 // ANCHOR: verdict
-/// How to go on after a try.
+/// The decision after a try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Try again after this pause.
     TryAgain(Duration),
-    /// It is decided what becomes of the URL.
+    /// The visit is finished, with a response or with an error.
     Finished,
 }
 // ANCHOR_END: verdict
 
-/// What is no page of the site, but tells about it: robots.txt, a sitemap.
+/// A file that describes the site and is not one of its pages: robots.txt, or a
+/// sitemap.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct SiteFile {
     /// The status of the response.
     pub status: u16,
-    /// What is in it, with a status that says so (2xx).
+    /// The decoded body, empty unless the status is a success (2xx).
     pub body: Vec<u8>,
-    /// Whether that is all of it.
+    /// True if the body is complete, false if it was cut off at the limit.
     pub is_whole: bool,
-    /// Where a redirect leads.
+    /// The target of a redirect.
     pub next_url: Option<Url>,
-    /// When the server wants to be asked again.
+    /// The value of `Retry-After`.
     pub retry_after: Option<Vec<u8>>,
 }
 
-/// What a finished visit leads to.
+/// The result of a finished visit, as far as it leads to other URLs.
 pub(crate) enum Discovery {
+    /// No page and no redirect.
     Nothing,
-    /// And the values of its `X-Robots-Tag` headers.
+    /// A page, and the values of its `X-Robots-Tag` headers.
     Page(Page, Vec<Vec<u8>>),
-    /// With the fragment of its own that it may have.
+    /// The target of a redirect, which may have a fragment.
     Redirect(Url),
 }
 
 impl Visit {
-    /// Nobody but [`crate::Crawl`] begins a visit, since it counts them.
-    pub(crate) fn new(job: Job, terms: &Arc<Terms>, now: Instant) -> Self {
-        // Servers of all kinds are asked, for as little as possible.
+    /// Creates the visit of a job. Only [`crate::Crawl`] begins visits of pages,
+    /// since it counts them.
+    pub(crate) fn new(job: Job, policy: &Arc<FetchPolicy>, now: Instant) -> Self {
+        // `HEAD` costs an external server as little as possible.
         let is_external = job.purpose == Purpose::External;
         let method = if is_external { Method::Head } else { Method::Get };
         Self {
             job,
             begun: now,
-            terms: Arc::clone(terms),
+            policy: Arc::clone(policy),
             tries: 0,
-            max_tries: terms.max_tries,
+            max_tries: policy.max_tries,
             method,
-            response: None,
+            attempt: None,
         }
     }
 
-    /// A visit of something that is no page of the site: what comes of it is
-    /// to be taken with [`Visit::into_file`], and is no row. At most `limit`
-    /// bytes of the body are kept, decoded.
-    pub fn of_file(url: &Url, limit: u64, options: &Options, now: Instant) -> Self {
-        let job = Job::of_file(&url[..Position::AfterQuery]);
-        let terms = Terms { asked: Asked::File, max_body_size: limit, ..Terms::new(options) };
-        Self::new(job, &Arc::new(terms), now)
+    /// Creates the visit of a file such as robots.txt. It ends without a row:
+    /// [`Visit::into_site_file`] returns its result. At most `limit` bytes of the
+    /// decoded body are kept.
+    pub fn for_file(url: &Url, limit: u64, options: &Options, now: Instant) -> Self {
+        let job = Job::for_file(&url[..Position::AfterQuery]);
+        let policy = FetchPolicy {
+            expected: Expected::SiteFile,
+            max_body_size: limit,
+            ..FetchPolicy::new(options)
+        };
+        Self::new(job, &Arc::new(policy), now)
     }
 
-    /// What it was begun for.
+    /// Returns the job of the visit.
     pub fn job(&self) -> &Job {
         &self.job
     }
 
-    /// The URL to fetch.
+    /// Returns the URL to fetch.
     pub fn url(&self) -> Address<'_> {
         self.job.address()
     }
 
-    /// The host to ask: a name, an IPv4 address or an IPv6 address in brackets.
+    /// Returns the host to connect to: a name, an IPv4 address or an IPv6 address
+    /// in brackets.
     pub fn host(&self) -> &str {
         self.url().host()
     }
 
-    /// The port to ask.
+    /// Returns the port to connect to.
     pub fn port(&self) -> u16 {
         self.url().port()
     }
 
-    /// Both at once.
+    /// Returns the host and the port to connect to.
     pub fn host_and_port(&self) -> (&str, u16) {
         self.url().host_and_port()
     }
 
-    /// Whether the connection is to be secured by TLS.
+    /// Returns true if the connection needs TLS.
     pub fn is_secure(&self) -> bool {
         self.url().is_secure()
     }
 
-    /// The host, if the connection to it is to be secured by TLS.
+    /// Returns the host if the connection to it needs TLS.
     pub fn secure_host(&self) -> Option<&str> {
         self.is_secure().then(|| self.host())
     }
 
-    /// The bytes to send. From here on, a new response is expected.
+    /// Returns the bytes of the request, and begins a new try.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
-        self.response = None;
+        self.attempt = None;
         let url = self.url();
         let headers = options.headers_for(url);
         http::request(self.method, url, &options.user_agent, headers.iter(), keep_alive)
     }
 
     fn limits(&self) -> Limits {
-        // What is not read to its end may have any length.
+        // A body that is not read to its end may have any length.
         let is_page =
-            matches!((self.terms.asked, self.job.purpose), (Asked::Page(_), Purpose::Page));
-        let body = if is_page { self.terms.max_body_size } else { u64::MAX };
+            matches!((self.policy.expected, self.job.purpose), (Expected::Page(_), Purpose::Page));
+        let body = if is_page { self.policy.max_body_size } else { u64::MAX };
         Limits { body, ..Limits::default() }
     }
 
-    fn response(&mut self) -> &mut Response {
+    fn attempt(&mut self) -> &mut Attempt {
         let (method, limits) = (self.method, self.limits());
-        self.response.get_or_insert_with(|| Response::new(method, limits))
+        self.attempt.get_or_insert_with(|| Attempt::new(method, limits))
     }
 
-    fn answer(&self) -> Option<&Answer> {
-        self.response.as_ref().map(|response| &response.answer)
+    fn response(&self) -> Option<&ResponseBody> {
+        self.attempt.as_ref().map(|attempt| &attempt.response)
     }
 
-    /// Takes bytes as they came, in any slices.
+    /// Receives bytes of the response, in slices of any size.
     ///
     /// # Errors
-    /// When they are no valid response, or one beyond a limit.
+    /// When they are not a valid response, or when they exceed a limit.
     pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
         let (method, limits) = (self.method, self.limits());
-        let response = self.response.get_or_insert_with(|| Response::new(method, limits));
-        let Response { parser, answer, .. } = &mut **response;
+        let attempt = self.attempt.get_or_insert_with(|| Attempt::new(method, limits));
+        let Attempt { parser, response, .. } = &mut **attempt;
         let is_external = self.job.purpose == Purpose::External;
-        let asked = if is_external { Asked::Whether } else { self.terms.asked };
-        let Terms { max_body_size: limit, keeps_text, ref urls, .. } = *self.terms;
+        let expected = if is_external { Expected::Existence } else { self.policy.expected };
+        let FetchPolicy { max_body_size: limit, keeps_text, ref urls, .. } = *self.policy;
         let url = self.job.address();
-        let mut receiving = Receiving { answer, url, urls, asked, limit, keeps_text };
-        Ok(match parser.feed(bytes, &mut receiving)? {
+        let mut sink = ResponseSink { response, url, urls, expected, limit, keeps_text };
+        Ok(match parser.feed(bytes, &mut sink)? {
             Progress::Complete { unread } => {
                 Received::Complete { reusable: unread == 0 && parser.keep_alive() }
             }
-            Progress::NeedMore if self.has_enough() => Received::Complete { reusable: false },
+            Progress::NeedMore if self.can_stop_reading() => Received::Complete { reusable: false },
             Progress::NeedMore => Received::More,
         })
     }
 
-    /// Whether what is there is known to be there, and nobody looks at the rest.
-    fn has_enough(&self) -> bool {
+    /// Returns true if the URL is known to exist and the rest of the body is not
+    /// needed.
+    fn can_stop_reading(&self) -> bool {
         self.job.purpose != Purpose::Page
-            && self.answer().is_some_and(|answer| !answer.is_page() && answer.size >= ENOUGH)
+            && self
+                .response()
+                .is_some_and(|response| !response.is_decoding() && response.size >= DISCARD_LIMIT)
     }
 
-    /// The connection has ended.
+    /// Handles the end of the connection.
     ///
     /// # Errors
-    /// When the response has not: it was cut short, or never began.
+    /// When the response is incomplete: it was cut short, or never began.
     pub fn receive_end(&mut self) -> Result<(), FetchError> {
-        self.response().parser.end()
+        self.attempt().parser.end()
     }
 
-    /// When it was taken up.
+    /// Returns the instant at which the visit began.
     pub fn begun(&self) -> Instant {
         self.begun
     }
 
-    /// Whether no try has come to its end yet.
+    /// Returns true until the first try has ended.
     pub fn is_first_try(&self) -> bool {
         self.tries == 0
     }
 
-    /// Whether any byte of the response has come in this try.
+    /// Returns true if a byte of the response has arrived in this try.
     pub fn has_response(&self) -> bool {
-        self.response.as_ref().is_some_and(|response| response.parser.has_begun())
+        self.attempt.as_ref().is_some_and(|attempt| attempt.parser.has_begun())
     }
 
-    /// What a failed read or write means at this point.
+    /// Converts the error of a read or write: the connection was closed before
+    /// the response, or the response is truncated.
     pub fn interrupted(&self, error: &io::Error) -> FetchError {
         let (class, when) = if self.has_response() {
             (ErrorClass::Truncated, "in the middle of the response")
@@ -275,127 +291,130 @@ impl Visit {
         FetchError::new(class, format!("the connection failed {when}: {error}"))
     }
 
-    /// Decides what a try has brought: with `Ok`, a complete response. However
-    /// far it came, this is what counts it.
-    pub fn judge(&mut self, attempt: Result<(), FetchError>) -> Verdict {
+    /// Ends a try and decides how to go on; `Ok` means a complete response. Every
+    /// try is counted here, even one that failed before its request.
+    pub fn judge(&mut self, result: Result<(), FetchError>) -> Verdict {
         self.tries = self.tries.saturating_add(1);
-        let status = self.answer().and_then(|answer| answer.status);
-        if self.method == Method::Head && !is_clear(&attempt, status) {
-            // Many a server that refuses `HEAD`, or fails at it, does not at `GET`.
+        let status = self.response().and_then(|response| response.status);
+        if self.method == Method::Head && !is_head_enough(&result, status) {
+            // Many servers that refuse `HEAD`, or fail at it, answer `GET`.
             self.method = Method::Get;
             self.max_tries = self.max_tries.max(self.tries.saturating_add(1));
-            self.forget_answer();
-            return Verdict::TryAgain(attempt.map_or_else(|_| self.pause(), |()| Duration::ZERO));
+            self.reset_response();
+            return Verdict::TryAgain(result.map_or_else(|_| self.backoff(), |()| Duration::ZERO));
         }
-        match attempt {
+        match result {
             Ok(()) => {
-                let response = self.response();
-                match response.answer.finish() {
-                    Ok(page) => response.page = page,
-                    Err(error) => response.error = Some(error),
+                let attempt = self.attempt();
+                match attempt.response.finish() {
+                    Ok(page) => attempt.page = page,
+                    Err(error) => attempt.error = Some(error),
                 }
                 Verdict::Finished
             }
             Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
-                self.forget_answer();
-                Verdict::TryAgain(self.pause())
+                self.reset_response();
+                Verdict::TryAgain(self.backoff())
             }
             Err(error) => {
-                self.response().error = Some(error);
+                self.attempt().error = Some(error);
                 Verdict::Finished
             }
         }
     }
 
-    /// That there was one is remembered until the next request.
-    fn forget_answer(&mut self) {
-        if let Some(response) = &mut self.response {
-            response.answer = Answer::default();
+    /// Discards the response. [`Visit::has_response`] stays true until the next
+    /// request.
+    fn reset_response(&mut self) {
+        if let Some(attempt) = &mut self.attempt {
+            attempt.response = ResponseBody::default();
         }
     }
 
-    /// Doubles from try to try, so that a server in trouble is left in peace.
+    /// Returns the pause before the next try: exponential backoff with equal
+    /// jitter. It doubles from try to try, so that a server in trouble gets fewer
+    /// requests.
     ///
-    /// One half of it is drawn ("equal jitter"): those who failed in the same
-    /// moment, as all do when a server restarts, do not come back in the same
-    /// moment. The other half is sure, because with a pause that may be
-    /// nothing ("full jitter") all tries might be used up at once.
-    fn pause(&self) -> Duration {
-        const FIRST: Duration = Duration::from_millis(200);
-        const LONGEST: Duration = Duration::from_secs(10);
+    /// One half of the pause is random: visits that failed at the same moment, as
+    /// all do when a server restarts, are not retried at the same moment. The
+    /// other half is fixed, because with pauses near zero ("full jitter") all
+    /// tries might be used up at once.
+    fn backoff(&self) -> Duration {
+        const INITIAL: Duration = Duration::from_millis(200);
+        const MAX: Duration = Duration::from_secs(10);
         let doublings = self.tries.saturating_sub(1).min(16);
-        let half = FIRST.saturating_mul(1 << doublings).min(LONGEST) / 2;
+        let half = INITIAL.saturating_mul(1 << doublings).min(MAX) / 2;
         let mut hasher = DefaultHasher::new();
-        (self.terms.seed, &*self.job.url, u32::from(self.tries)).hash(&mut hasher);
+        (self.policy.seed, &*self.job.url, u32::from(self.tries)).hash(&mut hasher);
         // The hash as a fraction of 2^64.
         let drawn = (half.as_nanos() * u128::from(hasher.finish())) >> 64;
         half + Duration::from_nanos(drawn as u64)
     }
 
-    /// The status of the answer, if a complete one has come.
+    /// Returns the status of the response, if it is complete.
     pub fn status(&self) -> Option<u16> {
-        self.response.as_ref().filter(|response| response.error.is_none())?.answer.status
+        self.attempt.as_ref().filter(|attempt| attempt.error.is_none())?.response.status
     }
 
-    /// When the server wants to be asked again, in its own words: the header
-    /// `Retry-After` (RFC 9110 section 10.2.3).
+    /// Returns the value of the header `Retry-After` (RFC 9110 section 10.2.3).
     pub fn retry_after(&self) -> Option<&[u8]> {
-        self.answer()?.retry_after.as_deref()
+        self.response()?.retry_after.as_deref()
     }
 
-    /// What has come of a finished [visit of a file](Visit::of_file).
+    /// Returns the file of a finished [visit of a file](Visit::for_file).
     ///
     /// # Errors
-    /// Why there is no answer. That it is too long is none: then the file is
-    /// the beginning.
-    pub fn into_file(self) -> Result<File, FetchError> {
-        let unanswered = || FetchError::new(ErrorClass::Closed, "there was no answer");
-        let Response { answer, error, .. } = *self.response.ok_or_else(unanswered)?;
-        let next_url = match answer.status.map(known_status) {
-            Some(301..=303 | 307 | 308) => redirect_target(&self.job, &answer).ok(),
+    /// When there is no complete response. A file that is too long is not an
+    /// error: then its beginning is returned.
+    pub fn into_site_file(self) -> Result<SiteFile, FetchError> {
+        let no_response = || FetchError::new(ErrorClass::Closed, "there was no answer");
+        let Attempt { response, error, .. } = *self.attempt.ok_or_else(no_response)?;
+        let next_url = match response.status.map(known_status) {
+            Some(301..=303 | 307 | 308) => redirect_target(&self.job, &response).ok(),
             _ => None,
         };
         let is_whole = error.is_none();
-        match (answer.status, error) {
+        match (response.status, error) {
             (Some(_), Some(error)) if error.class != ErrorClass::TooLarge => Err(error),
             (Some(status), _) => {
-                let Answer { file: body, retry_after, .. } = answer;
-                Ok(File { status, body, is_whole, next_url, retry_after })
+                let ResponseBody { file: body, retry_after, .. } = response;
+                Ok(SiteFile { status, body, is_whole, next_url, retry_after })
             }
-            (None, error) => Err(error.unwrap_or_else(unanswered)),
+            (None, error) => Err(error.unwrap_or_else(no_response)),
         }
     }
 
-    /// The job, and what it leads to.
+    /// Finishes the visit, and returns its job, its row and the page or redirect
+    /// target it leads to.
     pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
         let limits = self.limits();
-        let response = self.response.take();
-        let mut response = response.unwrap_or_else(|| Response::new(self.method, limits));
-        let (outcome, discovery) = response.outcome(&self.job);
-        let Response { answer, error, page, .. } = *response;
+        let attempt = self.attempt.take();
+        let mut attempt = attempt.unwrap_or_else(|| Attempt::new(self.method, limits));
+        let (outcome, discovery) = attempt.outcome(&self.job);
+        let Attempt { response, error, page, .. } = *attempt;
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
-        row.status = answer.status;
+        row.status = response.status;
         row.tries = self.tries.into();
-        row.size = answer.size;
+        row.size = response.size;
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
         row.outcome = outcome;
         row.error = error;
         if let Discovery::Redirect(target) = &discovery {
             row.next_url = Some(target[..Position::AfterQuery].to_owned());
         }
-        if let Some(content_type) = answer.content_type {
+        if let Some(content_type) = response.content_type {
             row.content_type = Some(content_type.essence);
             row.encoding = content_type.charset;
         }
         if let Some(page) = &page {
             row.encoding = Some(encoding_name(page.encoding));
         }
-        // A chain that has used up its budget ends here, but says where it
-        // would have led.
+        // A chain of redirects that has used up its budget ends here. Its row
+        // still has the next URL.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
             Discovery::Nothing => match page {
-                Some(page) => Discovery::Page(page, answer.robots_tags),
+                Some(page) => Discovery::Page(page, response.robots_tags),
                 None => Discovery::Nothing,
             },
             other => other,
@@ -404,16 +423,16 @@ impl Visit {
     }
 }
 
-impl Response {
-    /// What has become of a URL.
+impl Attempt {
+    /// Decides the outcome of the visit by the status of the response.
     fn outcome(&mut self, job: &Job) -> (Outcome, Discovery) {
-        let Some(status) = self.answer.status.filter(|_| self.error.is_none()) else {
+        let Some(status) = self.response.status.filter(|_| self.error.is_none()) else {
             return (Outcome::Failed, Discovery::Nothing);
         };
         match known_status(status) {
             // ANCHOR: outcome_of_a_redirect
-            300 if self.answer.location.is_none() => (self.body_outcome(), Discovery::Nothing),
-            300..=303 | 307 | 308 => match redirect_target(job, &self.answer) {
+            300 if self.response.location.is_none() => (self.body_outcome(), Discovery::Nothing),
+            300..=303 | 307 | 308 => match redirect_target(job, &self.response) {
                 Err(error) => {
                     self.error = Some(error);
                     (Outcome::HttpError, Discovery::Nothing)
@@ -457,10 +476,10 @@ impl Response {
 }
 
 // ANCHOR: redirect_target
-fn redirect_target(job: &Job, answer: &Answer) -> Result<Url, FetchError> {
+fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError> {
     let unusable = |why: String| FetchError::new(ErrorClass::RedirectTarget, why);
-    // An empty one would lead back here; it is what is left of a mistake.
-    let Some(location) = answer.location.as_ref().filter(|l| !l.is_empty()) else {
+    // An empty `Location` would lead back to the same URL; it is a mistake.
+    let Some(location) = response.location.as_ref().filter(|l| !l.is_empty()) else {
         return Err(unusable("a redirect without a usable Location".into()));
     };
     let shown = || http::printable(location);
@@ -474,11 +493,10 @@ fn redirect_target(job: &Job, answer: &Answer) -> Result<Url, FetchError> {
 }
 // ANCHOR_END: redirect_target
 
-/// Whether the answer to a `HEAD` is as good as that to a `GET`: it says that
-/// the URL is there, or asks to be left in peace (429), or there was nobody to
-/// ask.
-fn is_clear(attempt: &Result<(), FetchError>, status: Option<u16>) -> bool {
-    match attempt {
+/// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL
+/// exists, the server has had too many requests (429), or it cannot be reached.
+fn is_head_enough(result: &Result<(), FetchError>, status: Option<u16>) -> bool {
+    match result {
         Ok(()) => status.is_some_and(|status| known_status(status) < 400 || status == 429),
         Err(error) => {
             matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
@@ -490,9 +508,9 @@ fn is_clear(attempt: &Result<(), FetchError>, status: Option<u16>) -> bool {
 mod tests {
     use super::*;
 
-    /// Every fetch in flight has one.
+    /// Every fetch in flight has a visit.
     #[test]
-    fn it_is_small() {
+    fn a_visit_is_small() {
         assert!(size_of::<Visit>() <= 72, "{} bytes", size_of::<Visit>());
     }
 }

@@ -1,18 +1,20 @@
-//! The door does what a naive one does, in any order of events.
+//! A model test: the admission decides like a naive implementation, in any order
+//! of events.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::{HashMap, HashSet};
 
-use crawl_core::{Address, Admission, Decision, Job, Options, Via};
+use crawl_core::{Admission, Decision, Job, Options, Via};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use url::Url;
+use web::Address;
 
-/// What a page leads to, and how.
+/// The URLs that one page leads to, and the way in which it does.
 #[derive(Clone, Debug)]
 struct Step {
-    /// From which of the jobs handed out so far, if it is no root.
+    /// The index of the job, among those admitted so far, unless it is a root.
     from: usize,
     way: Way,
     urls: Vec<String>,
@@ -38,18 +40,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     vec(step.prop_map(|(from, way, urls)| Step { from, way, urls }), 0..40)
 }
 
-/// As simple as can be.
+/// The naive implementation of the admission.
 struct Naive {
     max_depth: u32,
     max_redirect: u32,
     depths: HashMap<String, Option<u32>>,
     referrers: HashMap<String, Vec<String>>,
-    /// Of those, nobody wants to know more than the first referrer.
+    /// The refused URLs, of which only the first referrer is stored.
     refused: HashSet<String>,
 }
 
 #[derive(Debug, PartialEq)]
-enum Told {
+enum NaiveDecision {
     Admitted { url: String, depth: u32, redirects_left: u32 },
     Refused(String),
     TooDeep,
@@ -60,13 +62,15 @@ enum Told {
 }
 
 impl Naive {
-    fn admit(&mut self, url: &Url, from: Option<&Job>, way: Way) -> Told {
+    fn admit(&mut self, url: &Url, from: Option<&Job>, way: Way) -> NaiveDecision {
         if !["site.test", "www.site.test"].contains(&url.host_str().unwrap()) {
-            return Told::Outside;
+            return NaiveDecision::Outside;
         }
         let (depth, redirects_left) = match (from, way) {
             (Some(from), Way::Link) => (from.depth + 1, self.max_redirect),
-            (Some(from), Way::Redirect) if from.redirects_left == 0 => return Told::ChainTooLong,
+            (Some(from), Way::Redirect) if from.redirects_left == 0 => {
+                return NaiveDecision::ChainTooLong;
+            }
             (Some(from), _) => (from.depth, from.redirects_left - 1),
             (None, _) => (0, self.max_redirect),
         };
@@ -85,27 +89,27 @@ impl Naive {
         let url = format!("http://{}{}{query}", url.host_str().unwrap(), url.path());
         let before = self.depths.get(&url).copied();
         if before.is_none() && is_filtered(&url, way) {
-            return Told::Outside;
+            return NaiveDecision::Outside;
         }
         let all = self.referrers.entry(url.clone()).or_default();
         let last = from.map(|from| from.url.to_string());
-        let is_news = last.is_none() || all.last() != last.as_ref();
-        if let (true, Some(last)) = (is_news, last) {
+        let is_new_referrer = last.is_none() || all.last() != last.as_ref();
+        if let (true, Some(last)) = (is_new_referrer, last) {
             all.push(last);
         }
         if before.flatten().is_none() && depth <= self.max_depth {
             self.depths.insert(url.clone(), Some(depth));
             if ["a", "b", "x"].iter().any(|s| url.contains(&format!("/{s}/{s}/{s}"))) {
                 self.refused.insert(url.clone());
-                return Told::Refused(url);
+                return NaiveDecision::Refused(url);
             }
-            return Told::Admitted { url, depth, redirects_left };
+            return NaiveDecision::Admitted { url, depth, redirects_left };
         }
         self.depths.entry(url).or_insert(None);
-        match (before, is_news) {
-            (None, _) => Told::TooDeep,
-            (_, true) => Told::Known,
-            (_, false) => Told::Repeated,
+        match (before, is_new_referrer) {
+            (None, _) => NaiveDecision::TooDeep,
+            (_, true) => NaiveDecision::Known,
+            (_, false) => NaiveDecision::Repeated,
         }
     }
 }
@@ -119,14 +123,18 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn as_a_naive_door(steps in steps(), max_depth in 0..4_u32, max_redirect in 0..3_u32) {
+    fn admission_decides_like_a_naive_model(
+        steps in steps(),
+        max_depth in 0..4_u32,
+        max_redirect in 0..3_u32,
+    ) {
         let mut options = Options::new(vec![Url::parse("http://site.test").unwrap()]);
         options.max_depth = Some(max_depth);
         options.max_redirect = max_redirect;
         options.strip_query = vec!["s".into()];
         options.include = ["/a", r"\?", "/$"].map(|text| text.parse().unwrap()).into();
         options.exclude = vec!["/b/x".parse().unwrap()];
-        let mut door = Admission::new(&options);
+        let mut admission = Admission::new(&options);
         let mut naive = Naive {
             max_depth,
             max_redirect,
@@ -135,7 +143,7 @@ proptest! {
             refused: HashSet::new(),
         };
         let mut jobs: Vec<Job> = Vec::new();
-        let mut let_in = HashSet::new();
+        let mut admitted = HashSet::new();
         for step in steps {
             let from = (!jobs.is_empty()).then(|| jobs[step.from % jobs.len().max(1)].clone());
             for url in &step.urls {
@@ -146,39 +154,40 @@ proptest! {
                     _ => (None, Via::Root),
                 };
                 let way = if from.is_none() { Way::Root } else { step.way };
-                let told = match door.admit(Address::of(&url).unwrap(), via) {
+                let decision = match admission.admit(Address::of(&url).unwrap(), via) {
                     Decision::Admitted(job) => {
-                        prop_assert!(let_in.insert(job.url.clone()), "twice: {}", job.url);
+                        prop_assert!(admitted.insert(job.url.clone()), "twice: {}", job.url);
                         let (url, depth) = (job.url.to_string(), job.depth);
-                        let told = Told::Admitted { url, depth, redirects_left: job.redirects_left };
+                        let redirects_left = job.redirects_left;
+                        let decision = NaiveDecision::Admitted { url, depth, redirects_left };
                         jobs.push(job);
-                        told
+                        decision
                     }
-                    Decision::Refused { url, .. } => Told::Refused(url.to_string()),
-                    Decision::TooDeep => Told::TooDeep,
-                    Decision::Known => Told::Known,
-                    Decision::Repeated => Told::Repeated,
-                    Decision::Outside => Told::Outside,
-                    Decision::ChainTooLong => Told::ChainTooLong,
+                    Decision::Refused { url, .. } => NaiveDecision::Refused(url.to_string()),
+                    Decision::TooDeep => NaiveDecision::TooDeep,
+                    Decision::Known => NaiveDecision::Known,
+                    Decision::Repeated => NaiveDecision::Repeated,
+                    Decision::Outside => NaiveDecision::Outside,
+                    Decision::ChainTooLong => NaiveDecision::ChainTooLong,
                 };
-                prop_assert_eq!(told, naive.admit(&url, from, way), "{}", url);
+                prop_assert_eq!(decision, naive.admit(&url, from, way), "{}", url);
             }
         }
         let too_deep = naive.depths.values().filter(|depth| depth.is_none()).count();
-        prop_assert_eq!(door.too_deep(), too_deep);
-        prop_assert_eq!(door.seen(), naive.depths.len() - too_deep);
+        prop_assert_eq!(admission.too_deep(), too_deep);
+        prop_assert_eq!(admission.seen(), naive.depths.len() - too_deep);
         for (url, all) in &naive.referrers {
-            let (first, count) = door.referrers(url);
+            let (first, count) = admission.referrers(url);
             prop_assert_eq!(count as usize, all.len());
-            let most = if naive.refused.contains(url) { 1 } else { 10 };
-            let expected: Vec<&str> = all.iter().take(most).map(String::as_str).collect();
+            let max = if naive.refused.contains(url) { 1 } else { 10 };
+            let expected: Vec<&str> = all.iter().take(max).map(String::as_str).collect();
             let first: Vec<&str> = first.iter().map(|referrer| referrer.url).collect();
             prop_assert_eq!(first, expected);
         }
         for job in &jobs {
-            // What was let in is normalised: written out and read again it is known.
+            // An admitted URL is normalised: parsed again, it is known.
             let url = Url::parse(&job.url).unwrap();
-            let again = door.admit(Address::of(&url).unwrap(), Via::Root);
+            let again = admission.admit(Address::of(&url).unwrap(), Via::Root);
             prop_assert_eq!(again, Decision::Known);
         }
     }

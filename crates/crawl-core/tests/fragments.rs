@@ -1,4 +1,4 @@
-//! Places within pages that links name.
+//! Tests of fragments: links to elements within pages.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common {
@@ -21,7 +21,7 @@ fn checking() -> Options {
     options
 }
 
-/// The fragments that are missing, as paths.
+/// Returns the missing fragments, as paths.
 fn missing(crawled: &Crawled) -> BTreeSet<String> {
     let rows = crawled.rows.values().filter(|row| {
         let is_missing = row.error.as_ref().is_some_and(|e| e.class == ErrorClass::Fragment);
@@ -34,11 +34,11 @@ fn missing(crawled: &Crawled) -> BTreeSet<String> {
             row.url[SITE.len() - 1..].to_owned()
         })
         .collect();
-    assert_eq!(crawled.ending.missing_fragments, missing.len() as u64);
+    assert_eq!(crawled.summary.missing_fragments, missing.len() as u64);
     missing
 }
 
-/// Which of these links to a page name nothing there.
+/// Returns those of the links whose fragments are missing in the page `target`.
 fn missing_of(links: &[&str], target: &str) -> BTreeSet<String> {
     let html: String = links.iter().map(|link| format!("<a href=\"{link}\">x</a>")).collect();
     let crawled = crawl(&checking(), |_, url| match url.path() {
@@ -49,7 +49,7 @@ fn missing_of(links: &[&str], target: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn what_is_there_is_found_however_it_is_written() {
+fn an_element_is_found_however_its_id_is_written() {
     for (fragment, target) in [
         ("a", "<p id=a>"),
         ("a", "<a name=a>"),
@@ -77,7 +77,7 @@ fn what_is_there_is_found_however_it_is_written() {
 }
 
 #[test]
-fn what_is_not_there_is_missing() {
+fn a_fragment_without_an_element_is_missing() {
     for (fragment, target, expected) in [
         ("a", "", "a"),
         ("a", "<p id=A><p id=ab><p id=b>", "a"),
@@ -108,16 +108,16 @@ fn a_missing_fragment_is_a_broken_row_of_its_own() {
     assert_eq!(error.message, "nothing is called 'no' in http://site.test/x");
     assert!(row.is_broken());
     let places = ["http://site.test/:2:1 a one", "http://site.test/x:3:3 a three"];
-    assert_eq!(crawled.mentions("http://site.test/x#no"), places);
-    assert_eq!(crawled.mentions("http://site.test/#no"), ["http://site.test/:2:40 a two"]);
-    assert_eq!((crawled.rows.len(), crawled.ending.done, crawled.ending.too_deep), (4, 4, 0));
-    // Unless somebody asks for it, a fragment means nothing.
+    assert_eq!(crawled.link_contexts("http://site.test/x#no"), places);
+    assert_eq!(crawled.link_contexts("http://site.test/#no"), ["http://site.test/:2:40 a two"]);
+    assert_eq!((crawled.rows.len(), crawled.summary.done, crawled.summary.too_deep), (4, 4, 0));
+    // By default fragments are not checked.
     let crawled = crawl(&options(SITE), |_, _| page("<a href=/x#no>x</a>"));
     assert_eq!(crawled.broken(), []);
 }
 
 #[test]
-fn only_pages_of_the_site_that_are_there_have_places() {
+fn fragments_are_checked_only_in_pages_of_the_site() {
     let mut options = checking();
     options.external = true;
     options.check.images = true;
@@ -139,7 +139,7 @@ fn only_pages_of_the_site_that_are_there_have_places() {
 }
 
 #[test]
-fn a_fragment_goes_along_with_a_redirect() {
+fn a_redirect_keeps_the_fragment() {
     let site = |_: &str, url: &Url| match url.path() {
         "/" => page(
             "<a href=/old#a>x</a><a href=/old#no>x</a><a href=/own#no>x</a><a href=/bad>x</a>\
@@ -168,29 +168,32 @@ fn a_fragment_goes_along_with_a_redirect() {
     }
 }
 
-/// Where a page of a made-up site leads, and what it has.
+/// A page of a generated site: its redirect or its links, and its ids.
 #[derive(Clone, Debug)]
-struct Made {
+struct TestPage {
     redirects_to: Option<usize>,
     links: Vec<(usize, char)>,
     ids: Vec<char>,
 }
 
-fn sites() -> impl Strategy<Value = Vec<Made>> {
+fn sites() -> impl Strategy<Value = Vec<TestPage>> {
     let redirects = prop_oneof![3 => Just(None), 1 => (0..6_usize).prop_map(Some)];
     let links = vec((0..6_usize, proptest::char::range('a', 'd')), 0..6);
     let ids = vec(proptest::char::range('a', 'd'), 0..4);
-    let made = (redirects, links, ids);
-    let made = made.prop_map(|(redirects_to, links, ids)| Made { redirects_to, links, ids });
-    vec(made, 6)
+    let test_page = (redirects, links, ids);
+    let test_page =
+        test_page.prop_map(|(redirects_to, links, ids)| TestPage { redirects_to, links, ids });
+    vec(test_page, 6)
 }
 
-/// What is missing, by looking at the site itself.
-fn expected(site: &[Made], is_asked: impl Fn(usize) -> bool) -> BTreeSet<String> {
+/// Returns the missing fragments, computed from the site itself.
+fn expected(site: &[TestPage], is_requested: impl Fn(usize) -> bool) -> BTreeSet<String> {
     let mut expected = BTreeSet::new();
     let pages = site.iter().enumerate();
-    for (_, made) in pages.filter(|(n, made)| is_asked(*n) && made.redirects_to.is_none()) {
-        for &(target, id) in &made.links {
+    for (_, test_page) in
+        pages.filter(|(n, test_page)| is_requested(*n) && test_page.redirects_to.is_none())
+    {
+        for &(target, id) in &test_page.links {
             let mut end = target;
             for _ in 0..site.len() {
                 end = site[end].redirects_to.unwrap_or(end);
@@ -207,27 +210,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn in_any_order_the_same_is_missing(mut site in sites(), choices in vec(any::<usize>(), 8)) {
+    fn missing_fragments_do_not_depend_on_the_order_of_fetches(
+        mut site in sites(),
+        choices in vec(any::<usize>(), 8),
+    ) {
         site[0].redirects_to = None;
         let mut options = checking();
         options.roots = vec![Url::parse("http://site.test/0").unwrap()];
         let serve = |_: &str, url: &Url| {
-            let made = &site[url.path()[1..].parse::<usize>().unwrap()];
-            if let Some(to) = made.redirects_to {
+            let test_page = &site[url.path()[1..].parse::<usize>().unwrap()];
+            if let Some(to) = test_page.redirects_to {
                 return redirect(&format!("/{to}"));
             }
-            let links = made.links.iter().map(|(n, id)| format!("<a href=/{n}#{id}>x</a>"));
-            let ids = made.ids.iter().map(|id| format!("<p id={id}>"));
+            let links = test_page.links.iter().map(|(n, id)| format!("<a href=/{n}#{id}>x</a>"));
+            let ids = test_page.ids.iter().map(|id| format!("<p id={id}>"));
             page(links.chain(ids).collect::<String>())
         };
-        let turn = std::cell::Cell::new(0);
+        let step = std::cell::Cell::new(0);
         let crawled = crawl_from(&options, serve, |todo| {
-            turn.set(turn.get() + 1);
-            let choice = choices[turn.get() % choices.len()];
+            step.set(step.get() + 1);
+            let choice = choices[step.get() % choices.len()];
             todo.swap_remove_back(choice.checked_rem(todo.len())?)
         });
-        let asked: BTreeMap<_, _> = crawled.asked.iter().map(|url| (url.clone(), ())).collect();
-        let is_asked = |n: usize| asked.contains_key(&format!("GET http://site.test/{n}"));
-        prop_assert_eq!(missing(&crawled), expected(&site, is_asked));
+        let requests: BTreeMap<_, _> =
+            crawled.requests.iter().map(|url| (url.clone(), ())).collect();
+        let is_requested = |n: usize| requests.contains_key(&format!("GET http://site.test/{n}"));
+        prop_assert_eq!(missing(&crawled), expected(&site, is_requested));
     }
 }

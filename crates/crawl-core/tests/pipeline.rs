@@ -1,20 +1,18 @@
-//! From the bytes of a socket to the rows and jobs of a crawl: how they are
-//! cut on the way cannot be seen.
+//! The pipeline from the bytes of a socket to the rows and jobs of a crawl: the
+//! slicing of the bytes does not change the result.
 #![allow(clippy::unwrap_used, missing_docs)]
-
-mod encoders;
 
 use std::time::Instant;
 
 use crawl_core::{Crawl, Job, Options, Received, Row, Verdict};
-use encoders::encode;
 use encoding_rs::Encoding;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use test_support::encoders::encode;
 use url::Url;
 
-/// A whole response, in chunks of these sizes, of a page in this encoding.
+/// Returns a whole response with a page in this encoding, in chunks of this size.
 fn response(page: &str, codings: &[&str], charset: &str, in_meta: bool, chunk: usize) -> Vec<u8> {
     let encoding = Encoding::for_label(charset.as_bytes()).unwrap();
     let page = if in_meta { format!("<meta charset={charset}>{page}") } else { page.to_owned() };
@@ -36,7 +34,7 @@ fn response(page: &str, codings: &[&str], charset: &str, in_meta: bool, chunk: u
     response
 }
 
-/// What becomes of a root that gets these slices for its answer.
+/// Returns the row and the jobs of a root whose response arrives in these slices.
 fn crawl<'a>(slices: impl IntoIterator<Item = &'a [u8]>) -> (Row, Vec<Job>) {
     let options = Options::new(vec![Url::parse("http://site.test/dir/").unwrap()]);
     let mut crawl = Crawl::new(options.clone());
@@ -50,10 +48,10 @@ fn crawl<'a>(slices: impl IntoIterator<Item = &'a [u8]>) -> (Row, Vec<Job>) {
         Ok(Received::More) => visit.receive_end(),
         Err(error) => Err(error),
     };
-    // One that is tried again ends the same way, at last.
+    // A visit that is tried again fails in the same way each time.
     while visit.judge(attempt.clone()) != Verdict::Finished {}
-    let conclusion = crawl.conclude(visit, now);
-    (conclusion.row, conclusion.jobs)
+    let completion = crawl.complete(visit, now);
+    (completion.row, completion.jobs)
 }
 
 fn pages() -> impl Strategy<Value = String> {
@@ -76,10 +74,10 @@ fn pages() -> impl Strategy<Value = String> {
 }
 
 fn cut<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
-    let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
-    places.extend([0, bytes.len()]);
-    places.sort_unstable();
-    places
+    let mut offsets: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len() + 1)).collect();
+    offsets.extend([0, bytes.len()]);
+    offsets.sort_unstable();
+    offsets
         .windows(2)
         .map(|pair| &bytes[pair[0]..pair[1]])
         .filter(|slice| !slice.is_empty())
@@ -91,7 +89,7 @@ const CODINGS: [&[&str]; 7] =
 
 proptest! {
     #[test]
-    fn any_slicing_of_a_response_gives_the_same(
+    fn the_result_does_not_depend_on_how_a_response_is_cut(
         page in pages(),
         codings in select(&CODINGS[..]),
         charset in select(&["utf-8", "windows-1252", "gb18030", "iso-2022-jp"][..]),
@@ -106,7 +104,7 @@ proptest! {
         prop_assert_eq!(crawl(cut(&response, &cuts)), whole);
     }
 
-    /// However the page is encoded and packed, it is the same page.
+    /// The links do not depend on the codings of a page.
     #[test]
     fn a_page_is_the_same_however_it_is_sent(
         page in pages(),
@@ -124,7 +122,7 @@ proptest! {
         prop_assert_eq!(links(sent), links(plain));
     }
 
-    /// Whatever befalls a response, the URL ends as a row.
+    /// A URL ends as a row, even if its response is damaged.
     #[test]
     fn a_damaged_response_ends_as_a_row(
         page in pages(),

@@ -1,4 +1,4 @@
-//! What is fetched besides pages: what pages load, and what leaves the site.
+//! Tests of the purposes of fetches: pages, resources and external URLs.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common {
@@ -20,7 +20,7 @@ fn checking(change: impl FnOnce(&mut Options)) -> Options {
     options
 }
 
-/// A root that links to these, and nothing else but what `others` gives.
+/// Crawls a site whose root has this HTML; `others` replies for all other URLs.
 fn root_with(html: &str, options: &Options, others: impl Fn(&str, &Url) -> Reply) -> Crawled {
     crawl(options, |method, url| match url.as_str() {
         SITE => page(html),
@@ -33,7 +33,7 @@ fn urls(crawled: &Crawled) -> Vec<&str> {
 }
 
 #[test]
-fn what_a_page_loads_is_asked_for_when_it_is_to_be_checked() {
+fn resources_are_requested_only_when_they_are_checked() {
     let html = "<a href=/page>x</a><img src=/i srcset='/j 2x'><video src=/v></video>\
                 <script src=/s></script><link rel=stylesheet href=/c><p style='background:url(/b)'>";
     for (check, expected) in [
@@ -49,13 +49,13 @@ fn what_a_page_loads_is_asked_for_when_it_is_to_be_checked() {
             [""].iter().chain(expected).map(|path| format!("{SITE}{path}")).collect();
         assert_eq!(urls(&crawled), expected);
         assert_eq!(crawled.row(SITE).num_urls as usize, expected.len() - 1);
-        assert_eq!(crawled.asked.len(), expected.len(), "{:?}", crawled.asked);
-        assert!(crawled.asked.iter().all(|asked| asked.starts_with("GET ")));
+        assert_eq!(crawled.requests.len(), expected.len(), "{:?}", crawled.requests);
+        assert!(crawled.requests.iter().all(|requests| requests.starts_with("GET ")));
     }
 }
 
 #[test]
-fn a_page_is_searched_whatever_led_to_it() {
+fn a_page_is_searched_for_links_whether_linked_or_loaded() {
     let options = checking(|options| options.check.images = true);
     for html in ["<img src=/x><a href=/x>x</a>", "<a href=/x>x</a><img src=/x>", "<img src=/x>"] {
         let crawled = root_with(html, &options, |_, url| match url.path() {
@@ -64,12 +64,12 @@ fn a_page_is_searched_whatever_led_to_it() {
         });
         let found = (crawled.row("http://site.test/x").outcome, crawled.rows.len());
         assert_eq!(found, (Outcome::Page, 3), "{html}");
-        assert_eq!(crawled.asked.len(), 3, "{html}: nothing is asked for twice");
+        assert_eq!(crawled.requests.len(), 3, "{html}: nothing is asked for twice");
     }
 }
 
 #[test]
-fn of_a_large_resource_only_the_beginning_is_read() {
+fn only_the_beginning_of_a_large_resource_is_read() {
     let options = checking(|options| {
         options.check.images = true;
         options.external = true;
@@ -90,12 +90,12 @@ fn of_a_large_resource_only_the_beginning_is_read() {
 }
 
 #[test]
-fn what_a_page_loads_is_as_near_as_the_page() {
+fn a_resource_has_the_depth_of_its_page() {
     let options = checking(|options| {
         options.check.images = true;
         options.max_depth = Some(1);
     });
-    // Each image is a page with another one.
+    // Each image is a page that loads another image.
     let crawled = crawl(&options, |_, url| {
         let n: u32 = url.path()[1..].parse().unwrap_or(0);
         page(format!("<img src=/{}>", n + 1))
@@ -103,11 +103,11 @@ fn what_a_page_loads_is_as_near_as_the_page() {
     assert_eq!(crawled.rows.len(), 3, "{:?}", crawled.rows.keys());
     assert_eq!(crawled.row("http://site.test/1").depth, 0);
     assert_eq!(crawled.row("http://site.test/2").depth, 1);
-    assert_eq!(crawled.ending.too_deep, 1);
+    assert_eq!(crawled.summary.too_deep, 1);
 }
 
 #[test]
-fn only_what_is_followed_has_to_be_included() {
+fn include_applies_to_pages_and_exclude_to_everything() {
     let options = checking(|options| {
         options.check = ALL;
         options.external = true;
@@ -122,7 +122,7 @@ fn only_what_is_followed_has_to_be_included() {
 }
 
 #[test]
-fn what_leaves_the_site_is_asked_for_by_head_and_not_followed() {
+fn external_links_are_requested_by_head_and_not_followed() {
     let html = "<a href=http://else.test/a#part>x</a><a href=ftp://else.test/>x</a>\
                 <a href=/page>x</a><img src=http://else.test/image>";
     let site = |_: &str, url: &Url| match url.path() {
@@ -132,20 +132,21 @@ fn what_leaves_the_site_is_asked_for_by_head_and_not_followed() {
     let crawled = root_with(html, &options(SITE), site);
     assert_eq!(urls(&crawled), [SITE, "http://site.test/page"]);
     let crawled = root_with(html, &checking(|options| options.external = true), site);
-    let asked = ["GET http://site.test/", "HEAD http://else.test/a", "GET http://site.test/page"];
-    assert_eq!(crawled.asked, asked);
+    let requests =
+        ["GET http://site.test/", "HEAD http://else.test/a", "GET http://site.test/page"];
+    assert_eq!(crawled.requests, requests);
     let row = crawled.row("http://else.test/a");
     assert_eq!((row.outcome, row.status, row.size), (Outcome::Other, Some(200), 0));
     assert_eq!((row.depth, row.tries, row.referrer.as_deref()), (1, 1, Some(SITE)));
     let root = crawled.row(SITE);
     assert_eq!((root.num_urls, root.num_new_urls), (1, 1), "it is not of the site");
-    let both = checking(|options| (options.external, options.check.images) = (true, true));
-    let crawled = root_with(html, &both, site);
-    assert!(crawled.asked.contains(&"HEAD http://else.test/image".to_owned()));
+    let with_images = checking(|options| (options.external, options.check.images) = (true, true));
+    let crawled = root_with(html, &with_images, site);
+    assert!(crawled.requests.contains(&"HEAD http://else.test/image".to_owned()));
 }
 
 #[test]
-fn what_head_does_not_settle_get_does() {
+fn a_failed_head_is_followed_by_a_get() {
     let external = checking(|options| options.external = true);
     let html = "<a href=http://else.test/>x</a>";
     let row_of = |head: &dyn Fn() -> Reply, get: &dyn Fn() -> Reply, tries: u32| {
@@ -154,7 +155,7 @@ fn what_head_does_not_settle_get_does() {
             _ => get(),
         });
         let row = crawled.row("http://else.test/").clone();
-        assert_eq!(crawled.asked.len() as u32, 1 + tries, "{:?}", crawled.asked);
+        assert_eq!(crawled.requests.len() as u32, 1 + tries, "{:?}", crawled.requests);
         assert_eq!(row.tries, tries);
         row
     };
@@ -166,21 +167,22 @@ fn what_head_does_not_settle_get_does() {
     assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)));
     let row = row_of(&|| Reply::Fails(ErrorClass::Protocol), &|| Reply::Status(404), 2);
     assert_eq!((row.outcome, row.status, row.error), (Outcome::HttpError, Some(404), None));
-    // Whoever has no address has none for `GET`, and 429 means to leave it.
+    // A host without an address has none for `GET` either, and after a 429 there
+    // are no further requests.
     let row = row_of(&|| Reply::Fails(ErrorClass::Dns), &|| panic!("asked"), 1);
     assert_eq!(row.error.unwrap().class, ErrorClass::Dns);
     let row = row_of(&|| Reply::Status(429), &|| panic!("asked"), 1);
     assert_eq!(row.status, Some(429));
-    // A `GET` that fails has its own tries.
+    // A `GET` that fails is retried on its own account.
     let mut often = external.clone();
     often.max_tries = 3;
     let crawled = root_with(html, &often, |_, _| Reply::Fails(ErrorClass::Closed));
-    let asked: Vec<&str> = crawled.asked[1..].iter().map(|asked| &asked[..4]).collect();
-    assert_eq!(asked, ["HEAD", "GET ", "GET "]);
+    let requests: Vec<&str> = crawled.requests[1..].iter().map(|requests| &requests[..4]).collect();
+    assert_eq!(requests, ["HEAD", "GET ", "GET "]);
 }
 
 #[test]
-fn a_refusal_elsewhere_may_be_meant_for_crawlers_only() {
+fn a_refusal_by_an_external_server_is_reported_as_blocked() {
     let external = checking(|options| options.external = true);
     for status in [401, 403, 404, 405, 410, 500, 999] {
         let html = "<a href=http://else.test/>x</a><a href=/here>x</a>";
@@ -200,7 +202,7 @@ fn a_refusal_elsewhere_may_be_meant_for_crawlers_only() {
 }
 
 #[test]
-fn redirects_that_leave_the_site_are_followed_to_their_end() {
+fn external_redirects_are_followed_to_their_end() {
     let site = |_: &str, url: &Url| match url.as_str() {
         SITE => page("<a href=/out>x</a><a href=http://else.test/back>x</a>"),
         "http://site.test/out" => redirect("http://else.test/1"),
@@ -214,10 +216,10 @@ fn redirects_that_leave_the_site_are_followed_to_their_end() {
     assert_eq!(crawled.row("http://else.test/1").outcome, Outcome::Redirect);
     assert_eq!(crawled.row("https://third.test/2").referrer.as_deref(), Some("http://else.test/1"));
     assert_eq!(crawled.broken(), [("https://third.test/2", "")]);
-    // What is of the site is a page, wherever the redirect came from.
+    // A URL of the site is a page, even if an external URL redirects to it.
     assert_eq!(crawled.row("http://site.test/hidden").outcome, Outcome::Page);
     assert_eq!(crawled.row("http://site.test/more").outcome, Outcome::Page);
-    assert!(crawled.asked.contains(&"GET http://site.test/hidden".to_owned()));
+    assert!(crawled.requests.contains(&"GET http://site.test/hidden".to_owned()));
     let crawled = crawl(&options(SITE), site);
     assert_eq!(urls(&crawled), [SITE, "http://site.test/out"]);
     let mut short = checking(|options| options.external = true);
@@ -228,7 +230,7 @@ fn redirects_that_leave_the_site_are_followed_to_their_end() {
 }
 
 #[test]
-fn what_leaves_the_site_is_neither_too_deep_nor_a_trap() {
+fn an_external_url_is_never_too_deep_and_only_a_trap_if_too_long() {
     let options = checking(|options| {
         options.external = true;
         options.max_depth = Some(0);
@@ -247,24 +249,24 @@ fn what_leaves_the_site_is_neither_too_deep_nor_a_trap() {
     let skipped = crawled.rows.values().filter(|row| row.outcome == Outcome::Skipped);
     let skipped: Vec<_> = skipped.map(|row| row.error.as_ref().unwrap().class).collect();
     assert_eq!(skipped, [ErrorClass::Trap], "the long one");
-    assert_eq!((crawled.rows.len(), crawled.ending.too_deep), (5, 1));
+    assert_eq!((crawled.rows.len(), crawled.summary.too_deep), (5, 1));
 }
 
-/// What there is at a URL of a made-up web, of which a half leaves the site.
+/// The reply for one URL of a generated web; some of its URLs are external.
 #[derive(Clone, Debug)]
-enum Made {
+enum TestUrl {
     Page(Vec<(bool, usize)>),
     Redirect(usize),
     Image,
     Gone,
 }
 
-fn made() -> impl Strategy<Value = Made> {
+fn test_url() -> impl Strategy<Value = TestUrl> {
     prop_oneof![
-        4 => vec((any::<bool>(), 0..8_usize), 0..6).prop_map(Made::Page),
-        2 => (0..8_usize).prop_map(Made::Redirect),
-        1 => Just(Made::Image),
-        1 => Just(Made::Gone),
+        4 => vec((any::<bool>(), 0..8_usize), 0..6).prop_map(TestUrl::Page),
+        2 => (0..8_usize).prop_map(TestUrl::Redirect),
+        1 => Just(TestUrl::Image),
+        1 => Just(TestUrl::Gone),
     ]
 }
 
@@ -276,42 +278,45 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn in_any_order_the_same_is_found(web in vec(made(), 8), choices in vec(any::<usize>(), 8)) {
+    fn outcomes_do_not_depend_on_the_order_of_fetches(
+        web in vec(test_url(), 8),
+        choices in vec(any::<usize>(), 8),
+    ) {
         let mut options = checking(|options| {
             options.check.images = true;
             options.external = true;
         });
         options.roots = vec![Url::parse(&url_of(0)).unwrap()];
         let serve = |_: &str, url: &Url| match &web[url.path()[1..].parse::<usize>().unwrap()] {
-            Made::Page(links) => {
+            TestUrl::Page(links) => {
                 let links = links.iter().map(|&(is_image, n)| match is_image {
                     true => format!("<img src={}>", url_of(n)),
                     false => format!("<a href={}>x</a>", url_of(n)),
                 });
                 page(links.collect::<String>())
             }
-            Made::Redirect(to) => redirect(&url_of(*to)),
-            Made::Image => Reply::Body("image/png", vec![0; 100]),
-            Made::Gone => Reply::Status(404),
+            TestUrl::Redirect(to) => redirect(&url_of(*to)),
+            TestUrl::Image => Reply::Body("image/png", vec![0; 100]),
+            TestUrl::Gone => Reply::Status(404),
         };
-        let told = |crawled: Crawled| {
+        let outcomes = |crawled: Crawled| {
             let rows = crawled.rows.into_iter();
             rows.map(|(url, row)| (url, row.status, row.outcome)).collect::<Vec<_>>()
         };
-        let in_order = told(crawl(&options, serve));
-        let turn = std::cell::Cell::new(0);
+        let in_order = outcomes(crawl(&options, serve));
+        let step = std::cell::Cell::new(0);
         let in_disorder = crawl_from(&options, serve, |todo| {
-            turn.set(turn.get() + 1);
-            let choice = choices[turn.get() % choices.len()];
+            step.set(step.get() + 1);
+            let choice = choices[step.get() % choices.len()];
             todo.swap_remove_back(choice.checked_rem(todo.len())?)
         });
-        for (n, made) in web.iter().enumerate() {
-            // What is of the site and a page is searched, and nothing else is.
+        for (n, test_url) in web.iter().enumerate() {
+            // Pages of the site are searched for links, and nothing else is.
             if let Some(row) = in_disorder.rows.get(&url_of(n)) {
-                let is_searched = n < 5 && matches!(made, Made::Page(_));
+                let is_searched = n < 5 && matches!(test_url, TestUrl::Page(_));
                 prop_assert_eq!(row.outcome == Outcome::Page, is_searched, "{:?}", row);
             }
         }
-        prop_assert_eq!(told(in_disorder), in_order);
+        prop_assert_eq!(outcomes(in_disorder), in_order);
     }
 }

@@ -1,4 +1,5 @@
-//! A crawl that goes on is the crawl that was never interrupted.
+//! Tests of replay: a crawl that is resumed from a journal equals one that was
+//! never interrupted.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::borrow::Cow;
@@ -7,19 +8,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crawl_core::{
-    Conclusion, Crawl, Ending, Finished, Job, Options, Row, Sink, TrapLimits, Verdict,
+    Completion, Crawl, CrawlSummary, Job, JournalEntry, Options, Row, Sink, TrapLimits, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What the page of each number links to, or the redirect leads to.
+/// The reply for the URL of each number: the links of a page, or the target of a
+/// redirect.
 #[derive(Clone, Debug)]
-enum Answer {
+enum Reply {
     Links(Vec<String>),
     Redirect(String),
 }
 
-fn answers() -> impl Strategy<Value = Vec<Answer>> {
+fn replies() -> impl Strategy<Value = Vec<Reply>> {
     let target = prop_oneof![
         8 => (0..24_usize).prop_map(|n| format!("/{n}")),
         2 => (0..24_usize).prop_map(|n| format!("http://user@site.test/{n}")),
@@ -31,35 +33,35 @@ fn answers() -> impl Strategy<Value = Vec<Answer>> {
         1 => Just("/excluded".to_owned()),
     ];
     let answer = prop_oneof![
-        3 => vec(target.clone(), 0..6).prop_map(Answer::Links),
-        1 => target.prop_map(Answer::Redirect),
+        3 => vec(target.clone(), 0..6).prop_map(Reply::Links),
+        1 => target.prop_map(Reply::Redirect),
     ];
     vec(answer, 24)
 }
 
-/// A crawl as it goes, and what it has told.
-struct Going {
+/// A crawl that is driven step by step, with its queue, rows and journal.
+struct TestCrawl {
     crawl: Crawl,
     todo: VecDeque<Job>,
     rows: Arc<Mutex<Vec<Row>>>,
     sink: Sink,
-    /// The records of a journal.
+    /// The entries of the journal, as JSON.
     records: Vec<String>,
 }
 
-impl Going {
+impl TestCrawl {
     fn new(options: &Options) -> Self {
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
-        let told = Arc::clone(&rows);
-        let mut sink: Sink = Box::new(move |row| told.lock().unwrap().push(row));
+        let received = Arc::clone(&rows);
+        let mut sink: Sink = Box::new(move |row| received.lock().unwrap().push(row));
         let mut crawl = Crawl::new(options.clone());
-        crawl.keep_leads();
+        crawl.keep_out_links();
         let todo = crawl.roots(&mut sink).into();
         Self { crawl, todo, rows, sink, records: Vec::new() }
     }
 
-    /// Finishes one URL; false if there is none.
-    fn step(&mut self, site: &[Answer], begun: Instant) -> bool {
+    /// Completes one URL; returns false if none is queued.
+    fn step(&mut self, site: &[Reply], begun: Instant) -> bool {
         let Some(job) = self.todo.pop_front() else { return false };
         let Some(mut visit) = self.crawl.begin(job.clone(), begun) else { return true };
         let number: usize = visit.url().path().trim_start_matches('/').parse().unwrap_or(0);
@@ -71,53 +73,54 @@ impl Going {
                 break;
             }
         }
-        let conclusion = self.crawl.conclude(visit, begun);
-        let finished = Finished {
-            row: Cow::Borrowed(&conclusion.row),
+        let completion = self.crawl.complete(visit, begun);
+        let entry = JournalEntry {
+            row: Cow::Borrowed(&completion.row),
             purpose: job.purpose,
             redirects_left: job.redirects_left,
-            leads: Cow::Borrowed(&conclusion.leads),
-            ids: Cow::Borrowed(&conclusion.ids),
+            out_links: Cow::Borrowed(&completion.out_links),
+            ids: Cow::Borrowed(&completion.ids),
         };
-        self.records.push(serde_json::to_string(&finished).unwrap());
-        self.take(conclusion);
+        self.records.push(serde_json::to_string(&entry).unwrap());
+        self.take(completion);
         true
     }
 
     fn replay(&mut self, records: &[String]) {
         for record in records {
-            let finished: Finished<'_> = serde_json::from_str(record).unwrap();
-            let url = Arc::clone(&finished.row.url);
-            let conclusion = self.crawl.replay(finished);
+            let entry: JournalEntry<'_> = serde_json::from_str(record).unwrap();
+            let url = Arc::clone(&entry.row.url);
+            let completion = self.crawl.replay(entry);
             self.todo.retain(|job| job.url != url);
-            self.take(conclusion);
+            self.take(completion);
         }
     }
 
-    fn take(&mut self, conclusion: Conclusion) {
-        let Conclusion { row, others, jobs, .. } = conclusion;
+    fn take(&mut self, completion: Completion) {
+        let Completion { row, others, jobs, .. } = completion;
         self.todo.extend(jobs);
         others.into_iter().chain([row]).for_each(&mut self.sink);
     }
 
-    fn end(mut self) -> (Vec<Row>, Ending) {
-        let ending = self.crawl.end(self.todo.len(), None);
+    fn end(mut self) -> (Vec<Row>, CrawlSummary) {
+        let summary = self.crawl.end(self.todo.len(), None);
         let rows = self.rows.lock().unwrap().clone();
-        assert_eq!(ending.done, rows.len() as u64);
-        let urls = ending.done - ending.missing_fragments + ending.todo;
-        assert_eq!(ending.admission.seen() as u64, urls);
-        (rows, ending)
+        assert_eq!(summary.done, rows.len() as u64);
+        let urls = summary.done - summary.missing_fragments + summary.todo;
+        assert_eq!(summary.admission.seen() as u64, urls);
+        (rows, summary)
     }
 }
 
-/// Each page has three ids, and loads what it links to last.
-fn response(answer: Option<&Answer>, is_head: bool) -> String {
+/// Returns the bytes of a response. Each page has three ids, and loads the target
+/// of its last link as an image.
+fn response(answer: Option<&Reply>, is_head: bool) -> String {
     let (status, html) = match answer {
         None => ("404 Not Found", String::new()),
-        Some(Answer::Redirect(to)) => {
+        Some(Reply::Redirect(to)) => {
             return format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
         }
-        Some(Answer::Links(links)) => {
+        Some(Reply::Links(links)) => {
             let ids = "<p id=id0>\n<p id=id1><p id=id2>";
             let html: String =
                 links.iter().map(|l| format!("<a href='{l}'>to {l}</a>\n")).collect();
@@ -144,8 +147,8 @@ fn options(max_depth: Option<u32>) -> Options {
 
 proptest! {
     #[test]
-    fn a_crawl_that_goes_on_is_the_one_that_was_not_interrupted(
-        site in answers(),
+    fn a_resumed_crawl_equals_an_uninterrupted_one(
+        site in replies(),
         max_depth in prop_oneof![Just(None), (0..4_u32).prop_map(Some)],
         steps in 0..40_usize,
         check in any::<[bool; 3]>(),
@@ -153,44 +156,44 @@ proptest! {
         let mut options = options(max_depth);
         [options.external, options.check.images, options.check.fragments] = check;
         let begun = Instant::now();
-        let mut undisturbed = Going::new(&options);
+        let mut uninterrupted = TestCrawl::new(&options);
         for _ in 0..steps {
-            undisturbed.step(&site, begun);
+            uninterrupted.step(&site, begun);
         }
-        let mut gone_on = Going::new(&options);
-        gone_on.replay(&undisturbed.records);
-        // Found in another order, perhaps, where somebody came nearer later.
-        prop_assert_eq!(gone_on.todo.make_contiguous(), undisturbed.todo.make_contiguous());
-        while undisturbed.step(&site, begun) {}
-        while gone_on.step(&site, begun) {}
-        let (rows, ending) = undisturbed.end();
-        let (rows_gone_on, ending_gone_on) = gone_on.end();
-        prop_assert_eq!(&rows_gone_on, &rows);
-        prop_assert_eq!(ending_gone_on.too_deep, ending.too_deep);
+        let mut resumed = TestCrawl::new(&options);
+        resumed.replay(&uninterrupted.records);
+        // The resumed crawl has the same jobs, in the same order.
+        prop_assert_eq!(resumed.todo.make_contiguous(), uninterrupted.todo.make_contiguous());
+        while uninterrupted.step(&site, begun) {}
+        while resumed.step(&site, begun) {}
+        let (rows, summary) = uninterrupted.end();
+        let (rows_resumed, summary_resumed) = resumed.end();
+        prop_assert_eq!(&rows_resumed, &rows);
+        prop_assert_eq!(summary_resumed.too_deep, summary.too_deep);
         for row in &rows {
-            let referrers = ending.admission.referrers(&row.url);
-            prop_assert_eq!(ending_gone_on.admission.referrers(&row.url), referrers);
+            let referrers = summary.admission.referrers(&row.url);
+            prop_assert_eq!(summary_resumed.admission.referrers(&row.url), referrers);
         }
     }
 }
 
 #[test]
-fn a_url_that_nothing_has_led_to_is_finished_all_the_same() {
-    let mut going = Going::new(&options(None));
-    let site = [Answer::Links(vec!["/1".into()]), Answer::Links(vec!["/2".into()])];
-    while going.step(&site, Instant::now()) {}
-    let mut gone_on = Going::new(&options(None));
-    // As if a sitemap had named it.
-    gone_on.replay(&going.records[1..2]);
-    let urls: Vec<_> = gone_on.todo.iter().map(|job| job.url.to_string()).collect();
+fn a_journal_entry_without_a_referrer_is_replayed() {
+    let mut crawl = TestCrawl::new(&options(None));
+    let site = [Reply::Links(vec!["/1".into()]), Reply::Links(vec!["/2".into()])];
+    while crawl.step(&site, Instant::now()) {}
+    let mut resumed = TestCrawl::new(&options(None));
+    // As if the URL had been found in a sitemap.
+    resumed.replay(&crawl.records[1..2]);
+    let urls: Vec<_> = resumed.todo.iter().map(|job| job.url.to_string()).collect();
     assert_eq!(urls, ["http://site.test/0", "http://site.test/2"]);
-    assert_eq!(gone_on.rows.lock().unwrap().len(), 1);
-    while gone_on.step(&site, Instant::now()) {}
-    assert_eq!(gone_on.end().1.done, 3);
+    assert_eq!(resumed.rows.lock().unwrap().len(), 1);
+    while resumed.step(&site, Instant::now()) {}
+    assert_eq!(resumed.end().1.done, 3);
 }
 
 #[test]
-fn what_was_refused_when_its_turn_came_has_not_been_asked() {
+fn a_replayed_skip_does_not_count_as_a_page() {
     let mut options = options(None);
     options.max_pages = Some(1);
     let mut crawl = Crawl::new(options);
@@ -200,20 +203,20 @@ fn what_was_refused_when_its_turn_came_has_not_been_asked() {
         "encoding":null,"size":0,"num_urls":0,"num_new_urls":0,"depth":0,"tries":0,
         "elapsed_ms":0,"referrer":null}"#;
     let record = format!(r#"{{"row":{row},"redirects_left":2}}"#);
-    let conclusion = crawl.replay(serde_json::from_str(&record).unwrap());
-    assert_eq!(conclusion.row.url, job.url);
-    crawl.take_back(&conclusion);
-    let ending = crawl.replay(serde_json::from_str(&record).unwrap()).row.outcome;
-    assert_eq!(ending, conclusion.row.outcome);
-    // It has cost nothing of the limit on pages, and is not under way.
+    let completion = crawl.replay(serde_json::from_str(&record).unwrap());
+    assert_eq!(completion.row.url, job.url);
+    crawl.roll_back(&completion);
+    let summary = crawl.replay(serde_json::from_str(&record).unwrap()).row.outcome;
+    assert_eq!(summary, completion.row.outcome);
+    // It does not count for the limit on pages, and is not in flight.
     assert!(crawl.begin(job, Instant::now()).is_some());
-    let ending = crawl.end(0, None);
-    assert_eq!((ending.done, ending.peak_in_flight), (1, 1));
+    let summary = crawl.end(0, None);
+    assert_eq!((summary.done, summary.peak_in_flight), (1, 1));
 }
 
-/// It was found out with the robots.txt that there is nobody to ask.
+/// The request for robots.txt has shown that the host does not exist.
 #[test]
-fn what_nobody_was_asked_for_takes_no_page_of_the_limit() {
+fn a_failure_without_a_request_does_not_count_as_a_page() {
     let mut options = options(None);
     options.max_pages = Some(1);
     let mut crawl = Crawl::new(options);
@@ -230,17 +233,17 @@ fn what_nobody_was_asked_for_takes_no_page_of_the_limit() {
 
 #[test]
 fn a_stopped_crawl_begins_nothing() {
-    let mut going = Going::new(&options(None));
-    let site = [Answer::Links(vec!["/1".into(), "/2".into()])];
-    assert!(going.step(&site, Instant::now()));
-    going.crawl.stop();
-    while going.step(&site, Instant::now()) {}
-    let (rows, ending) = going.end();
-    assert_eq!((rows.len(), ending.todo), (1, 2));
+    let mut crawl = TestCrawl::new(&options(None));
+    let site = [Reply::Links(vec!["/1".into(), "/2".into()])];
+    assert!(crawl.step(&site, Instant::now()));
+    crawl.crawl.stop();
+    while crawl.step(&site, Instant::now()) {}
+    let (rows, summary) = crawl.end();
+    assert_eq!((rows.len(), summary.todo), (1, 2));
 }
 
 #[test]
-fn what_could_not_be_kept_is_left_to_do() {
+fn a_completion_that_is_rolled_back_is_todo() {
     let mut crawl = Crawl::new(options(None));
     let job = crawl.roots(&mut (Box::new(|_| ()) as Sink)).remove(0);
     let mut visit = crawl.begin(job, Instant::now()).unwrap();
@@ -252,10 +255,10 @@ fn what_could_not_be_kept_is_left_to_do() {
     );
     visit.receive((head + page).as_bytes()).unwrap();
     visit.judge(Ok(()));
-    let conclusion = crawl.conclude(visit, Instant::now());
-    assert_eq!((conclusion.jobs.len(), conclusion.others.len()), (1, 1));
-    crawl.take_back(&conclusion);
-    let ending = crawl.end(0, None);
-    assert_eq!((ending.done, ending.todo), (0, 3));
-    assert_eq!(ending.admission.seen(), 3);
+    let completion = crawl.complete(visit, Instant::now());
+    assert_eq!((completion.jobs.len(), completion.others.len()), (1, 1));
+    crawl.roll_back(&completion);
+    let summary = crawl.end(0, None);
+    assert_eq!((summary.done, summary.todo), (0, 3));
+    assert_eq!(summary.admission.seen(), 3);
 }

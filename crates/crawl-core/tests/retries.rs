@@ -1,4 +1,4 @@
-//! After how long a URL is tried again.
+//! Tests of retries and their backoff.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{Crawl, ErrorClass, FetchError, Options, Row, Sink, Verdict};
 
-/// The pauses after each failed try of a URL, until it is given up.
+/// Returns the pauses after each failed try of a URL, until the last one.
 fn pauses(url: &str, change: impl FnOnce(&mut Options)) -> Vec<Duration> {
     failing_with(ErrorClass::Closed, url, change).0
 }
@@ -27,7 +27,7 @@ fn failing_with(
     while let Verdict::TryAgain(pause) = visit.judge(Err(FetchError::new(class, "a test"))) {
         pauses.push(pause);
     }
-    (pauses, crawl.conclude(visit, Instant::now()).row)
+    (pauses, crawl.complete(visit, Instant::now()).row)
 }
 
 #[test]
@@ -35,26 +35,27 @@ fn pauses_double_and_are_never_nothing() {
     let pauses = pauses("http://site.test/", |_| ());
     let millis = [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000];
     assert_eq!(pauses.len(), millis.len());
-    for (pause, least) in pauses.into_iter().zip(millis.map(Duration::from_millis)) {
-        assert!(least <= pause && pause <= 2 * least, "{pause:?}: {least:?}");
+    for (pause, min) in pauses.into_iter().zip(millis.map(Duration::from_millis)) {
+        assert!(min <= pause && pause <= 2 * min, "{pause:?}: {min:?}");
     }
 }
 
 #[test]
-fn the_same_seed_draws_the_same() {
+fn the_same_seed_gives_the_same_pauses() {
     let drawn = |seed| pauses("http://site.test/", |options| options.seed = seed);
     assert_eq!(drawn(7), drawn(7));
     assert_ne!(drawn(7), drawn(8));
 }
 
-/// A server that was away for a moment is not met by everybody at once.
+/// The jitter protects a server that was down for a moment from all retries at
+/// once.
 #[test]
-fn those_who_fail_together_come_back_one_by_one() {
+fn urls_that_fail_together_are_retried_at_different_times() {
     const URLS: usize = 1000;
     let first = |n| pauses(&format!("http://site.test/{n}"), |_| ())[0];
     let pauses: BTreeSet<Duration> = (0..URLS).map(first).collect();
     assert!(pauses.len() > URLS * 99 / 100, "hardly two alike");
-    // 100 ms to draw from: each tenth of it gets about a tenth of them.
+    // The jitter is 100 ms: each tenth of it gets about a tenth of the URLs.
     for tenth in 10..20 {
         let tenth = Duration::from_millis(tenth * 10)..Duration::from_millis(tenth * 10 + 10);
         let count = pauses.range(tenth.clone()).count();
@@ -63,7 +64,7 @@ fn those_who_fail_together_come_back_one_by_one() {
 }
 
 #[test]
-fn only_the_network_gets_a_second_try() {
+fn only_transient_errors_are_retried() {
     use ErrorClass as C;
     for class in [C::Dns, C::Connect, C::Timeout, C::Closed, C::Truncated] {
         let (pauses, row) = failing_with(class, "http://site.test/", |o| o.max_tries = 3);

@@ -1,5 +1,6 @@
-//! How fast the site can go: a load loop that does as little as possible, to
-//! know whether a crawler or the site is the bottleneck of a measurement.
+//! The upper bound of the site's throughput: a load generator that does as
+//! little as possible per request. It tells whether a crawler or the site is the
+//! bottleneck of a measurement.
 
 use std::io::{self, Read, Write};
 use std::net::{self, SocketAddr};
@@ -10,40 +11,40 @@ use mio::{Events, Interest, Poll, Token};
 
 use crate::request::head_end;
 
-/// The longest silence, on all connections at once, that is not a failure.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// The most connections that are being made at once.
-const CONNECTING: usize = 1000;
+/// The timeout: the longest time without an event on any connection.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// The maximum number of connections being established at once.
+const MAX_CONNECTING: usize = 1000;
 const SCRATCH: usize = 64 * 1024;
 
-/// What a server did under load.
+/// The result of a load: how fast a server answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ceiling {
-    /// How many requests were answered.
+    /// The number of answered requests.
     pub requests: u64,
-    /// How many connections asked.
+    /// The number of connections.
     pub connections: usize,
     /// The size of every response in bytes, head and body.
     pub response_size: usize,
-    /// From the first request to the last response; the connections stood
-    /// before.
+    /// The time from the first request to the last response. The connections
+    /// were established before.
     pub elapsed: Duration,
-    /// `requests` by `elapsed`.
+    /// `requests` divided by `elapsed`.
     pub requests_per_second: f64,
 }
 
-/// Asks for `path` until `requests` responses have come, over so many
-/// keep-alive connections, each with one request on its way.
+/// Requests `path` until `requests` responses have arrived, over this many
+/// keep-alive connections, each with one request in flight at a time.
 ///
-/// The loop runs on the calling thread and looks at nothing but the number of
-/// bytes, so every response must be as long as the first.
+/// The loop runs on the calling thread and counts only bytes, so every response
+/// must be as long as the first.
 ///
 /// # Errors
 ///
 /// `InvalidInput` for no connections; `InvalidData` when the first response
-/// is not a 200 with a `Content-Length`; `UnexpectedEof` when the server ends
-/// a connection; `TimedOut` after 30 seconds of silence; and the errors of
-/// the sockets.
+/// is not a 200 with a `Content-Length`, or a later one is longer;
+/// `UnexpectedEof` when the server closes a connection; `TimedOut` after 30
+/// seconds without an event; and the errors of the sockets.
 pub fn measure(
     address: SocketAddr,
     path: &str,
@@ -63,8 +64,8 @@ pub fn measure(
         request: request.as_bytes(),
         response_size,
         clients: Vec::with_capacity(connections),
-        to_ask: requests,
-        to_hear: requests,
+        unsent: requests,
+        unanswered: requests,
     };
     load.connect(address, connections)?;
     let start = Instant::now();
@@ -79,38 +80,40 @@ pub fn measure(
     })
 }
 
+/// A running load.
 struct Load<'a> {
     poll: Poll,
     request: &'a [u8],
     response_size: usize,
     clients: Vec<Client>,
-    /// Requests that nobody has sent yet.
-    to_ask: u64,
-    /// Responses that have not come yet.
-    to_hear: u64,
+    /// The number of requests still to send.
+    unsent: u64,
+    /// The number of responses still to receive.
+    unanswered: u64,
 }
 
+/// One connection of the load.
 struct Client {
     stream: TcpStream,
-    /// Bytes of its response that have not come yet.
-    missing: usize,
+    /// The number of bytes still to receive of its response.
+    remaining: usize,
 }
 
 impl Load<'_> {
-    /// Makes all connections, a part at a time lest they overflow the
+    /// Establishes all connections in batches, so that they do not overflow the
     /// server's backlog.
     fn connect(&mut self, address: SocketAddr, connections: usize) -> io::Result<()> {
-        let mut events = Events::with_capacity(CONNECTING);
+        let mut events = Events::with_capacity(MAX_CONNECTING);
         while self.clients.len() < connections {
             let first = self.clients.len();
-            for index in first..connections.min(first + CONNECTING) {
+            for index in first..connections.min(first + MAX_CONNECTING) {
                 let mut stream = TcpStream::connect(address)?;
                 self.poll.registry().register(
                     &mut stream,
                     Token(index),
                     Interest::READABLE | Interest::WRITABLE,
                 )?;
-                self.clients.push(Client { stream, missing: 0 });
+                self.clients.push(Client { stream, remaining: 0 });
             }
             let mut connected = vec![false; self.clients.len() - first];
             while connected.contains(&false) {
@@ -134,35 +137,37 @@ impl Load<'_> {
         let mut events = Events::with_capacity(1024);
         let mut scratch = vec![0; SCRATCH];
         for index in 0..self.clients.len() {
-            self.ask(index)?;
+            self.send_request(index)?;
         }
-        while self.to_hear > 0 {
+        while self.unanswered > 0 {
             wait(&mut self.poll, &mut events)?;
             for event in &events {
-                self.listen(event.token().0, &mut scratch)?;
+                self.receive(event.token().0, &mut scratch)?;
             }
         }
         Ok(())
     }
 
-    /// Sends a request, if there is one left. It is small, and the one before
-    /// was answered, so there is room for it.
-    fn ask(&mut self, index: usize) -> io::Result<()> {
-        if self.to_ask > 0 {
-            self.to_ask -= 1;
+    /// Sends a request, if one remains. It is small, and the one before was
+    /// answered, so the socket's buffer has room for it.
+    fn send_request(&mut self, index: usize) -> io::Result<()> {
+        if self.unsent > 0 {
+            self.unsent -= 1;
             let client = &mut self.clients[index];
             client.stream.write_all(self.request)?;
-            client.missing = self.response_size;
+            client.remaining = self.response_size;
         }
         Ok(())
     }
 
-    fn listen(&mut self, index: usize, scratch: &mut [u8]) -> io::Result<()> {
+    /// Reads what has arrived, and sends the next request after a complete
+    /// response.
+    fn receive(&mut self, index: usize, scratch: &mut [u8]) -> io::Result<()> {
         loop {
             let client = &mut self.clients[index];
             let count = match client.stream.read(scratch) {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-                Ok(count) if count > client.missing => {
+                Ok(count) if count > client.remaining => {
                     return Err(invalid("the responses differ in length"));
                 }
                 Ok(count) => count,
@@ -170,10 +175,10 @@ impl Load<'_> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            client.missing -= count;
-            if client.missing == 0 {
-                self.to_hear -= 1;
-                self.ask(index)?;
+            client.remaining -= count;
+            if client.remaining == 0 {
+                self.unanswered -= 1;
+                self.send_request(index)?;
             }
             if count < scratch.len() {
                 return Ok(());
@@ -182,9 +187,9 @@ impl Load<'_> {
     }
 }
 
-/// Waits for events, but not for ever.
+/// Waits for events until the timeout.
 fn wait(poll: &mut Poll, events: &mut Events) -> io::Result<()> {
-    match poll.poll(events, Some(PATIENCE)) {
+    match poll.poll(events, Some(TIMEOUT)) {
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
         Err(error) => Err(error),
         Ok(()) if events.is_empty() => Err(io::ErrorKind::TimedOut.into()),
@@ -192,10 +197,10 @@ fn wait(poll: &mut Poll, events: &mut Events) -> io::Result<()> {
     }
 }
 
-/// The size of the response to `request`, found by asking once.
+/// Sends `request` once and returns the size of the response.
 fn response_size(address: SocketAddr, request: &[u8]) -> io::Result<usize> {
-    let mut stream = net::TcpStream::connect_timeout(&address, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut stream = net::TcpStream::connect_timeout(&address, TIMEOUT)?;
+    stream.set_read_timeout(Some(TIMEOUT))?;
     stream.write_all(request)?;
     let mut head = Vec::new();
     let mut piece = [0; 1024];

@@ -1,4 +1,5 @@
-//! One client: what it asked, and how far the answer has got.
+//! The state machine of one connection: reads a request, waits for the latency
+//! to pass, sends the response, and starts again.
 
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
@@ -10,69 +11,77 @@ use mio::net::TcpStream;
 
 use crate::counters::{Counters, InFlight};
 use crate::request::{HEAD_LIMIT, Head, Malformed, head_end, leading_breaks};
-use crate::response::{Answer, Renderer};
+use crate::response::{Renderer, Response};
 use crate::site::{Content, Site};
 
-/// How many steps (a read, a response, a piece of a large one) a connection may
-/// take before it is another's turn.
+/// The budget of a connection per turn of the loop, in steps: a read, a
+/// response, or a piece of a large response.
 const BUDGET: u32 = 64;
-/// How long, and for how many bytes, a refused client is listened to: closing
-/// at once would take the refusal away from it (RFC 9112, section 9.6).
+/// The limits of a lingering close: after a refusal the server reads on for this
+/// long and this many bytes, because closing at once could reset the connection
+/// before the client has read the refusal (RFC 9112, section 9.6).
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 1 << 20;
 
-/// What the connections of a server share.
+/// The state that all connections of a server share.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) site: Arc<Site>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) renderer: Renderer,
-    /// From now on nobody waits for an answer, whatever the latency.
+    /// Set when the latency has been ended by [`DemoSite::release`].
+    ///
+    /// [`DemoSite::release`]: crate::DemoSite::release
     pub(crate) is_released: bool,
-    /// What is read lands here first, so that who waits needs no buffer.
+    /// The scratch buffer of all reads, so that a waiting connection owns no
+    /// buffer.
     pub(crate) scratch: Vec<u8>,
 }
 
+/// One client connection.
 #[derive(Debug)]
 pub(crate) struct Connection {
     stream: TcpStream,
-    /// What has arrived and is not yet a whole request head.
+    /// The received bytes that are not yet a complete request head.
     unparsed: Vec<u8>,
-    /// The first so many bytes of it have been searched for the end of one.
+    /// The number of bytes of `unparsed` that have been searched for the end of
+    /// a head.
     searched: usize,
-    /// There may be something to read.
+    /// Readiness cache: there may be something to read.
     is_readable: bool,
-    /// The end of what the client says has arrived, if not been read.
-    end_is_near: bool,
-    /// The client will say no more.
+    /// Set when the client's FIN has arrived, even if it has not been read.
+    has_fin: bool,
+    /// Set when the end of the stream has been read.
     is_half_closed: bool,
-    /// The client is gone.
-    is_dead: bool,
+    /// Set when the connection is broken or closed in both directions.
+    is_gone: bool,
     state: State,
 }
 
+/// The state of a connection.
 #[derive(Debug)]
 enum State {
     /// Waiting for a request.
     Reading,
-    /// The answer may not start before a certain time.
-    Delayed { answer: Answer, until: Instant, _in_flight: InFlight },
-    /// This many bytes of the answer are sent.
-    Sending(Answer, usize),
-    /// Everything is said: until a certain time, listening to a few more bytes.
+    /// Waiting until the response may start.
+    Delayed { response: Response, until: Instant, _in_flight: InFlight },
+    /// Sending a response, of which this many bytes are sent.
+    Sending(Response, usize),
+    /// Lingering close: the response is sent, and bytes are read and discarded
+    /// until this moment, or until this many.
     Lingering(Instant, usize),
 }
 
-/// When to advance a connection again.
+/// The event after which a connection is to be advanced again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// When its socket has news.
+    /// An event of its socket.
     OnEvent,
-    /// At this time, or when its socket has news.
+    /// This moment, or an event of its socket.
     At(Instant),
-    /// When all others have had their turn.
-    Again,
-    /// Never: it is over.
+    /// The end of this turn of the loop: the budget is used up.
+    Yield,
+    /// None: the connection is to be closed.
     Close,
 }
 
@@ -83,35 +92,35 @@ impl Connection {
             unparsed: Vec::new(),
             searched: 0,
             is_readable: false,
-            end_is_near: false,
+            has_fin: false,
             is_half_closed: false,
-            is_dead: false,
+            is_gone: false,
             state: State::Reading,
         }
     }
 
-    /// Takes note of an event. (That the socket is writable needs no note:
-    /// who has something to send tries.)
-    pub(crate) fn note(&mut self, event: &mio::event::Event) {
-        self.end_is_near |= event.is_read_closed();
+    /// Sets the cached readiness that an event reports. (Writability is not
+    /// cached: a connection with something to send tries to send it.)
+    pub(crate) fn set_readiness(&mut self, event: &mio::event::Event) {
+        self.has_fin |= event.is_read_closed();
         self.is_readable |= event.is_readable() || event.is_read_closed();
-        self.is_dead |= event.is_error() || event.is_write_closed();
+        self.is_gone |= event.is_error() || event.is_write_closed();
     }
 
-    /// Goes on until there is something to wait for. Needless calls do no
-    /// harm.
+    /// Advances the state machine until it has to wait or the budget is used
+    /// up. A needless call does no harm.
     pub(crate) fn advance(&mut self, shared: &mut Shared) -> Next {
-        if self.is_dead {
+        if self.is_gone {
             return Next::Close;
         }
         for _ in 0..BUDGET {
             let step = match &mut self.state {
                 State::Reading => self.read_request(shared),
-                State::Delayed { answer, until, .. } => {
+                State::Delayed { response, until, .. } => {
                     if !shared.is_released && Instant::now() < *until {
                         return Next::At(*until);
                     }
-                    self.state = State::Sending(*answer, 0);
+                    self.state = State::Sending(*response, 0);
                     continue;
                 }
                 State::Sending(..) => self.send(shared),
@@ -120,14 +129,14 @@ impl Connection {
             match step {
                 Ok(None) => {}
                 Ok(Some(next)) => return next,
-                // Whoever is gone needs no answer.
+                // An error of the socket: the client is gone.
                 Err(_) => return Next::Close,
             }
         }
-        Next::Again
+        Next::Yield
     }
 
-    /// Decides on the answer to the next request, or reads more of it.
+    /// Takes the next request, or reads more of it.
     fn read_request(&mut self, shared: &mut Shared) -> io::Result<Option<Next>> {
         if let Some(request) = self.next_request(shared) {
             self.state = request;
@@ -142,8 +151,8 @@ impl Connection {
         Ok(None)
     }
 
-    /// Takes a request from the bytes that have arrived, if there is a whole
-    /// one, and tells what to do about it.
+    /// Takes a request from the received bytes, if they hold a complete one, and
+    /// returns the state that follows.
     fn next_request(&mut self, shared: &Shared) -> Option<State> {
         if self.searched == 0 {
             self.unparsed.drain(..leading_breaks(&self.unparsed));
@@ -157,26 +166,26 @@ impl Connection {
         };
         let in_flight = InFlight::begin(&shared.counters);
         shared.counters.requests.fetch_add(1, Relaxed);
-        let (answer, latency) = decide(&shared.site, &shared.counters, head);
+        let (response, latency) = decide(&shared.site, &shared.counters, head);
         self.searched = 0;
         self.unparsed.drain(..end.unwrap_or(self.unparsed.len()));
         if self.unparsed.is_empty() {
-            // Thousands may wait for their next request: without a buffer.
+            // Thousands of idle connections must own no buffer.
             self.unparsed = Vec::new();
         }
         Some(if latency.is_zero() || shared.is_released {
-            State::Sending(answer, 0)
+            State::Sending(response, 0)
         } else {
-            State::Delayed { answer, until: Instant::now() + latency, _in_flight: in_flight }
+            State::Delayed { response, until: Instant::now() + latency, _in_flight: in_flight }
         })
     }
 
-    /// Sends a piece of the answer.
+    /// Sends a piece of the response.
     fn send(&mut self, shared: &mut Shared) -> io::Result<Option<Next>> {
-        let State::Sending(answer, sent) = &mut self.state else {
+        let State::Sending(response, sent) = &mut self.state else {
             return Ok(None);
         };
-        let (bytes, reaches_end) = shared.renderer.render(answer, *sent);
+        let (bytes, reaches_end) = shared.renderer.render(response, *sent);
         let count = match self.stream.write(bytes) {
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -189,12 +198,13 @@ impl Connection {
         if count < bytes.len() || !reaches_end {
             return Ok(None);
         }
-        if !answer.is_last {
+        if !response.is_last {
             self.state = State::Reading;
             return Ok(None);
         }
         let all_was_read = self.unparsed.is_empty() && !self.is_readable;
-        if all_was_read && !matches!(answer.content, Content::NotAllowed | Content::BadRequest(_)) {
+        if all_was_read && !matches!(response.content, Content::NotAllowed | Content::BadRequest(_))
+        {
             return Ok(Some(Next::Close));
         }
         self.stream.shutdown(Shutdown::Write)?;
@@ -203,23 +213,23 @@ impl Connection {
         Ok(None)
     }
 
-    /// Reads what nobody wants to know.
+    /// Reads and discards bytes (the lingering close).
     fn linger(&mut self, shared: &mut Shared) -> io::Result<Option<Next>> {
-        let State::Lingering(until, patience) = self.state else {
+        let State::Lingering(until, remaining) = self.state else {
             return Ok(None);
         };
-        if self.is_half_closed || patience == 0 || Instant::now() >= until {
+        if self.is_half_closed || remaining == 0 || Instant::now() >= until {
             return Ok(Some(Next::Close));
         }
         if !self.is_readable {
             return Ok(Some(Next::At(until)));
         }
         let count = self.fill(&mut shared.scratch)?;
-        self.state = State::Lingering(until, patience.saturating_sub(count));
+        self.state = State::Lingering(until, remaining.saturating_sub(count));
         Ok(None)
     }
 
-    /// Reads once, and notes whether more can be read.
+    /// Reads once into the scratch buffer, and updates the cached readiness.
     fn fill(&mut self, scratch: &mut [u8]) -> io::Result<usize> {
         match self.stream.read(scratch) {
             Ok(0) => {
@@ -228,10 +238,10 @@ impl Connection {
                 Ok(0)
             }
             Ok(count) => {
-                // Less than there was room for is all there is (see the notes
-                // on edge-triggered streams in epoll(7)); only the end of the
-                // stream could hide behind it.
-                self.is_readable = count == scratch.len() || self.end_is_near;
+                // A short read has drained the socket (see the notes on
+                // edge-triggered streams in epoll(7)); only the end of the
+                // stream can follow it.
+                self.is_readable = count == scratch.len() || self.has_fin;
                 Ok(count)
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -244,13 +254,14 @@ impl Connection {
     }
 }
 
-/// What to answer, and after how long.
+/// Returns the response to a request, and its latency.
 fn decide(
     site: &Site,
     counters: &Counters,
     head: Result<Head<'_>, Malformed>,
-) -> (Answer, Duration) {
-    let refuse = |content, is_old| Answer { content, head_only: false, is_old, is_last: true };
+) -> (Response, Duration) {
+    let refuse =
+        |content, is_http_1_0| Response { content, head_only: false, is_http_1_0, is_last: true };
     let head = match head {
         Ok(head) => head,
         Err(Malformed(why)) => return (refuse(Content::BadRequest(why), false), Duration::ZERO),
@@ -258,17 +269,17 @@ fn decide(
     let content = site.find(head.target);
     counters.hit(head.target, content);
     if !matches!(head.method, "GET" | "HEAD") {
-        return (refuse(Content::NotAllowed, head.is_old), Duration::ZERO);
+        return (refuse(Content::NotAllowed, head.is_http_1_0), Duration::ZERO);
     }
     if head.has_body {
         let why = "a GET or HEAD request has no body here";
-        return (refuse(Content::BadRequest(why), head.is_old), Duration::ZERO);
+        return (refuse(Content::BadRequest(why), head.is_http_1_0), Duration::ZERO);
     }
-    let answer = Answer {
+    let response = Response {
         content,
         head_only: head.method == "HEAD",
-        is_old: head.is_old,
-        is_last: !head.keep_alive || site.ends_connection(content, head.is_old),
+        is_http_1_0: head.is_http_1_0,
+        is_last: !head.keep_alive || site.ends_connection(content, head.is_http_1_0),
     };
-    (answer, site.latency(head.target))
+    (response, site.latency(head.target))
 }

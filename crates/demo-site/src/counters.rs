@@ -1,4 +1,4 @@
-//! What the site remembers of those who asked.
+//! The counters of requests and connections.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::site::{Content, Site};
 
-/// How many different paths that do not exist are counted one by one.
+/// The number of different paths that do not exist and are counted one by one.
 const MISSING_LIMIT: usize = 10_000;
 
-/// The counters of a site. The serving thread writes, anybody reads.
+/// The counters of a site. Only the serving thread writes them.
 #[derive(Debug)]
 pub(crate) struct Counters {
     site: Arc<Site>,
@@ -51,6 +51,7 @@ impl Counters {
         }
     }
 
+    /// Returns the number of requests for `target`.
     pub(crate) fn hits(&self, target: &str) -> u64 {
         if let Some(counter) = self.counter(self.site.find(target)) {
             return u64::from(counter.load(Relaxed));
@@ -59,6 +60,7 @@ impl Counters {
         missing.get(target).copied().unwrap_or(0)
     }
 
+    /// Returns every requested path with the number of its requests.
     pub(crate) fn all_hits(&self) -> BTreeMap<String, u64> {
         let missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all = missing.clone();
@@ -93,8 +95,8 @@ impl Counters {
     }
 }
 
-/// A request whose response has not been started; dropped when it is, or when
-/// there is nobody left to answer.
+/// A guard that counts a request as in flight. It is dropped when the response
+/// starts or the connection is gone.
 #[derive(Debug)]
 pub(crate) struct InFlight(Arc<Counters>);
 

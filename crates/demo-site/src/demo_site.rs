@@ -1,4 +1,4 @@
-//! The handle of a site that is being served.
+//! The handle of a running site.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,10 +13,10 @@ use crate::options::SiteOptions;
 use crate::server::{Remote, Server};
 use crate::site::Site;
 
-/// A site that is being served, by one thread, until this is dropped.
+/// A running site, served by one thread until this handle is dropped.
 ///
-/// Only loopback clients are expected: there is no limit to how many may
-/// connect other than that on open files, and none to how long they may stay.
+/// Only loopback clients are expected: the only limit on connections is the one
+/// on open files, and there is no idle timeout.
 #[derive(Debug)]
 pub struct DemoSite {
     address: SocketAddr,
@@ -27,18 +27,19 @@ pub struct DemoSite {
 }
 
 impl DemoSite {
-    /// Serves on 127.0.0.1, on a port that the system chooses.
+    /// Starts to serve on 127.0.0.1, on a port that the system chooses.
     ///
     /// # Errors
     ///
-    /// `InvalidInput` when the options make no site, and whatever the system
-    /// says when it has no port, thread or file descriptor left.
+    /// `InvalidInput` for invalid options, and the system's error when it has no
+    /// port, thread or file descriptor left.
     pub fn start(options: SiteOptions) -> io::Result<Self> {
         Self::start_on(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)), options)
     }
 
-    /// Serves on the given address, where port 0 leaves the choice to the
-    /// system. Raises the process's soft limit on open files to the hard one.
+    /// Starts to serve on the given address, where port 0 leaves the choice of
+    /// the port to the system. Raises the process's soft limit on open files to
+    /// the hard one.
     ///
     /// # Errors
     ///
@@ -46,7 +47,7 @@ impl DemoSite {
     pub fn start_on(address: SocketAddr, options: SiteOptions) -> io::Result<Self> {
         let site = Arc::new(Site::new(options.clone())?);
         let counters = Arc::new(Counters::new(Arc::clone(&site)));
-        // Where it cannot be raised, clients beyond it wait to be accepted.
+        // Where the limit cannot be raised, clients beyond it wait to be accepted.
         let _ = rlimit::increase_nofile_limit(u64::MAX);
         let (server, remote) = Server::bind(address, site, Arc::clone(&counters))?;
         Ok(Self {
@@ -60,74 +61,75 @@ impl DemoSite {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address that the site listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of a path, which begins with a slash.
+    /// Returns the URL of a path, which begins with a slash.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// The URL from which everything can be reached.
+    /// Returns the root URL, from which all pages can be reached.
     #[must_use]
     pub fn root(&self) -> String {
         self.url("/")
     }
 
-    /// How often a path (with its query) was asked for, by whatever method.
+    /// Returns the number of requests for a path (with its query), of any method.
     /// Of the paths that do not exist, the first 10,000 are counted.
     #[must_use]
     pub fn hits(&self, path: &str) -> u64 {
         self.counters.hits(path)
     }
 
-    /// Every path that was asked for, and how often.
+    /// Returns every requested path with the number of its requests.
     #[must_use]
     pub fn all_hits(&self) -> BTreeMap<String, u64> {
         self.counters.all_hits()
     }
 
-    /// How many requests have come, malformed ones included.
+    /// Returns the number of requests so far, malformed ones included.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.counters.requests.load(Relaxed)
     }
 
-    /// How many connections have been accepted.
+    /// Returns the number of connections accepted so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
         self.counters.connections.load(Relaxed)
     }
 
-    /// How many requests have come whose response has not been started. It
-    /// takes a [`Latency`](crate::Latency) to see more than one.
+    /// Returns the number of requests in flight: those that have arrived and
+    /// whose response has not started. Only with a [`Latency`](crate::Latency)
+    /// is it ever more than one.
     #[must_use]
     pub fn in_flight_now(&self) -> usize {
         self.counters.in_flight()
     }
 
-    /// The greatest [`in_flight_now`](Self::in_flight_now) so far.
+    /// Returns the greatest [`in_flight_now`](Self::in_flight_now) so far.
     #[must_use]
     pub fn peak_in_flight(&self) -> usize {
         self.counters.peak_in_flight()
     }
 
-    /// Answers everybody who waits, and from now on everybody at once,
-    /// whatever the latency: for whoever has seen enough clients wait.
+    /// Ends the latency: answers all waiting requests, and later ones without
+    /// delay. For benches that have counted the waiting requests.
     ///
     /// # Errors
     ///
-    /// When the serving thread cannot be told.
+    /// When the serving thread cannot be woken.
     pub fn release(&self) -> io::Result<()> {
         self.remote.release()
     }
 
-    /// Every URL that a correct crawler asks for when it starts at the root,
-    /// stays on the site and knows no `robots.txt`, sorted by path.
+    /// Returns every URL that a correct crawler requests when it starts at the
+    /// root, stays on the site and ignores `robots.txt`, sorted by path.
     #[must_use]
     pub fn expected(&self) -> Vec<Expected> {
         expected(self.options.pages, self.options.special_cases)
@@ -135,13 +137,13 @@ impl DemoSite {
 }
 
 impl Drop for DemoSite {
-    /// Stops serving, and waits until it has stopped. Open connections are
+    /// Stops the serving thread and waits for its end. Open connections are
     /// closed.
     fn drop(&mut self) {
         if self.remote.stop().is_ok()
             && let Some(thread) = self.thread.take()
         {
-            // An error of the loop has shown itself to the clients.
+            // The clients have seen an error of the loop already.
             let _ = thread.join();
         }
     }

@@ -1,40 +1,41 @@
-//! What a correct crawler finds, written down by hand: were it computed from
-//! what the site serves, a mistake there would be expected too.
+//! The URLs that a correct crawler finds. They are listed by hand: if they were
+//! computed from what the site serves, a mistake there would be expected too.
 
-/// A URL that a crawler which starts at the root asks for.
+/// A URL that a crawler which starts at the root requests.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Expected {
-    /// Path and query, percent-encoded.
+    /// The path and query, percent-encoded.
     pub path: String,
-    /// What it is.
+    /// The kind of its response.
     pub kind: Kind,
 }
 
-/// What a URL is.
+/// The kind of a URL's response.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// 200, with `text/html` or `application/xhtml+xml`: links are looked for.
+    /// Status 200 with `text/html` or `application/xhtml+xml`: links are
+    /// extracted.
     Page,
-    /// 200 with another type, in which there are no links to be found.
+    /// Status 200 with another type, which has no links.
     Other {
         /// The media type, without parameters.
         content_type: &'static str,
     },
     /// A redirect.
     Redirect {
-        /// 301, 302, 303, 307 or 308.
+        /// The status: 301, 302, 303, 307 or 308.
         status: u16,
-        /// The path it leads to.
+        /// The path that it leads to.
         target: &'static str,
     },
-    /// 4xx or 5xx.
+    /// A client or server error (4xx or 5xx).
     Error {
-        /// 404 or 500.
+        /// The status: 404 or 500.
         status: u16,
     },
 }
 
-/// What a crawler finds on a site of so many pages, sorted by path.
+/// Returns what a crawler finds on a site of `pages` pages, sorted by path.
 pub(crate) fn expected(pages: u32, special_cases: bool) -> Vec<Expected> {
     let mut all = vec![Expected { path: "/".to_owned(), kind: Kind::Page }];
     all.extend((1..pages).map(|page| Expected { path: format!("/page/{page}"), kind: Kind::Page }));

@@ -1,10 +1,10 @@
-//! Which page links where. Nothing is stored: a page's links follow from the
-//! seed and its number.
+//! The link graph of the pages. It is not stored: the links of a page are
+//! computed from the seed and its number.
 
 use crate::mix::{below, mix};
 
-/// The link graph. Every page is reachable from page 0, because the first
-/// links of the pages form a tree; the rest point anywhere.
+/// The link graph. Every page is reachable from page 0, because the first links
+/// of the pages form a tree; the other links point to any page.
 #[derive(Clone, Debug)]
 pub(crate) struct Graph {
     seed: u64,
@@ -12,16 +12,16 @@ pub(crate) struct Graph {
     links_per_page: u32,
 }
 
-/// One link, as it stands in a page.
+/// One link of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// The number of the page it leads to.
+    /// The number of the page that it leads to.
     pub(crate) target: u32,
-    /// How it is written.
+    /// The form of its `href`.
     pub(crate) form: Form,
 }
 
-/// The ways to write the same link.
+/// The forms in which a link to the same page is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
     /// `/page/7`
@@ -39,21 +39,21 @@ impl Graph {
         Self { seed, pages, links_per_page }
     }
 
-    /// The links of `page`: first those to its children in the tree, then
-    /// others, some of which repeat an earlier one.
+    /// Returns the links of `page`: first those to its children in the tree, then
+    /// random ones, some of which repeat the first.
     pub(crate) fn links(&self, page: u32) -> impl Iterator<Item = Link> {
-        // Half of the links are enough for a tree; a page has one at least.
+        // Half of the links, at least one, form the tree.
         let arity = self.links_per_page.div_ceil(2);
         let first_child = u64::from(page) * u64::from(arity) + 1;
-        let random = move |place: u32| mix(&[self.seed, u64::from(page), u64::from(place)]);
-        let child = move |place: u32| {
-            let child = u32::try_from(first_child + u64::from(place)).ok()?;
-            (place < arity && child < self.pages).then_some(child)
+        let random = move |index: u32| mix(&[self.seed, u64::from(page), u64::from(index)]);
+        let child = move |index: u32| {
+            let child = u32::try_from(first_child + u64::from(index)).ok()?;
+            (index < arity && child < self.pages).then_some(child)
         };
         let first = child(0).unwrap_or_else(|| below(random(0), self.pages));
-        (0..self.links_per_page).map(move |place| {
-            let random = random(place);
-            let target = match child(place) {
+        (0..self.links_per_page).map(move |index| {
+            let random = random(index);
+            let target = match child(index) {
                 Some(child) => child,
                 None if random & 0b111 == 0 => first,
                 None => below(random, self.pages),
@@ -93,7 +93,7 @@ mod tests {
         }
 
         #[test]
-        fn a_page_has_the_links_it_should(
+        fn a_page_has_the_given_number_of_links_to_existing_pages(
             seed: u64,
             (pages, page) in (1..=u32::MAX).prop_flat_map(|pages| (Just(pages), 0..pages)),
             links in 0..20_u32,
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides() {
+    fn the_links_depend_on_the_seed_alone() {
         let links = |seed| Graph::new(seed, 1000, 10).links(500).collect::<Vec<_>>();
         assert_eq!(links(1), links(1));
         assert_ne!(links(1), links(2));

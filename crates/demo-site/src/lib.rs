@@ -8,14 +8,14 @@
 //!    is no `Date` field in a response and no port in a page.
 //! 2. **A page is computed, never stored.** A million pages cost as much
 //!    memory as a hundred, apart from a four-byte hit counter each.
-//! 3. **A connection holds its place, not its bytes.** One that waits owns no
+//! 3. **A connection holds an offset, not bytes.** A waiting connection owns no
 //!    buffer, and one in the middle of a large page remembers an offset.
-//! 4. **One thread, and never the bottleneck.** Whoever measures a crawler
-//!    here measures the crawler; [`ceiling`] tells how fast the site can go.
-//! 5. **The site says what a correct crawler finds** ([`DemoSite::expected`]),
+//! 4. **One thread, and never the bottleneck.** A measurement of a crawler
+//!    here measures the crawler; [`ceiling`] measures how fast the site can go.
+//! 5. **The site knows what a correct crawler finds** ([`DemoSite::expected`]),
 //!    from lists of its own rather than from what it serves.
 //!
-//! A server that must misbehave in one precise way is a job for [`scripted`].
+//! For a server that misbehaves in one precise way there is [`scripted`].
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! Serves a deterministic website on loopback until it is interrupted.
+//! The program `demo-site`: serves a deterministic website on loopback until it
+//! is interrupted.
 
 mod units;
 
@@ -12,9 +13,9 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, value_parser};
 use demo_site::{Connections, DemoSite, Latency, SiteOptions, ceiling};
 
-/// How many connections ask at once when the site measures itself.
+/// The number of connections of the load with which the site measures itself.
 const LOAD_CONNECTIONS: usize = 64;
-/// For how long, about.
+/// The approximate duration of that load.
 const LOAD_SECONDS: f64 = 1.0;
 
 /// A website that is the same every time, to be crawled.
@@ -109,7 +110,7 @@ fn main() -> ExitCode {
         return fail("cannot print the address", &error);
     }
     loop {
-        // The other thread does the work; a signal ends both.
+        // The serving thread does the work; a signal ends both threads.
         thread::park();
     }
 }
@@ -130,7 +131,7 @@ fn report_ceiling(site: &DemoSite) -> io::Result<()> {
 }
 
 fn fail(what: &str, error: &io::Error) -> ExitCode {
-    // There is no one left to tell when this fails too.
+    // An error of stderr itself cannot be reported.
     let _ = writeln!(io::stderr(), "demo-site: {what}: {error}");
     ExitCode::FAILURE
 }

@@ -1,8 +1,8 @@
-//! Numbers that look random and are always the same.
+//! Deterministic pseudo-random numbers.
 
-/// A number that depends on all of its inputs and shows no pattern: the
-/// finishing step of SplitMix64 (Steele, Lea, Flood, "Fast Splittable
-/// Pseudorandom Number Generators", 2014), once for each input.
+/// Hashes all inputs into one pseudo-random number, with the finalizer of
+/// SplitMix64 (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number
+/// Generators", 2014), once for each input.
 pub(crate) fn mix(inputs: &[u64]) -> u64 {
     inputs.iter().fold(0, |state, input| {
         let mut z = (state ^ input).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -12,8 +12,8 @@ pub(crate) fn mix(inputs: &[u64]) -> u64 {
     })
 }
 
-/// One of `0..bound`, chosen by the upper half of `random`. `bound` must not
-/// be 0 (the answer would be 0 as well).
+/// Maps the upper half of `random` to a number in `0..bound`. `bound` must not be
+/// 0 (the result would be 0 too).
 pub(crate) fn below(random: u64, bound: u32) -> u32 {
     let product = (random >> 32) * u64::from(bound);
     (product >> 32) as u32
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_input_matters() {
+    fn the_number_depends_on_every_input_and_their_order() {
         assert_ne!(mix(&[1, 2]), mix(&[2, 1]));
         assert_ne!(mix(&[1]), mix(&[1, 0]));
         assert_eq!(mix(&[7, 8, 9]), mix(&[7, 8, 9]));

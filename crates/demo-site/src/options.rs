@@ -1,32 +1,32 @@
-//! What the site is like.
+//! The options of a site.
 
 use std::io;
 use std::time::Duration;
 
-/// What the site is like. The same options are the same site.
+/// The options of a site. The same options are the same site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteOptions {
-    /// What every random choice starts from.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// How many pages: `/`, `/page/1`, `/page/2` and so on, all reachable from
-    /// the first. From 1 to [`SiteOptions::MAX_PAGES`].
+    /// The number of pages: `/`, `/page/1`, `/page/2` and so on, all reachable
+    /// from the first. From 1 to [`SiteOptions::MAX_PAGES`].
     pub pages: u32,
-    /// How many links a page has. At most [`SiteOptions::MAX_LINKS`], and at
+    /// The number of links on a page. At most [`SiteOptions::MAX_LINKS`], and at
     /// least 1 unless there is a single page.
     pub links_per_page: u32,
     /// The size of a page's HTML in bytes. A page whose links need more room
     /// is larger. At most [`SiteOptions::MAX_PAGE_SIZE`].
     pub page_size: usize,
-    /// How long a response lets itself be waited for.
+    /// The latency of every response.
     pub latency: Latency,
-    /// What happens to a connection after a response.
+    /// The fate of a connection after a response.
     pub connections: Connections,
-    /// Whether the pages are served as what they are, HTML, or else as
-    /// `text/plain`: for whoever measures a crawl without what it reads. (What
-    /// is [expected](crate::DemoSite::expected) is expected of HTML.)
+    /// True to serve the pages as `text/html`, which they are; false to serve
+    /// them as `text/plain`, to measure a crawl without link extraction. (The
+    /// [expected](crate::DemoSite::expected) URLs are those of HTML.)
     pub is_html: bool,
-    /// Whether `/special/` exists, and with it every oddity that a crawler
-    /// meets on the web.
+    /// True if `/special/` exists, and with it every special case: the oddities
+    /// that a crawler meets on the web.
     pub special_cases: bool,
 }
 
@@ -40,7 +40,7 @@ impl SiteOptions {
     /// The longest latency.
     pub const MAX_LATENCY: Duration = Duration::from_secs(24 * 60 * 60);
 
-    /// Refuses what cannot be served.
+    /// Refuses options that cannot be served.
     pub(crate) fn validate(&self) -> io::Result<()> {
         let refuse = |why: String| Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         if self.pages == 0 || self.pages > Self::MAX_PAGES {
@@ -83,8 +83,9 @@ impl SiteOptions {
 }
 
 impl Default for SiteOptions {
-    /// A hundred pages of 8 KB with ten links each and every special case,
-    /// served at once over connections that are kept.
+    /// Returns the options of a site of a hundred pages of 8 KB with ten links
+    /// each and every special case, served without latency over keep-alive
+    /// connections.
     fn default() -> Self {
         Self {
             seed: 0,
@@ -99,26 +100,26 @@ impl Default for SiteOptions {
     }
 }
 
-/// How long after its request a response starts: at least that long, and
-/// about a millisecond more, for that is the grain of the system's clock for
-/// waiting.
+/// The time between a request and the start of its response: at least the given
+/// time, and up to about a millisecond more, the resolution of the system's
+/// timers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
-    /// At once.
+    /// No latency.
     None,
-    /// Always the same.
+    /// The same latency for every URL.
     Fixed(Duration),
-    /// Between the two, as the seed and the URL will have it.
+    /// A latency between the two, derived from the seed and the URL.
     Spread {
-        /// The shortest.
+        /// The shortest latency.
         min: Duration,
-        /// The longest.
+        /// The longest latency.
         max: Duration,
     },
 }
 
 impl Latency {
-    /// The shortest and the longest.
+    /// Returns the shortest and the longest latency.
     pub(crate) fn range(self) -> (Duration, Duration) {
         match self {
             Self::None => (Duration::ZERO, Duration::ZERO),
@@ -128,12 +129,12 @@ impl Latency {
     }
 }
 
-/// What happens to a connection after a response.
+/// The fate of a connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Connections {
-    /// It stays for the next request, unless the client says otherwise. The
-    /// site never hangs up on a silent client.
+    /// Keep-alive: the connection stays open for the next request, unless the
+    /// client wants it closed. The site sets no idle timeout.
     KeepAlive,
-    /// The site closes it, having said so (`Connection: close`).
+    /// The site announces `Connection: close` and closes the connection.
     Close,
 }

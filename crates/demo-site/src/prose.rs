@@ -2,10 +2,10 @@
 
 use crate::mix::{below, mix};
 
-/// Every paragraph has this many bytes, tags included, so that a page can
-/// begin anywhere in the pool and still contain whole paragraphs only.
+/// The length of every paragraph in bytes, tags included. As all are of the same
+/// length, the text of a page can begin at any paragraph of the pool.
 const PARAGRAPH: usize = 512;
-/// The pool has this many paragraphs.
+/// The number of paragraphs in the pool.
 const PARAGRAPHS: u32 = 128;
 const OPEN: &[u8] = b"<p>";
 const CLOSE: &[u8] = b"</p>\n";
@@ -29,8 +29,7 @@ pub(crate) struct Prose {
     seed: u64,
     /// `PARAGRAPHS` paragraphs of `PARAGRAPH` bytes.
     pool: Vec<u8>,
-    /// Text without tags, for the end of a page that has no room for another
-    /// paragraph.
+    /// Text without tags, for the end of a page where no whole paragraph fits.
     rest: Vec<u8>,
 }
 
@@ -51,8 +50,8 @@ impl Prose {
         Self { seed, pool, rest }
     }
 
-    /// Appends `range` of a text of `length` bytes that belongs to `page`.
-    /// What lies beyond `length` is not there.
+    /// Appends `range` of the text of `page`, which has `length` bytes. The part
+    /// of the range beyond `length` is ignored.
     pub(crate) fn push(
         &self,
         page: u32,
@@ -78,21 +77,21 @@ impl Prose {
     }
 }
 
-/// Appends sentences of `length` bytes in all.
+/// Appends sentences with a total of `length` bytes.
 fn push_text(out: &mut Vec<u8>, seed: u64, length: usize) {
     let end = out.len() + length;
-    let mut left_in_sentence = 0;
-    for turn in 0.. {
-        let random = mix(&[seed, turn]);
+    let mut words_left = 0;
+    for index in 0.. {
+        let random = mix(&[seed, index]);
         let word = WORDS[below(random, WORDS.len() as u32) as usize].as_bytes();
         let start = out.len();
         out.extend_from_slice(word);
-        if left_in_sentence == 0 {
-            left_in_sentence = 5 + (random & 0b111);
+        if words_left == 0 {
+            words_left = 5 + (random & 0b111);
             out[start].make_ascii_uppercase();
         }
-        left_in_sentence -= 1;
-        out.extend_from_slice(if left_in_sentence == 0 { b". " } else { b" " });
+        words_left -= 1;
+        out.extend_from_slice(if words_left == 0 { b". " } else { b" " });
         if out.len() >= end {
             out.truncate(end);
             return;
@@ -113,7 +112,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_make_the_whole(page: u32, length in 0..200_000_usize, cut in 0..200_000_usize) {
+        fn the_pieces_of_a_text_make_up_the_whole(page: u32, length in 0..200_000_usize, cut in 0..200_000_usize) {
             let prose = Prose::new(5);
             let whole = text(&prose, page, length, 0..usize::MAX);
             prop_assert_eq!(whole.len(), length);
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_are_whole() {
+    fn a_text_contains_whole_paragraphs_only() {
         let prose = Prose::new(1);
         for length in [0, 511, 512, 5000, 100_000] {
             let text = String::from_utf8(text(&prose, 9, length, 0..length)).unwrap();
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_decides() {
+    fn the_text_depends_on_the_seed_alone() {
         let text = |seed| text(&Prose::new(seed), 0, 2000, 0..2000);
         assert_eq!(text(1), text(1));
         assert_ne!(text(1), text(2));

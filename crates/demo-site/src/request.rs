@@ -1,30 +1,30 @@
-//! The head of a request, taken apart by hand (RFC 9112, sections 2 to 5).
+//! A parser of request heads (RFC 9112, sections 2 to 5).
 
-/// The longest request head that is looked at, in bytes.
+/// The maximum length of a request head, in bytes.
 pub(crate) const HEAD_LIMIT: usize = 64 * 1024;
 
-/// Why a request cannot be understood.
+/// The error of a malformed request, with the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Malformed(pub(crate) &'static str);
 
-/// A request without its body.
+/// The head of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head<'a> {
     pub(crate) method: &'a str,
-    /// Path and query. An absolute URL (RFC 9112, section 3.2.2) has lost its
-    /// scheme and authority.
+    /// The path and query. Of an absolute URL (RFC 9112, section 3.2.2), the
+    /// scheme and authority are removed.
     pub(crate) target: &'a str,
-    /// Whether the client speaks HTTP/1.0 rather than HTTP/1.1.
-    pub(crate) is_old: bool,
-    /// Whether the client wants to use the connection again.
+    /// True if the client speaks HTTP/1.0, false for HTTP/1.1.
+    pub(crate) is_http_1_0: bool,
+    /// True if the client wants to keep the connection.
     pub(crate) keep_alive: bool,
-    /// Whether the head announces a body.
+    /// True if the head announces a body.
     pub(crate) has_body: bool,
     fields: Fields<'a>,
 }
 
 impl<'a> Head<'a> {
-    /// Takes apart a complete head, up to and including its empty line.
+    /// Parses a complete head, up to and including its empty line.
     pub(crate) fn parse(head: &'a [u8]) -> Result<Self, Malformed> {
         let (line, fields) = split_line(head);
         let line = str::from_utf8(line).map_err(|_| Malformed("the request line is not ASCII"))?;
@@ -34,7 +34,7 @@ impl<'a> Head<'a> {
         else {
             return Err(Malformed("the request line does not have three parts"));
         };
-        let is_old = match version {
+        let is_http_1_0 = match version {
             "HTTP/1.1" => false,
             "HTTP/1.0" => true,
             _ => return Err(Malformed("the version is neither HTTP/1.1 nor HTTP/1.0")),
@@ -45,8 +45,8 @@ impl<'a> Head<'a> {
         let mut head = Head {
             method,
             target: origin_form(target)?,
-            is_old,
-            keep_alive: !is_old,
+            is_http_1_0,
+            keep_alive: !is_http_1_0,
             has_body: false,
             fields: Fields(fields),
         };
@@ -54,12 +54,13 @@ impl<'a> Head<'a> {
         Ok(head)
     }
 
-    /// The names and values of the header fields, in their order.
+    /// Returns the names and values of the header fields, in their order.
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'a [u8], &'a [u8])> {
-        // `parse` has seen that they are all well-formed.
+        // `parse` has checked that all are well-formed.
         self.fields.filter_map(Result::ok)
     }
 
+    /// Interprets the header fields.
     fn read_fields(&mut self) -> Result<(), Malformed> {
         let mut has_host = false;
         for field in self.fields {
@@ -81,15 +82,15 @@ impl<'a> Head<'a> {
                 self.has_body = true;
             }
         }
-        if !has_host && !self.is_old {
+        if !has_host && !self.is_http_1_0 {
             return Err(Malformed("an HTTP/1.1 request has a Host field"));
         }
         Ok(())
     }
 }
 
-/// Finds the end of a request head, given that its first `searched` bytes
-/// were searched before. A line may end without a carriage return (RFC 9112,
+/// Returns the end of a request head, when its first `searched` bytes have been
+/// searched before. A line may end without a carriage return (RFC 9112,
 /// section 2.2).
 pub(crate) fn head_end(bytes: &[u8], searched: usize) -> Option<usize> {
     // The line break before an empty line has at most two bytes.
@@ -102,14 +103,14 @@ pub(crate) fn head_end(bytes: &[u8], searched: usize) -> Option<usize> {
     })
 }
 
-/// How many bytes of line breaks stand before a request, where clients leave
-/// some that nobody should mind (RFC 9112, section 2.2).
+/// Returns the number of bytes of line breaks before a request; a server ignores
+/// them (RFC 9112, section 2.2).
 pub(crate) fn leading_breaks(bytes: &[u8]) -> usize {
     let is_break = |byte: &&u8| matches!(**byte, b'\r' | b'\n');
     bytes.iter().take_while(is_break).count()
 }
 
-/// The header fields that are left to read, with the empty line at the end.
+/// An iterator over header fields: the unread lines, up to the empty line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Fields<'a>(&'a [u8]);
 
@@ -132,7 +133,7 @@ impl<'a> Iterator for Fields<'a> {
     }
 }
 
-/// The first line without its end, and what follows.
+/// Splits off the first line, without its line break.
 fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
     let (line, rest) = match bytes.iter().position(|byte| *byte == b'\n') {
         Some(at) => (&bytes[..at], &bytes[at + 1..]),
@@ -141,6 +142,7 @@ fn split_line(bytes: &[u8]) -> (&[u8], &[u8]) {
     (line.strip_suffix(b"\r").unwrap_or(line), rest)
 }
 
+/// Returns the path and query of a request target.
 fn origin_form(target: &str) -> Result<&str, Malformed> {
     if !target.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Err(Malformed("the target has a byte that no URL has"));
@@ -157,7 +159,7 @@ fn origin_form(target: &str) -> Result<&str, Malformed> {
     }
 }
 
-/// RFC 9110, section 5.6.2.
+/// Returns true for a byte of a token (RFC 9110, section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
@@ -172,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_taken_apart() {
+    fn a_request_head_is_parsed() {
         let head = parse("GET /a?b HTTP/1.1\r\nHost: x\r\nAccept:  */* \r\n\r\n").unwrap();
         assert_eq!((head.method, head.target), ("GET", "/a?b"));
-        assert!(head.keep_alive && !head.is_old && !head.has_body);
+        assert!(head.keep_alive && !head.is_http_1_0 && !head.has_body);
         assert_eq!(
             head.fields().collect::<Vec<_>>(),
             [(&b"Host"[..], &b"x"[..]), (b"Accept", b"*/*")]
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_noticed() {
+    fn an_announced_body_is_detected() {
         let body = |field| {
             let head = format!("GET / HTTP/1.0\r\n{field}\r\n\r\n");
             parse(&head).unwrap().has_body
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_request_is_refused() {
+    fn malformed_requests_are_refused() {
         for head in [
             "\r\n",
             "GET /\r\n\r\n",

@@ -1,26 +1,26 @@
-//! The bytes of a response, as many as are wanted at a time.
+//! The renderer of responses: computes the bytes of a response piece by piece.
 
 use std::sync::Arc;
 
 use crate::site::{CLOSING, Content, Site, push_number};
 use crate::special::{Framing, Special};
 
-/// No more than this many bytes of a response are rendered at once (unless its
-/// links alone are more).
+/// The maximum number of bytes of a response rendered at once (the links of a
+/// page alone may be more).
 const WINDOW: usize = 64 * 1024;
-/// Chunks of a chunked response have this many bytes: few, so that tags and
-/// links are cut apart.
+/// The size of the chunks of a chunked response: small, so that tags and links
+/// are split between chunks.
 const CHUNK: usize = 31;
 
-/// A response, and how the client wants it.
+/// A response to be rendered: its content, and the form that the client wants.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Response {
     pub(crate) content: Content,
-    /// HEAD rather than GET.
+    /// True for HEAD, false for GET.
     pub(crate) head_only: bool,
-    /// The client speaks HTTP/1.0.
-    pub(crate) is_old: bool,
-    /// The connection ends with it.
+    /// True if the client speaks HTTP/1.0.
+    pub(crate) is_http_1_0: bool,
+    /// True if the connection is closed after it.
     pub(crate) is_last: bool,
 }
 
@@ -37,14 +37,14 @@ impl Renderer {
         Self { site, opening: Vec::new(), window: Vec::with_capacity(WINDOW) }
     }
 
-    /// The bytes of `answer` from its byte `from` on, and whether they reach
-    /// its end. At least one, unless `from` is the end.
-    pub(crate) fn render(&mut self, answer: &Answer, from: usize) -> (&[u8], bool) {
+    /// Returns the bytes of `response` from offset `from` on, and whether they
+    /// reach its end. It is at least one byte, unless `from` is the end.
+    pub(crate) fn render(&mut self, response: &Response, from: usize) -> (&[u8], bool) {
         self.window.clear();
-        let length = match answer.content {
-            Content::Page(page) => self.render_page(answer, page, from),
+        let length = match response.content {
+            Content::Page(page) => self.render_page(response, page, from),
             content => {
-                self.render_fixed(answer, content);
+                self.render_fixed(response, content);
                 let length = self.window.len();
                 self.window.drain(..from.min(length));
                 length
@@ -53,8 +53,8 @@ impl Renderer {
         (&self.window, from + self.window.len() >= length)
     }
 
-    /// Fills the window and tells the length of the whole.
-    fn render_page(&mut self, answer: &Answer, page: u32, from: usize) -> usize {
+    /// Fills the window and returns the length of the whole response.
+    fn render_page(&mut self, response: &Response, page: u32, from: usize) -> usize {
         self.opening.clear();
         self.site.push_opening(page, &mut self.opening);
         let without_prose = self.opening.len() + CLOSING.len();
@@ -66,8 +66,8 @@ impl Renderer {
             true => "Content-Type: text/html; charset=utf-8\r\n",
             false => "Content-Type: text/plain; charset=utf-8\r\n",
         };
-        push_head(out, answer, 200, content_type, Some(size));
-        if answer.head_only {
+        push_head(out, response, 200, content_type, Some(size));
+        if response.head_only {
             let length = out.len();
             out.drain(..from.min(length));
             return length;
@@ -90,18 +90,18 @@ impl Renderer {
     }
 
     /// Fills the window with a whole response.
-    fn render_fixed(&mut self, answer: &Answer, content: Content) {
+    fn render_fixed(&mut self, response: &Response, content: Content) {
         let out = &mut self.window;
         let plain = |out: &mut Vec<u8>, status, fields: &str, text: &str| {
             let body = format!("{text}\n");
             let fields = format!("Content-Type: text/plain; charset=utf-8\r\n{fields}");
-            push_head(out, answer, status, &fields, Some(body.len()));
-            if !answer.head_only {
+            push_head(out, response, status, &fields, Some(body.len()));
+            if !response.head_only {
                 out.extend_from_slice(body.as_bytes());
             }
         };
         match content {
-            Content::Special(index) => push_special(out, answer, &self.site.specials()[index]),
+            Content::Special(index) => push_special(out, response, &self.site.specials()[index]),
             Content::NotAllowed => {
                 plain(out, 405, "Allow: GET, HEAD\r\n", "only GET and HEAD are answered")
             }
@@ -111,17 +111,18 @@ impl Renderer {
     }
 }
 
-fn push_special(out: &mut Vec<u8>, answer: &Answer, special: &Special) {
-    let framing = special.framing(answer.is_old);
+/// Appends the response of a special case.
+fn push_special(out: &mut Vec<u8>, response: &Response, special: &Special) {
+    let framing = special.framing(response.is_http_1_0);
     let length = (framing == Framing::Length).then_some(special.body.len());
     if framing == Framing::Chunked {
         let fields =
             format!("{}Transfer-Encoding: chunked\r\nTrailer: X-Chunks\r\n", special.fields);
-        push_head(out, answer, special.status, &fields, length);
+        push_head(out, response, special.status, &fields, length);
     } else {
-        push_head(out, answer, special.status, &special.fields, length);
+        push_head(out, response, special.status, &special.fields, length);
     }
-    if answer.head_only {
+    if response.head_only {
         return;
     }
     if framing != Framing::Chunked {
@@ -138,10 +139,10 @@ fn push_special(out: &mut Vec<u8>, answer: &Answer, special: &Special) {
     out.extend_from_slice(format!("0\r\nX-Chunks: {count}\r\n\r\n").as_bytes());
 }
 
-/// Appends everything before the body. `fields` are whole lines.
+/// Appends the head of a response. `fields` are whole lines.
 fn push_head(
     out: &mut Vec<u8>,
-    answer: &Answer,
+    response: &Response,
     status: u16,
     fields: &str,
     content_length: Option<usize>,
@@ -157,15 +158,15 @@ fn push_head(
         push_number(out, length);
         out.extend_from_slice(b"\r\n");
     }
-    if answer.is_last {
+    if response.is_last {
         out.extend_from_slice(b"Connection: close\r\n");
-    } else if answer.is_old {
+    } else if response.is_http_1_0 {
         out.extend_from_slice(b"Connection: keep-alive\r\n");
     }
     out.extend_from_slice(b"\r\n");
 }
 
-/// The name of a status (RFC 9110, section 15), for those that occur here.
+/// Returns the reason phrase of a status used here (RFC 9110, section 15).
 fn reason(status: u16) -> &'static str {
     match status {
         200 => "OK",
@@ -192,15 +193,20 @@ mod tests {
         Renderer::new(Arc::new(Site::new(options).unwrap()))
     }
 
-    fn answer(content: Content) -> Answer {
-        Answer { content, head_only: false, is_old: false, is_last: false }
+    fn response(content: Content) -> Response {
+        Response { content, head_only: false, is_http_1_0: false, is_last: false }
     }
 
-    /// The whole response, taken in steps of whatever length `step` says.
-    fn whole(renderer: &mut Renderer, answer: &Answer, mut step: impl FnMut() -> usize) -> Vec<u8> {
+    /// Returns the whole response, rendered in steps of the lengths that `step`
+    /// returns.
+    fn whole(
+        renderer: &mut Renderer,
+        response: &Response,
+        mut step: impl FnMut() -> usize,
+    ) -> Vec<u8> {
         let mut all = Vec::new();
         loop {
-            let (window, ends) = renderer.render(answer, all.len());
+            let (window, ends) = renderer.render(response, all.len());
             assert!(!window.is_empty(), "stuck at byte {}", all.len());
             assert!(all.len() < 1 << 20, "it never ends");
             let step = step().clamp(1, window.len());
@@ -224,9 +230,9 @@ mod tests {
             step in 1_000..100_000_usize,
         ) {
             let mut renderer = renderer(SiteOptions { page_size, ..SiteOptions::default() });
-            let answer = answer(Content::Page(3));
-            let at_once = whole(&mut renderer, &answer, || usize::MAX);
-            let in_pieces = whole(&mut renderer, &answer, || step);
+            let response = response(Content::Page(3));
+            let at_once = whole(&mut renderer, &response, || usize::MAX);
+            let in_pieces = whole(&mut renderer, &response, || step);
             prop_assert_eq!(&at_once, &in_pieces);
             let size = body(&at_once).len();
             prop_assert!(size == page_size || (page_size < 1000 && size > page_size));
@@ -238,17 +244,17 @@ mod tests {
     fn a_response_is_the_same_byte_by_byte() {
         let mut renderer = renderer(SiteOptions { page_size: 2000, ..SiteOptions::default() });
         for content in [Content::Page(0), Content::Special(0), Content::NotFound] {
-            let answer = answer(content);
-            let at_once = whole(&mut renderer, &answer, || usize::MAX);
-            assert_eq!(whole(&mut renderer, &answer, || 1), at_once);
+            let response = response(content);
+            let at_once = whole(&mut renderer, &response, || usize::MAX);
+            assert_eq!(whole(&mut renderer, &response, || 1), at_once);
         }
     }
 
     #[test]
-    fn the_length_is_the_length() {
+    fn the_content_length_is_the_length_of_the_body() {
         for page_size in [0, 1024, 8192, 65_536, 200_000] {
             let mut renderer = renderer(SiteOptions { page_size, ..SiteOptions::default() });
-            let response = whole(&mut renderer, &answer(Content::Page(0)), || usize::MAX);
+            let response = whole(&mut renderer, &response(Content::Page(0)), || usize::MAX);
             let head = String::from_utf8_lossy(&response);
             let length = format!("Content-Length: {}\r\n", body(&response).len());
             assert!(head.contains(&length), "{page_size}");

@@ -1,5 +1,5 @@
-//! A blocking server that does exactly what a test tells it to: answer late,
-//! answer nonsense, drip, hang up, reset.
+//! A blocking mock server that does exactly what a test scripts: it answers
+//! late, answers nonsense, sends drop by drop, closes or resets the connection.
 //!
 //! One thread serves each connection, so a script is written from top to
 //! bottom:
@@ -18,7 +18,7 @@
 
 mod reply;
 mod request;
-mod stage;
+mod server_state;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -32,56 +32,59 @@ use socket2::{Domain, Socket, Type};
 pub use reply::Reply;
 pub use request::Request;
 use request::RequestReader;
-use stage::Stage;
+use server_state::ServerState;
 
-/// How many connections are served at once; more wait to be accepted.
+/// The number of connections served at once; more wait to be accepted.
 const MAX_THREADS: usize = 600;
-/// Scripts are short and shallow.
+/// The stack size of a connection's thread: scripts are short and shallow.
 const STACK_SIZE: usize = 256 * 1024;
+/// The length of the listener's accept queue.
 const BACKLOG: i32 = 4096;
-/// How long, and for how many bytes, a refused client is listened to.
+/// The limits of the lingering close after a refusal: time, and bytes.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: u64 = 1 << 20;
-/// How long the end waits for scripts that sleep on their own account.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The timeout for scripts to end when the server is dropped; those that sleep
+/// by `thread::sleep` cannot be interrupted.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A scripted server on 127.0.0.1; dropped, it is gone, connections and all.
+/// A scripted server on 127.0.0.1. Dropping it closes all its connections.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    stage: Arc<Stage>,
+    state: Arc<ServerState>,
     accepting: Option<JoinHandle<()>>,
 }
 
 impl Server {
-    /// Calls `handler` for every request, on the thread of its connection.
+    /// Starts a server that calls `handler` for every request, on the thread of
+    /// its connection.
     ///
-    /// After it, the connection waits for the next request, unless the script
-    /// ended it or the request asked for its end (`Connection: close`, or
-    /// HTTP/1.0 without `keep-alive`). A handler that sends nothing leaves its
-    /// client waiting. What is not a request is answered with 400, and never
-    /// seen by the handler; neither is the body of a request.
+    /// Then the connection waits for the next request, unless the handler closed
+    /// it or the request asked for that (`Connection: close`, or HTTP/1.0
+    /// without `keep-alive`). A handler that sends nothing leaves its client
+    /// waiting. A malformed request is answered with 400 without a call of the
+    /// handler. The body of a request is not read.
     ///
     /// # Errors
     ///
-    /// Those of the system, when it has no port or thread left.
+    /// The system's error when it has no port or thread left.
     pub fn start(
         handler: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        Self::serve(move |stage, stream, connection| {
-            converse(stage, stream, connection, &handler);
+        Self::serve(move |state, stream, connection| {
+            serve_connection(state, stream, connection, &handler);
         })
     }
 
-    /// Calls `handler` for every connection, the first being number 1, before
-    /// anything is read, and closes the connection after it.
+    /// Starts a server that calls `handler` for every connection, with its number
+    /// (from 1), before anything is read, and closes the connection afterwards.
     ///
-    /// To wait for the end of the test, read: the server's end is the end of
-    /// its connections.
+    /// To wait for the end of the test, a handler reads: dropping the server
+    /// shuts down its connections.
     ///
     /// # Errors
     ///
-    /// As [`start`](Self::start).
+    /// The same as those of [`start`](Self::start).
     pub fn start_raw(
         handler: impl Fn(&mut TcpStream, u64) + Send + Sync + 'static,
     ) -> io::Result<Self> {
@@ -89,85 +92,85 @@ impl Server {
     }
 
     fn serve(
-        script: impl Fn(&Arc<Stage>, TcpStream, u64) + Send + Sync + 'static,
+        script: impl Fn(&Arc<ServerState>, TcpStream, u64) + Send + Sync + 'static,
     ) -> io::Result<Self> {
         let listener = listen()?;
         let address = listener.local_addr()?;
-        let stage = Arc::new(Stage::new(MAX_THREADS));
+        let state = Arc::new(ServerState::new(MAX_THREADS));
         let accepting = {
-            let stage = Arc::clone(&stage);
+            let state = Arc::clone(&state);
             thread::Builder::new()
                 .name("scripted-accept".to_owned())
                 .stack_size(STACK_SIZE)
-                .spawn(move || accept(&listener, &stage, &Arc::new(script)))?
+                .spawn(move || accept(&listener, &state, &Arc::new(script)))?
         };
-        Ok(Self { address, stage, accepting: Some(accepting) })
+        Ok(Self { address, state, accepting: Some(accepting) })
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The URL of a path, which begins with a slash.
+    /// Returns the URL of a path, which begins with a slash.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    /// How often a path (with its query) was asked for.
+    /// Returns the number of requests for a path (with its query).
     #[must_use]
     pub fn hits(&self, path: &str) -> u64 {
         self.all_hits().get(path).copied().unwrap_or(0)
     }
 
-    /// Every path that was asked for, and how often.
+    /// Returns every requested path with the number of its requests.
     #[must_use]
     pub fn all_hits(&self) -> BTreeMap<String, u64> {
-        self.stage.look(|counts| counts.hits.clone())
+        self.state.counts(|counts| counts.hits.clone())
     }
 
-    /// How many requests have come.
+    /// Returns the number of requests so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.all_hits().values().sum()
     }
 
-    /// How many connections have been accepted.
+    /// Returns the number of connections accepted so far.
     #[must_use]
     pub fn connections(&self) -> u64 {
-        self.stage.look(|counts| counts.connections)
+        self.state.counts(|counts| counts.connections)
     }
 
-    /// The greatest number of requests that were waiting for the first byte
-    /// of their reply at once.
+    /// Returns the greatest number of requests in flight at once: those whose
+    /// reply has not begun.
     #[must_use]
     pub fn peak_in_flight(&self) -> usize {
-        self.stage.look(|counts| counts.peak_in_flight)
+        self.state.counts(|counts| counts.peak_in_flight)
     }
 }
 
 impl Drop for Server {
-    /// Ends every connection and waits for the scripts to notice, two seconds
-    /// at most.
+    /// Shuts down every connection and waits for the scripts to end, for two
+    /// seconds at most.
     ///
     /// # Panics
     ///
-    /// When a handler has panicked (a test's assertion, most likely), unless
+    /// When a handler has panicked (most likely an assertion of the test), unless
     /// the dropping thread is panicking itself.
     fn drop(&mut self) {
-        self.stage.stop();
-        // The accepting thread waits for a connection, so let it have one.
-        let woken = TcpStream::connect_timeout(&self.address, PATIENCE);
-        if woken.is_ok()
+        self.state.stop();
+        // The accepting thread blocks in `accept`: a connection wakes it.
+        let wake = TcpStream::connect_timeout(&self.address, STOP_TIMEOUT);
+        if wake.is_ok()
             && let Some(accepting) = self.accepting.take()
         {
-            // It has nothing to say, and no handler runs on it.
+            // It returns nothing, and runs no handler that could panic.
             let _ = accepting.join();
         }
-        self.stage.wait_until_empty(PATIENCE);
-        let panicked = self.stage.look(|counts| counts.panicked);
+        self.state.wait_until_empty(STOP_TIMEOUT);
+        let panicked = self.state.counts(|counts| counts.panicked);
         assert!(!panicked || thread::panicking(), "a handler of the scripted server has panicked");
     }
 }
@@ -179,30 +182,32 @@ fn listen() -> io::Result<TcpListener> {
     Ok(socket.into())
 }
 
-fn accept<S>(listener: &TcpListener, stage: &Arc<Stage>, script: &Arc<S>)
+/// Accepts connections and starts a thread for each, until the server stops.
+fn accept<S>(listener: &TcpListener, state: &Arc<ServerState>, script: &Arc<S>)
 where
-    S: Fn(&Arc<Stage>, TcpStream, u64) + Send + Sync + 'static,
+    S: Fn(&Arc<ServerState>, TcpStream, u64) + Send + Sync + 'static,
 {
-    while stage.wait_for_room() {
+    while state.wait_for_room() {
         let Ok((stream, _)) = listener.accept() else {
-            // No file descriptor, perhaps: one may come free.
-            stage.sleep(Duration::from_millis(5));
+            // Perhaps out of file descriptors: try again later.
+            state.sleep(Duration::from_millis(5));
             continue;
         };
-        let Some(entrance) = stage.enter(&stream) else {
+        let Some(connection) = state.register(&stream) else {
             continue;
         };
         let script = Arc::clone(script);
-        // Should there be no thread left, the client sees its connection end.
+        // When no thread can be started, the connection is closed.
         let _ = thread::Builder::new()
             .name("scripted".to_owned())
             .stack_size(STACK_SIZE)
-            .spawn(move || script(entrance.stage(), stream, entrance.connection()));
+            .spawn(move || script(connection.server(), stream, connection.number()));
     }
 }
 
-fn converse(
-    stage: &Arc<Stage>,
+/// Serves one connection, request by request.
+fn serve_connection(
+    state: &Arc<ServerState>,
     stream: TcpStream,
     connection: u64,
     handler: &impl Fn(&Request, &mut Reply<'_>),
@@ -212,7 +217,7 @@ fn converse(
     loop {
         match requests.next() {
             Ok(Some(request)) => {
-                let mut reply = Reply::begin(&stream, stage, &request.target);
+                let mut reply = Reply::begin(&stream, state, &request.target);
                 handler(&request, &mut reply);
                 if reply.is_over() || !request.keep_alive() {
                     return;
@@ -227,14 +232,14 @@ fn converse(
     }
 }
 
-/// Tells a client that it makes no sense. What is left of its nonsense is
-/// read, for unread bytes would make the end a reset, and a reset may take the
-/// answer along (RFC 9112, section 9.6).
+/// Answers a malformed request with 400, then closes with a lingering close:
+/// closing while bytes are unread would reset the connection, and a reset may
+/// destroy the answer on its way (RFC 9112, section 9.6).
 fn refuse(mut stream: &TcpStream, why: &io::Error) {
     let text = format!("{why}\n");
     let length = text.len();
     let head = format!("HTTP/1.1 400 Bad Request\r\nContent-Length: {length}\r\n\r\n");
-    // Where anything fails, the client is gone.
+    // An error means that the client is gone.
     let _ = stream
         .write_all((head + &text).as_bytes())
         .and_then(|()| stream.shutdown(Shutdown::Write))

@@ -1,4 +1,4 @@
-//! The loop: one thread, one selector, all connections.
+//! The event loop of the site: one thread, one selector, all connections.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,43 +16,47 @@ use crate::counters::Counters;
 use crate::response::Renderer;
 use crate::site::Site;
 
-/// How many clients may wait to be accepted. (mio asks for 128, too few for a
+/// The length of the listener's accept queue. (mio asks for 128, too few for a
 /// crawler that starts.)
 const BACKLOG: i32 = 4096;
-/// How soon to try again when a connection cannot be accepted, most likely
-/// for want of file descriptors.
-const ACCEPT_AGAIN: Duration = Duration::from_millis(5);
-/// How much is read at once.
+/// The pause before the next attempt when a connection cannot be accepted, most
+/// likely for want of file descriptors.
+const ACCEPT_RETRY: Duration = Duration::from_millis(5);
+/// The size of the scratch buffer, in bytes.
 const SCRATCH: usize = 16 * 1024;
 const LISTENER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
 
-/// Serves until told to stop.
+/// The event loop and its connections; serves until its [`Remote`] stops it.
 #[derive(Debug)]
 pub(crate) struct Server {
     poll: Poll,
     listener: TcpListener,
-    /// Somebody may be waiting to be accepted.
+    /// Set while the listener may have a connection to accept.
     may_accept: bool,
     stop: Arc<AtomicBool>,
     release: Arc<AtomicBool>,
     shared: Shared,
+    /// The connections, by the index that is their token.
     connections: Vec<Option<Slot>>,
+    /// The vacant indices of `connections`.
     free: Vec<usize>,
-    /// Which connection to advance when. A connection that is answered, or
-    /// gone, leaves at once.
+    /// The pending timers: the moment, and the connection to advance then. The
+    /// timer of a connection that is answered or closed is cancelled at once.
     timers: BTreeSet<(Instant, usize)>,
-    /// Who has used up its turn and has more to do.
-    again: Vec<usize>,
+    /// The run queue: connections that have used up their budget and have more
+    /// to do.
+    run_queue: Vec<usize>,
 }
 
+/// A connection with its timer, if one is set.
 #[derive(Debug)]
 struct Slot {
     connection: Connection,
     timer: Option<Instant>,
 }
 
-/// Tells a [`Server`] what to do.
+/// A handle that controls a [`Server`] from another thread.
 #[derive(Debug)]
 pub(crate) struct Remote {
     stop: Arc<AtomicBool>,
@@ -61,11 +65,13 @@ pub(crate) struct Remote {
 }
 
 impl Remote {
+    /// Stops the server.
     pub(crate) fn stop(&self) -> io::Result<()> {
         self.stop.store(true, Ordering::Release);
         self.waker.wake()
     }
 
+    /// Ends the latency: every request is answered without delay from now on.
     pub(crate) fn release(&self) -> io::Result<()> {
         self.release.store(true, Ordering::Release);
         self.waker.wake()
@@ -73,7 +79,7 @@ impl Remote {
 }
 
 impl Server {
-    /// Listens, but serves nobody yet.
+    /// Listens on `address`, without accepting connections yet.
     pub(crate) fn bind(
         address: SocketAddr,
         site: Arc<Site>,
@@ -103,7 +109,7 @@ impl Server {
             connections: Vec::new(),
             free: Vec::new(),
             timers: BTreeSet::new(),
-            again: Vec::new(),
+            run_queue: Vec::new(),
         };
         Ok((server, remote))
     }
@@ -112,6 +118,7 @@ impl Server {
         self.listener.local_addr()
     }
 
+    /// Runs the loop until the [`Remote`] stops it.
     pub(crate) fn run(mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(1024);
         while !self.stop.load(Ordering::Acquire) {
@@ -120,7 +127,8 @@ impl Server {
         Ok(())
     }
 
-    /// Waits for something to do, and does it.
+    /// Runs one turn of the loop: waits for events, then advances every
+    /// connection that has something to do.
     fn turn(&mut self, events: &mut Events) -> io::Result<()> {
         match self.poll.poll(events, self.timeout()) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
@@ -132,7 +140,7 @@ impl Server {
                 WAKER => {}
                 Token(index) => {
                     if let Some(Some(slot)) = self.connections.get_mut(index) {
-                        slot.connection.note(event);
+                        slot.connection.set_readiness(event);
                         self.advance(index);
                     }
                 }
@@ -147,34 +155,36 @@ impl Server {
                 self.advance(index);
             }
         }
-        self.advance_due();
-        for index in std::mem::take(&mut self.again) {
+        self.run_timers();
+        for index in std::mem::take(&mut self.run_queue) {
             self.advance(index);
         }
-        // Last, so that a slot changes hands only when every event of the
-        // batch has found the connection that it was meant for.
+        // Last, so that a slot is reused only after every event of the batch
+        // has reached its connection.
         if self.may_accept {
             self.accept();
         }
         Ok(())
     }
 
+    /// Returns the longest time that the next turn may wait for events.
     fn timeout(&self) -> Option<Duration> {
-        if !self.again.is_empty() {
+        if !self.run_queue.is_empty() {
             return Some(Duration::ZERO);
         }
-        let accept = self.may_accept.then_some(ACCEPT_AGAIN);
+        let accept = self.may_accept.then_some(ACCEPT_RETRY);
         let timer = self.timers.first();
         let timer = timer.map(|(at, _)| at.saturating_duration_since(Instant::now()));
         accept.into_iter().chain(timer).min()
     }
 
-    fn advance_due(&mut self) {
+    /// Fires the timers that are due.
+    fn run_timers(&mut self) {
         if self.timers.is_empty() {
             return;
         }
-        // One look at the clock is enough, lest timers that come due
-        // meanwhile keep the loop here.
+        // The clock is read once: timers that become due meanwhile must not
+        // keep the loop here.
         let now = Instant::now();
         while let Some((at, index)) = self.timers.first().copied()
             && at <= now
@@ -187,6 +197,7 @@ impl Server {
         }
     }
 
+    /// Advances a connection, then sets its timer, queues it or closes it.
     fn advance(&mut self, index: usize) {
         let Some(Some(slot)) = self.connections.get_mut(index) else {
             return;
@@ -194,7 +205,7 @@ impl Server {
         let next = slot.connection.advance(&mut self.shared);
         let timer = match next {
             Next::At(at) => Some(at),
-            Next::OnEvent | Next::Again | Next::Close => None,
+            Next::OnEvent | Next::Yield | Next::Close => None,
         };
         if timer != slot.timer {
             if let Some(old) = std::mem::replace(&mut slot.timer, timer) {
@@ -206,7 +217,7 @@ impl Server {
         }
         match next {
             Next::OnEvent | Next::At(_) => {}
-            Next::Again => self.again.push(index),
+            Next::Yield => self.run_queue.push(index),
             Next::Close => {
                 self.connections[index] = None;
                 self.free.push(index);
@@ -214,8 +225,9 @@ impl Server {
         }
     }
 
+    /// Accepts the waiting connections.
     fn accept(&mut self) {
-        // Bounded, lest a flood of clients keep the loop here.
+        // Bounded: a flood of clients must not keep the loop here.
         for _ in 0..BACKLOG {
             match self.listener.accept() {
                 Ok((stream, _)) => self.add(stream),
@@ -223,27 +235,28 @@ impl Server {
                     self.may_accept = false;
                     return;
                 }
-                // Gone before it was accepted.
+                // The client closed the connection before it was accepted.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // Too many open files: `may_accept` still stands.
+                // Too many open files: `may_accept` stays set for a retry.
                 Err(_) => return,
             }
         }
     }
 
+    /// Registers an accepted connection.
     fn add(&mut self, mut stream: TcpStream) {
         self.shared.counters.connections.fetch_add(1, Ordering::Relaxed);
         // The last piece of a large response must not wait for an
         // acknowledgement of the one before. (An error means that the client
-        // is gone, which will be noticed soon enough.)
+        // is gone, which the next read reports.)
         let _ = stream.set_nodelay(true);
         let index = self.free.pop().unwrap_or(self.connections.len());
-        let both = Interest::READABLE | Interest::WRITABLE;
+        let interest = Interest::READABLE | Interest::WRITABLE;
         let registry = self.poll.registry();
-        let slot = match registry.register(&mut stream, Token(index), both) {
+        let slot = match registry.register(&mut stream, Token(index), interest) {
             Ok(()) => Some(Slot { connection: Connection::new(stream), timer: None }),
-            // The system cannot watch another socket: hang up.
+            // The selector cannot take another socket: close it.
             Err(_) => {
                 self.free.push(index);
                 None
@@ -258,7 +271,7 @@ impl Server {
 
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
-    // A site at a given address can be started again at once.
+    // Lets a new site listen on the address of one that has just stopped.
     socket.set_reuse_address(true)?;
     socket.bind(&address.into())?;
     socket.listen(BACKLOG)?;
@@ -275,10 +288,10 @@ mod tests {
 
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: test\r\n\r\n";
 
-    /// A server that runs turn by turn on the thread of the test.
+    /// A server whose loop runs turn by turn on the thread of the test.
     struct Stepped {
         server: Server,
-        /// Ends turns in which nothing happens.
+        /// Wakes the loop in turns without events.
         remote: Remote,
         events: Events,
     }
@@ -296,13 +309,13 @@ mod tests {
         fn connect(&mut self) -> std::net::TcpStream {
             let open = self.server.open();
             let client = std::net::TcpStream::connect(self.server.address().unwrap()).unwrap();
-            self.turn_until(|server| server.open() > open);
+            self.run_until(|server| server.open() > open);
             client
         }
 
-        fn turn_until(&mut self, is_so: impl Fn(&Server) -> bool) {
+        fn run_until(&mut self, condition: impl Fn(&Server) -> bool) {
             for _ in 0..1000 {
-                if is_so(&self.server) {
+                if condition(&self.server) {
                     return;
                 }
                 self.remote.waker.wake().unwrap();
@@ -319,32 +332,32 @@ mod tests {
     }
 
     #[test]
-    fn an_end_that_arrives_with_the_request_is_not_overlooked() {
+    fn an_end_that_arrives_with_the_request_closes_the_connection_after_the_response() {
         let mut stepped = Stepped::new(Latency::None);
         let mut client = stepped.connect();
         client.write_all(REQUEST).unwrap();
         client.shutdown(Shutdown::Write).unwrap();
-        stepped.turn_until(|server| server.open() == 0);
+        stepped.run_until(|server| server.open() == 0);
         let mut response = Vec::new();
         client.read_to_end(&mut response).unwrap();
         assert!(response.ends_with(b"</html>\n"));
     }
 
     #[test]
-    fn whoever_leaves_takes_the_timer_along() {
+    fn the_timer_of_a_closed_connection_is_cancelled() {
         let mut stepped = Stepped::new(Latency::Fixed(Duration::from_secs(60)));
         for _ in 0..3 {
             let mut client = stepped.connect();
             client.write_all(REQUEST).unwrap();
-            stepped.turn_until(|server| server.timers.len() == 1);
-            // An end by reset, for a mere end of talk is no reason to leave.
+            stepped.run_until(|server| server.timers.len() == 1);
+            // A reset: a half-closed client (FIN) would still get its answer.
             let socket = socket2::SockRef::from(&client);
             socket.set_linger(Some(Duration::ZERO)).unwrap();
             drop(client);
-            stepped.turn_until(|server| server.open() == 0);
+            stepped.run_until(|server| server.open() == 0);
             assert!(stepped.server.timers.is_empty());
         }
-        // One place was enough for all three.
+        // All three connections have used the same slot.
         assert_eq!(stepped.server.connections.len(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! Which URLs there are, and what each of them is.
+//! The site: its URLs and their contents.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,7 +10,7 @@ use crate::options::{Connections, SiteOptions};
 use crate::prose::Prose;
 use crate::special::{self, Framing, Special};
 
-/// The site as such; it knows nothing of connections.
+/// The site itself, without any connections.
 #[derive(Debug)]
 pub(crate) struct Site {
     options: SiteOptions,
@@ -20,25 +20,27 @@ pub(crate) struct Site {
     special_by_path: HashMap<String, usize>,
 }
 
-/// What a request leads to.
+/// The content of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Content {
     /// A page of the link graph, by its number.
     Page(u32),
     /// A special case, by its index.
     Special(usize),
-    /// 404.
+    /// Status 404.
     NotFound,
-    /// 405.
+    /// Status 405.
     NotAllowed,
-    /// 400, and why.
+    /// Status 400, with the reason.
     BadRequest(&'static str),
 }
 
 impl Site {
+    /// Makes the site of these options.
+    ///
     /// # Errors
     ///
-    /// `InvalidInput` for options that make no site.
+    /// `InvalidInput` for invalid options.
     pub(crate) fn new(options: SiteOptions) -> io::Result<Self> {
         options.validate()?;
         let specials = if options.special_cases { special::all() } else { Vec::new() };
@@ -64,8 +66,8 @@ impl Site {
         &self.specials
     }
 
-    /// What stands at `target`, a path with its query. Every URL has one
-    /// spelling: an additional query, slash or zero is another URL.
+    /// Returns the content at `target`, a path with its query. Every URL has one
+    /// spelling: an additional query, slash or zero makes it another URL.
     pub(crate) fn find(&self, target: &str) -> Content {
         if target == "/" {
             return Content::Page(0);
@@ -79,15 +81,15 @@ impl Site {
         }
     }
 
-    /// The path of a page of the link graph.
+    /// Returns the path of a page of the link graph.
     pub(crate) fn path(page: u32) -> String {
         if page == 0 { "/".to_owned() } else { format!("/page/{page}") }
     }
 
-    /// How long the response for `target` lets itself be waited for.
+    /// Returns the latency of the response for `target`.
     pub(crate) fn latency(&self, target: &str) -> Duration {
         let (min, max) = self.options.latency.range();
-        // A day has fewer nanoseconds than a u64 has numbers.
+        // The nanoseconds of a day fit into a u64.
         let spread = (max - min).as_nanos() as u64;
         if spread == 0 {
             return min;
@@ -98,16 +100,15 @@ impl Site {
         min + Duration::from_nanos(mix(&[self.options.seed, hash]) % (spread + 1))
     }
 
-    /// Whether the connection ends with this response, whatever the client
-    /// wishes. `is_old` says that it speaks HTTP/1.0.
-    pub(crate) fn ends_connection(&self, content: Content, is_old: bool) -> bool {
+    /// Returns true if the server closes the connection after this response, even
+    /// if the client wants to keep it.
+    pub(crate) fn ends_connection(&self, content: Content, is_http_1_0: bool) -> bool {
         self.options.connections == Connections::Close
             || matches!(content, Content::Special(index)
-                if self.specials[index].framing(is_old) == Framing::UntilClose)
+                if self.specials[index].framing(is_http_1_0) == Framing::UntilClose)
     }
 
-    /// Appends the part of a page that is its own: everything before the
-    /// prose.
+    /// Appends the opening of a page: everything before the prose.
     pub(crate) fn push_opening(&self, page: u32, out: &mut Vec<u8>) {
         out.extend_from_slice(b"<!DOCTYPE html>\n<html><head><title>Page ");
         push_number(out, page as usize);
@@ -126,11 +127,11 @@ impl Site {
     }
 }
 
-/// What ends every page of the link graph.
+/// The end of every page of the link graph.
 pub(crate) const CLOSING: &[u8] = b"\n</body></html>\n";
 
 /// Appends a number in decimal digits. (Formatting with `write!` would be a
-/// third of the work of serving a small page.)
+/// third of the work for a small page.)
 pub(crate) fn push_number(out: &mut Vec<u8>, mut number: usize) {
     let mut digits = [0; 20];
     let mut first = digits.len();
@@ -145,12 +146,13 @@ pub(crate) fn push_number(out: &mut Vec<u8>, mut number: usize) {
     out.extend_from_slice(&digits[first..]);
 }
 
-/// Pages count from 1 here; a number has no sign and no leading zero.
+/// Parses the number of a page, from 1, without a sign or leading zero.
 fn page_number(digits: &str) -> Option<u32> {
     let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && !digits.starts_with('0');
     if is_plain { digits.parse().ok() } else { None }
 }
 
+/// Appends the `href` of a link, as written in the page `from`.
 fn push_href(out: &mut Vec<u8>, from: u32, link: Link) {
     let to_root = link.target == 0;
     // Seen from the root, other pages are below "page/"; seen from one of
@@ -206,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn special_cases_are_there_when_wanted() {
+    fn special_cases_can_be_left_out() {
         let with = site(SiteOptions::default());
         let Content::Special(index) = with.find("/special/") else {
             panic!("no index");
@@ -217,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_written_in_full() {
+    fn numbers_are_written_in_decimal() {
         for number in [0, 7, 10, 4096, usize::MAX] {
             let mut out = Vec::new();
             push_number(&mut out, number);
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_site_is_refused() {
+    fn invalid_options_are_refused() {
         let refused = |options: SiteOptions| {
             let error = Site::new(options).unwrap_err();
             assert_eq!(error.kind(), io::ErrorKind::InvalidInput);

@@ -1,44 +1,43 @@
-//! The oddities of the web, one URL each. `/special/` links to all of them
-//! but the long chain of redirects, to which nobody links.
+//! The special cases: the oddities of the web, one URL each. `/special/` links
+//! to all of them but the long chain of redirects, which no page links to.
 
-/// How many redirects the chain has: more than any crawler should follow.
+/// The number of redirects in the chain: more than any crawler should follow.
 const CHAIN_LENGTH: u32 = 15;
 
-/// A response that never changes.
+/// A fixed response.
 #[derive(Debug)]
 pub(crate) struct Special {
-    /// Path and query, percent-encoded.
+    /// The path and query, percent-encoded.
     pub(crate) path: String,
     pub(crate) status: u16,
-    /// Header lines, each with its end.
+    /// The header fields, each as a line with its line break.
     pub(crate) fields: String,
     pub(crate) body: Vec<u8>,
     framing: Framing,
 }
 
 impl Special {
-    /// How its end is told to a client, who may speak HTTP/1.0 and never have
-    /// heard of chunks.
-    pub(crate) fn framing(&self, is_old: bool) -> Framing {
+    /// Returns the framing of the body for a client. HTTP/1.0 has no chunks.
+    pub(crate) fn framing(&self, is_http_1_0: bool) -> Framing {
         match self.framing {
-            Framing::Chunked if is_old => Framing::UntilClose,
+            Framing::Chunked if is_http_1_0 => Framing::UntilClose,
             framing => framing,
         }
     }
 }
 
-/// How the client learns where the body ends (RFC 9112, section 6.3).
+/// The framing of a body: how its end is marked (RFC 9112, section 6.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     /// `Content-Length`.
     Length,
     /// `Transfer-Encoding: chunked`, with a chunk extension and a trailer.
     Chunked,
-    /// The connection ends with it.
+    /// The end of the connection.
     UntilClose,
 }
 
-/// Every special case.
+/// Returns every special case.
 pub(crate) fn all() -> Vec<Special> {
     let mut all = vec![index()];
     all.extend(redirects());
@@ -120,8 +119,8 @@ fn errors() -> Vec<Special> {
 }
 
 fn other_types() -> Vec<Special> {
-    // The smallest PNG there is, a PDF that nobody will open, and links that
-    // are none, because plain text and application/xml have no links.
+    // A PNG of one pixel, a PDF without pages, and two types that have no links:
+    // plain text and application/xml.
     let picture = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\0\0\0\0:~\x9bU\
         \0\0\0\nIDATx\xdac`\0\0\0\x02\0\x01\xe5\x27\xde\xfc\0\0\0\0IEND\xaeB`\x82";
     let paper = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj <<>> endobj\ntrailer <<>>\n%%EOF\n";
@@ -144,9 +143,9 @@ fn other_types() -> Vec<Special> {
     ]
 }
 
-/// Pages whose one link leads to a page that exists only if they are decoded
-/// as they should be (and the path then encoded as UTF-8, whatever the page
-/// was written in: the WHATWG URL Standard's way).
+/// Returns pages in several charsets. Each has one link, whose target is found
+/// only if the page is decoded with its charset and the path is then encoded as
+/// UTF-8, as the WHATWG URL Standard says.
 fn charsets() -> Vec<Special> {
     let shift_jis = b"/menu/\x83\x81\x83\x6a\x83\x85\x81\x5b";
     let mut utf_16 = vec![0xff, 0xfe];
@@ -247,7 +246,7 @@ fn redirect(path: &str, status: u16, location: &str) -> Special {
     Special { status, fields: format!("{}Location: {location}\r\n", moved.fields), ..moved }
 }
 
-/// A page that is the end of a way.
+/// Returns a page without links.
 fn leaf(path: &str) -> Special {
     page(path, "<p>You have arrived.</p>")
 }
@@ -275,7 +274,7 @@ fn html(title: &str, body: &str) -> String {
     )
 }
 
-/// A page with one link, in whatever charset that link is.
+/// Returns a page with one link, whose bytes may be of any charset.
 fn html_bytes(head: &str, href: &[u8]) -> Vec<u8> {
     [
         b"<!DOCTYPE html>\n<html><head>",

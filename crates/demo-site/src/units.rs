@@ -1,10 +1,10 @@
-//! Times and sizes on the command line.
+//! Parsers for times and sizes on the command line.
 
 use std::time::Duration;
 
 use demo_site::SiteOptions;
 
-/// `30` and `30s` are thirty seconds, `500ms` is half a one.
+/// Parses a time: `30` and `30s` are thirty seconds, `500ms` is half a second.
 pub(crate) fn delay(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
     let seconds_in_unit = match unit {
@@ -21,7 +21,8 @@ pub(crate) fn delay(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// `8000` are bytes; `8K`, `10M` and `1G` are powers of 1024.
+/// Parses a size: `8000` is in bytes; the units `K`, `M` and `G` are powers of
+/// 1024.
 pub(crate) fn page_size(text: &str) -> Result<usize, String> {
     let (number, unit) = split(text);
     let bytes_in_unit = match unit {
@@ -39,6 +40,7 @@ pub(crate) fn page_size(text: &str) -> Result<usize, String> {
     }
 }
 
+/// Splits a value into its number and its unit.
 fn split(text: &str) -> (&str, &str) {
     let unit = text.find(|c: char| c.is_ascii_alphabetic());
     text.split_at(unit.unwrap_or(text.len()))
@@ -49,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times() {
+    fn times_are_in_seconds_or_milliseconds() {
         assert_eq!(delay("30"), Ok(Duration::from_secs(30)));
         assert_eq!(delay("30s"), Ok(Duration::from_secs(30)));
         assert_eq!(delay("500ms"), Ok(Duration::from_millis(500)));
@@ -60,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn sizes_are_in_bytes_or_powers_of_1024() {
         assert_eq!(page_size("0"), Ok(0));
         assert_eq!(page_size("8K"), Ok(8192));
         assert_eq!(page_size("10M"), Ok(10 << 20));

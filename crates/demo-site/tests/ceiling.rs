@@ -1,5 +1,4 @@
-//! The load loop, against servers that keep its rules and servers that break
-//! them.
+//! Tests of the load generator, with good and with bad servers.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -19,14 +18,14 @@ fn every_request_is_made_and_counted() {
         assert_eq!((ceiling.requests, ceiling.connections), (requests, connections));
         assert!(ceiling.response_size > page_size);
         assert!(ceiling.requests_per_second > 0.0);
-        // One more to learn the size of a response.
+        // One more request was needed for the size of the response.
         assert_eq!(site.hits("/page/1"), requests + 1);
         assert_eq!(site.connections(), connections as u64 + 1);
     }
 }
 
 #[test]
-fn what_cannot_be_measured_is_refused() {
+fn a_server_without_a_complete_200_response_is_refused() {
     let server = Server::start(|request, reply| match request.path() {
         "/unframed" => {
             reply.send("HTTP/1.1 200 OK\r\n\r\n");
@@ -49,7 +48,7 @@ fn what_cannot_be_measured_is_refused() {
 }
 
 #[test]
-fn a_server_that_changes_its_mind_is_noticed() {
+fn a_longer_response_or_a_closed_connection_is_an_error() {
     for (path, kind) in
         [("/differs", ErrorKind::InvalidData), ("/closes", ErrorKind::UnexpectedEof)]
     {

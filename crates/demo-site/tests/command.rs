@@ -1,4 +1,4 @@
-//! The binary, as its user meets it.
+//! Tests of the binary `demo-site`.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use common::get;
 
-/// A running `demo-site`; dropped, it is killed.
+/// A running `demo-site`, killed when this is dropped.
 struct Running(Child);
 
 impl Drop for Running {
@@ -54,9 +54,9 @@ fn the_first_line_is_the_url_of_the_root() {
     ]);
     let address = line.strip_prefix("http://").unwrap();
     let address = address.strip_suffix("/\n").unwrap().parse().unwrap();
-    let asked = Instant::now();
+    let requested = Instant::now();
     let page = get(address, "/page/19");
-    assert!(asked.elapsed().as_millis() >= 20);
+    assert!(requested.elapsed().as_millis() >= 20);
     assert_eq!((page.status, page.body.len()), (200, 2048));
     assert_eq!(page.text().matches("<a href").count(), 3);
     assert_eq!(page.field("connection"), Some("close"));
@@ -86,7 +86,7 @@ fn a_bad_value_is_named_with_its_flag() {
 }
 
 #[test]
-fn crossed_delays_are_refused() {
+fn a_greatest_delay_below_the_least_is_refused() {
     let output = run(&["--delay=2s", "--delay-max=1s"]);
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -94,7 +94,7 @@ fn crossed_delays_are_refused() {
 }
 
 #[test]
-fn an_address_that_is_taken_is_an_error() {
+fn an_address_in_use_is_an_error() {
     let (_running, line) = start(&[]);
     let address = line.trim().trim_start_matches("http://").trim_end_matches('/');
     let output = run(&["--listen", address]);

@@ -1,4 +1,5 @@
-//! How the site treats its clients: patient, impatient, large, small, broken.
+//! Tests of the site's connections: keep-alive, pipelining, latency, slow
+//! readers, malformed requests, shutdown.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -27,7 +28,7 @@ fn slow() -> DemoSite {
 }
 
 #[test]
-fn the_seed_decides_about_every_byte() {
+fn the_same_seed_gives_the_same_bytes() {
     let of_seed = |seed| {
         let site = site(SiteOptions { seed, ..SiteOptions::default() });
         let mut client = Client::connect(site.address());
@@ -42,7 +43,7 @@ fn the_seed_decides_about_every_byte() {
 }
 
 #[test]
-fn urls_are_whole() {
+fn urls_are_absolute() {
     let site = plain();
     assert!(site.address().ip().is_loopback());
     assert_eq!(site.root(), format!("http://{}/", site.address()));
@@ -50,7 +51,7 @@ fn urls_are_whole() {
 }
 
 #[test]
-fn a_connection_is_kept() {
+fn a_connection_is_kept_alive() {
     let site = plain();
     let mut client = Client::connect(site.address());
     for page in 1..50 {
@@ -83,7 +84,7 @@ fn a_connection_is_closed_when_either_side_says_so() {
 }
 
 #[test]
-fn an_old_client_can_keep_its_connection() {
+fn an_http_1_0_client_can_keep_its_connection() {
     let site = plain();
     let mut client = Client::connect(site.address());
     for _ in 0..2 {
@@ -107,11 +108,11 @@ fn head_is_get_without_the_body() {
 }
 
 #[test]
-fn requests_in_a_row_are_answered_in_their_order() {
+fn pipelined_requests_are_answered_in_order() {
     for latency in [Latency::None, Latency::Fixed(Duration::from_millis(1))] {
         let site = site(SiteOptions { latency, ..SiteOptions::default() });
         let mut client = Client::connect(site.address());
-        // More of them than one turn of the loop has room for.
+        // More requests than the budget of one turn of the loop.
         let pages = 1..99;
         let requests = pages.clone().map(|page| request(&format!("/page/{page}")));
         client.send(requests.collect::<String>());
@@ -138,14 +139,14 @@ fn a_request_may_arrive_byte_by_byte() {
 }
 
 #[test]
-fn a_large_page_reaches_slow_readers_whole() {
+fn slow_readers_get_large_pages_whole() {
     const SIZE: usize = 3 << 20;
     let site = site(SiteOptions { page_size: SIZE, ..SiteOptions::default() });
     let mut clients: Vec<_> = (0..10).map(|_| Client::connect(site.address())).collect();
     for client in &mut clients {
         client.send(request("/page/5"));
     }
-    // Everybody's buffers are full by now, or soon, and nobody starves.
+    // The buffers of all these clients are full, and another one is still served.
     assert_eq!(get(site.address(), "/baz").status, 200);
     let first = clients[0].response();
     assert_eq!(first.body.len(), SIZE);
@@ -156,7 +157,7 @@ fn a_large_page_reaches_slow_readers_whole() {
 }
 
 #[test]
-fn a_client_may_stop_talking_before_it_is_answered() {
+fn a_half_closed_client_is_still_answered() {
     let site = slow();
     let mut client = Client::connect(site.address());
     client.send(request("/baz"));
@@ -166,11 +167,11 @@ fn a_client_may_stop_talking_before_it_is_answered() {
 }
 
 #[test]
-fn nonsense_is_refused() {
+fn malformed_requests_are_refused() {
     let site = plain();
     let long = format!("GET /{} HTTP/1.1\r\n\r\n", "a".repeat(70_000));
     let endless = "X: y\r\n".repeat(20_000);
-    for (nonsense, status) in [
+    for (request_bytes, status) in [
         ("hello\r\n\r\n", 400),
         ("GET / HTTP/1.1\r\n\r\n", 400),
         ("GET / HTTP/3\r\nHost: x\r\n\r\n", 400),
@@ -180,14 +181,14 @@ fn nonsense_is_refused() {
         ("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello", 405),
     ] {
         let mut client = Client::connect(site.address());
-        // What the server no longer reads, it may refuse.
-        let _ = client.stream.write_all(nonsense.as_bytes());
+        // The server may close before it has read everything.
+        let _ = client.stream.write_all(request_bytes.as_bytes());
         let response = client.response();
         assert_eq!(response.status, status);
         assert_eq!(response.field("connection"), Some("close"));
         assert!(client.is_at_end());
     }
-    // Nobody else has noticed.
+    // Other connections are not affected.
     assert_eq!(get(site.address(), "/").status, 200);
 }
 
@@ -225,7 +226,7 @@ fn requests_in_flight_are_counted() {
 }
 
 #[test]
-fn who_hangs_up_is_not_in_flight() {
+fn a_reset_connection_is_not_in_flight() {
     let site = site(SiteOptions {
         latency: Latency::Fixed(Duration::from_secs(60)),
         ..SiteOptions::default()
@@ -233,7 +234,7 @@ fn who_hangs_up_is_not_in_flight() {
     let mut client = Client::connect(site.address());
     client.send(request("/"));
     wait_until(|| site.in_flight_now() == 1);
-    // A reset, which says more than "I am done talking".
+    // A reset: a half-closed client (FIN) would still wait for its answer.
     let socket = socket2::SockRef::from(&client.stream);
     socket.set_linger(Some(Duration::ZERO)).unwrap();
     drop(client);
@@ -241,7 +242,7 @@ fn who_hangs_up_is_not_in_flight() {
 }
 
 #[test]
-fn who_waits_can_be_released() {
+fn waiting_requests_can_be_released() {
     let site = site(SiteOptions {
         latency: Latency::Fixed(Duration::from_secs(60)),
         ..SiteOptions::default()
@@ -267,7 +268,7 @@ fn the_same_page_can_be_plain_text() {
 }
 
 #[test]
-fn latency_holds_nobody_else_up() {
+fn the_latency_of_one_response_delays_no_other() {
     let site = site(SiteOptions {
         latency: Latency::Spread { min: Duration::ZERO, max: Duration::from_millis(200) },
         ..SiteOptions::default()
@@ -283,13 +284,13 @@ fn latency_holds_nobody_else_up() {
     for client in &mut clients {
         assert_eq!(client.response().status, 200);
     }
-    // One after the other, it would have been ten seconds.
+    // One after the other, the requests would have taken ten seconds.
     assert!(start.elapsed() < Duration::from_secs(2));
     assert!(site.peak_in_flight() > 10);
 }
 
 #[test]
-fn two_thousand_clients_are_welcome() {
+fn two_thousand_connections_are_served() {
     let site = plain();
     let mut clients: Vec<_> = (0..2000).map(|_| Client::connect(site.address())).collect();
     for _ in 0..2 {
@@ -304,7 +305,7 @@ fn two_thousand_clients_are_welcome() {
 }
 
 #[test]
-fn the_end_comes_at_once() {
+fn dropping_the_site_closes_all_connections_at_once() {
     let site = site(SiteOptions {
         latency: Latency::Fixed(Duration::from_secs(60)),
         ..SiteOptions::default()
@@ -321,20 +322,20 @@ fn the_end_comes_at_once() {
     assert!(idle.is_at_end());
     assert!(matches!(waiting.stream.read(&mut [0]), Ok(0) | Err(_)));
     assert!(std::net::TcpStream::connect(address).is_err());
-    // And its address is free.
-    let again = DemoSite::start_on(address, SiteOptions::default()).unwrap();
-    assert_eq!(get(again.address(), "/").status, 200);
+    // The address can be used again.
+    let restarted = DemoSite::start_on(address, SiteOptions::default()).unwrap();
+    assert_eq!(get(restarted.address(), "/").status, 200);
 }
 
 #[test]
-fn an_address_is_taken_once() {
+fn an_address_in_use_is_an_error() {
     let site = plain();
     let error = DemoSite::start_on(site.address(), SiteOptions::default()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::AddrInUse);
 }
 
 #[test]
-fn a_million_pages_cost_little() {
+fn a_million_pages_are_not_stored() {
     let site = site(SiteOptions { pages: 1_000_000, ..SiteOptions::default() });
     let mut client = Client::connect(site.address());
     assert_eq!(client.get("/page/999999").status, 200);
@@ -342,9 +343,9 @@ fn a_million_pages_cost_little() {
     assert_eq!(site.all_hits().len(), 2);
 }
 
-fn wait_until(mut is_so: impl FnMut() -> bool) {
+fn wait_until(mut condition: impl FnMut() -> bool) {
     let start = Instant::now();
-    while !is_so() {
+    while !condition() {
         assert!(start.elapsed() < Duration::from_secs(8), "it never happens");
         thread::sleep(Duration::from_millis(1));
     }

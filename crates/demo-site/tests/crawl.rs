@@ -1,5 +1,5 @@
-//! The site is what it says it is: a tiny crawler with a naive eye for links
-//! finds exactly what is expected, from the root.
+//! Tests that a tiny crawler with a naive link extractor finds exactly the
+//! expected URLs from the root.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -10,9 +10,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use common::{Client, Response};
 use demo_site::{Connections, DemoSite, Expected, Kind, SiteOptions};
 
-/// The links that are not ASCII: as they stand in the page, and as the WHATWG
-/// URL Standard encodes them once the page is decoded. (Written down with the
-/// help of another language's codecs.)
+/// The links that are not ASCII: their bytes in the page, and the URL that the
+/// WHATWG URL Standard makes of them when the page is decoded. (Computed with the
+/// codecs of another language.)
 const DECODED: &[(&[u8], &str)] = &[
     (b"/menu/caf\xe9", "/menu/caf%C3%A9"),
     (b"/menu/5\x80", "/menu/5%E2%82%AC"),
@@ -22,7 +22,7 @@ const DECODED: &[(&[u8], &str)] = &[
 ];
 
 #[test]
-fn a_crawler_finds_what_is_expected() {
+fn a_crawler_finds_the_expected_urls_and_no_others() {
     for connections in [Connections::KeepAlive, Connections::Close] {
         for special_cases in [true, false] {
             let site = DemoSite::start(SiteOptions {
@@ -35,19 +35,19 @@ fn a_crawler_finds_what_is_expected() {
                 ..SiteOptions::default()
             })
             .unwrap();
-            let found = crawl(&site);
-            assert_eq!(found, site.expected());
-            assert!(found.len() >= 300);
+            let results = crawl(&site);
+            assert_eq!(results, site.expected());
+            assert!(results.len() >= 300);
             let hits = site.all_hits();
             assert!(hits.values().all(|hits| *hits == 1), "{hits:?}");
-            assert_eq!(hits.len(), found.len());
-            assert_eq!(site.requests(), found.len() as u64);
+            assert_eq!(hits.len(), results.len());
+            assert_eq!(site.requests(), results.len() as u64);
         }
     }
 }
 
 #[test]
-fn every_shape_of_site_is_reachable() {
+fn a_site_of_any_size_is_reachable_from_the_root() {
     for (pages, links_per_page) in [(1, 0), (1, 3), (2, 1), (40, 1), (100, 2), (100, 99), (5, 50)] {
         let site = DemoSite::start(SiteOptions {
             pages,
@@ -60,10 +60,11 @@ fn every_shape_of_site_is_reachable() {
     }
 }
 
+/// Crawls the site over one connection at a time.
 fn crawl(site: &DemoSite) -> Vec<Expected> {
     let mut todo = vec!["/".to_owned()];
     let mut seen = BTreeSet::from(["/".to_owned()]);
-    let mut found = BTreeMap::new();
+    let mut results = BTreeMap::new();
     let mut client = None;
     while let Some(path) = todo.pop() {
         let response = client.get_or_insert_with(|| Client::connect(site.address())).get(&path);
@@ -78,10 +79,10 @@ fn crawl(site: &DemoSite) -> Vec<Expected> {
             true => vec![resolve(&path, location).unwrap()],
             false => links,
         };
-        found.insert(path, kind);
+        results.insert(path, kind);
         todo.extend(next.into_iter().filter(|next| seen.insert(next.clone())));
     }
-    found.into_iter().map(|(path, kind)| Expected { path, kind }).collect()
+    results.into_iter().map(|(path, kind)| Expected { path, kind }).collect()
 }
 
 fn kind(path: &str, response: &Response) -> Kind {
@@ -107,7 +108,7 @@ fn is_html(content_type: &str) -> bool {
     ["text/html", "application/xhtml+xml"].contains(&content_type)
 }
 
-/// The paths on this site that a page links to.
+/// Returns the paths on this site that a page links to.
 fn links(path: &str, response: &Response) -> Vec<String> {
     let content_type = response.field("content-type").unwrap();
     if response.status != 200 || !is_html(content_type.split(';').next().unwrap()) {
@@ -150,13 +151,13 @@ fn links(path: &str, response: &Response) -> Vec<String> {
     links
 }
 
-/// RFC 3986, section 5.2, for the links that this site has; `None` for those
-/// that lead elsewhere.
+/// Resolves a reference (RFC 3986, section 5.2), as far as the links of this site
+/// need it; `None` for links to other hosts.
 fn resolve(base: &str, reference: &str) -> Option<String> {
     let reference = reference.split('#').next().unwrap();
-    let is_elsewhere = reference.starts_with("//")
+    let is_external = reference.starts_with("//")
         || reference.find(':').is_some_and(|colon| !reference[..colon].contains(['/', '?']));
-    if is_elsewhere {
+    if is_external {
         return None;
     }
     let base_path = base.split('?').next().unwrap();

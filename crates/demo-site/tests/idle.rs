@@ -1,5 +1,5 @@
-//! Waiting costs nothing. (A file of its own, hence a process of its own: it
-//! looks at the processor time of the serving thread.)
+//! A test that idle connections use no CPU time. (The test is alone in its
+//! process, because it reads the CPU time of the serving thread.)
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, missing_docs)]
@@ -13,7 +13,7 @@ use common::{Client, request};
 use demo_site::{DemoSite, Latency, SiteOptions};
 
 #[test]
-fn a_site_that_waits_does_nothing() {
+fn idle_and_waiting_connections_use_no_cpu_time() {
     let site = DemoSite::start(SiteOptions {
         latency: Latency::Fixed(Duration::from_millis(400)),
         ..SiteOptions::default()
@@ -28,12 +28,13 @@ fn a_site_that_waits_does_nothing() {
     for client in &mut clients {
         assert_eq!(client.response().status, 200);
     }
-    let spent = processor_time("demo-site");
-    assert!(spent <= Duration::from_millis(100), "{spent:?}");
+    let used = cpu_time("demo-site");
+    assert!(used <= Duration::from_millis(100), "{used:?}");
 }
 
-/// What threads of this name have used, to a hundredth of a second: proc(5).
-fn processor_time(name: &str) -> Duration {
+/// Returns the CPU time of all threads of this name, with a resolution of a
+/// hundredth of a second (proc(5)).
+fn cpu_time(name: &str) -> Duration {
     let threads = fs::read_dir("/proc/self/task").unwrap();
     let stats = threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("stat")));
     let ticks = stats.map(|stat| {

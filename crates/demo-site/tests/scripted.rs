@@ -1,4 +1,4 @@
-//! The scripted server does what the script says.
+//! Tests of the scripted server.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -17,7 +17,7 @@ fn serve(handler: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> 
     Server::start(handler).unwrap()
 }
 
-/// An answer that tells what was asked.
+/// Replies with a description of the request.
 fn echo(request: &Request, reply: &mut Reply<'_>) {
     reply.page(format!(
         "{} {} {} {}",
@@ -26,7 +26,7 @@ fn echo(request: &Request, reply: &mut Reply<'_>) {
 }
 
 #[test]
-fn a_request_is_what_was_sent() {
+fn a_script_sees_the_request_as_it_was_sent() {
     let server = serve(|request, reply| {
         assert_eq!(request.method, "GET");
         assert_eq!(request.target, "/a?b=c");
@@ -47,14 +47,14 @@ fn a_request_is_what_was_sent() {
 }
 
 #[test]
-fn connections_are_kept_and_numbered() {
+fn connections_are_kept_alive_and_numbered() {
     let server = serve(echo);
     let mut first = Client::connect(server.address());
     assert_eq!(first.get("/").text(), "GET / 1 1");
     assert_eq!(first.get("/a").text(), "GET /a 1 2");
     let mut second = Client::connect(server.address());
     assert_eq!(second.get("/a").text(), "GET /a 2 1");
-    // Two at once are two as well.
+    // Pipelined requests are counted one by one.
     first.send([request("/b"), request("/c")].concat());
     assert_eq!(first.response().text(), "GET /b 1 3");
     assert_eq!(first.response().text(), "GET /c 1 4");
@@ -64,7 +64,7 @@ fn connections_are_kept_and_numbered() {
 }
 
 #[test]
-fn the_client_can_ask_for_the_end() {
+fn the_client_can_ask_to_close_the_connection() {
     let server = serve(echo);
     for head in ["GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"]
     {
@@ -76,7 +76,7 @@ fn the_client_can_ask_for_the_end() {
 }
 
 #[test]
-fn a_status_has_the_headers_it_is_given() {
+fn a_response_has_the_given_header_fields() {
     let server = serve(|request, reply| match request.path() {
         "/moved" => reply.status(302, "Found", &[("Location", "/")], "gone"),
         "/nothing" => reply.status(204, "No Content", &[], ""),
@@ -114,7 +114,7 @@ fn bytes_are_sent_as_they_are() {
 }
 
 #[test]
-fn a_drip_comes_drop_by_drop() {
+fn a_dripped_reply_arrives_chunk_by_chunk() {
     const PAUSE: Duration = Duration::from_millis(20);
     let server = serve(|_, reply| reply.drip("HTTP/1.1 200 OK\r\n\r\nabc", 6, PAUSE));
     let mut client = Client::connect(server.address());
@@ -141,7 +141,7 @@ fn a_connection_can_be_reset() {
 }
 
 #[test]
-fn silence_is_an_answer_too() {
+fn a_script_may_leave_a_request_unanswered() {
     let server = serve(|request, reply| {
         if request.number > 1 {
             reply.page("at last");
@@ -163,7 +163,7 @@ fn requests_in_flight_are_counted() {
     let server = serve(|_, reply| {
         reply.sleep(Duration::from_millis(100));
         reply.page("");
-        // Begun, hence no longer in flight.
+        // The reply has begun, so the request is no longer in flight.
         reply.sleep(Duration::from_millis(1));
     });
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::connect(server.address())).collect();
@@ -179,19 +179,19 @@ fn requests_in_flight_are_counted() {
 }
 
 #[test]
-fn what_is_no_request_never_reaches_the_script() {
+fn malformed_requests_never_reach_the_script() {
     let server = serve(|_, _| unreachable!());
     let long = "x".repeat(70_000);
-    for nonsense in ["hello\r\n\r\n", &long] {
+    for request_bytes in ["hello\r\n\r\n", &long] {
         let mut client = Client::connect(server.address());
-        let _ = client.stream.write_all(nonsense.as_bytes());
+        let _ = client.stream.write_all(request_bytes.as_bytes());
         assert_eq!(client.response().status, 400);
         assert!(client.is_at_end());
     }
 }
 
 #[test]
-fn the_end_interrupts_everybody() {
+fn dropping_the_server_interrupts_all_scripts() {
     let server = serve(|request, reply| match request.path() {
         "/sleep" => {
             reply.sleep(Duration::from_secs(60));
@@ -199,7 +199,7 @@ fn the_end_interrupts_everybody() {
         }
         "/drip" => reply.drip([b'x'; 1000], 1, Duration::from_secs(60)),
         "/flood" => {
-            // More than the buffers take, to a client that does not read.
+            // More than the socket buffers hold; the client does not read.
             reply.send(vec![b'x'; 16 << 20]);
         }
         _ => {}
@@ -221,15 +221,15 @@ fn the_end_interrupts_everybody() {
 }
 
 #[test]
-fn a_raw_script_has_the_connection_to_itself() {
+fn a_raw_script_reads_and_writes_the_connection_itself() {
     let server = Server::start_raw(|stream, connection| {
         if connection == 1 {
             return;
         }
         stream.write_all(b"unasked").unwrap();
-        let mut asked = [0; 5];
-        stream.read_exact(&mut asked).unwrap();
-        stream.write_all(&asked).unwrap();
+        let mut received = [0; 5];
+        stream.read_exact(&mut received).unwrap();
+        stream.write_all(&received).unwrap();
     })
     .unwrap();
     assert!(Client::connect(server.address()).is_at_end());
@@ -240,7 +240,7 @@ fn a_raw_script_has_the_connection_to_itself() {
 }
 
 #[test]
-fn more_clients_than_threads_wait_for_their_turn() {
+fn connections_beyond_the_limit_wait_to_be_accepted() {
     let server = serve(echo);
     let mut clients: Vec<_> = (0..700).map(|_| Client::connect(server.address())).collect();
     for client in &mut clients[..600] {
@@ -265,7 +265,7 @@ fn a_failed_assertion_of_a_script_fails_the_test() {
 }
 
 #[test]
-fn a_script_can_have_a_memory() {
+fn a_script_can_keep_state() {
     let script = Mutex::new(vec!["third", "second", "first"]);
     let server = serve(move |_, reply| match script.lock().unwrap().pop() {
         Some(answer) => reply.page(answer),

@@ -1,4 +1,4 @@
-//! The special cases, byte by byte.
+//! Tests of the special cases, down to the bytes.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -12,7 +12,7 @@ fn site() -> DemoSite {
 }
 
 #[test]
-fn redirects_say_where_to() {
+fn redirects_have_a_status_and_a_location() {
     let site = site();
     for (path, status, location) in [
         ("/foo", 302, "/baz"),
@@ -33,7 +33,7 @@ fn redirects_say_where_to() {
 }
 
 #[test]
-fn the_chain_is_long_and_nobody_links_to_it() {
+fn the_chain_has_15_redirects_and_no_link_to_it() {
     let site = site();
     let mut client = Client::connect(site.address());
     let mut path = "/chain/0".to_owned();
@@ -53,7 +53,7 @@ fn the_chain_is_long_and_nobody_links_to_it() {
 }
 
 #[test]
-fn errors_are_errors() {
+fn error_pages_have_an_error_status() {
     let site = site();
     assert_eq!(get(site.address(), "/missing").status, 404);
     assert_eq!(get(site.address(), "/broken").status, 500);
@@ -63,7 +63,7 @@ fn errors_are_errors() {
 }
 
 #[test]
-fn other_types_are_what_they_say() {
+fn other_types_have_their_content_type() {
     let site = site();
     for (path, content_type, start) in [
         ("/picture.png", "image/png", &b"\x89PNG\r\n\x1a\n"[..]),
@@ -79,7 +79,7 @@ fn other_types_are_what_they_say() {
 }
 
 #[test]
-fn charsets_are_told_in_every_way() {
+fn charsets_are_declared_in_every_way() {
     let site = site();
     for (path, content_type, bytes) in [
         ("/charset/iso-8859-1", "text/html; charset=ISO-8859-1", &b"\"/menu/caf\xe9\""[..]),
@@ -110,7 +110,7 @@ fn chunks_have_an_extension_and_a_trailer() {
     assert_eq!(head.field("transfer-encoding"), Some("chunked"));
     assert_eq!(head.field("content-length"), None);
     assert_eq!(client.line(), "1f;number=0\r\n");
-    // The connection goes on behind the trailer.
+    // After the trailer, the connection is used again.
     let mut client = Client::connect(site.address());
     assert!(client.get("/chunked").text().ends_with("</html>\n"));
     assert_eq!(client.get("/baz").status, 200);
@@ -123,7 +123,7 @@ fn chunks_have_an_extension_and_a_trailer() {
 }
 
 #[test]
-fn an_old_client_gets_no_chunks() {
+fn an_http_1_0_client_gets_no_chunks() {
     let site = site();
     let mut client = Client::connect(site.address());
     client.send("GET /chunked HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
@@ -134,7 +134,7 @@ fn an_old_client_gets_no_chunks() {
 }
 
 #[test]
-fn one_page_ends_with_its_connection() {
+fn one_page_ends_with_the_end_of_the_connection() {
     let site = site();
     let mut client = Client::connect(site.address());
     let response = client.get("/until-close");
@@ -146,7 +146,7 @@ fn one_page_ends_with_its_connection() {
 }
 
 #[test]
-fn the_empty_page_is_empty() {
+fn the_empty_page_has_no_body() {
     let site = site();
     let response = get(site.address(), "/empty");
     assert_eq!(response.status, 200);
@@ -155,7 +155,7 @@ fn the_empty_page_is_empty() {
 }
 
 #[test]
-fn links_come_in_every_form() {
+fn links_are_written_in_every_form() {
     let site = site();
     for (path, link) in [
         ("/outside", "\"http://elsewhere.invalid/\""),
@@ -176,7 +176,7 @@ fn links_come_in_every_form() {
 }
 
 #[test]
-fn without_special_cases_there_are_none() {
+fn special_cases_can_be_left_out() {
     let site =
         DemoSite::start(SiteOptions { special_cases: false, ..SiteOptions::default() }).unwrap();
     for path in ["/special/", "/foo", "/chain/0"] {

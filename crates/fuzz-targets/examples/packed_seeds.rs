@@ -1,5 +1,4 @@
-//! Writes the seeds that nobody can write by hand, those that are packed, into
-//! `corpus/`.
+//! A generator of the compressed seeds in `corpus/`, which cannot be written by hand.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -14,54 +13,54 @@ const SITEMAP: &str = "<urlset><url><loc>http://site.test/1</loc></url></urlset>
 fn main() -> io::Result<()> {
     let page = PAGE.as_bytes();
     let long = PAGE.repeat(300).into_bytes();
-    // More than the target decodes.
+    // Longer than the limit of the target.
     let bomb = vec![b'x'; 60_000];
     for (coding, encode) in ENCODERS {
         let header = if coding == "raw-deflate" { "deflate" } else { coding };
         let encoded = encode(page)?;
         let (half, last) = (encoded.len() / 2, encoded.len() - 1);
-        let [mut flipped, mut last_flipped] = [encoded.clone(), encoded.clone()];
-        flipped[half] ^= 0x10;
-        last_flipped[last] ^= 1;
-        for (what, body) in [
+        let [mut damaged, mut damaged_end] = [encoded.clone(), encoded.clone()];
+        damaged[half] ^= 0x10;
+        damaged_end[last] ^= 1;
+        for (name, body) in [
             ("page", encoded.clone()),
             ("long", encode(&long)?),
             ("bomb", encode(&bomb)?),
             ("nothing", encode(b"")?),
             ("short", encoded[..half].to_vec()),
-            ("damaged", flipped),
-            ("damaged-end", last_flipped),
+            ("damaged", damaged),
+            ("damaged-end", damaged_end),
             ("twice", encoded.repeat(2)),
             ("garbage-behind", [&encoded[..], b"garbage"].concat()),
         ] {
             let seed = [header.as_bytes(), b"\n", &body].concat();
-            write("content", &format!("{coding}-{what}"), &seed)?;
+            write_seed("content", &format!("{coding}-{name}"), &seed)?;
         }
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: ";
         let head = format!("{head}{header}\r\nContent-Length: {}\r\n\r\n", encoded.len());
-        write("visit", &format!("page-{coding}"), &[head.as_bytes(), &encoded].concat())?;
+        write_seed("visit", &format!("page-{coding}"), &[head.as_bytes(), &encoded].concat())?;
         for (other, encode_again) in ENCODERS {
             let header = format!("{header}, {}\n", other.trim_start_matches("raw-"));
             let body = encode_again(&encoded)?;
-            write(
+            write_seed(
                 "content",
                 &format!("{coding}-in-{other}"),
                 &[header.as_bytes(), &body].concat(),
             )?;
         }
     }
-    let named = GzBuilder::new().filename("name").comment("comment").extra("extra");
-    let mut named = named.write(b"gzip\n".to_vec(), Compression::default());
-    named.write_all(page)?;
-    write("content", "gzip-named", &named.finish()?)?;
-    write("content", "identity", &[b"identity\n", page].concat())?;
+    let with_fields = GzBuilder::new().filename("name").comment("comment").extra("extra");
+    let mut with_fields = with_fields.write(b"gzip\n".to_vec(), Compression::default());
+    with_fields.write_all(page)?;
+    write_seed("content", "gzip-named", &with_fields.finish()?)?;
+    write_seed("content", "identity", &[b"identity\n", page].concat())?;
 
-    let packed = gzip(SITEMAP.as_bytes())?;
-    write("sitemap", "packed", &packed)?;
-    write("sitemap", "packed-lines", &gzip(b"http://site.test/1\nhttp://site.test/2")?)?;
-    write("sitemap", "packed-short", &packed[..packed.len() - 9])?;
-    write("sitemap", "packed-garbage-behind", &[&packed[..], b"garbage"].concat())?;
-    write("sitemap", "packed-bomb", &gzip(&[b' '; 30_000])?)
+    let compressed = gzip(SITEMAP.as_bytes())?;
+    write_seed("sitemap", "packed", &compressed)?;
+    write_seed("sitemap", "packed-lines", &gzip(b"http://site.test/1\nhttp://site.test/2")?)?;
+    write_seed("sitemap", "packed-short", &compressed[..compressed.len() - 9])?;
+    write_seed("sitemap", "packed-garbage-behind", &[&compressed[..], b"garbage"].concat())?;
+    write_seed("sitemap", "packed-bomb", &gzip(&[b' '; 30_000])?)
 }
 
 type Encode = fn(&[u8]) -> io::Result<Vec<u8>>;
@@ -97,7 +96,7 @@ fn zstd(text: &[u8]) -> io::Result<Vec<u8>> {
     Ok(compress_to_vec(text, CompressionLevel::Fastest))
 }
 
-fn write(target: &str, name: &str, seed: &[u8]) -> io::Result<()> {
+fn write_seed(target: &str, name: &str, seed: &[u8]) -> io::Result<()> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     std::fs::create_dir_all(&directory)?;
     std::fs::write(directory.join(name), seed)

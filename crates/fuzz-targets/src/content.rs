@@ -1,20 +1,20 @@
-//! Content codings.
+//! The fuzz target of content codings.
 
-use crawl_core::content::{BodyDecoder, Codings};
 use crawl_core::{ErrorClass, FetchError};
+use web::body::{BodyDecoder, Codings};
 
-use crate::slices::in_slices_alike;
+use crate::slices::in_any_slices_by;
 use crate::{assert_documented, split_line};
 
-/// How much is decoded, in bytes.
+/// The maximum number of bytes that are decoded.
 const LIMIT: u64 = 50_000;
 
-/// The most bytes that a decoder may hand on at once.
-const SLICE: usize = 16 * 1024;
+/// The maximum length of a slice that a decoder passes on.
+const MAX_SLICE: usize = 16 * 1024;
 
-/// Decodes a body: the first line is the value of its `Content-Encoding`
-/// header, the rest is the body. No more than the limit comes out, and the same
-/// in any slices.
+/// Decodes a body. The first line of the input is the value of its `Content-Encoding`
+/// header, the rest is the body. Asserts that the output is within the limit, and the
+/// same in any slices.
 pub fn content(input: &[u8]) {
     let (header, body) = split_line(input);
     let codings = match Codings::parse([header]) {
@@ -22,10 +22,10 @@ pub fn content(input: &[u8]) {
         Err(error) => return assert_documented(&error, &[ErrorClass::Decode]),
     };
     let has_brotli = header.windows(2).any(|name| name.eq_ignore_ascii_case(b"br"));
-    let (decoded, end) = in_slices_alike(
+    let (decoded, end) = in_any_slices_by(
         body,
         |slices| decode(&codings, slices),
-        |one, other| one == other || (has_brotli && is_same_failure(one, other)),
+        |one, other| one == other || (has_brotli && is_equivalent_failure(one, other)),
     );
     assert!(decoded.len() as u64 <= LIMIT || codings.is_identity());
     if let Err(error) = &end {
@@ -33,13 +33,14 @@ pub fn content(input: &[u8]) {
     }
 }
 
+/// The decoded bytes and the result of decoding.
 type Decoded = (Vec<u8>, Result<(), FetchError>);
 
 fn decode(codings: &Codings, slices: &[&[u8]]) -> Decoded {
     let mut decoder = BodyDecoder::new(codings, LIMIT);
     let mut decoded = Vec::new();
     let mut out = |bytes: &[u8]| {
-        assert!((1..=SLICE).contains(&bytes.len()) || codings.is_identity());
+        assert!((1..=MAX_SLICE).contains(&bytes.len()) || codings.is_identity());
         decoded.extend_from_slice(bytes);
         Ok(())
     };
@@ -47,9 +48,9 @@ fn decode(codings: &Codings, slices: &[&[u8]]) -> Decoded {
     (decoded, fed.and_then(|()| decoder.finish()))
 }
 
-/// Of a broken stream of Brotli, its library gives more or less before it finds
-/// out.
-fn is_same_failure(one: &Decoded, other: &Decoded) -> bool {
+/// Returns true if both failed, and one output is the beginning of the other. For a
+/// broken Brotli stream, the library may give more or less output before the error.
+fn is_equivalent_failure(one: &Decoded, other: &Decoded) -> bool {
     let (short, long) = if one.0.len() < other.0.len() { (one, other) } else { (other, one) };
     short.1.is_err() && long.1.is_err() && long.0.starts_with(&short.0)
 }

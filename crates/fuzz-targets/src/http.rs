@@ -1,31 +1,31 @@
-//! Responses.
+//! The fuzz target of HTTP responses.
 
-use crawl_core::http::{Head, Limits, Method, Progress, ResponseParser, Sink};
 use crawl_core::{ErrorClass, FetchError};
+use web::http::{Head, Limits, Method, Progress, ResponseParser, Sink};
 
 use crate::assert_documented;
 use crate::slices::in_any_slices;
 
-/// Small enough to be crossed by small inputs.
+/// Limits so small that short inputs cross them.
 const LIMITS: Limits = Limits { head: 1_000, headers: 8, body: 200 };
 
-/// Reads the input as a response to either method: within the limits, and the
-/// same in any slices.
+/// Parses the input as a response to a request of each method. Asserts that the result
+/// is within the limits, and the same in any slices.
 pub fn http(input: &[u8]) {
     for method in [Method::Get, Method::Head] {
-        let told = in_any_slices(input, |slices| receive(method, slices));
-        assert!(told.body.len() as u64 <= LIMITS.body);
-        assert!(told.body.len() + told.unread <= input.len());
-        assert!(method == Method::Get || told.body.is_empty());
-        let is_complete = told.error.is_none() && told.end.is_none();
-        assert!(!told.keep_alive || (is_complete && told.unread == 0));
-        assert!(told.head.is_some() || !is_complete, "complete, and without a head");
+        let observed = in_any_slices(input, |slices| receive(method, slices));
+        assert!(observed.body.len() as u64 <= LIMITS.body);
+        assert!(observed.body.len() + observed.unread <= input.len());
+        assert!(method == Method::Get || observed.body.is_empty());
+        let is_complete = observed.error.is_none() && observed.end.is_none();
+        assert!(!observed.keep_alive || (is_complete && observed.unread == 0));
+        assert!(observed.head.is_some() || !is_complete, "complete, and without a head");
     }
 }
 
-/// All that is told of a response.
+/// All results that can be observed after a response was parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Told {
+struct Observed {
     head: Option<u16>,
     headers: Vec<Vec<u8>>,
     body: Vec<u8>,
@@ -35,7 +35,7 @@ struct Told {
     keep_alive: bool,
 }
 
-impl Sink for Told {
+impl Sink for Observed {
     fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
         assert!(self.head.is_none() && self.body.is_empty(), "a second head, or one too late");
         assert!(head.status < 1_000);
@@ -52,16 +52,16 @@ impl Sink for Told {
     }
 }
 
-fn receive(method: Method, slices: &[&[u8]]) -> Told {
+fn receive(method: Method, slices: &[&[u8]]) -> Observed {
     let mut parser = ResponseParser::new(method, LIMITS);
-    let mut told = Told::default();
+    let mut observed = Observed::default();
     for slice in slices {
-        match parser.feed(slice, &mut told) {
-            Ok(Progress::NeedMore) => assert_eq!(told.unread, 0, "complete means complete"),
-            Ok(Progress::Complete { unread }) => told.unread += unread,
+        match parser.feed(slice, &mut observed) {
+            Ok(Progress::NeedMore) => assert_eq!(observed.unread, 0, "complete means complete"),
+            Ok(Progress::Complete { unread }) => observed.unread += unread,
             Err(error) => {
                 assert_documented(&error, &[ErrorClass::Protocol, ErrorClass::TooLarge]);
-                told.error = Some(error.class);
+                observed.error = Some(error.class);
                 break;
             }
         }
@@ -69,9 +69,9 @@ fn receive(method: Method, slices: &[&[u8]]) -> Told {
     if let Err(error) = parser.end() {
         let classes = [ErrorClass::Closed, ErrorClass::Truncated, ErrorClass::Protocol];
         assert_documented(&error, &classes);
-        assert_eq!(error.class == ErrorClass::Protocol, told.error.is_some());
-        told.end = Some(error.class);
+        assert_eq!(error.class == ErrorClass::Protocol, observed.error.is_some());
+        observed.end = Some(error.class);
     }
-    told.keep_alive = parser.keep_alive();
-    told
+    observed.keep_alive = parser.keep_alive();
+    observed
 }

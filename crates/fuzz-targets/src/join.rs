@@ -1,16 +1,17 @@
-//! Links that become addresses.
+//! The fuzz target of joining links with a base URL.
 
 use std::borrow::Cow;
 
-use crawl_core::{Address, Joiner, Unfit};
 use encoding_rs::{Encoding, UTF_8};
 use url::{Position, Url};
+use web::{Address, BaseUrl, LinkError};
 
 use crate::{has_file_url, split_text_line};
 
-/// Joins links with a base: the first line is the base, the second the label of
-/// the page's encoding, and the rest a link, as a whole and line by line. The
-/// result is that of the `url` crate, and normal: joined once more, it stays.
+/// Joins links with a base URL. The first line of the input is the base URL, the second
+/// one is the label of the encoding of the page. The rest is joined as one link, and
+/// each of its lines as a link. Asserts that the result is that of the `url` crate, and
+/// that it is normalised: joined again, it does not change.
 pub fn join(input: &[u8]) {
     if has_file_url(input) {
         return;
@@ -20,47 +21,49 @@ pub fn join(input: &[u8]) {
     let Ok(base) = Url::parse(base) else { return };
     let encoding = Encoding::for_label(label.as_bytes()).unwrap_or(UTF_8);
     let link = String::from_utf8_lossy(rest);
-    let mut joiner = Joiner::new(&base, encoding);
+    let mut base_url = BaseUrl::new(&base, encoding);
     for link in link.split('\n').chain([&*link]) {
-        assert_joined_as_usual(&mut joiner, &base, encoding, link);
+        assert_joined_like_the_url_crate(&mut base_url, &base, encoding, link);
     }
 }
 
-/// The text, the origin and the fragment.
-type Joined = Result<(String, String, Option<String>), Unfit>;
+/// A joined URL: its text, its origin and its fragment.
+type Joined = Result<(String, String, Option<String>), LinkError>;
 
-fn assert_joined_as_usual(
-    joiner: &mut Joiner<'_>,
+fn assert_joined_like_the_url_crate(
+    base_url: &mut BaseUrl<'_>,
     base: &Url,
     encoding: &'static Encoding,
     link: &str,
 ) {
-    let joined = joiner.join(link).map(parts);
-    if base.as_str().len() + link.len() > Joiner::MOST_BYTES {
-        assert_eq!(joined, Err(Unfit::TooLong));
+    let joined = base_url.join(link).map(parts);
+    if base.as_str().len() + link.len() > BaseUrl::MAX_BYTES {
+        assert_eq!(joined, Err(LinkError::TooLong));
         return;
     }
     assert_eq!(joined, by_url_crate(base, encoding, link), "{link:?}");
     let Ok(joined) = joined else { return };
     assert!(joined.0.is_ascii() && !joined.0.contains('#'));
-    if base.as_str().len() + joined.0.len() <= Joiner::MOST_BYTES {
+    if base.as_str().len() + joined.0.len() <= BaseUrl::MAX_BYTES {
         let (text, origin, _) = joined;
-        assert_eq!(joiner.join(&text).map(parts), Ok((text.clone(), origin, None)));
+        assert_eq!(base_url.join(&text).map(parts), Ok((text.clone(), origin, None)));
     }
 }
 
+/// Returns the text, the origin and the fragment of an address.
 fn parts(address: Address<'_>) -> (String, String, Option<String>) {
     let fragment = address.fragment().map(str::to_owned);
     (address.as_str().to_owned(), address.origin().to_owned(), fragment)
 }
 
+/// Joins by the `url` crate, the reference implementation.
 fn by_url_crate(base: &Url, encoding: &'static Encoding, link: &str) -> Joined {
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoding.encode(query).0;
     let parser = Url::options().base_url(Some(base));
     let parser = parser.encoding_override((encoding != UTF_8).then_some(encode));
-    let mut url = parser.parse(link).map_err(|_| Unfit::Malformed)?;
+    let mut url = parser.parse(link).map_err(|_| LinkError::Malformed)?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(Unfit::Scheme);
+        return Err(LinkError::Scheme);
     }
     let fragment = url.fragment().map(str::to_owned);
     url.set_fragment(None);

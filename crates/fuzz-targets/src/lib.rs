@@ -1,19 +1,19 @@
-//! What must hold of any input whatever, target by target.
+//! Fuzz targets: functions that check properties which must hold for every input.
 //!
-//! 1. A target takes bytes, uses `crawl-core` through its public doors, and
-//!    panics when something does not hold. It never fails for any other reason.
-//! 2. No input makes anything panic, and none makes it give more than its limit.
-//! 3. What bytes mean does not depend on how they were cut.
-//! 4. An error has one of the classes that its door documents, and a message
-//!    that can be shown: one short line, and nothing a terminal obeys.
-//! 5. What has a simpler twin does as the twin does.
+//! 1. A target takes bytes, calls the public interface of `web` or `crawl-core`, and
+//!    panics if a property does not hold. It never panics for any other reason.
+//! 2. No input causes a panic, or output above a limit.
+//! 3. The result does not depend on how the bytes are cut into slices.
+//! 4. An error has one of the documented classes, and a message that is safe to show:
+//!    one short line without control characters.
+//! 5. Code with a simpler reference implementation gives the same results as the
+//!    reference.
 //!
-//! `cargo test -p fuzz-targets` runs every target on its seeds, which are in
-//! `corpus/`. `.ci/fuzz` has libFuzzer make more of them, guided by which code
-//! each one reaches.
+//! `cargo test -p fuzz-targets` runs every target on its seeds in `corpus/`.
+//! `.ci/fuzz` runs libFuzzer, which generates more inputs, guided by code coverage.
 //!
-//! Where a target needs more than one thing, each has a line to itself and the
-//! last has the rest, so that seeds can be written by hand.
+//! If a target needs several values, each of them is on a line of its own, and the last
+//! one is the rest of the input. So seeds can be written by hand.
 
 mod admission;
 mod content;
@@ -38,10 +38,10 @@ pub use visit::visit;
 
 use crawl_core::{ErrorClass, FetchError};
 
-/// A target, and its name.
+/// A fuzz target with its name.
 pub type Target = (&'static str, fn(&[u8]));
 
-/// All of them.
+/// All fuzz targets.
 pub const TARGETS: [Target; 9] = [
     ("admission", admission),
     ("content", content),
@@ -54,17 +54,17 @@ pub const TARGETS: [Target; 9] = [
     ("visit", visit),
 ];
 
-/// How long a message may be, in characters.
-const LONGEST_MESSAGE: usize = 400;
+/// The maximum length of an error message in characters.
+const MAX_MESSAGE_LEN: usize = 400;
 
-/// Asserts that `error` is of one of `classes`, and can be shown.
+/// Asserts that `error` has one of `classes`, and a message that is safe to show.
 fn assert_documented(error: &FetchError, classes: &[ErrorClass]) {
     assert!(classes.contains(&error.class), "not documented: {error:?}");
-    assert!(error.message.chars().count() <= LONGEST_MESSAGE, "too long: {error:?}");
+    assert!(error.message.chars().count() <= MAX_MESSAGE_LEN, "too long: {error:?}");
     assert!(!error.message.chars().any(char::is_control), "not to be shown: {error:?}");
 }
 
-/// The first line, and what follows it.
+/// Splits the input into its first line and the rest.
 fn split_line(input: &[u8]) -> (&[u8], &[u8]) {
     match input.iter().position(|&byte| byte == b'\n') {
         Some(end) => (&input[..end], &input[end + 1..]),
@@ -72,17 +72,18 @@ fn split_line(input: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// The first line, if it is text, and what follows it.
+/// Splits the input into its first line and the rest. Returns `None` if the line is not
+/// text.
 fn split_text_line(input: &[u8]) -> Option<(&str, &[u8])> {
     let (line, rest) = split_line(input);
     Some((str::from_utf8(line).ok()?, rest))
 }
 
-/// Whether `file:` is anywhere, as the URL standard reads it: without line ends
-/// and tabs. Some file URLs fail a debug assertion of the `url` crate
-/// (servo/rust-url#1149), so inputs with one are left out where links are joined.
+/// Returns true if the input contains `file:`. Line ends and tabs are ignored, as the
+/// URL standard does. Some file URLs fail a debug assertion of the `url` crate
+/// (servo/rust-url#1149), so targets that join links skip inputs with a file URL.
 fn has_file_url(input: &[u8]) -> bool {
-    let is_read = |byte: &u8| !matches!(byte, b'\t' | b'\n' | b'\r');
-    let read: Vec<u8> = input.iter().copied().filter(is_read).collect();
-    read.windows(5).any(|word| word.eq_ignore_ascii_case(b"file:"))
+    let is_kept = |byte: &u8| !matches!(byte, b'\t' | b'\n' | b'\r');
+    let kept: Vec<u8> = input.iter().copied().filter(is_kept).collect();
+    kept.windows(5).any(|word| word.eq_ignore_ascii_case(b"file:"))
 }

@@ -1,20 +1,21 @@
-//! Sitemaps.
+//! The fuzz target of sitemaps.
 
-use crawl_core::sitemap::{Entry, LONGEST_URL, Limits, SitemapParser};
 use crawl_core::{ErrorClass, FetchError};
+use web::sitemap::{Limits, MAX_URL_LEN, SitemapEntry, SitemapParser};
 
 use crate::assert_documented;
-use crate::slices::in_slices_alike;
+use crate::slices::in_any_slices_by;
 
-/// Small enough to be crossed by small inputs.
+/// Limits so small that short inputs cross them.
 const LIMITS: Limits = Limits { entries: 20, bytes: 20_000 };
 
-/// Reads the input as a sitemap: within the limits, and the same in any slices.
-/// What is packed and damaged may come to its end earlier or later.
+/// Parses the input as a sitemap. Asserts that the result is within the limits, and the
+/// same in any slices. Only the position of an error in damaged gzip data may depend on
+/// the slices.
 pub fn sitemap(input: &[u8]) {
-    let is_packed = input.first() == Some(&0x1f);
-    let (entries, result) = in_slices_alike(input, read, |one, other| {
-        one == other || (is_packed && one.1.is_err() && other.1.is_err())
+    let is_compressed = input.first() == Some(&0x1f);
+    let (entries, result) = in_any_slices_by(input, read, |one, other| {
+        one == other || (is_compressed && one.1.is_err() && other.1.is_err())
     });
     assert!(entries.len() <= LIMITS.entries);
     if let Err(error) = &result {
@@ -23,18 +24,19 @@ pub fn sitemap(input: &[u8]) {
     }
 }
 
-type Told = (Vec<String>, Result<(), FetchError>);
+/// The entries and the result.
+type Parsed = (Vec<String>, Result<(), FetchError>);
 
-fn read(slices: &[&[u8]]) -> Told {
+fn read(slices: &[&[u8]]) -> Parsed {
     let mut parser = SitemapParser::new(LIMITS);
     let mut entries = Vec::new();
-    let mut sink = |entry: Entry<'_>| {
-        if let Entry::Page(url) | Entry::Sitemap(url) = entry {
-            assert!(url.len() <= LONGEST_URL && !url.is_empty() && url.trim() == url, "{url:?}");
+    let mut sink = |entry: SitemapEntry<'_>| {
+        if let SitemapEntry::Page(url) | SitemapEntry::Sitemap(url) = entry {
+            assert!(url.len() <= MAX_URL_LEN && !url.is_empty() && url.trim() == url, "{url:?}");
         }
         entries.push(format!("{entry:?}"));
     };
-    // The error of a slice is repeated in the end.
+    // `finish` returns the same error again.
     for slice in slices {
         if parser.feed(slice, &mut sink).is_err() {
             break;

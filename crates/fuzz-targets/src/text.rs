@@ -1,14 +1,14 @@
-//! Character encodings.
+//! The fuzz target of character encodings.
 
-use crawl_core::content::TextDecoder;
 use encoding_rs::{Encoding, UTF_8};
+use web::body::TextDecoder;
 
 use crate::slices::in_any_slices;
 use crate::split_line;
 
-/// Decodes a page: the first line is the label in its header, or nothing; the
-/// rest is the page. The text is the same in any slices, and what the library
-/// makes of the page in the encoding that was found.
+/// Decodes a page. The first line of the input is the label in its header, or empty; the
+/// rest is the page. Asserts that the text is the same in any slices, and the same as
+/// `encoding_rs` returns for the detected encoding.
 pub fn text(input: &[u8]) {
     let (label, page) = split_line(input);
     let label = str::from_utf8(label).ok().filter(|label| !label.is_empty());

@@ -1,4 +1,5 @@
-//! One URL, from the bytes that a server sends to the row and the jobs.
+//! The fuzz target of a visit: one URL, from the bytes of the response to the row and
+//! the jobs.
 
 use std::time::Instant;
 
@@ -8,11 +9,11 @@ use url::Url;
 use crate::slices::in_any_slices;
 use crate::{assert_documented, has_file_url};
 
-/// How long a body may be.
-const LARGEST_BODY: u64 = 50_000;
+/// The maximum size of a body in bytes.
+const MAX_BODY_SIZE: u64 = 50_000;
 
-/// Gives a visit the input for its response: one row comes of it, and the same
-/// jobs in any slices.
+/// Feeds the input to a visit as the response. Asserts that the row is consistent, and
+/// that the row and the jobs are the same in any slices.
 pub fn visit(input: &[u8]) {
     if has_file_url(input) {
         return;
@@ -21,14 +22,14 @@ pub fn visit(input: &[u8]) {
     in_any_slices(input, |slices| crawl(slices, now));
 }
 
-/// The row, those of refused URLs, and the jobs. A row is compared as text.
-type Told = (String, Vec<String>, Vec<Job>);
+/// The row, the rows of skipped URLs, and the jobs. Rows are compared as text.
+type Observed = (String, Vec<String>, Vec<Job>);
 
-fn crawl(slices: &[&[u8]], now: Instant) -> Option<Told> {
+fn crawl(slices: &[&[u8]], now: Instant) -> Option<Observed> {
     let mut options = Options::new(vec![Url::parse("http://site.test/dir/page").ok()?]);
     options.max_tries = 1;
     options.max_redirect = 1;
-    options.max_body_size = LARGEST_BODY;
+    options.max_body_size = MAX_BODY_SIZE;
     let mut crawl = Crawl::new(options.clone());
     let job = crawl.roots(&mut (Box::new(|_| {}) as crawl_core::Sink)).pop()?;
     let mut visit = crawl.begin(job, now)?;
@@ -46,25 +47,25 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Told> {
     }
     let received = received.and_then(|()| visit.receive_end());
     visit.judge(received);
-    let conclusion = crawl.conclude(visit, now);
-    let mut row = conclusion.row;
-    assert_consistent(&row, conclusion.jobs.len() + conclusion.others.len());
+    let completion = crawl.complete(visit, now);
+    let mut row = completion.row;
+    assert_consistent(&row, completion.jobs.len() + completion.others.len());
     if let Some(error) = &mut row.error {
-        // It says what was seen when it was found.
+        // The message depends on the bytes that had arrived before the error.
         error.message.clear();
-        // A decoder of Brotli finds out earlier or later.
+        // A Brotli decoder finds an error earlier or later, depending on the slices.
         if matches!(error.class, ErrorClass::Decode | ErrorClass::TooLarge) {
             row.size = 0;
         }
     }
-    let skipped = conclusion.others.iter().map(|row| format!("{row:?}")).collect();
-    Some((format!("{row:?}"), skipped, conclusion.jobs))
+    let skipped = completion.others.iter().map(|row| format!("{row:?}")).collect();
+    Some((format!("{row:?}"), skipped, completion.jobs))
 }
 
 fn assert_consistent(row: &Row, new_urls: usize) {
     assert_eq!(&*row.url, "http://site.test/dir/page");
     assert_eq!(row.tries, 1);
-    assert!(row.size <= LARGEST_BODY);
+    assert!(row.size <= MAX_BODY_SIZE);
     assert!(row.num_new_urls <= row.num_urls);
     match row.outcome {
         Outcome::Page => assert_eq!(row.num_new_urls as usize, new_urls),

@@ -1,9 +1,9 @@
-//! What can be asked for.
+//! The command-line arguments.
 
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use command_line::values;
+use cli::parsers;
 
 use crate::stages::Stage;
 
@@ -32,18 +32,18 @@ pub(crate) struct Arguments {
     /// How slow they are
     #[arg(
         long, value_name = "DURATION", default_value = "200ms", conflicts_with = "url",
-        value_parser = values::duration
+        value_parser = parsers::duration
     )]
     pub(crate) delay: Duration,
 
     /// How many fetches at a time, for all stages alike
-    #[arg(short = 'j', long, value_name = "N", value_parser = values::at_least_one::<usize>)]
+    #[arg(short = 'j', long, value_name = "N", value_parser = parsers::at_least_one::<usize>)]
     pub(crate) tasks: Option<usize>,
 
     /// Which stages take part
     #[arg(
         long, value_name = "NUMBERS", value_delimiter = ',', default_value = "0,1,2,3",
-        value_parser = Stage::numbered
+        value_parser = Stage::from_number
     )]
     pub(crate) stages: Vec<Stage>,
 
@@ -64,7 +64,7 @@ pub(crate) enum Role {
     /// Crawls, and tells on stdout what it has found.
     #[command(hide = true)]
     Crawl {
-        #[arg(value_parser = Stage::numbered)]
+        #[arg(value_parser = Stage::from_number)]
         stage: Stage,
         tasks: usize,
         url: String,
@@ -87,7 +87,7 @@ pub(crate) enum Role {
 }
 
 fn url(text: &str) -> Result<String, String> {
-    values::root(text).map(String::from)
+    parsers::root(text).map(String::from)
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_site_of_your_own_has_the_pages_it_has() {
+    fn a_url_excludes_the_options_of_the_demo_site() {
         let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
         assert_eq!(parse("replay localhost:80").unwrap().url.as_deref(), Some("http://localhost/"));
         assert!(parse("replay localhost --pages 10").is_err());
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_is_as_heavy_as_it_is() {
+    fn the_load_test_has_no_other_options_but_stages() {
         let parse = |line: &str| Arguments::try_parse_from(line.split(' '));
         assert!(parse("replay --load --stages 3").unwrap().load);
         for line in ["replay --load -j 10", "replay --load --pages 10", "replay --load localhost"] {

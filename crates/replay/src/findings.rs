@@ -1,13 +1,13 @@
-//! What a stage has found, to be compared with what the others have.
+//! The findings of a stage, to be compared with those of the others.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// How a row is to be the same in all stages.
+/// The fields of a row that have to be equal in all stages.
 const COMPARED: [&str; 5] = ["status", "outcome", "next_url", "size", "num_urls"];
 
-/// URLs, and what became of them.
+/// The rows of a crawl by URL, reduced to the compared fields.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     by_url: BTreeMap<String, String>,
@@ -16,32 +16,31 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Adds the JSON of a row. A URL that comes twice is a finding of its own.
+    /// Adds a row in JSON. A URL that has two rows differs from one that has one.
     pub(crate) fn add(&mut self, row: &Value) {
         let url = row["url"].as_str().unwrap_or_default().to_owned();
         let values = COMPARED.map(|field| format!("{field} {}", row[field]));
         let finding = values.join(", ");
         self.by_url
             .entry(url)
-            .and_modify(|found| *found = format!("{found}; and again: {finding}"))
+            .and_modify(|first| *first = format!("{first}; and again: {finding}"))
             .or_insert(finding);
         self.total += 1;
         let outcome = row["outcome"].as_str();
         self.broken += u64::from(matches!(outcome, Some("http_error" | "failed")));
     }
 
-    /// How many rows there were.
+    /// Returns the number of rows.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// How many of them were broken.
+    /// Returns the number of broken rows.
     pub(crate) fn broken(&self) -> u64 {
         self.broken
     }
 
-    /// The URLs of which one says something else than the other, sorted, with
-    /// what they say.
+    /// Returns the URLs whose findings differ, sorted, with both findings.
     pub(crate) fn differences<'a>(
         &'a self,
         other: &'a Self,
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_order_nor_luck_makes_a_difference() {
+    fn the_order_of_rows_and_timing_fields_make_no_difference() {
         let mut late = row("/a");
         for (field, value) in [("elapsed_ms", 900), ("num_new_urls", 0)] {
             late[field] = value.into();
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn each_compared_field_makes_one() {
+    fn each_compared_field_makes_a_difference() {
         for field in COMPARED {
             let mut other = row("/a");
             other[field] = "something else".into();
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_too_few_or_too_often_makes_one() {
+    fn a_missing_or_repeated_url_makes_a_difference() {
         let ours = findings(&[row("/a"), row("/b"), row("/b")]);
         let theirs = findings(&[row("/b"), row("/c")]);
         let differences = ours.differences(&theirs);
@@ -117,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_is_counted() {
+    fn broken_rows_are_counted() {
         let outcomes = ["page", "other", "redirect", "http_error", "failed"];
         let rows = outcomes.map(|outcome| {
             let mut row = row(outcome);

@@ -1,9 +1,9 @@
-//! How much the stages can bear.
+//! The load test: many pages, and many connections at once.
 
 use std::io::{self, Write};
 use std::time::Duration;
 
-use crate::contest::{self, Entrant, Entry};
+use crate::comparison::{self, StageResult, StageTasks};
 use crate::findings::Findings;
 use crate::site::Site;
 use crate::stages::Stage;
@@ -12,32 +12,34 @@ use crate::table::{self, thousands};
 const PAGES: u32 = 100_000;
 const TASKS: usize = 1000;
 const CONNECTIONS: u64 = 19_000;
-/// Descriptors for everything that is no connection.
+/// File descriptors for everything that is not a connection.
 const SPARE: u64 = 100;
-/// Whether they have borne it: every page found, no connection failed, and as
-/// many held at once as there should be.
-pub(crate) fn bear(stages: &[Stage]) -> io::Result<bool> {
+
+/// Runs the load test. Returns true if it has passed: every page was found, no
+/// connection failed, and the required number of connections was held at once.
+pub(crate) fn load_test(stages: &[Stage]) -> io::Result<bool> {
     let pages = many_pages(stages)?;
     Ok(many_connections(stages)? && pages)
 }
 
 fn many_pages(stages: &[Stage]) -> io::Result<bool> {
     let site = Site::start(PAGES, Duration::ZERO, true)?;
-    let entrants: Vec<Entrant> = stages.iter().map(|stage| (*stage, TASKS)).collect();
-    let entries = contest::crawl(site.root(), &entrants)?;
+    let stages: Vec<StageTasks> = stages.iter().map(|stage| (*stage, TASKS)).collect();
+    let results = comparison::crawl_with_each(&stages, site.root())?;
     let title = format!("Many pages: {} of 1 KB", thousands(PAGES.into()));
-    let agree = contest::tell(&title, &entries)?;
-    let faults: String = entries
+    let agree = comparison::print_comparison(&title, &results)?;
+    let faults: String = results
         .iter()
-        .map(|entry| missing(entry.stage, &entry.crawled.findings, PAGES.into()))
+        .map(|result| format_faults(result.stage, &result.crawled.findings, PAGES.into()))
         .collect();
     io::stdout().write_all(faults.as_bytes())?;
     Ok(agree && faults.is_empty())
 }
 
-/// A thread for each would be another story, so stage 0 is not asked.
+/// Runs the stages that can hold many connections. Stage 0 would need a thread
+/// for each, so it is left out.
 fn many_connections(stages: &[Stage]) -> io::Result<bool> {
-    // What is raised here, the processes to come inherit.
+    // The worker processes inherit this limit.
     let limit = rlimit::increase_nofile_limit(CONNECTIONS + SPARE)?;
     let connections = limit.saturating_sub(SPARE).min(CONNECTIONS);
     let mut out = io::stdout();
@@ -49,13 +51,13 @@ fn many_connections(stages: &[Stage]) -> io::Result<bool> {
     let pages = u32::try_from(connections).map_err(io::Error::other)?;
     for &stage in stages.iter().filter(|stage| stage.number > 0) {
         let site = Site::holding(pages)?;
-        let entry = Entry::new(stage, pages as usize, site.root(), Some(pages))?;
+        let result = StageResult::of_crawl(stage, pages as usize, site.root(), Some(pages))?;
         let held = site.end()?;
         if held != connections {
             faults += &format!("{stage}: the site had {} at once.\n", thousands(held));
         }
-        faults += &missing(stage, &entry.crawled.findings, connections);
-        lines.push(entry.line(if held == connections { "yes" } else { "no" }));
+        faults += &format_faults(stage, &result.crawled.findings, connections);
+        lines.push(result.line(if held == connections { "yes" } else { "no" }));
     }
     let all = thousands(connections);
     if !lines.is_empty() {
@@ -69,8 +71,8 @@ fn many_connections(stages: &[Stage]) -> io::Result<bool> {
     out.write_all(faults.as_bytes()).map(|()| false)
 }
 
-/// What is amiss; nothing, if all is well.
-fn missing(stage: Stage, findings: &Findings, urls: u64) -> String {
+/// Reports missing and broken URLs. The text is empty if there are none.
+fn format_faults(stage: Stage, findings: &Findings, urls: u64) -> String {
     let (found, broken) = (findings.total(), findings.broken());
     if found == urls && broken == 0 {
         return String::new();
@@ -86,13 +88,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_is_missing_or_broken_is_told() {
-        let stage = Stage::numbered("3").unwrap();
+    fn missing_and_broken_urls_are_reported() {
+        let stage = Stage::from_number("3").unwrap();
         let mut findings = Findings::default();
         findings.add(&json!({"url": "/a", "outcome": "page"}));
-        assert_eq!(missing(stage, &findings, 1), "");
-        assert_eq!(missing(stage, &findings, 2), "3 queue: 1 of 2 URLs, 0 of them broken.\n");
+        assert_eq!(format_faults(stage, &findings, 1), "");
+        assert_eq!(format_faults(stage, &findings, 2), "3 queue: 1 of 2 URLs, 0 of them broken.\n");
         findings.add(&json!({"url": "/b", "outcome": "failed"}));
-        assert_eq!(missing(stage, &findings, 2), "3 queue: 2 of 2 URLs, 1 of them broken.\n");
+        assert_eq!(format_faults(stage, &findings, 2), "3 queue: 2 of 2 URLs, 1 of them broken.\n");
     }
 }

@@ -1,26 +1,27 @@
-//! What goes on, for somebody who watches.
+//! The progress line on stderr.
 
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-/// A line on stderr that is written over and over, if stderr is a terminal.
+/// A progress line on stderr that overwrites itself. If stderr is not a terminal,
+/// nothing is written.
 pub(crate) struct Progress {
-    is_seen: bool,
+    is_shown: bool,
     next: Instant,
 }
 
 impl Progress {
-    const PAUSE: Duration = Duration::from_millis(100);
+    const INTERVAL: Duration = Duration::from_millis(100);
 
     pub(crate) fn new() -> Self {
-        Self { is_seen: io::stderr().is_terminal(), next: Instant::now() }
+        Self { is_shown: io::stderr().is_terminal(), next: Instant::now() }
     }
 
-    /// Shows a text, unless the last one has hardly been read.
+    /// Shows a text, at most once per `INTERVAL`.
     pub(crate) fn show(&mut self, text: &str) {
         let now = Instant::now();
-        if self.is_seen && now >= self.next {
-            self.next = now + Self::PAUSE;
+        if self.is_shown && now >= self.next {
+            self.next = now + Self::INTERVAL;
             let _ = write!(io::stderr(), "\r{text}\x1b[K");
         }
     }
@@ -28,7 +29,7 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if self.is_seen {
+        if self.is_shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }

@@ -1,18 +1,18 @@
-//! Who takes part.
+//! The stages that can be compared.
 
 use std::fmt;
 use std::io;
 
-use crawl_core::{Ending, Options, Sink};
+use crawl_core::{CrawlSummary, Options, Sink};
 
 /// One stage of the chapter.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stage {
     pub(crate) number: u8,
     name: &'static str,
-    /// How many fetches at a time are nothing special for it.
+    /// A number of concurrent fetches that the stage handles with ease.
     pub(crate) natural_tasks: usize,
-    pub(crate) crawl: fn(Options, Sink) -> io::Result<Ending>,
+    pub(crate) crawl: fn(Options, Sink) -> io::Result<CrawlSummary>,
 }
 
 const STAGES: [Stage; 4] = [
@@ -23,10 +23,10 @@ const STAGES: [Stage; 4] = [
 ];
 
 impl Stage {
-    /// The stage of this number.
-    pub(crate) fn numbered(text: &str) -> Result<Self, String> {
-        let found = STAGES.iter().find(|stage| stage.number.to_string() == text);
-        found.copied().ok_or("there are stages 0, 1, 2 and 3".into())
+    /// Returns the stage with this number.
+    pub(crate) fn from_number(text: &str) -> Result<Self, String> {
+        let stage = STAGES.iter().find(|stage| stage.number.to_string() == text);
+        stage.copied().ok_or("there are stages 0, 1, 2 and 3".into())
     }
 }
 

@@ -1,6 +1,6 @@
-//! Numbers side by side.
+//! The table of results.
 
-/// One stage in the table.
+/// The line of one stage.
 pub(crate) struct Line {
     pub(crate) stage: String,
     pub(crate) tasks: usize,
@@ -33,7 +33,7 @@ impl Line {
     }
 }
 
-/// The lines under a head, each column as wide as it needs to be.
+/// Formats the table: a head and the lines, each column as wide as needed.
 pub(crate) fn format(lines: &[Line]) -> String {
     let mut rows = vec![HEAD.map(str::to_owned)];
     rows.extend(lines.iter().map(Line::cells));
@@ -53,7 +53,7 @@ pub(crate) fn format(lines: &[Line]) -> String {
     text
 }
 
-/// A number with a comma at every third digit.
+/// Formats a number with a comma before every third digit.
 pub(crate) fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut grouped = String::new();
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_under_each_other() {
+    fn columns_are_aligned() {
         let line = |stage: &str, urls, peak_memory, agrees| Line {
             stage: stage.to_owned(),
             tasks: 1000,
@@ -95,7 +95,7 @@ stage         tasks    URLs  broken  seconds  URLs/s  in flight   memory  agrees
     }
 
     #[test]
-    fn a_crawl_of_no_time_has_some_rate() {
+    fn a_crawl_that_takes_no_time_has_a_rate() {
         let line = Line {
             stage: String::new(),
             tasks: 1,
@@ -110,7 +110,7 @@ stage         tasks    URLs  broken  seconds  URLs/s  in flight   memory  agrees
     }
 
     #[test]
-    fn every_third_digit() {
+    fn thousands_are_separated_by_commas() {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(thousands(number), text);
         }

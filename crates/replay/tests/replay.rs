@@ -1,4 +1,4 @@
-//! The program as a whole, on small sites.
+//! Tests of the whole program, on small sites.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::process::{Command, Output, Stdio};
@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use demo_site::scripted::Server;
 
-/// Longer than any of this takes, unless it takes for ever.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A time after which a test counts as hanging.
+const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn replay(arguments: &[&str]) -> Output {
     let child = Command::new(env!("CARGO_BIN_EXE_replay"))
@@ -21,7 +21,7 @@ fn replay(arguments: &[&str]) -> Output {
         .unwrap();
     let (sender, output) = channel();
     thread::spawn(move || sender.send(child.wait_with_output().unwrap()));
-    output.recv_timeout(PATIENCE).expect("the program hangs")
+    output.recv_timeout(WATCHDOG).expect("the program hangs")
 }
 
 fn text(bytes: &[u8]) -> &str {
@@ -42,8 +42,8 @@ fn all_stages_agree_on_the_demo_site() {
 }
 
 #[test]
-fn a_site_that_changes_its_mind_is_noticed() {
-    // A redirect for the first who asks, and a page for the second.
+fn a_site_that_changes_between_two_crawls_is_reported() {
+    // The first request gets a redirect, the others a page.
     let server = Server::start(|request, reply| match request.path() {
         "/" if request.connection == 1 => reply.status(302, "Found", &[("Location", "/x")], ""),
         _ => reply.page("<a href=/>home</a>"),

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Instant;
 
-/// How many milliseconds each of the answers takes.
+/// The latency of each answer in milliseconds.
 const REQUESTS: [u32; 3] = [300, 200, 100];
 
 fn main() -> io::Result<()> {
@@ -42,7 +42,7 @@ fn asked_at_once(address: SocketAddr) -> io::Result<()> {
         streams.push((millis, stream));
     }
     for (millis, mut stream) in streams {
-        read_line(&mut stream)?; // blocks, whoever else is ready
+        read_line(&mut stream)?; // blocks, even if another answer is ready
         report(millis, begun);
     }
     Ok(())

@@ -1,5 +1,5 @@
-//! A socket that does not block, and three ways to find out that it has
-//! something: asking all the time, asking now and then, being told.
+//! A non-blocking socket, and three ways to find out that it is readable: busy
+//! polling, polling with naps, and a selector.
 #![allow(clippy::print_stdout)]
 
 mod support;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use selector_core::{Interest, Selector};
 use support::thousands;
 
-/// In milliseconds: the answer takes as long.
+/// The latency of the answer in milliseconds.
 const REQUEST: &[u8] = b"200\n";
 
 fn main() -> io::Result<()> {
@@ -31,7 +31,7 @@ fn report(way: &str, asked: usize, begun: Instant) {
     println!("{way:<13}  {:>5}  {} ms", thousands(asked), begun.elapsed().as_millis());
 }
 
-/// A connection, made the ordinary way, on which nothing blocks from now on.
+/// Connects in the blocking way and makes the socket non-blocking.
 fn ask(address: SocketAddr) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(address)?;
     stream.write_all(REQUEST)?;
@@ -40,7 +40,7 @@ fn ask(address: SocketAddr) -> io::Result<TcpStream> {
 }
 
 // ANCHOR: busy_loop
-/// Asks until there is an answer, and counts how often.
+/// Reads until there is an answer, and counts the reads.
 fn busy_loop(mut stream: TcpStream) -> io::Result<usize> {
     let mut asked = 0;
     loop {
@@ -53,7 +53,7 @@ fn busy_loop(mut stream: TcpStream) -> io::Result<usize> {
 }
 // ANCHOR_END: busy_loop
 
-/// The same, less often.
+/// Reads until there is an answer, with a nap between reads.
 fn with_naps(mut stream: TcpStream) -> io::Result<usize> {
     let mut asked = 0;
     loop {
@@ -67,7 +67,7 @@ fn with_naps(mut stream: TcpStream) -> io::Result<usize> {
     }
 }
 
-/// Reads when there is something to read.
+/// Reads when the selector says so.
 fn with_a_selector(address: SocketAddr) -> io::Result<usize> {
     let mut selector = Selector::new()?;
     let (mut socket, key) = selector.connect(address)?;
@@ -83,7 +83,7 @@ fn with_a_selector(address: SocketAddr) -> io::Result<usize> {
     loop {
         selector.select(None, &mut keys)?;
         if keys.drain(..).all(|key| selector.take(key).is_none()) {
-            continue; // It was something else.
+            continue; // Another event came first.
         }
         asked += 1;
         match socket.read(&mut [0; 16]) {

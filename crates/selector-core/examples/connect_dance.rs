@@ -1,4 +1,4 @@
-//! A connection is asked for, and two ways in which the question is answered.
+//! A non-blocking connect, once accepted and once refused.
 #![allow(clippy::print_stdout)]
 
 use std::io;

@@ -1,6 +1,6 @@
-//! 16 KiB have arrived and are read 4 KiB at a time, after the letter of the
-//! chapter and in the two ways that work. Without our `Selector`, to see what
-//! it is for.
+//! 16 KiB read 4 KiB at a time under edge triggering: once as the chapter reads,
+//! and in the two ways that work. Without the crate's `Selector`, to show its
+//! purpose.
 #![allow(clippy::print_stdout)]
 
 mod support;
@@ -14,7 +14,7 @@ use support::thousands;
 
 const LENGTH: usize = 16 * 1024;
 const CHUNK: usize = 4 * 1024;
-/// Nothing is on its way that could take longer.
+/// Longer than any event on its way takes.
 const A_WHILE: Duration = Duration::from_millis(300);
 
 fn main() -> io::Result<()> {
@@ -26,7 +26,7 @@ fn main() -> io::Result<()> {
     registered_anew(&mut Connection::open()?)
 }
 
-/// A connection on which everything has arrived that will.
+/// Makes a connection on which all bytes have arrived.
 struct Connection {
     poll: Poll,
     events: Events,
@@ -47,7 +47,7 @@ impl Connection {
         Ok(Self { poll, events: Events::with_capacity(8), stream, received: 0 })
     }
 
-    /// Whether there was an event within a while.
+    /// Returns true if there was an event within a while.
     fn select(&mut self) -> io::Result<bool> {
         self.poll.poll(&mut self.events, Some(A_WHILE))?;
         Ok(!self.events.is_empty())
@@ -102,7 +102,7 @@ fn registered_anew(connection: &mut Connection) -> io::Result<()> {
     while !connection.is_complete() && connection.select()? {
         println!("  event");
         connection.read()?;
-        // A system call, each time, to be told what one could have known.
+        // A system call for each read, to learn what was known already.
         let Connection { poll, stream, .. } = connection;
         poll.registry().reregister(stream, Token(0), Interest::READABLE)?;
     }

@@ -9,15 +9,15 @@ use std::time::Instant;
 
 use selector_core::{Interest, Key, Selector, Socket};
 
-/// How many milliseconds each of the answers takes.
+/// The latency of each answer in milliseconds.
 const REQUESTS: [u32; 3] = [300, 200, 100];
 
 fn main() -> io::Result<()> {
     let address = support::slow_server()?;
     let begun = Instant::now();
     let ticks = run(address, |millis| report(millis, begun))?;
-    // Three connections and three answers: six pieces of news at most, unless
-    // the system tells of something twice.
+    // Three connections and three answers: six events at most, unless the system
+    // reports one twice.
     println!("{}", if ticks <= 9 { "a handful of ticks" } else { "too many ticks" });
     Ok(())
 }
@@ -28,7 +28,7 @@ fn report(millis: u32, begun: Instant) {
 }
 
 // ANCHOR: request
-/// What waits under a key: a conversation, and how far it has come.
+/// The waiter under a key: a conversation and its state.
 struct Request {
     socket: Socket,
     millis: u32,
@@ -47,10 +47,10 @@ fn run(address: SocketAddr, mut done: impl FnMut(u32)) -> io::Result<u32> {
     let (mut keys, mut ticks) = (Vec::new(), 0);
     while !selector.is_empty() {
         ticks += 1;
-        selector.select(None, &mut keys)?; // the one place where anybody waits
+        selector.select(None, &mut keys)?; // the one place where the program waits
         for key in keys.drain(..) {
             if let Some(request) = selector.take(key) {
-                go_on(request, key, &mut selector, &mut done)?;
+                advance(request, key, &mut selector, &mut done)?;
             }
         }
     }
@@ -58,9 +58,9 @@ fn run(address: SocketAddr, mut done: impl FnMut(u32)) -> io::Result<u32> {
 }
 // ANCHOR_END: loop
 
-// ANCHOR: go_on
-/// Does what can be done now, and leaves the rest with the selector.
-fn go_on(
+// ANCHOR: advance
+/// Does what can be done now, and registers with the selector for the rest.
+fn advance(
     mut request: Request,
     key: Key,
     selector: &mut Selector<Request>,
@@ -88,4 +88,4 @@ fn go_on(
     }
     Ok(())
 }
-// ANCHOR_END: go_on
+// ANCHOR_END: advance

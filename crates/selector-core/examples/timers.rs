@@ -1,16 +1,16 @@
-//! An hour of deadlines, in no time.
+//! An hour of deadlines in virtual time.
 #![allow(clippy::print_stdout)]
 
 use std::io;
 use std::time::Duration;
 
-use selector_core::{Selector, Timers, VirtualTime};
+use selector_core::{Selector, Timers, VirtualClock};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 // ANCHOR: loop
 fn main() -> io::Result<()> {
-    let mut selector: Selector<()> = Selector::in_world(VirtualTime::new());
+    let mut selector: Selector<()> = Selector::with_backend(VirtualClock::new());
     let mut timers = Timers::new();
     let start = selector.now();
 

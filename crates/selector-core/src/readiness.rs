@@ -1,10 +1,10 @@
-//! What a socket can do, and what somebody waits for.
+//! Readiness of a socket, and the interest of the waiter under its key.
 
 use std::ops::BitOr;
 
 // ANCHOR: readiness
-/// What is known to be possible on a socket without blocking. The bits stay
-/// set until somebody who found nothing left clears them.
+/// The operations that are known not to block on a socket. The bits are sticky:
+/// they stay set until the owner, having met `WouldBlock`, clears them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(u8);
 // ANCHOR_END: readiness
@@ -20,18 +20,18 @@ impl Readiness {
     /// waiting to be read.
     pub const READ_CLOSED: Self = Self(4);
 
-    /// Whether all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether somebody with this interest has something to do.
+    /// Returns true if a waiter with this interest can be called.
     pub fn satisfies(self, interest: Interest) -> bool {
         self.0 & interest.bits().0 != 0
     }
 
-    /// These bits without those that `interest` waits for. The end of reading
-    /// stays: once over, it is over.
+    /// Returns the bits without those of `interest`. The end of reading stays:
+    /// it never goes away.
     pub(crate) fn without(self, interest: Interest) -> Self {
         Self(self.0 & !interest.bits().0 | self.0 & Self::READ_CLOSED.0)
     }
@@ -45,7 +45,8 @@ impl BitOr for Readiness {
 }
 
 // ANCHOR: interest
-/// Which news wakes a waiter. The chapter's `EVENT_READ` and `EVENT_WRITE`.
+/// The direction that a waiter waits for: the chapter's `EVENT_READ` and
+/// `EVENT_WRITE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interest {
     /// Bytes, the end of the stream, or an error.
@@ -58,7 +59,7 @@ pub enum Interest {
 impl Interest {
     const fn bits(self) -> Readiness {
         match self {
-            // Over is as good a news as bytes: a read finds out either way.
+            // The end wakes a reader like bytes do: the read finds out.
             Self::Readable => Readiness(Readiness::READABLE.0 | Readiness::READ_CLOSED.0),
             Self::Writable => Readiness::WRITABLE,
         }

@@ -1,15 +1,15 @@
-//! Who waits for what.
+//! The selector: sockets, their readiness, kept until `WouldBlock` clears it, and
+//! the waiter under each key.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use crate::peer::Peer;
-use crate::{Event, Interest, Key, Notifier, Os, Readiness, Slots, Socket, World};
+use crate::{Backend, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
 
-/// Sockets, what is known of their readiness, and under each key the data of
-/// whoever waits for it: a callback, a waker, anything.
+/// The sockets of a loop with their readiness, and under each key the data of
+/// its waiter: a callback, a waker, anything.
 ///
 /// ```
 /// use selector_core::{Interest, Selector};
@@ -27,77 +27,76 @@ use crate::{Event, Interest, Key, Notifier, Os, Readiness, Slots, Socket, World}
 /// ```
 // ANCHOR: selector
 pub struct Selector<D> {
-    world: Box<dyn World>,
-    sockets: Slots<Registration<D>>,
-    /// Keys whose waiter came when the socket was ready already.
+    backend: Box<dyn Backend>,
+    sockets: Slab<Registration<D>>,
+    /// Keys whose waiter was registered when the socket was ready already.
     ready_at_once: Vec<Key>,
-    news: Vec<Event>,
+    events: Vec<Event>,
 }
 // ANCHOR_END: selector
 
 // ANCHOR: registration
 struct Registration<D> {
-    peer: Peer,
     ready: Readiness,
     waiter: Option<D>,
-    /// What it waits for, if it is there.
+    /// The direction that the waiter waits for.
     interest: Interest,
 }
 // ANCHOR_END: registration
 
 impl<D> Selector<D> {
-    /// A selector of the operating system's sockets.
+    /// Makes a selector of the operating system's sockets.
     ///
     /// # Errors
     /// When the process may not open another descriptor.
+    #[cfg(feature = "os")]
     pub fn new() -> io::Result<Self> {
-        Ok(Self::in_world(Os::new()?))
+        Ok(Self::with_backend(crate::OsBackend::new()?))
     }
 
-    /// A selector of what this world reports.
-    pub fn in_world(world: impl World + 'static) -> Self {
+    /// Makes a selector of the sockets of `backend`.
+    pub fn with_backend(backend: impl Backend + 'static) -> Self {
         Self {
-            world: Box::new(world),
-            sockets: Slots::new(),
+            backend: Box::new(backend),
+            sockets: Slab::new(),
             ready_at_once: Vec::new(),
-            news: Vec::new(),
+            events: Vec::new(),
         }
     }
 
-    /// The present moment.
+    /// Returns the present moment.
     pub fn now(&self) -> Instant {
-        self.world.now()
+        self.backend.now()
     }
 
-    /// A bell that ends [`Selector::select`] from any thread.
+    /// Returns a handle that ends [`Selector::select`] from any thread.
     pub fn notifier(&self) -> Notifier {
-        self.world.notifier()
+        self.backend.notifier()
     }
 
-    /// How many sockets are open here.
+    /// Returns the number of open sockets.
     pub fn len(&self) -> usize {
         self.sockets.len()
     }
 
-    /// Whether no socket is open here.
+    /// Returns true if no socket is open.
     pub fn is_empty(&self) -> bool {
         self.sockets.is_empty()
     }
 
-    /// Begins to connect. The socket will be writable when the attempt has
-    /// ended, one way or the other: see [`Socket::connected`].
+    /// Begins to connect. The socket becomes writable when the attempt has
+    /// succeeded or failed: see [`Socket::connected`].
     ///
     /// # Errors
-    /// What the operating system says at once, such as having no descriptor
-    /// left or no route.
+    /// Those that the operating system reports at once, such as no free
+    /// descriptor or no route.
     pub fn connect(&mut self, address: SocketAddr) -> io::Result<(Socket, Key)> {
         let key = self.sockets.insert(Registration {
-            peer: Peer::new(address),
             ready: Readiness::NONE,
             waiter: None,
             interest: Interest::Writable,
         });
-        match self.world.connect(address, key) {
+        match self.backend.connect(address, key) {
             Ok(socket) => Ok((socket, key)),
             Err(error) => {
                 self.sockets.remove(key);
@@ -106,15 +105,10 @@ impl<D> Selector<D> {
         }
     }
 
-    /// Whom a socket was to be connected with, for somebody to read.
-    pub fn peer(&self, key: Key) -> Option<SocketAddr> {
-        Some(self.sockets.get(key)?.peer.address())
-    }
-
     // ANCHOR: register
-    /// From now on `data` waits under this key, instead of what did before,
-    /// which is returned (as is `data` itself when the key is stale). If the
-    /// socket is ready already, the next [`Selector::select`] says so.
+    /// Registers `data` as the waiter under this key and returns the waiter
+    /// before it (or `data` itself when the key is stale). If the socket is
+    /// ready already, the next [`Selector::select`] returns the key.
     pub fn register(&mut self, key: Key, interest: Interest, data: D) -> Option<D> {
         let Some(registration) = self.sockets.get_mut(key) else {
             return Some(data);
@@ -127,19 +121,19 @@ impl<D> Selector<D> {
     }
     // ANCHOR_END: register
 
-    /// Takes the data that waits under this key, if it still does.
+    /// Takes the waiter under this key; none if it is gone or the key is stale.
     pub fn take(&mut self, key: Key) -> Option<D> {
         self.sockets.get_mut(key)?.waiter.take()
     }
 
-    /// What is known to be possible on this socket.
+    /// Returns the operations known to be possible on this socket.
     pub fn readiness(&self, key: Key) -> Readiness {
         self.sockets.get(key).map_or(Readiness::NONE, |registration| registration.ready)
     }
 
     // ANCHOR: clear
-    /// To be called by whoever found nothing left, by `WouldBlock` or by a short
-    /// read: this readiness is used up, until there is news.
+    /// Clears the readiness of one direction until the next event. To be called
+    /// after `WouldBlock` or a short read.
     pub fn clear(&mut self, key: Key, interest: Interest) {
         if let Some(registration) = self.sockets.get_mut(key) {
             registration.ready = registration.ready.without(interest);
@@ -147,27 +141,26 @@ impl<D> Selector<D> {
     }
     // ANCHOR_END: clear
 
-    /// Forgets the key and returns who waited. The socket is to be dropped:
-    /// closing it is what ends its registration with the operating system.
+    /// Removes the key and returns its waiter. The socket is to be dropped:
+    /// closing it ends its registration with the operating system.
     pub fn unregister(&mut self, key: Key) -> Option<D> {
         self.sockets.remove(key)?.waiter
     }
 
     // ANCHOR: select
-    /// Waits for news, at most `timeout` (`None`: as long as it takes), and
-    /// replaces `keys` by those whose waiters have something to do. A key may
-    /// be stale by the time its turn comes, or its waiter gone: ask with
-    /// [`Selector::take`].
+    /// Waits for events, at most `timeout` (`None`: without a limit), and replaces
+    /// `keys` by those whose waiters can be called. A key may have become stale by
+    /// the time it is handled, or its waiter gone: [`Selector::take`] tells.
     ///
     /// # Errors
-    /// See [`World::wait`].
+    /// See [`Backend::wait`].
     pub fn select(&mut self, timeout: Option<Duration>, keys: &mut Vec<Key>) -> io::Result<()> {
         keys.clear();
         keys.append(&mut self.ready_at_once);
         let timeout = if keys.is_empty() { timeout } else { Some(Duration::ZERO) };
-        self.news.clear();
-        self.world.wait(timeout, &mut self.news)?;
-        for Event { key, readiness } in self.news.drain(..) {
+        self.events.clear();
+        self.backend.wait(timeout, &mut self.events)?;
+        for Event { key, readiness } in self.events.drain(..) {
             let Some(registration) = self.sockets.get_mut(key) else {
                 continue;
             };

@@ -1,47 +1,51 @@
-//! Deadlines in order.
+//! Timers: deadlines in order, of which a cancelled one is gone at once.
 //!
-//! Nearly every deadline of a crawl is set and then taken back: a server
-//! answers within milliseconds, the limit is 30 seconds. So what has to be
-//! cheap is cancelling, and a cancelled timer has to be gone: at 40,000 pages
-//! a second, entries that linger until they would have fired pile up by the
-//! million. A balanced tree keyed by time and number gives both in O(log n).
+//! Nearly every deadline of a crawl is set and then cancelled: a server answers
+//! within milliseconds, the limit is 30 seconds. So cancelling has to be cheap,
+//! and a cancelled timer has to be gone: at 40,000 pages a second, entries that
+//! stay until they would have fired pile up by the million. A balanced tree
+//! keyed by moment and number does both in O(log n).
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU64;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 // ANCHOR: timer_key
-/// Names one timer: when it fires, and which of those that fire then.
+/// The name of one timer: the moment at which it fires, and a number that tells
+/// apart timers of the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimerKey {
-    /// In nanoseconds from the first instant that any timer was set to: half
-    /// as large as an `Instant`, and good for 292 years.
-    at: i64,
-    number: NonZeroU64,
+    at: Instant,
+    number: u64,
 }
 // ANCHOR_END: timer_key
 
-/// Data that becomes due at an instant; first due first out, in the order of
-/// setting where two are due together.
+impl TimerKey {
+    /// Returns the moment at which the timer fires.
+    pub fn at(self) -> Instant {
+        self.at
+    }
+}
+
+/// Pending timers with their data, ordered by moment; those of the same moment
+/// fire in the order in which they were set.
 #[derive(Debug)]
 pub struct Timers<D> {
     pending: BTreeMap<TimerKey, D>,
-    next: NonZeroU64,
-    first: Option<Instant>,
+    next_number: u64,
 }
 
 impl<D> Timers<D> {
-    /// No timers.
-    pub fn new() -> Self {
-        Self { pending: BTreeMap::new(), next: NonZeroU64::MIN, first: None }
+    /// Makes an empty set of timers.
+    pub const fn new() -> Self {
+        Self { pending: BTreeMap::new(), next_number: 0 }
     }
 
-    /// How many are pending.
+    /// Returns the number of pending timers.
     pub fn len(&self) -> usize {
         self.pending.len()
     }
 
-    /// Whether none is pending.
+    /// Returns true if no timer is pending.
     pub fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
@@ -49,56 +53,38 @@ impl<D> Timers<D> {
     // ANCHOR: set_and_cancel
     /// Sets a timer.
     pub fn set(&mut self, at: Instant, data: D) -> TimerKey {
-        let first = *self.first.get_or_insert(at);
-        let key = TimerKey { at: nanoseconds(first, at), number: self.next };
-        self.next = self.next.saturating_add(1);
+        let key = TimerKey { at, number: self.next_number };
+        self.next_number += 1;
         self.pending.insert(key, data);
         key
     }
 
-    /// Takes a timer back, unless it has fired already. Nothing of it remains.
+    /// Cancels a timer and returns its data, unless it has fired already. Its
+    /// memory is freed at once.
     pub fn cancel(&mut self, key: TimerKey) -> Option<D> {
         self.pending.remove(&key)
     }
     // ANCHOR_END: set_and_cancel
 
-    /// Moves a timer to another instant, unless it has fired already.
+    /// Moves a timer to another moment, unless it has fired already.
     pub fn move_to(&mut self, key: TimerKey, at: Instant) -> Option<TimerKey> {
         let data = self.cancel(key)?;
         Some(self.set(at, data))
     }
 
-    /// When the timer of this key fires.
-    pub fn at(&self, key: TimerKey) -> Option<Instant> {
-        let distance = Duration::from_nanos(key.at.unsigned_abs());
-        let first = self.first?;
-        if key.at < 0 { first.checked_sub(distance) } else { first.checked_add(distance) }
-    }
-
     // ANCHOR: due
-    /// When the next one is due: how long a loop may sleep.
+    /// Returns the moment of the next timer: the longest that a loop may sleep.
     pub fn next_due(&self) -> Option<Instant> {
-        self.pending.keys().next().and_then(|&key| self.at(key))
+        self.pending.keys().next().map(|key| key.at)
     }
 
-    /// Removes one timer that is due at `now`. Called again until there is
-    /// none, it gives them in order, and a timer set meanwhile takes its turn.
+    /// Removes one timer that is due at `now` and returns its data. Called until
+    /// none is left, it returns them in order, with those set meanwhile.
     pub fn pop_due(&mut self, now: Instant) -> Option<D> {
-        let now = nanoseconds(self.first?, now);
         let next = self.pending.first_entry()?;
         (next.key().at <= now).then(|| next.remove())
     }
     // ANCHOR_END: due
-}
-
-/// From `first` to `at`, however far: beyond the end of what can be counted lies
-/// the end.
-fn nanoseconds(first: Instant, at: Instant) -> i64 {
-    let count = |duration: Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
-    match at.checked_duration_since(first) {
-        Some(after) => count(after),
-        None => -count(first.saturating_duration_since(at)),
-    }
 }
 
 impl<D> Default for Timers<D> {
@@ -109,6 +95,8 @@ impl<D> Default for Timers<D> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use proptest::prelude::*;
 
@@ -130,7 +118,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain list, searched from end to end.
+        /// Compared with a plain list, searched from end to end.
         #[test]
         fn behaves_like_a_list(steps in proptest::collection::vec(step(), 0..60)) {
             let start = Instant::now();

@@ -1,11 +1,10 @@
-//! The examples say what they are expected to say.
+//! The examples print what is expected.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../../stage2-coroutines/tests/common/mod.rs"]
-mod common;
+use test_support::examples as common;
 
-/// One who asks all the time asks often, and one who is told asks once: twice,
-/// if the system tells of something else before.
+/// Busy polling reads often; a selector reads once, or twice if another event
+/// comes first.
 #[test]
 fn busy_loop() {
     let output = common::example("busy_loop", &[]);
@@ -16,7 +15,7 @@ fn busy_loop() {
     assert!(noticed.iter().all(|&millis| millis >= 200), "{output}");
 }
 
-/// The number in a column that is set apart by two spaces or more.
+/// Reads the number in a column; columns are two spaces or more apart.
 fn column(column: usize) -> impl Fn(&str) -> usize {
     move |line| {
         let cell = line.split("  ").filter(|cell| !cell.is_empty()).nth(column).unwrap();
@@ -24,8 +23,8 @@ fn column(column: usize) -> impl Fn(&str) -> usize {
     }
 }
 
-/// When each answer was there and when it was taken, in tenths of a second, in
-/// the order in which they were taken.
+/// Moments at which each answer arrived and was read, in tenths of a second, in
+/// the order of reading.
 fn times(output: &str) -> Vec<[u32; 2]> {
     let lines = output.lines().filter(|line| line.starts_with("  there"));
     let tenths = |line: &str| -> [u32; 2] {

@@ -1,4 +1,4 @@
-//! The selector over real sockets: news is kept, stale keys are harmless.
+//! The selector over real sockets: readiness is kept, stale keys are harmless.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io::{ErrorKind, Read, Write};
@@ -11,7 +11,7 @@ use selector_core::{Interest, Key, Readiness, Selector, Socket};
 const SOON: Duration = Duration::from_secs(5);
 const A_MOMENT: Duration = Duration::from_millis(30);
 
-/// A connection, seen from both ends.
+/// Makes a connection and returns both ends.
 fn pair(selector: &mut Selector<&'static str>) -> (Socket, Key, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (socket, key) = selector.connect(listener.local_addr().unwrap()).unwrap();
@@ -22,7 +22,7 @@ fn pair(selector: &mut Selector<&'static str>) -> (Socket, Key, TcpStream) {
     (socket, key, peer)
 }
 
-/// Whoever has something to do, within five seconds.
+/// Returns the next ready keys and takes their waiters, within five seconds.
 fn next(selector: &mut Selector<&'static str>) -> Vec<(Key, Option<&'static str>)> {
     let deadline = Instant::now() + SOON;
     let mut keys = Vec::new();
@@ -40,14 +40,14 @@ fn nothing_happens(selector: &mut Selector<&'static str>) {
 }
 
 #[test]
-fn news_is_kept_for_whoever_comes_later() {
+fn readiness_is_kept_for_a_waiter_that_registers_later() {
     let mut selector = Selector::new().unwrap();
     let (mut socket, key, mut peer) = pair(&mut selector);
     peer.write_all(b"hello").unwrap();
-    nothing_happens(&mut selector); // nobody waits
+    nothing_happens(&mut selector); // there is no waiter
     assert!(selector.readiness(key).satisfies(Interest::Readable));
 
-    // The operating system has told of it already and will not do so again.
+    // The operating system has reported it once and will not report it again.
     selector.register(key, Interest::Readable, "reader");
     assert_eq!(next(&mut selector), [(key, Some("reader"))]);
 
@@ -68,14 +68,14 @@ fn an_end_that_came_with_the_data_is_not_lost() {
     peer.write_all(b"all").unwrap();
     drop(peer);
     selector.register(key, Interest::Readable, "reader");
-    // Bytes and end may be told of apart.
+    // Bytes and end may be reported apart.
     while !selector.readiness(key).contains(Readiness::READ_CLOSED) {
         next(&mut selector);
         selector.register(key, Interest::Readable, "reader");
     }
     let mut buffer = [0; 16];
     assert_eq!(socket.read(&mut buffer).unwrap(), 3);
-    // Whoever takes a short read for the last must still be told of the end.
+    // A reader that stops after a short read must still hear of the end.
     selector.clear(key, Interest::Readable);
     selector.register(key, Interest::Readable, "reader");
     assert_eq!(next(&mut selector)[0], (key, Some("reader")));
@@ -91,8 +91,8 @@ fn one_direction_does_not_wake_who_waits_for_the_other() {
     peer.write_all(b"bytes").unwrap();
     let mut keys = Vec::new();
     selector.select(Some(A_MOMENT), &mut keys).unwrap();
-    // epoll tells of both directions when one changes, so the writer may be
-    // called; but nobody who waits to read may be missed for it.
+    // epoll reports both directions when one changes, so the writer may be
+    // called; but no reader may be missed for it.
     assert!(selector.readiness(key).satisfies(Interest::Readable));
 }
 
@@ -112,7 +112,7 @@ fn a_key_of_the_batch_may_be_stale_by_its_turn() {
     assert_eq!(keys.len(), 2, "both in one batch");
 
     // The callback of one closes the other, and opens a connection that gets
-    // its place.
+    // its slot.
     let (kept, closed) = (keys[0], keys[1]);
     let (kept_socket, closed_socket) =
         if kept == first_key { (first, second) } else { (second, first) };
@@ -120,10 +120,10 @@ fn a_key_of_the_batch_may_be_stale_by_its_turn() {
     assert!(selector.unregister(closed).is_some());
     drop(closed_socket);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let (_socket, tenant) = selector.connect(listener.local_addr().unwrap()).unwrap();
-    selector.register(tenant, Interest::Readable, "the new tenant");
+    let (_socket, newcomer) = selector.connect(listener.local_addr().unwrap()).unwrap();
+    selector.register(newcomer, Interest::Readable, "the new newcomer");
     assert_eq!(selector.take(closed), None, "stale");
-    assert_eq!(selector.take(tenant), Some("the new tenant"));
+    assert_eq!(selector.take(newcomer), Some("the new newcomer"));
     drop(kept_socket);
 }
 // ANCHOR_END: stale

@@ -1,5 +1,5 @@
-//! What it costs to have a thousand threads wait. The memory is what Linux
-//! says; other systems keep it to themselves.
+//! The cost of a thousand waiting threads: memory and time. The memory is read
+//! from `/proc`, so it is shown on Linux only.
 #![allow(clippy::print_stdout)]
 
 use std::fs;
@@ -27,8 +27,8 @@ fn main() {
 }
 
 // ANCHOR: wait
-/// Starts `count` threads that each wait for one message, looks at the memory
-/// while they do, and lets them go.
+/// Starts `count` threads that each wait for one message, measures the memory
+/// while they wait, and ends them.
 fn wait_in_threads(count: usize) -> [(&'static str, Option<u64>); 3] {
     let (ready, all_ready) = channel();
     let mut waiting = Vec::new();
@@ -51,7 +51,7 @@ fn wait_in_threads(count: usize) -> [(&'static str, Option<u64>); 3] {
 }
 // ANCHOR_END: wait
 
-/// The memory of this process in KiB, by kind.
+/// Returns the memory of this process in KiB, by kind.
 fn memory() -> [(&'static str, Option<u64>); 3] {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let field = |name: &str| {

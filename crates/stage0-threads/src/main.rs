@@ -1,7 +1,8 @@
-//! `stage0-threads URL`: crawls a site with one blocking fetch per thread.
+//! The program `stage0-threads`: crawls a site with one blocking fetch per
+//! thread.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    command_line::main("Crawls a site, one blocking fetch per thread", stage0_threads::crawl)
+    cli::main("Crawls a site, one blocking fetch per thread", stage0_threads::crawl)
 }

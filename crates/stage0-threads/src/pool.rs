@@ -1,4 +1,4 @@
-//! The threads, and what they share.
+//! The thread pool, and the state that its threads share.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -7,14 +7,21 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, Scope, scope};
 use std::time::Instant;
 
-use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Visit};
+use crawl_core::{
+    Completion, Crawl, CrawlSummary, ErrorClass, FetchError, Job, Options, Sink, Visit,
+};
 
-/// Takes a visit to its end, on whatever thread.
+/// A function that fetches the URL of a visit, on any thread.
 pub(crate) type Fetch = dyn Fn(Visit) -> Visit + Sync;
 
-/// Crawls with up to `max_tasks` threads, of which the caller's is one. Each
-/// visit goes through `fetch` on one of them.
-pub(crate) fn crawl(options: Options, max_tasks: usize, mut sink: Sink, fetch: &Fetch) -> Ending {
+/// Crawls with up to `max_tasks` threads, the caller's included. Each visit is
+/// passed to `fetch` on one of them.
+pub(crate) fn crawl(
+    options: Options,
+    max_tasks: usize,
+    mut sink: Sink,
+    fetch: &Fetch,
+) -> CrawlSummary {
     let mut crawl = Crawl::new(options);
     let pool = Pool {
         state: Mutex::new(State {
@@ -31,15 +38,15 @@ pub(crate) fn crawl(options: Options, max_tasks: usize, mut sink: Sink, fetch: &
     };
     scope(|scope| pool.work(scope));
     let mut state = lock(&pool.state);
-    let untaken = state.urls_todo.len();
-    state.crawl.end(untaken, Some(max_tasks))
+    let num_todo = state.urls_todo.len();
+    state.crawl.end(num_todo, Some(max_tasks))
 }
 
 struct Pool<'a> {
     state: Mutex<State>,
-    /// There is a job for somebody idle, or nothing left for anybody.
+    /// Notified when an idle thread may take a job, and when no job is left.
     changed: Condvar,
-    /// Under a lock of its own, since it may take its time.
+    /// Under a lock of its own, because it may be slow.
     sink: Mutex<Sink>,
     fetch: &'a Fetch,
 }
@@ -48,9 +55,9 @@ struct Pool<'a> {
 struct State {
     urls_todo: VecDeque<Job>,
     crawl: Crawl,
-    /// How many visits are under way. They may still find jobs.
+    /// The number of visits under way. They may still add jobs.
     in_flight: usize,
-    /// How many threads wait for a job.
+    /// The number of threads that wait for a job.
     idle: usize,
     threads: usize,
     max_threads: usize,
@@ -59,13 +66,13 @@ struct State {
 
 impl Pool<'_> {
     // ANCHOR: work
-    /// What each thread does, until there is nothing left to do.
+    /// The main loop of each thread: works until no job is left.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
-        let _leaving = Leaving(&self.changed);
+        let _notify_on_exit = NotifyOnExit(&self.changed);
         while let Some((job, visit)) = self.take() {
-            self.call_another(scope);
-            let Conclusion { row, others, jobs, .. } = self.survive(&job, visit);
-            self.put(jobs);
+            self.start_thread(scope);
+            let Completion { row, others, jobs, .. } = self.fetch_catching_panic(&job, visit);
+            self.fetch_done(jobs);
             let mut sink = lock(&self.sink);
             others.into_iter().chain([row]).for_each(&mut *sink);
         }
@@ -73,7 +80,8 @@ impl Pool<'_> {
     // ANCHOR_END: work
 
     // ANCHOR: take
-    /// Takes up the next job; waits for one as long as there may be one.
+    /// Takes the next job, and waits for one as long as there may be one. `None`
+    /// means that the crawl is over.
     fn take(&self) -> Option<(Job, Visit)> {
         let mut state = lock(&self.state);
         loop {
@@ -93,9 +101,9 @@ impl Pool<'_> {
     }
     // ANCHOR_END: take
 
-    /// If there is another job, wakes or starts a thread for it, which will do
-    /// the same for the next one. So nobody is woken for nothing.
-    fn call_another<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+    /// Wakes or starts one thread if there is another job. That thread does the
+    /// same for the next job, so no thread is woken without a job.
+    fn start_thread<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut state = lock(&self.state);
         if state.urls_todo.is_empty() {
             return;
@@ -107,7 +115,7 @@ impl Pool<'_> {
             drop(state);
             let thread = Builder::new().name("fetcher".into());
             if thread.spawn_scoped(scope, || self.work(scope)).is_err() {
-                // The system has no more; those there are will do.
+                // The system refuses more threads: continue with those we have.
                 let mut state = lock(&self.state);
                 state.threads -= 1;
                 state.max_threads = state.threads;
@@ -115,38 +123,40 @@ impl Pool<'_> {
         }
     }
 
-    /// Fetches. Should that fail with a panic, the URL ends as a row like any
-    /// other.
-    fn survive(&self, job: &Job, visit: Visit) -> Conclusion {
+    /// Fetches, and catches a panic: then the URL still ends as a row.
+    fn fetch_catching_panic(&self, job: &Job, visit: Visit) -> Completion {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             let visit = (self.fetch)(visit);
-            lock(&self.state).crawl.conclude(visit, Instant::now())
+            lock(&self.state).crawl.complete(visit, Instant::now())
         }));
-        caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(job, bug(&*panic)))
+        caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(job, panic_error(&*panic)))
     }
 
-    // ANCHOR: put
-    /// Ends a visit. What it has led to is put on the list in the same moment,
-    /// so that nobody ever sees an empty list and nobody at work too early.
-    fn put(&self, jobs: Vec<Job>) {
+    // ANCHOR: fetch_done
+    /// Ends a visit and adds the jobs that it has found, both under one lock.
+    /// Otherwise another thread could see an empty list with no visit under way,
+    /// and end too early.
+    fn fetch_done(&self, jobs: Vec<Job>) {
         let mut state = lock(&self.state);
         state.urls_todo.extend(jobs);
         state.in_flight -= 1;
     }
-    // ANCHOR_END: put
+    // ANCHOR_END: fetch_done
 }
 
-/// A thread that leaves wakes the others: they find that nothing is left to do,
-/// or, if it leaves because `sink` has failed, what it would have done next.
-struct Leaving<'a>(&'a Condvar);
+/// A guard that wakes the other threads when its thread ends. They find that
+/// no job is left, or, if the thread ends because `sink` has panicked, they take
+/// its next jobs.
+struct NotifyOnExit<'a>(&'a Condvar);
 
-impl Drop for Leaving<'_> {
+impl Drop for NotifyOnExit<'_> {
     fn drop(&mut self) {
         self.0.notify_all();
     }
 }
 
-fn bug(panic: &(dyn Any + Send)) -> FetchError {
+/// Converts the payload of a panic into an error for the row.
+fn panic_error(panic: &(dyn Any + Send)) -> FetchError {
     let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
         (Some(message), _) => message.as_str(),
         (None, Some(message)) => message,
@@ -156,7 +166,8 @@ fn bug(panic: &(dyn Any + Send)) -> FetchError {
     FetchError::new(ErrorClass::Panic, message)
 }
 
-/// A panic under a lock ends as a row, and what lies there is still of use.
+/// Locks a mutex even after a panic: the panic ends as a row, and the data is
+/// still valid.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -172,26 +183,30 @@ mod tests {
 
     use super::*;
 
-    /// Longer than any of this takes, unless it takes for ever.
-    const PATIENCE: Duration = Duration::from_secs(20);
+    /// A time after which a test counts as hanging.
+    const WATCHDOG: Duration = Duration::from_secs(20);
 
     fn options() -> Options {
         Options::new(vec!["http://site.test/".parse().unwrap()])
     }
 
-    /// Runs on a thread of its own, so that a pool that hangs is an error.
-    fn crawl_in_time<F>(max_tasks: usize, sink: Sink, fetch: F) -> thread::Result<Ending>
+    /// Crawls on another thread, so that a pool that hangs is an error.
+    fn crawl_with_watchdog<F>(
+        max_tasks: usize,
+        sink: Sink,
+        fetch: F,
+    ) -> thread::Result<CrawlSummary>
     where
         F: Fn(Visit) -> Visit + Send + Sync + 'static,
     {
-        let (sender, ending) = channel();
+        let (sender, summary) = channel();
         let crawling = thread::spawn(move || {
             let crawl = || crawl(options(), max_tasks, sink, &fetch);
             let _ = sender.send(catch_unwind(AssertUnwindSafe(crawl)));
         });
-        let ending = ending.recv_timeout(PATIENCE).expect("the pool hangs");
+        let summary = summary.recv_timeout(WATCHDOG).expect("the pool hangs");
         crawling.join().unwrap();
-        ending
+        summary
     }
 
     fn collect() -> (Sink, Receiver<Row>) {
@@ -200,7 +215,7 @@ mod tests {
         (sink, rows)
     }
 
-    /// The visit of a page that links to these.
+    /// Completes a visit with a page that has these links.
     fn page(mut visit: Visit, links: &[String]) -> Visit {
         let html: String = links.iter().map(|link| format!("<a href={link}>")).collect();
         let length = html.len();
@@ -213,7 +228,7 @@ mod tests {
         visit
     }
 
-    /// A root that links to `/0`, `/1` and so on.
+    /// Completes a visit: the root links to `/0`, `/1` and so on.
     fn fan(visit: Visit, width: usize) -> Visit {
         let links = match visit.url().path() {
             "/" => (0..width).map(|n| format!("/{n}")).collect(),
@@ -226,14 +241,14 @@ mod tests {
     fn threads_are_started_on_demand() {
         let (sink, _rows) = collect();
         let threads = Arc::new(Mutex::new(Vec::<ThreadId>::new()));
-        let seen = Arc::clone(&threads);
-        let ending = crawl_in_time(8, sink, move |visit| {
-            seen.lock().unwrap().push(thread::current().id());
+        let thread_ids = Arc::clone(&threads);
+        let summary = crawl_with_watchdog(8, sink, move |visit| {
+            thread_ids.lock().unwrap().push(thread::current().id());
             let next: u32 = visit.url().path()[1..].parse().unwrap_or(0) + 1;
             let links = if next <= 50 { vec![format!("/{next}")] } else { Vec::new() };
             page(visit, &links)
         });
-        assert_eq!(ending.unwrap().done, 51);
+        assert_eq!(summary.unwrap().done, 51);
         let threads = threads.lock().unwrap();
         assert!(threads.iter().all(|id| *id == threads[0]), "one job at a time, one thread");
     }
@@ -242,21 +257,21 @@ mod tests {
     fn as_many_fetches_as_allowed_are_under_way() {
         let (sink, rows) = collect();
         let (arrived, all_there) = (Mutex::new(0), Condvar::new());
-        let ending = crawl_in_time(5, sink, move |visit| {
+        let summary = crawl_with_watchdog(5, sink, move |visit| {
             if visit.url().path() != "/" {
-                // Nobody leaves before five have come.
+                // No fetch returns before five have arrived.
                 let mut arrived = arrived.lock().unwrap();
                 *arrived += 1;
                 all_there.notify_all();
                 let few = |arrived: &mut u32| *arrived < 5;
-                drop(all_there.wait_timeout_while(arrived, PATIENCE, few).unwrap());
+                drop(all_there.wait_timeout_while(arrived, WATCHDOG, few).unwrap());
             }
             fan(visit, 20)
         });
-        let ending = ending.unwrap();
-        assert_eq!((ending.done, ending.todo), (21, 0));
-        assert_eq!(ending.peak_in_flight, 5);
-        assert_eq!(ending.max_tasks, Some(5));
+        let summary = summary.unwrap();
+        assert_eq!((summary.done, summary.todo), (21, 0));
+        assert_eq!(summary.peak_in_flight, 5);
+        assert_eq!(summary.max_tasks, Some(5));
         assert_eq!(rows.iter().count(), 21);
     }
 
@@ -264,25 +279,25 @@ mod tests {
     fn rows_are_delivered_while_the_crawl_goes_on() {
         let (sink, rows) = collect();
         let rows = Mutex::new(rows);
-        let ending = crawl_in_time(2, sink, move |visit| {
+        let summary = crawl_with_watchdog(2, sink, move |visit| {
             if visit.url().path() == "/0" {
-                let root = rows.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+                let root = rows.lock().unwrap().recv_timeout(WATCHDOG).unwrap();
                 assert_eq!(&*root.url, "http://site.test/");
             }
             fan(visit, 1)
         });
-        assert_eq!(ending.unwrap().done, 2);
+        assert_eq!(summary.unwrap().done, 2);
     }
 
     #[test]
     fn a_panic_in_a_fetch_is_a_row() {
         for max_tasks in [1, 4] {
             let (sink, rows) = collect();
-            let ending = crawl_in_time(max_tasks, sink, |visit| {
+            let summary = crawl_with_watchdog(max_tasks, sink, |visit| {
                 assert_ne!(visit.url().path(), "/3", "\u{1b}[31mred");
                 fan(visit, 10)
             });
-            assert_eq!(ending.unwrap().done, 11);
+            assert_eq!(summary.unwrap().done, 11);
             let failed: Vec<Row> = rows.iter().filter(|row| row.error.is_some()).collect();
             assert_eq!(failed.len(), 1);
             assert_eq!(&*failed[0].url, "http://site.test/3");
@@ -296,9 +311,9 @@ mod tests {
     fn a_panic_in_the_sink_reaches_the_caller() {
         for max_tasks in [1, 4] {
             let sink = Box::new(|row: Row| assert_ne!(&*row.url, "http://site.test/3"));
-            assert!(crawl_in_time(max_tasks, sink, |visit| fan(visit, 10)).is_err());
+            assert!(crawl_with_watchdog(max_tasks, sink, |visit| fan(visit, 10)).is_err());
             let sink = Box::new(|_| panic!("never again"));
-            assert!(crawl_in_time(max_tasks, sink, |visit| fan(visit, 10)).is_err());
+            assert!(crawl_with_watchdog(max_tasks, sink, |visit| fan(visit, 10)).is_err());
         }
     }
 }

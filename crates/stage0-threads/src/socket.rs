@@ -1,44 +1,44 @@
-//! A socket that blocks no longer than there is patience.
+//! A blocking socket with a deadline.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crawl_core::Patience;
+use crawl_core::Deadline;
 
-use crate::connections::Place;
-use crate::turns::Turn;
+use crate::connect_limit::ConnectPermit;
+use crate::fd_limit::ConnectionGuard;
 
-/// A connection whose every read and write ends, one way or the other, by the
-/// deadline of its try. What lies between it and the request may well need
-/// several of them for one of its own.
+/// A connection on which every read and write ends by the deadline of the
+/// attempt. (TLS may need several of them for one of its own, so the timeout of
+/// the socket is set before each.)
 #[derive(Debug)]
 pub(crate) struct Socket<'a> {
     pub(crate) stream: TcpStream,
-    pub(crate) patience: &'a Patience,
-    /// Until the server has let hear from itself.
-    pub(crate) turn: Option<Turn<'a>>,
-    /// Given up after the stream is closed: fields are dropped in their order.
-    pub(crate) _place: Place<'a>,
+    pub(crate) deadline: &'a Deadline,
+    /// Held until the server's first byte has arrived.
+    pub(crate) permit: Option<ConnectPermit<'a>>,
+    /// Dropped after `stream`, because fields are dropped in their order.
+    pub(crate) _guard: ConnectionGuard<'a>,
 }
 
 impl Read for Socket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.set_read_timeout(Some(left(self.patience)?))?;
+        self.stream.set_read_timeout(Some(remaining(self.deadline)?))?;
         let read = self.stream.read(buffer);
-        self.turn = None;
+        self.permit = None;
         read
     }
 }
 
 impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.patience)?))?;
+        self.stream.set_write_timeout(Some(remaining(self.deadline)?))?;
         self.stream.write(bytes)
     }
 
     fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.stream.set_write_timeout(Some(left(self.patience)?))?;
+        self.stream.set_write_timeout(Some(remaining(self.deadline)?))?;
         self.stream.write_vectored(bytes)
     }
 
@@ -47,17 +47,17 @@ impl Write for Socket<'_> {
     }
 }
 
-/// How long a call may block now.
+/// Returns the time for which a call may block now.
 ///
 /// # Errors
-/// `TimedOut` when it may not.
-pub(crate) fn left(patience: &Patience) -> io::Result<Duration> {
-    // A call that is given up is given up after the deadline, never just
-    // before it, however the system rounds.
-    const A_TICK: Duration = Duration::from_millis(1);
-    let left = patience.deadline().saturating_duration_since(Instant::now());
-    if left.is_zero() {
+/// `TimedOut` after the deadline.
+pub(crate) fn remaining(deadline: &Deadline) -> io::Result<Duration> {
+    // Makes sure that a call times out after the deadline and never just before
+    // it, however the system rounds.
+    const MARGIN: Duration = Duration::from_millis(1);
+    let remaining = deadline.at().saturating_duration_since(Instant::now());
+    if remaining.is_zero() {
         return Err(ErrorKind::TimedOut.into());
     }
-    Ok(left.saturating_add(A_TICK))
+    Ok(remaining.saturating_add(MARGIN))
 }

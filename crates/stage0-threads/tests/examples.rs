@@ -1,10 +1,9 @@
-//! The examples say what they are expected to say.
+//! The output of the examples.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../../stage2-coroutines/tests/common/mod.rs"]
-mod common;
+use test_support::examples as common;
 
-/// What a thread costs depends on the system; that it costs something does not.
+/// The costs depend on the system, so the numbers are only checked roughly.
 #[test]
 fn thread_cost() {
     let output = common::example("thread_cost", &[]);

@@ -1,4 +1,4 @@
-//! What only a stage of threads can get wrong.
+//! Properties of the thread pool and of blocking sockets.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::process::{Command, Stdio};
@@ -7,11 +7,11 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crawl_core::{Ending, ErrorClass, Options, Outcome, Row};
+use crawl_core::{CrawlSummary, ErrorClass, Options, Outcome, Row};
 use demo_site::scripted::Server;
 
-/// Longer than any of this takes, unless it takes for ever.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A time after which a test counts as hanging.
+const WATCHDOG: Duration = Duration::from_secs(20);
 
 fn options(url: &str) -> Options {
     let mut options = Options::new(vec![url.parse().unwrap()]);
@@ -19,24 +19,25 @@ fn options(url: &str) -> Options {
     options
 }
 
-fn crawl(options: Options) -> (Ending, Vec<Row>) {
+fn crawl(options: Options) -> (CrawlSummary, Vec<Row>) {
     let (sender, rows) = channel();
-    let (finished, ending) = channel();
+    let (summary_sender, summary) = channel();
     thread::spawn(move || {
         let sink = Box::new(move |row| sender.send(row).unwrap());
-        finished.send(stage0_threads::crawl(options, sink).unwrap()).unwrap();
+        summary_sender.send(stage0_threads::crawl(options, sink).unwrap()).unwrap();
     });
-    let ending = ending.recv_timeout(PATIENCE).expect("the crawl ends");
-    (ending, rows.iter().collect())
+    let summary = summary.recv_timeout(WATCHDOG).expect("the crawl ends");
+    (summary, rows.iter().collect())
 }
 
 fn fan(width: usize) -> String {
     (0..width).map(|n| format!("<a href=/{n}>{n}</a> ")).collect()
 }
 
-/// A site of thirty pages that answer only when `crowd` of them are asked for.
-fn site_for(crowd: usize) -> Server {
-    let all_there = Barrier::new(crowd);
+/// A site of thirty pages that answers requests in batches of `batch`: only
+/// when that many have arrived.
+fn site_with_batches(batch: usize) -> Server {
+    let all_there = Barrier::new(batch);
     Server::start(move |request, reply| match request.path() {
         "/" => reply.page(fan(30)),
         _ => {
@@ -48,25 +49,25 @@ fn site_for(crowd: usize) -> Server {
 }
 
 #[test]
-fn threads_wait_at_the_same_time() {
-    let server = site_for(30);
+fn all_threads_fetch_at_the_same_time() {
+    let server = site_with_batches(30);
     let mut options = options(&server.url("/"));
     options.max_tasks = Some(30);
-    let (ending, rows) = crawl(options);
+    let (summary, rows) = crawl(options);
     assert_eq!(rows.len(), 31);
-    assert_eq!((ending.peak_in_flight, server.peak_in_flight()), (30, 30));
+    assert_eq!((summary.peak_in_flight, server.peak_in_flight()), (30, 30));
 }
 
 #[test]
-fn ten_threads_unless_somebody_says_otherwise() {
-    let server = site_for(10);
-    let (ending, _) = crawl(options(&server.url("/")));
-    assert_eq!((ending.done, ending.max_tasks), (31, Some(10)));
+fn the_default_is_ten_threads() {
+    let server = site_with_batches(10);
+    let (summary, _) = crawl(options(&server.url("/")));
+    assert_eq!((summary.done, summary.max_tasks), (31, Some(10)));
     assert_eq!(server.peak_in_flight(), 10);
 }
 
 #[test]
-fn a_page_uses_up_a_connection() {
+fn every_fetch_has_its_own_connection() {
     let server = Server::start(|request, reply| match request.path() {
         "/" => reply.page(fan(5)),
         _ => reply.page(""),
@@ -77,10 +78,10 @@ fn a_page_uses_up_a_connection() {
 }
 
 #[test]
-fn a_blocking_read_ends_when_patience_does() {
-    // A byte now and then: never silent for long, and never finished.
+fn a_blocking_read_ends_at_its_timeout() {
+    // A byte every 40 ms: the read timeout never passes, the total timeout does.
     let server = Server::start(|request, reply| match request.path() {
-        "/silent" => reply.sleep(PATIENCE),
+        "/silent" => reply.sleep(WATCHDOG),
         _ => {
             reply.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
             reply.drip([b'x'; 1000], 1, Duration::from_millis(40));
@@ -89,8 +90,8 @@ fn a_blocking_read_ends_when_patience_does() {
     .unwrap();
     const SHORT: Duration = Duration::from_millis(200);
     for (path, message, read_timeout, timeout) in [
-        ("/silent", "silent for 200ms", SHORT, PATIENCE),
-        ("/drip", "within 200ms", PATIENCE, SHORT),
+        ("/silent", "silent for 200ms", SHORT, WATCHDOG),
+        ("/drip", "within 200ms", WATCHDOG, SHORT),
     ] {
         let mut options = options(&server.url(path));
         (options.read_timeout, options.timeout) = (read_timeout, timeout);
@@ -103,7 +104,7 @@ fn a_blocking_read_ends_when_patience_does() {
 }
 
 #[test]
-fn who_gets_no_descriptor_waits_for_one() {
+fn a_thread_without_a_file_descriptor_waits_for_one() {
     let server = Server::start(|request, reply| match request.path() {
         "/" => reply.page(fan(60)),
         _ => {
@@ -112,7 +113,7 @@ fn who_gets_no_descriptor_waits_for_one() {
         }
     })
     .unwrap();
-    // Standard streams included, twelve: less than one for each thread.
+    // Twelve descriptors, standard streams included: fewer than threads.
     let mut child = Command::new("sh")
         .args(["-c", "ulimit -n 12; exec \"$0\" \"$@\""])
         .args([env!("CARGO_BIN_EXE_stage0-threads"), "-j", "50", "--max-tries", "1"])
@@ -124,7 +125,7 @@ fn who_gets_no_descriptor_waits_for_one() {
     let status = loop {
         match child.try_wait().unwrap() {
             Some(status) => break status,
-            None if begun.elapsed() < PATIENCE => thread::sleep(Duration::from_millis(10)),
+            None if begun.elapsed() < WATCHDOG => thread::sleep(Duration::from_millis(10)),
             None => {
                 child.kill().unwrap();
                 panic!("the crawl hangs");

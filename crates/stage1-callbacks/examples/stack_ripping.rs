@@ -1,6 +1,6 @@
-//! A malformed page, and nobody knows who asked for it: by the time a callback
-//! fails, those who began the fetch have long returned. Compare stage 2's
-//! example `tracebacks`.
+//! Stack ripping: a page is malformed, and the stack does not show which call
+//! started its fetch. By the time a callback fails, the functions that started
+//! the fetch have long returned. Compare stage 2's example `tracebacks`.
 #![allow(clippy::print_stdout)]
 
 use std::backtrace::Backtrace;
@@ -10,7 +10,7 @@ use std::thread;
 
 use selector_core::{Interest, Key, Socket};
 use stage1_callbacks::EventLoop;
-use transport::{Layer, Stream};
+use transport::{Stream, TlsLayer};
 
 fn main() -> io::Result<()> {
     let address = serve()?;
@@ -20,7 +20,7 @@ fn main() -> io::Result<()> {
 }
 
 // ANCHOR: fetch
-/// Everything that has to live from one callback to the next.
+/// The state that has to live from one callback to the next.
 struct Fetch {
     stream: Stream<Socket>,
     key: Key,
@@ -35,7 +35,7 @@ fn crawl(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<(
 fn fetch(event_loop: &mut EventLoop<Fetch>, address: SocketAddr) -> io::Result<()> {
     println!("begun in:");
     print_stack();
-    let layer = Layer::plain();
+    let layer = TlsLayer::plain();
     let (socket, key) = event_loop.selector.connect(address)?;
     let fetch = Fetch { stream: Stream::new(socket, layer), key, response: Vec::new() };
     event_loop.register(key, Interest::Writable, Box::new(fetch), Fetch::connected);
@@ -107,8 +107,8 @@ fn parse_links(mut page: &str) -> io::Result<Vec<String>> {
 }
 
 // ANCHOR: failed
-/// There is nobody to return the error to, and nobody to catch it: all that a
-/// callback can reach is the loop.
+/// Handles an error. There is no caller to return it to, and none to catch it:
+/// the only thing that a callback can reach is the loop.
 fn failed(error: &Error, event_loop: &mut EventLoop<Fetch>) {
     println!("error: {error}");
     event_loop.stop();
@@ -118,11 +118,11 @@ fn failed(error: &Error, event_loop: &mut EventLoop<Fetch>) {
 
 const REQUEST: &[u8] = b"GET /malformed HTTP/1.0\r\n\r\n";
 
-/// In bytes.
+/// The maximum size of a page, in bytes.
 const LIMIT: usize = 64 * 1024;
 
-/// The stack, outermost first: the functions of this example, and those of the
-/// loop. (An optimised build may have merged some of them.)
+/// Prints the stack, outermost first: the functions of this example, and those
+/// of the loop. (An optimised build may have merged some of them.)
 fn print_stack() {
     let backtrace = Backtrace::force_capture().to_string();
     let functions: Vec<&str> = backtrace.lines().filter_map(function).collect();
@@ -131,8 +131,8 @@ fn print_stack() {
     }
 }
 
-/// The name of one of our functions, if a line of a backtrace tells one. The
-/// line has a number, and the name with its path.
+/// Returns the name in a line of a backtrace, if it is a function of this
+/// workspace. The line has a number, and the name with its path.
 fn function(line: &str) -> Option<&str> {
     let (_, path) = line.split_once(": ")?;
     let crate_path = path.trim_start_matches('<');
@@ -140,7 +140,7 @@ fn function(line: &str) -> Option<&str> {
     is_ours.then(|| path.rsplit("::").next())?
 }
 
-/// A site of one page, which is malformed.
+/// Serves a site of one page, which is malformed.
 fn serve() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
@@ -152,8 +152,8 @@ fn serve() -> io::Result<SocketAddr> {
 }
 
 fn answer(mut stream: TcpStream) -> io::Result<()> {
-    // To the blank line: a socket that is closed with something unread in it
-    // tells the peer that something is wrong.
+    // Reads up to the blank line: a socket that is closed with unread bytes
+    // resets the connection.
     for line in BufReader::new(stream.try_clone()?).lines() {
         if line?.is_empty() {
             break;

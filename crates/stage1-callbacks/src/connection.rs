@@ -1,34 +1,34 @@
-//! What can be done with a connection without waiting.
+//! A non-blocking connection.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 
 use crawl_core::{ErrorClass, FetchError, Visit};
 use selector_core::{Interest, Key, Socket};
-use transport::{Direction, Security, Stream, is_tls_error};
+use transport::{Direction, Stream, TlsConnector, is_tls_error};
 
 use crate::EventLoop;
 
-/// A connection, and under which key it is registered.
+/// A connection, and the key under which it is registered.
 pub(crate) struct Connection {
     pub(crate) stream: Stream<Socket>,
     pub(crate) key: Key,
 }
 
 impl Connection {
-    /// Begins to connect to the host of a visit.
+    /// Starts to connect to an address of the host of a visit.
     pub(crate) fn open(
         address: SocketAddr,
-        security: &Security,
+        tls_connector: &TlsConnector,
         visit: &Visit,
         event_loop: &mut EventLoop<impl Sized>,
     ) -> io::Result<Self> {
-        let layer = security.layer(visit.secure_host())?;
+        let layer = tls_connector.layer(visit.secure_host())?;
         let (socket, key) = event_loop.selector.connect(address)?;
         Ok(Self { stream: Stream::new(socket, layer), key })
     }
 
-    /// Sends what the socket takes, and leaves the rest.
+    /// Sends as many bytes as the socket takes, and removes them from `bytes`.
     pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         while !bytes.is_empty() {
             match self.stream.write(bytes) {
@@ -45,8 +45,8 @@ impl Connection {
         event_loop.selector.readiness(self.key).satisfies(Interest::Readable)
     }
 
-    /// Reads what there is, up to the size of the loop's buffer, and hands it
-    /// to `sink`; `None` is the end of the stream.
+    /// Reads the bytes that have arrived, up to the size of the loop's buffer,
+    /// and passes them to `sink`. `None` is the end of the stream.
     pub(crate) fn read<S, R>(
         &mut self,
         event_loop: &mut EventLoop<S>,
@@ -62,7 +62,8 @@ impl Connection {
         Ok(Some(sink(&event_loop.scratch[..length])))
     }
 
-    /// After `WouldBlock`: what to wait for, of which nothing is known now.
+    /// After `WouldBlock`: returns the interest to wait for, and clears its
+    /// readiness.
     pub(crate) fn blocked_on<S>(&self, event_loop: &mut EventLoop<S>) -> Interest {
         let interest = match self.stream.blocked_on() {
             Direction::Read => Interest::Readable,
@@ -73,7 +74,7 @@ impl Connection {
     }
 }
 
-/// What a failed read or write means at this point of a visit.
+/// Converts the error of a read or write into that of the fetch.
 pub(crate) fn failure(visit: &Visit, error: &io::Error) -> FetchError {
     if is_tls_error(error) {
         return FetchError::new(ErrorClass::Tls, error.to_string());

@@ -1,80 +1,82 @@
-//! The loop of callbacks.
+//! The event loop: it waits for events and calls callbacks.
 
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use selector_core::{Interest, Key, Os, Selector, Timers, World};
-use transport::{ConnectQueue, LookUp, Resolver, system_look_up};
+use selector_core::{Backend, Interest, Key, OsBackend, Selector, Timers};
+use transport::{ConnectLimiter, LookupFn, Resolver, system_lookup};
 
-use crate::alarm::Alarm;
-use crate::names::Asker;
-use crate::turns::InLine;
+use crate::connect_limit::ConnectWaiter;
+use crate::lookup::LookupWaiter;
+use crate::timer_event::TimerEvent;
 
 // ANCHOR: callback
-/// Where somebody goes on, with everything that is theirs.
+/// A function that continues a computation. It owns the computation's state.
 pub type Method<S> = fn(Box<S>, &mut EventLoop<S>);
 
-/// A method and whose it is: all that is left of a computation that waits.
+/// A bound method: all that remains of a computation while it waits.
 #[derive(Debug)]
 pub struct Callback<S> {
-    /// Whose it is.
+    /// The state of the computation.
     pub this: Box<S>,
-    /// Where to go on.
+    /// The function to call.
     pub method: Method<S>,
 }
 // ANCHOR_END: callback
 
-/// Calls back whoever the news concerns. `S` is the state of one computation,
-/// here a fetch.
+/// An event loop (a reactor) of callbacks: it waits for an event and calls the
+/// callback that is registered for it. `S` is the state of one computation, here
+/// a fetch.
 pub struct EventLoop<S> {
-    /// Sockets, and who goes on when they are ready.
+    /// The sockets, with the callbacks for their events.
     pub selector: Selector<Callback<S>>,
-    /// Moments, and what is to happen then.
-    pub timers: Timers<Alarm<S>>,
-    /// Names, and who goes on when their addresses are known.
-    pub(crate) resolver: Resolver<Asker<S>>,
-    /// Who wants to open a connection and has no descriptor for it.
-    pub(crate) starved: VecDeque<Callback<S>>,
-    /// Who wants to open a connection to an address to which many do.
-    pub(crate) connecting: ConnectQueue<InLine<S>>,
-    /// The one buffer that every read of this loop goes through.
+    /// The timers, with their events.
+    pub timers: Timers<TimerEvent<S>>,
+    /// The resolver, with the callbacks that wait for a lookup.
+    pub(crate) resolver: Resolver<LookupWaiter<S>>,
+    /// The callbacks that wait for a file descriptor.
+    pub(crate) fd_waiters: VecDeque<Callback<S>>,
+    /// The connect limiter, with the callbacks that wait for a permit.
+    pub(crate) connect_limiter: ConnectLimiter<ConnectWaiter<S>>,
+    /// The scratch buffer of all reads of this loop.
     pub(crate) scratch: Vec<u8>,
     stopped: bool,
     stats: Stats,
 }
 
-/// What a loop has done so far.
+/// Statistics of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// How often it asked the selector for news.
+    /// The number of calls of [`Selector::select`].
     pub ticks: u64,
-    /// How many callbacks it called.
+    /// The number of callbacks called.
     pub callbacks: u64,
 }
 
 impl<S> EventLoop<S> {
     const SCRATCH: usize = 64 * 1024;
 
-    /// A loop in the real world.
+    /// Creates a loop on the operating system.
     ///
     /// # Errors
-    /// When the process may not open another descriptor.
+    /// When the process may not open another file descriptor.
     pub fn new() -> io::Result<Self> {
-        Ok(Self::in_world(Os::new()?, Arc::new(system_look_up)))
+        Ok(Self::with_backend(OsBackend::new()?, Arc::new(system_lookup)))
     }
 
-    /// A loop that knows the world only through these two.
-    pub fn in_world(world: impl World + 'static, look_up: Arc<LookUp>) -> Self {
-        let selector = Selector::in_world(world);
+    /// Creates a loop whose only links to the outside are this backend and this
+    /// lookup function.
+    pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
+        let selector = Selector::with_backend(backend);
         let notifier = selector.notifier();
         Self {
             selector,
             timers: Timers::new(),
-            resolver: Resolver::new(look_up, move || notifier.notify()),
-            starved: VecDeque::new(),
-            connecting: ConnectQueue::new(),
+            resolver: Resolver::new(lookup, move || notifier.notify()),
+            fd_waiters: VecDeque::new(),
+            connect_limiter: ConnectLimiter::new(),
             scratch: vec![0; Self::SCRATCH],
             stopped: false,
             stats: Stats::default(),
@@ -82,11 +84,11 @@ impl<S> EventLoop<S> {
     }
 
     // ANCHOR: event_loop_run
-    /// The chapter's `loop()`: waits and calls back, until somebody calls
-    /// [`EventLoop::stop`].
+    /// Runs the chapter's `loop()`: waits for events and calls callbacks, until a
+    /// callback calls [`EventLoop::stop`].
     ///
     /// # Errors
-    /// When the selector fails: nobody would ever be called again.
+    /// When the selector fails: no callback could ever be called again.
     pub fn run(&mut self) -> io::Result<()> {
         let mut keys = Vec::new();
         while !std::mem::take(&mut self.stopped) {
@@ -94,25 +96,25 @@ impl<S> EventLoop<S> {
             let timeout = next.map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;
             self.selector.select(timeout, &mut keys)?;
-            // What arrives during the callbacks is not known to the loop yet, so
-            // deadlines are judged by the time before them.
+            // The loop does not know yet what arrives during the callbacks, so
+            // timers are compared with the time before them.
             let now = self.now();
             for key in keys.drain(..) {
-                // Gone, if a callback before this one closed the connection.
+                // `None` if an earlier callback has closed the connection.
                 if let Some(callback) = self.selector.take(key) {
                     self.call(callback);
                 }
             }
-            while let Some(alarm) = self.timers.pop_due(now) {
-                self.ring(alarm);
+            while let Some(timer_event) = self.timers.pop_due(now) {
+                self.fire(timer_event);
             }
-            self.answer_look_ups(now);
+            self.call_lookup_waiters(now);
         }
         Ok(())
     }
     // ANCHOR_END: event_loop_run
 
-    /// Has [`EventLoop::run`] return, after the callbacks of this tick.
+    /// Makes [`EventLoop::run`] return, after the callbacks of this tick.
     pub fn stop(&mut self) {
         self.stopped = true;
     }
@@ -122,18 +124,18 @@ impl<S> EventLoop<S> {
         method(this, self);
     }
 
-    /// The present moment.
+    /// Returns the current time.
     pub fn now(&self) -> Instant {
         self.selector.now()
     }
 
-    /// What it has done so far.
+    /// Returns the statistics so far.
     pub fn stats(&self) -> Stats {
         self.stats
     }
 
     // ANCHOR: register
-    /// Has `this` go on with `method` when its socket is ready.
+    /// Calls `method` with `this` when its socket is ready.
     pub fn register(&mut self, key: Key, interest: Interest, this: Box<S>, method: Method<S>) {
         drop(self.selector.register(key, interest, Callback { this, method }));
     }

@@ -1,89 +1,93 @@
-//! A fetch, cut into the pieces between which it waits.
+//! The `Fetcher`: a fetch as a state machine, cut into callbacks at each wait.
 //!
 //! ```text
-//! fetch ──► looked_up ──► connect ──► open ──► connected ──► send ──► read_response ──► ended
-//!   ▲                        ▲          │          │                                     │
-//!   │                        └──────────┴──────────┘ next address                        ▼
-//!   └───────────────────────────────────── try again, after a pause ◄──── judge ── finished
+//! fetch ─► looked_up ─► connect ─► open ─► connected ─► send ─► read_response ─► attempt_done
+//!   ▲                      ▲         │         │                                   │     │
+//!   │                      └─────────┴─────────┘ next address                      │     ▼
+//!   └───────────────────────────────────────────────────── retry, after a pause ◄──┘  fetch_done
 //! ```
-//! From `looked_up` to `read_response`, `too_late` may take its place.
+//! `timed_out` may be called in place of any method from `looked_up` to
+//! `read_response`.
 
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
-use crawl_core::{ErrorClass, FetchError, Patience, Received, Verdict, Visit};
+use crawl_core::{Deadline, ErrorClass, FetchError, Received, Verdict, Visit};
 use selector_core::{Interest, TimerKey};
-use transport::{Addresses, Candidates, LineKey, NameError, is_tls_error, out_of_descriptors};
+use transport::{AddressId, Addresses, Candidates, LookupError, is_fd_limit, is_tls_error};
 
 use crate::connection::{Connection, failure};
-use crate::site::Site;
-use crate::{Alarm, EventLoop, Method};
+use crate::crawl::CrawlState;
+use crate::{EventLoop, Method, TimerEvent};
 
 type Loop = EventLoop<Fetcher>;
 
 // ANCHOR: fetcher
-/// One fetch. It has a connection, a timer or bytes to send in some of its
-/// states only; the fields have to be there in all of them.
+/// The state machine of one fetch. In some of its states it has no connection,
+/// no timer and no bytes to send, but the fields exist in all of them.
 pub struct Fetcher {
-    site: Rc<Site>,
+    crawl_state: Rc<CrawlState>,
     visit: Visit,
-    patience: Patience,
+    deadline: Deadline,
     timer: Option<TimerKey>,
     opening: Option<Box<Opening>>,
-    /// The line in which it has been given a turn to connect, until there is an
-    /// answer.
-    turn: Option<LineKey>,
+    /// The permit to connect, held until the server answers.
+    permit: Option<AddressId>,
     connection: Option<Connection>,
 }
 // ANCHOR_END: fetcher
 
-/// What is gone when the request is sent: the many who wait for an answer do not
-/// even have the room for it.
+/// The part of the state that is needed until the request is sent. It is boxed
+/// and then freed, so that the many fetches that wait for an answer are small.
 #[derive(Default)]
 struct Opening {
     candidates: Candidates,
-    /// What is still to be sent.
+    /// The bytes of the request that are not sent yet.
     request: Vec<u8>,
 }
 
 impl Fetcher {
-    pub(crate) fn new(site: Rc<Site>, visit: Visit, event_loop: &Loop) -> Box<Self> {
+    pub(crate) fn new(crawl_state: Rc<CrawlState>, visit: Visit, event_loop: &Loop) -> Box<Self> {
         Box::new(Self {
-            patience: Patience::new(&site.options, event_loop.now()),
-            site,
+            deadline: Deadline::new(&crawl_state.options, event_loop.now()),
+            crawl_state,
             visit,
             timer: None,
             opening: None,
-            turn: None,
+            permit: None,
             connection: None,
         })
     }
 
-    /// Begins the first try.
+    /// Starts the first attempt.
     pub(crate) fn fetch(self: Box<Self>, event_loop: &mut Loop) {
         let (host, port) = self.visit.host_and_port();
-        if let Some(addresses) = event_loop.known_addresses(host, port) {
+        if let Some(addresses) = event_loop.cached_addresses(host, port) {
             return self.looked_up(Ok(addresses), event_loop);
         }
-        let (host, deadline) = (host.to_owned(), self.patience.deadline());
-        event_loop.look_up((&host, port), self, Self::looked_up, deadline, Self::too_late);
+        let (host, deadline) = (host.to_owned(), self.deadline.at());
+        event_loop.lookup((&host, port), self, Self::looked_up, deadline, Self::timed_out);
     }
 
-    /// Begins another one.
+    /// Starts another attempt.
     fn fetch_again(mut self: Box<Self>, event_loop: &mut Loop) {
-        self.patience = Patience::new(&self.site.options, event_loop.now());
+        self.deadline = Deadline::new(&self.crawl_state.options, event_loop.now());
         self.fetch(event_loop);
     }
 
-    fn looked_up(mut self: Box<Self>, answer: Result<Addresses, NameError>, event_loop: &mut Loop) {
-        match answer {
+    fn looked_up(
+        mut self: Box<Self>,
+        result: Result<Addresses, LookupError>,
+        event_loop: &mut Loop,
+    ) {
+        match result {
             Ok(addresses) => {
                 *self.candidates() = Candidates::new(addresses);
                 self.connect(event_loop);
             }
             Err(error) => {
                 let error = FetchError::new(ErrorClass::Dns, error.to_string());
-                self.ended(Err(error), event_loop);
+                self.attempt_done(Err(error), event_loop);
             }
         }
     }
@@ -92,42 +96,42 @@ impl Fetcher {
         &mut self.opening.get_or_insert_default().candidates
     }
 
-    /// Waits for its turn with the next address, if there is one.
+    /// Waits for a permit to connect to the next address, if there is one.
     fn connect(mut self: Box<Self>, event_loop: &mut Loop) {
         let Some(address) = self.candidates().current() else {
             let error = FetchError::new(ErrorClass::Connect, self.candidates().failure());
-            return self.ended(Err(error), event_loop);
+            return self.attempt_done(Err(error), event_loop);
         };
-        let line = event_loop.line(address);
-        self.patience.pause(event_loop.now());
-        self.turn = Some(line);
-        event_loop.call_in_turn(line, self, Self::open);
+        let address_id = event_loop.address_id(address);
+        self.deadline.pause(event_loop.now());
+        self.permit = Some(address_id);
+        event_loop.call_when_permitted(address_id, self, Self::open);
     }
 
     fn open(mut self: Box<Self>, event_loop: &mut Loop) {
         let now = event_loop.now();
         let candidates = self.candidates();
-        let (address, left) = (candidates.current().expect(HAS_TURN), candidates.left());
-        self.patience.resume(now);
-        self.patience.try_address(now, left);
-        let security = &self.site.security;
-        match Connection::open(address, security, &self.visit, event_loop) {
+        let (address, remaining) = (candidates.current().expect(HAS_PERMIT), candidates.left());
+        self.deadline.resume(now);
+        self.deadline.start_address(now, remaining);
+        let tls_connector = &self.crawl_state.tls_connector;
+        match Connection::open(address, tls_connector, &self.visit, event_loop) {
             Ok(connection) => {
-                let alarm = Alarm::Interrupt(connection.key, Self::too_late);
-                self.timer = Some(event_loop.timers.set(self.patience.deadline(), alarm));
+                let timer_event = TimerEvent::Timeout(connection.key, Self::timed_out);
+                self.timer = Some(event_loop.timers.set(self.deadline.at(), timer_event));
                 self.connection = Some(connection);
                 self.wait(Interest::Writable, Self::connected, event_loop);
             }
             Err(error) if is_tls_error(&error) => {
                 let error = failure(&self.visit, &error);
-                self.ended(Err(error), event_loop);
+                self.attempt_done(Err(error), event_loop);
             }
-            Err(error) if out_of_descriptors(&error) && !event_loop.selector.is_empty() => {
-                self.patience.pause(event_loop.now());
-                event_loop.call_when_descriptor_freed(self, Self::open);
+            Err(error) if is_fd_limit(&error) && !event_loop.selector.is_empty() => {
+                self.deadline.pause(event_loop.now());
+                event_loop.call_when_fd_freed(self, Self::open);
             }
             Err(error) => {
-                event_loop.feed_starved();
+                event_loop.wake_fd_waiter();
                 self.cannot_connect(&error, event_loop);
             }
         }
@@ -140,13 +144,14 @@ impl Fetcher {
     }
 
     // ANCHOR: connected
-    /// The socket is writable: it is connected, or cannot be, or neither.
+    /// Handles a writable socket: it is connected, or has failed, or the event
+    /// was stale.
     fn connected(mut self: Box<Self>, event_loop: &mut Loop) {
         let connection = self.connection.as_ref().expect(IS_CONNECTED);
         match connection.stream.socket().connected() {
             Ok(true) => {
-                self.patience.heard(event_loop.now());
-                let request = self.visit.request(&self.site.options, false);
+                self.deadline.progress(event_loop.now());
+                let request = self.visit.request(&self.crawl_state.options, false);
                 **self.opening.get_or_insert_default() = Opening { request, ..Opening::default() };
                 self.send(event_loop);
             }
@@ -159,7 +164,7 @@ impl Fetcher {
     }
     // ANCHOR_END: connected
 
-    /// Sends what the socket takes, until it has taken everything.
+    /// Sends the request, as much at a time as the socket takes.
     fn send(mut self: Box<Self>, event_loop: &mut Loop) {
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
         match connection.send(&mut self.opening.get_or_insert_default().request) {
@@ -173,17 +178,17 @@ impl Fetcher {
             }
             Err(error) => {
                 let error = failure(&self.visit, &error);
-                self.ended(Err(error), event_loop);
+                self.attempt_done(Err(error), event_loop);
             }
         }
     }
 
     // ANCHOR: read_response
-    /// Takes what has come. There may be no more news of it: the selector
-    /// tells of a change, and what is left unread changes nothing.
+    /// Reads the bytes that have arrived, all of them: the selector is
+    /// edge-triggered, so there is no second event for bytes left unread.
     fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
-        event_loop.end_turn(&mut self.turn);
-        for _ in 0..READS_PER_TURN {
+        event_loop.release_permit(&mut self.permit);
+        for _ in 0..READS_PER_CALL {
             let connection = self.connection.as_mut().expect(IS_CONNECTED);
             if !connection.is_readable(event_loop) {
                 break;
@@ -191,7 +196,7 @@ impl Fetcher {
             let visit = &mut self.visit;
             let result = match connection.read(event_loop, |bytes| visit.receive(bytes)) {
                 Ok(Some(Ok(Received::More))) => {
-                    self.patience.heard(event_loop.now());
+                    self.deadline.progress(event_loop.now());
                     continue;
                 }
                 Ok(Some(Ok(Received::Complete { .. }))) => Ok(()),
@@ -204,46 +209,47 @@ impl Fetcher {
                 }
                 Err(error) => Err(failure(&self.visit, &error)),
             };
-            return self.ended(result, event_loop);
+            return self.attempt_done(result, event_loop);
         }
-        // Either everything is read, or it is somebody else's turn.
+        // Either everything is read, or other callbacks have to run first.
         self.wait(Interest::Readable, Self::read_response, event_loop);
     }
     // ANCHOR_END: read_response
 
-    fn too_late(self: Box<Self>, event_loop: &mut Loop) {
-        if self.patience.is_next_address_due(event_loop.now()) {
+    fn timed_out(self: Box<Self>, event_loop: &mut Loop) {
+        if self.deadline.address_timed_out(event_loop.now()) {
             return self.cannot_connect(&ErrorKind::TimedOut.into(), event_loop);
         }
-        let error = self.patience.lost();
-        self.ended(Err(error), event_loop);
+        let error = self.deadline.timeout_error();
+        self.attempt_done(Err(error), event_loop);
     }
 
     // ANCHOR: wait
-    /// Goes on with `method` when the connection is ready, or with `too_late`.
+    /// Registers `method` for the readiness of the connection, and moves the
+    /// timer of `timed_out`.
     fn wait(mut self: Box<Self>, interest: Interest, method: Method<Self>, event_loop: &mut Loop) {
-        let deadline = self.patience.deadline();
+        let deadline = self.deadline.at();
         self.timer = self.timer.and_then(|timer| event_loop.postpone(timer, deadline));
         let key = self.connection.as_ref().expect(IS_CONNECTED).key;
         event_loop.register(key, interest, self, method);
     }
     // ANCHOR_END: wait
 
-    // ANCHOR: ended
-    /// A try has ended; what now?
-    fn ended(mut self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
+    // ANCHOR: attempt_done
+    /// Ends an attempt, and retries or ends the fetch.
+    fn attempt_done(mut self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
         self.close(event_loop);
         match self.visit.judge(result) {
             Verdict::TryAgain(pause) => {
                 event_loop.call_at(event_loop.now() + pause, self, Self::fetch_again);
             }
             Verdict::Finished => {
-                let Self { site, visit, .. } = *self;
-                site.finished(visit, event_loop);
+                let Self { crawl_state, visit, .. } = *self;
+                crawl_state.fetch_done(visit, event_loop);
             }
         }
     }
-    // ANCHOR_END: ended
+    // ANCHOR_END: attempt_done
 
     // ANCHOR: close
     fn close(&mut self, event_loop: &mut Loop) {
@@ -253,15 +259,15 @@ impl Fetcher {
         if let Some(connection) = self.connection.take() {
             event_loop.unregister(connection.key);
         }
-        event_loop.end_turn(&mut self.turn);
+        event_loop.release_permit(&mut self.permit);
     }
     // ANCHOR_END: close
 }
 
 // ANCHOR: expectations
-const HAS_TURN: &str = "called only in its turn";
+const HAS_PERMIT: &str = "called only with a permit";
 const IS_CONNECTED: &str = "called only with a connection";
 // ANCHOR_END: expectations
 
-/// After so many reads in a row, others have a turn.
-const READS_PER_TURN: u32 = 16;
+/// The number of reads in a row after which other callbacks run first.
+const READS_PER_CALL: u32 = 16;

@@ -1,32 +1,31 @@
-//! The same crawl on one thread, with an event loop that calls back.
+//! The crawl on one thread, with an event loop that calls callbacks.
 //!
 //! The rules of this stage:
 //!
-//! 1. **Nobody waits but the loop.** Every method begins something and
-//!    returns. What is to happen afterwards is left with the loop, as a
-//!    [`Callback`].
-//! 2. **A callback is a bound method**: whose it is, and where to go on. Python
-//!    writes `self.connected`; here it is the pair of a box and a function.
-//! 3. **The state travels with the callback.** Whoever is called owns the
-//!    [`Fetcher`] again, and either hands it on to the next callback
-//!    or ends it. It cannot be left behind, and nobody else can touch it.
-//! 4. **Collect, then call.** A callback may register and unregister whatever
-//!    it likes; news for what is gone by then finds nobody.
+//! 1. **Only the loop waits.** Every method starts an operation and returns. The
+//!    rest of the work is registered with the loop, as a [`Callback`].
+//! 2. **A callback is a bound method**: an object and a function. Python writes
+//!    `self.connected`; here it is the pair of a box and a function pointer.
+//! 3. **The state travels with the callback.** A method that is called owns the
+//!    [`Fetcher`] again, and either passes it to the next callback or ends it.
+//!    It cannot be forgotten, and no other code can touch it.
+//! 4. **Collect, then call.** A callback may register and unregister any socket.
+//!    An event for a socket that is gone by then is ignored.
 //!
-//! Read [`event_loop`](EventLoop) first, then [`fetcher`](Fetcher). What is
-//! practical but not the lesson is in modules beside them.
+//! Read [`event_loop`](EventLoop) first, then [`fetcher`](Fetcher). The other
+//! modules are needed in practice, but are not part of the lesson.
 
-mod alarm;
+mod connect_limit;
 mod connection;
-mod descriptors;
+mod crawl;
 mod event_loop;
+mod fd_limit;
 mod fetcher;
-mod names;
-mod site;
-mod turns;
+mod lookup;
+mod timer_event;
 
-pub use alarm::{Alarm, Occasion};
+pub use crawl::{crawl, crawl_on};
 pub use event_loop::{Callback, EventLoop, Method, Stats};
 pub use fetcher::Fetcher;
-pub use names::NameMethod;
-pub use site::{crawl, crawl_on};
+pub use lookup::LookupMethod;
+pub use timer_event::{TimerAction, TimerEvent};

@@ -1,7 +1,7 @@
-//! Crawls a site with callbacks.
+//! The program `stage1-callbacks`: crawls a site with callbacks.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    command_line::main("Crawls a website with callbacks, on one thread.", stage1_callbacks::crawl)
+    cli::main("Crawls a website with callbacks, on one thread.", stage1_callbacks::crawl)
 }

@@ -1,10 +1,9 @@
-//! The examples say what they are expected to say.
+//! The output of the examples.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../../stage2-coroutines/tests/common/mod.rs"]
-mod common;
+use test_support::examples as common;
 
-/// An optimised build merges functions, and then a stack has fewer of them.
+/// An optimised build merges functions, so its stack has fewer of them.
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "optimised builds have fewer frames")]
 fn stack_ripping() {
@@ -25,7 +24,7 @@ error: a quote is never closed
 }
 
 #[test]
-fn take_turns() {
+fn countdowns() {
     let expected = r#"
 slow has begun
 quick has begun
@@ -39,5 +38,5 @@ nothing has happened yet
     slow is freed
 5 callbacks
 "#;
-    assert_eq!(common::example("take_turns", &[]), expected.trim_start());
+    assert_eq!(common::example("countdowns", &[]), expected.trim_start());
 }

@@ -1,4 +1,5 @@
-//! Being cancelled: what still runs, what does not, and what gets lost.
+//! Cancellation: the code that still runs, the code that does not, and the data
+//! that gets lost.
 #![allow(clippy::print_stdout)]
 
 use std::cell::RefCell;
@@ -7,14 +8,14 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
-use stage2_coroutines::{EventLoop, Task, sleep, within};
-use transport::system_look_up;
+use selector_core::VirtualClock;
+use stage2_coroutines::{EventLoop, Task, sleep, timeout_at};
+use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
 // ANCHOR: worker
-/// Says when it is dropped, and by whom it was held.
+/// A local variable that prints the name of its owner when it is dropped.
 struct Lamp(&'static str);
 
 impl Drop for Lamp {
@@ -41,7 +42,7 @@ async fn three_ways(event_loop: &EventLoop) {
 
     println!("a coroutine that is not a task runs out of time:");
     let deadline = event_loop.now() + SECOND;
-    let outcome = within(event_loop, || deadline, work(event_loop.clone(), "the guest")).await;
+    let outcome = timeout_at(event_loop, || deadline, work(event_loop.clone(), "the guest")).await;
     println!("  whoever gave it the time gets {outcome:?}");
 
     println!("the handle of a task is dropped:");
@@ -56,7 +57,7 @@ async fn three_ways(event_loop: &EventLoop) {
 // ANCHOR: careless
 type Shelf = Rc<RefCell<Vec<&'static str>>>;
 
-/// Between the two shelves the parcel is nowhere but in this frame.
+/// Between the two shelves, the parcel is only in this frame.
 async fn careless(event_loop: EventLoop, from: Shelf, to: Shelf) {
     let parcel = from.borrow_mut().pop();
     sleep(&event_loop, 3 * SECOND).await;
@@ -72,7 +73,7 @@ async fn careful(event_loop: EventLoop, from: Shelf, to: Shelf) {
     to.borrow_mut().extend(carried.parcel.take());
 }
 
-/// A parcel on its way: what has not arrived goes back.
+/// A parcel on its way. If it is dropped before it arrives, it goes back.
 struct Carried {
     parcel: Option<&'static str>,
     from: Shelf,
@@ -105,7 +106,7 @@ async fn carry(event_loop: &EventLoop) {
 
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     event_loop.run_until_complete(three_ways(&event_loop))?;
     event_loop.run_until_complete(carry(&event_loop))
 }

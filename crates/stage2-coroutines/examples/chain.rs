@@ -1,4 +1,4 @@
-//! One coroutine waits for another and goes on with what it returns.
+//! A chain of coroutines: one awaits another and goes on with its result.
 //!
 //! `cargo run -p stage2-coroutines --example chain`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -7,9 +7,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
 async fn compute(event_loop: &EventLoop, x: u32, y: u32) -> u32 {
     println!("adding {x} to {y} takes a second");
@@ -17,9 +17,9 @@ async fn compute(event_loop: &EventLoop, x: u32, y: u32) -> u32 {
     x + y
 }
 
-/// `await` is delegation: this coroutine and the one it awaits are one value,
-/// and whoever resumes it resumes the innermost. No task comes between them,
-/// and neither does the loop: a return is a return.
+/// `await` is delegation: this coroutine and the one it awaits are one value. To
+/// resume it is to resume the innermost one. There is no task and no loop
+/// between the two: a return is an ordinary return.
 async fn print_sum(event_loop: &EventLoop, x: u32, y: u32) {
     let sum = compute(event_loop, x, y).await;
     println!("{x} + {y} = {sum}");
@@ -27,7 +27,7 @@ async fn print_sum(event_loop: &EventLoop, x: u32, y: u32) {
 
 fn main() -> io::Result<()> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
 
     event_loop.run_until_complete(print_sum(&event_loop, 1, 2))?;
     // One step up to the sleep, and one from there to the end.

@@ -1,17 +1,17 @@
-//! Waiting for several at once, in every way there is. Each time the same
-//! three tasks begin together: A takes one second, B three, C two.
+//! The combinators: every way to wait for several tasks at once. Each time the
+//! same three tasks begin together: A takes one second, B three, C two.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{
     EventLoop, Exception, Future, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield,
     sleep, wait, wait_for,
 };
-use transport::system_look_up;
+use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -86,26 +86,26 @@ async fn limited(event_loop: &EventLoop) -> Result<(), Exception> {
 }
 // ANCHOR_END: shield
 
-/// Says what came when.
+/// A clock that prints results with the time they took.
 struct Clock<'l> {
     event_loop: &'l EventLoop,
-    begun: std::time::Instant,
+    start: std::time::Instant,
 }
 
 impl<'l> Clock<'l> {
-    fn new(event_loop: &'l EventLoop, what: &str) -> Self {
-        println!("{what}:");
-        Self { event_loop, begun: event_loop.now() }
+    fn new(event_loop: &'l EventLoop, title: &str) -> Self {
+        println!("{title}:");
+        Self { event_loop, start: event_loop.now() }
     }
 
-    fn says(&self, what: impl std::fmt::Debug) {
-        println!("  after {:?}: {what:?}", self.event_loop.now() - self.begun);
+    fn says(&self, result: impl std::fmt::Debug) {
+        println!("  after {:?}: {result:?}", self.event_loop.now() - self.start);
     }
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     event_loop.run_until_complete(gathered(&event_loop))??;
     event_loop.run_until_complete(waited(&event_loop))??;
     event_loop.run_until_complete(limited(&event_loop))??;

@@ -1,5 +1,5 @@
-//! `yield from`: one generator has another do the work. Values and errors pass
-//! through the outer one, which stays where it is.
+//! `yield from`: one generator delegates to another. Values and errors pass
+//! through the outer generator, which stays at the same place.
 #![allow(clippy::print_stdout)]
 
 use std::mem;
@@ -13,11 +13,11 @@ use stage2_coroutines::generator::{
 fn main() -> Result<(), Thrown> {
     println!("caller_fn delegates to gen_fn:");
     let mut caller = CallerFn::new(print);
-    stand(&caller);
+    print_resume_points(&caller);
     for input in [None, Some("hello"), Some("goodbye")] {
         println!("  resume({input:?})");
         println!("  -> {:?}", caller.resume(input)?);
-        stand(&caller);
+        print_resume_points(&caller);
     }
 
     println!("the same with .await:");
@@ -34,7 +34,7 @@ fn main() -> Result<(), Thrown> {
     if let Err(error) = caller.throw("malformed page".into()) {
         println!("  raises: {error}");
     }
-    stand(&caller);
+    print_resume_points(&caller);
 
     println!("thrown into, careful_fn has:");
     let mut careful = CarefulFn::Start;
@@ -44,12 +44,13 @@ fn main() -> Result<(), Thrown> {
     Ok(())
 }
 
-/// What goes on inside stands further to the right.
+/// Prints a line of a generator, further to the right than those of `main`.
 fn print(line: String) {
     println!("      {line}");
 }
 
-fn stand<P: Fn(String) + Clone>(caller: &CallerFn<&'static str, P>) {
+/// Prints the resume points of both generators.
+fn print_resume_points<P: Fn(String) + Clone>(caller: &CallerFn<&'static str, P>) {
     let outer = caller.last_yield();
     if let CallerFnFrame::Delegating { generator } = caller.frame() {
         println!(
@@ -62,8 +63,8 @@ fn stand<P: Fn(String) + Clone>(caller: &CallerFn<&'static str, P>) {
 }
 
 // ANCHOR: careful_fn
-/// A `try` with a `yield from` in it. The frame needs no room for the `try`:
-/// that the error is caught is part of going on from this place.
+/// A `try` with a `yield from` in it. The frame needs no field for the `try`:
+/// the code that goes on from this place catches the error.
 enum CarefulFn {
     Start,
     Trying { generator: GenFn<&'static str, fn(String)> },
@@ -75,7 +76,7 @@ impl Generator for CarefulFn {
     type Yield = i32;
     type Return = &'static str;
 
-    fn go_on(&mut self, mut sent: Sent<&'static str>) -> Resumed<i32, &'static str> {
+    fn advance(&mut self, mut sent: Sent<&'static str>) -> Resumed<i32, &'static str> {
         let mut generator = match mem::replace(self, Self::Ended) {
             Self::Start => {
                 sent?;

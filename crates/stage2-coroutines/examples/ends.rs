@@ -1,13 +1,13 @@
-//! How a loop comes to its end, and what becomes of those who are not done.
+//! The ends of a loop's run, and what happens to the tasks that are pending.
 #![allow(clippy::print_stdout)]
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Task, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -24,8 +24,8 @@ async fn clock(event_loop: EventLoop) {
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
-    event_loop.set_exception_handler(|complaint| println!("  {complaint}"));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    event_loop.set_exception_handler(|error| println!("  {error}"));
     let clock = Task::spawn(&event_loop, clock(event_loop.clone())).named("clock");
 
     println!("until something is done:");

@@ -1,13 +1,12 @@
-//! Who gives way, and to whom: a task is interrupted where it says so and
-//! nowhere else.
+//! Fairness: a task yields to the others where it suspends, and nowhere else.
 #![allow(clippy::print_stdout)]
 
 use std::io;
 use std::sync::Arc;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, ReturnWhen, Task, wait, yield_now};
-use transport::system_look_up;
+use transport::system_lookup;
 
 // ANCHOR: hogs
 async fn work_on(_event_loop: EventLoop, name: char) {
@@ -16,8 +15,8 @@ async fn work_on(_event_loop: EventLoop, name: char) {
     }
 }
 
-/// An `.await` is a place where one may be left. Of a future that has its
-/// result there is nothing to wait for, and so one is not.
+/// An `.await` is a place where a coroutine may be suspended. If the future has
+/// its result already, there is nothing to wait for, and it is not suspended.
 async fn await_what_is_there(event_loop: EventLoop, name: char) {
     for _ in 0..4 {
         print!(" {name}");
@@ -36,13 +35,13 @@ async fn give_way(event_loop: EventLoop, name: char) {
 }
 // ANCHOR_END: hogs
 
-/// Has three tasks do the same, and tells how many steps that took.
-fn run<C>(what: &str, function: fn(EventLoop, char) -> C) -> io::Result<()>
+/// Runs the same function in three tasks, which print their order.
+fn run<C>(title: &str, function: fn(EventLoop, char) -> C) -> io::Result<()>
 where
     C: stage2_coroutines::Coroutine<Output = ()> + 'static,
 {
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
-    print!("{what:<20}");
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    print!("{title:<20}");
     let spawn = |name| Task::spawn(&event_loop, function(event_loop.clone(), name));
     let tasks = ['a', 'b', 'c'].map(spawn);
     let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);

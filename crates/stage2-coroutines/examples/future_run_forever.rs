@@ -1,5 +1,5 @@
-//! The program of `future_run_until_complete`, where nobody waits: a callback
-//! of the future prints the result and stops the loop.
+//! The program of `future_run_until_complete` without a coroutine that waits: a
+//! callback of the future prints the result and stops the loop.
 //!
 //! `cargo run -p stage2-coroutines --example future_run_forever`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -8,9 +8,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
 async fn slow_operation(
     event_loop: EventLoop,
@@ -30,7 +30,7 @@ fn got_result(future: &Future<&'static str>) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
 
     let future = Future::new(&event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());

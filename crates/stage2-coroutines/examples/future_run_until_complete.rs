@@ -1,5 +1,5 @@
-//! A future connects two who do not know each other: a task that will have a
-//! result, and whoever waits for it, here `run_until_complete`.
+//! A future between two parts of a program: a task that sets the result, and
+//! the code that waits for it, here `run_until_complete`.
 //!
 //! `cargo run -p stage2-coroutines --example future_run_until_complete`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -8,9 +8,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
 /// A task may outlive the function that spawned it, so it owns all it uses.
 /// Handles to a loop or to a future are cheap to clone.
@@ -24,7 +24,7 @@ async fn slow_operation(
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
 
     let future = Future::new(&event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let result = event_loop.run_until_complete(future)??;
     println!("after: {result}");
 
-    // The task is a future as well: of what its coroutine returned.
+    // The task is a future as well, with the return value of its coroutine.
     task.result()??;
     Ok(())
 }

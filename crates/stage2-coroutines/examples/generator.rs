@@ -1,6 +1,6 @@
-//! The life of a generator, step by step: made, begun, sent to, ended; thrown
-//! into, and closed. Once as a state machine written by hand, once as an
-//! `async fn`.
+//! The life of a generator, step by step: it is made, begun, sent values, and
+//! ended; another one is thrown into, a third one is closed. Once as a state
+//! machine written by hand, once as an `async fn`.
 #![allow(clippy::print_stdout)]
 
 use std::fmt::{self, Debug, Display};
@@ -27,7 +27,7 @@ fn main() -> Result<(), Thrown> {
     close()
 }
 
-/// What goes on inside stands further to the right.
+/// Prints a line of a generator, further to the right than those of `main`.
 fn print(line: String) {
     println!("      {line}");
 }
@@ -49,8 +49,8 @@ where
 // ANCHOR_END: session
 
 // ANCHOR: outlive
-/// The call that makes a generator returns, and so does the one that begins
-/// it. The frame stays where it is, until somebody else goes on with it.
+/// Resumes generators after the function that made them and the function that
+/// began them have returned. Their frames stay at the same place in memory.
 fn outlive_the_call() -> Result<(), Thrown> {
     type OnTheHeap = Box<GenFn<&'static str, fn(String)>>;
 
@@ -98,7 +98,7 @@ fn throw() -> Result<(), Thrown> {
 // ANCHOR_END: throw
 
 // ANCHOR: close
-/// A local variable that says when it is gone.
+/// A local variable that prints a line when it is dropped.
 struct Loud(&'static str);
 
 impl Display for Loud {

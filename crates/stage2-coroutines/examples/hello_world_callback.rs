@@ -7,12 +7,12 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::EventLoop;
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// What a loop statement would say, a callback has to say by calling itself
-/// again: it cannot wait, only return and be called later. Compare
+/// Prints the greeting and has itself called again. A callback cannot wait in a
+/// loop statement; it can only return and be called later. Compare
 /// `hello_world_coroutine`.
 fn greet(event_loop: EventLoop) {
     println!("Hello World");
@@ -23,7 +23,7 @@ fn greet(event_loop: EventLoop) {
 fn main() -> io::Result<()> {
     // In virtual time a second costs nothing. With `EventLoop::new()?` the
     // program takes the five seconds it is given below.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
 
     let first = event_loop.clone();
     event_loop.call_soon(move || greet(first));
@@ -31,7 +31,7 @@ fn main() -> io::Result<()> {
     event_loop.call_later(Duration::from_secs(5), move || end.stop());
 
     event_loop.run_forever()?;
-    // The fourth greeting is still arranged for; it goes with the loop.
+    // The fourth greeting is still scheduled; closing the loop drops it.
     event_loop.close();
     Ok(())
 }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// Never returns, and yet blocks nobody: at the `await` it is left, and the
-/// loop does something else for two seconds.
+/// Prints the greeting for ever, and yet blocks no other code: at the `await` it
+/// is suspended, and the loop is free for two seconds.
 async fn greet_every_two_seconds(event_loop: &EventLoop) {
     loop {
         println!("Hello World");
@@ -22,9 +22,9 @@ async fn greet_every_two_seconds(event_loop: &EventLoop) {
 fn main() {
     // In virtual time a second costs nothing. With `EventLoop::new()` the
     // program takes the five seconds it is given below.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
 
-    // Nothing is greeted here: the call only makes the coroutine.
+    // This prints nothing: the call only makes the coroutine.
     let greeting = greet_every_two_seconds(&event_loop);
     if let Err(error) = event_loop.run_sync(greeting, Duration::from_secs(5)) {
         println!("That is enough: {error}.");

@@ -1,7 +1,7 @@
-//! Who goes on with a coroutine, and when? A driver that resumes it over and
-//! over is good for one that only yields. For one that waits for the world it
-//! is either a waste or not enough: the event loop knows when, and it turns the
-//! wheels that everybody waits for.
+//! A naive driver of coroutines, compared with the event loop. Resuming a
+//! coroutine over and over works for one that only yields. For one that waits
+//! for an event it wastes time or never ends: only the event loop knows when to
+//! resume it, and only the event loop runs the timers and sockets it waits for.
 #![allow(clippy::print_stdout)]
 
 use std::future::poll_fn;
@@ -12,32 +12,33 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, yield_now};
-use transport::{Layer, system_look_up};
+use transport::{TlsLayer, system_lookup};
 
 // ANCHOR: naive
-/// Resumes a coroutine until it returns, or until the driver has lost patience.
-/// Returns what it returned, if it did, and how often it was resumed.
+/// Resumes a coroutine until it returns, or until the time limit has passed.
+/// Returns the value, if there is one, and the number of polls.
 fn naive<T>(coroutine: impl Coroutine<Output = T>) -> (Option<T>, u64) {
     let mut coroutine = pin!(coroutine);
-    // It has to leave something with those it waits for. This wakes nobody.
+    // Every poll needs a waker for the coroutine to store. This one does nothing.
     let mut context = Context::from_waker(Waker::noop());
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut polls = 0;
     loop {
         polls += 1;
         if let Poll::Ready(value) = coroutine.as_mut().poll(&mut context) {
             return (Some(value), polls);
         }
-        if polls >= 1000 && begun.elapsed() >= PATIENCE {
+        if polls >= 1000 && start.elapsed() >= TIME_LIMIT {
             return (None, polls);
         }
     }
 }
 
-/// Several times as long as anything here takes.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// The time after which the driver gives up: several times as long as anything
+/// here takes.
+const TIME_LIMIT: Duration = Duration::from_millis(100);
 // ANCHOR_END: naive
 
 // ANCHOR: slow_operation
@@ -57,9 +58,9 @@ fn main() -> io::Result<()> {
 // ANCHOR: table
 type Boxed<'l> = Pin<Box<dyn Coroutine<Output = ()> + 'l>>;
 
-/// Has both drivers do the same things.
+/// Runs the same coroutines with both drivers.
 fn table() -> io::Result<()> {
-    // A server that nobody need serve: the system takes the calls.
+    // No accept is needed: the operating system completes the connection.
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
 
@@ -70,7 +71,7 @@ fn table() -> io::Result<()> {
     line("sleep for 20 ms", EventLoop::new, |event_loop| {
         Box::pin(sleep(event_loop, Duration::from_millis(20)))
     })?;
-    // In virtual time the clock goes on when the loop waits, and only then.
+    // The virtual clock advances only when the loop waits.
     line("be called in a second", virtual_time, |event_loop| Box::pin(be_called(event_loop)))?;
     line("make a connection", EventLoop::new, |event_loop| Box::pin(dial(event_loop, address)))
 }
@@ -96,7 +97,8 @@ fn line(
     Ok(())
 }
 
-/// Beyond a few it is a matter of how fast the machine is: millions a second.
+/// Returns a small number as it is. A large one depends on the speed of the
+/// machine, which polls millions of times a second.
 fn in_words(polls: u64) -> String {
     if polls > 10 { "a great many".into() } else { polls.to_string() }
 }
@@ -113,21 +115,21 @@ async fn be_called(event_loop: &EventLoop) {
     let called = Future::new(event_loop);
     let callback = called.clone();
     event_loop.call_later(Duration::from_secs(1), move || resolve(&callback, ()));
-    // Nobody cancels it.
+    // It is never cancelled.
     let _ = called.await;
 }
 
 async fn dial(event_loop: &EventLoop, address: SocketAddr) {
-    if let Err(error) = connect(event_loop, address, Layer::plain()).await {
+    if let Err(error) = connect(event_loop, address, TlsLayer::plain()).await {
         println!("no connection: {error}");
     }
 }
 // ANCHOR_END: four_coroutines
 
 // ANCHOR: twice
-/// A driver that thinks two steps must do: one up to the wait, one after it.
-/// In Python the second step hits an assertion; here it is told once more that
-/// the time has not come.
+/// Resumes a coroutine just twice: one step up to the wait, one after it. In
+/// Python the second step hits an assertion. Here it returns `Pending` once
+/// more.
 fn twice_by_hand() -> io::Result<()> {
     let event_loop = virtual_time()?;
     let done = Future::new(&event_loop);
@@ -147,8 +149,8 @@ fn twice_by_hand() -> io::Result<()> {
 // ANCHOR_END: twice
 
 // ANCHOR: cheat
-/// Whoever has a hand on the inner future can resolve it, and then two steps
-/// do. But nobody has waited for anything.
+/// Resolves the inner future by hand, so that two steps are enough. But the
+/// second has not passed.
 fn cheat() -> io::Result<()> {
     let event_loop = virtual_time()?;
     let (inner, done) = (Future::new(&event_loop), Future::new(&event_loop));
@@ -168,9 +170,9 @@ fn cheat() -> io::Result<()> {
 }
 // ANCHOR_END: cheat
 
-/// A loop whose clock jumps to wherever somebody waits for.
+/// Returns a loop with a virtual clock, which jumps to the next timer.
 fn virtual_time() -> io::Result<EventLoop> {
-    Ok(EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up)))
+    Ok(EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup)))
 }
 
 fn resolve<T: 'static>(future: &Future<T>, value: T) {

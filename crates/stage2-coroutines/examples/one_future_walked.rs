@@ -1,5 +1,4 @@
-//! One future, from the moment somebody awaits it to the moment it has a
-//! result: who calls whom, and who does not.
+//! The calls around one future, from its first `.await` to its result.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -8,12 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Task};
-use transport::system_look_up;
+use transport::system_lookup;
 
 // ANCHOR: watched
-/// Passes everything on to a future, and says so.
+/// A wrapper that polls a future, and prints each call.
 struct Watched(Future<&'static str>);
 
 impl Coroutine for Watched {
@@ -28,7 +27,7 @@ impl Coroutine for Watched {
     }
 }
 
-/// Passes a wake-up on, and says so.
+/// A waker that calls another one, and prints each call.
 struct Loud(Waker);
 
 impl Wake for Loud {
@@ -42,14 +41,14 @@ impl Wake for Loud {
 // ANCHOR: main
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
 
     let future = Future::new(&event_loop);
     let awaited = Watched(future.clone());
     let task = Task::spawn(&event_loop, async move {
         println!("task: awaits the future");
-        let news = awaited.await;
-        println!("task: goes on, with {news:?}");
+        let result = awaited.await;
+        println!("task: goes on, with {result:?}");
     });
     event_loop.call_later(Duration::from_secs(1), move || {
         println!("callback: resolves the future");

@@ -8,9 +8,9 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, ReturnWhen, Task, sleep, wait};
-use transport::system_look_up;
+use transport::system_lookup;
 
 async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
     let mut product = 1;
@@ -25,11 +25,11 @@ async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
 fn main() -> io::Result<()> {
     // In virtual time: the three seconds cost nothing, and the order of the
     // lines is always the same.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     let begin = event_loop.now();
 
-    // A task is the loop's from the moment it is spawned; nobody has to wait
-    // for it to make it run.
+    // A task belongs to the loop from the moment it is spawned. It runs even if
+    // no code awaits it.
     let tasks = [("A", 2), ("B", 3), ("C", 4)].map(|(name, number)| {
         Task::spawn(&event_loop, factorial(event_loop.clone(), name, number))
     });
@@ -37,7 +37,7 @@ fn main() -> io::Result<()> {
     let (done, pending) = event_loop.run_until_complete(all)?;
 
     println!("{} done, {} pending", done.len(), pending.len());
-    // The slowest takes three seconds, and so do all.
+    // All of them together take as long as the slowest: three seconds.
     println!("{:?} in all", event_loop.now() - begin);
     Ok(())
 }

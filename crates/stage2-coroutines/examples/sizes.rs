@@ -1,4 +1,4 @@
-//! What a coroutine weighs: the local variables that are alive at the `.await`
+//! The sizes of coroutines: the local variables that are alive at the `.await`
 //! where most are, and little else.
 #![allow(clippy::print_stdout)]
 
@@ -8,11 +8,11 @@ use std::hint::black_box;
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 
-use stage2_coroutines::{Coroutine, EventLoop, by_hand, connect, read, read_all};
-use transport::Layer;
+use stage2_coroutines::{Coroutine, EventLoop, connect, read, read_all, read_by_hand};
+use transport::TlsLayer;
 
 // ANCHOR: functions
-/// Has no variables, and stands in one of three places.
+/// A coroutine with no variables and three states: begun, suspended, returned.
 async fn empty() {
     pending::<()>().await;
 }
@@ -27,7 +27,7 @@ async fn across() {
 async fn lent_before() {
     let page = [0_u8; 1024];
     black_box(&page);
-    // Not used again. But it was borrowed, and its scope goes on.
+    // The array is not used again. But it was borrowed, and its scope goes on.
     pending::<()>().await;
 }
 
@@ -53,17 +53,17 @@ async fn one_after_the_other() {
 // ANCHOR_END: functions
 
 // ANCHOR: callers
-/// The frame of the one it awaits lies in its own.
+/// A coroutine that contains the frame of the one it awaits.
 async fn delegates() {
     across().await;
 }
 
-/// Here only a pointer to it does.
+/// A coroutine that contains only a pointer to the frame of the one it awaits.
 async fn delegates_to_a_box() {
     Box::pin(across()).await;
 }
 
-/// A coroutine that awaits itself would be infinitely large without the box.
+/// A recursive coroutine. Without the box it would be infinitely large.
 async fn recurses(depth: u32) {
     if depth > 0 {
         Box::pin(recurses(depth - 1)).await;
@@ -87,17 +87,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("of this crate:");
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let event_loop = EventLoop::new()?;
-    let connecting = connect(&event_loop, listener.local_addr()?, Layer::plain());
+    let connecting = connect(&event_loop, listener.local_addr()?, TlsLayer::plain());
     line("connect", &connecting);
     let mut connection = event_loop.run_until_complete(connecting)??;
     let sink = |_: &[u8]| ControlFlow::<()>::Continue(());
-    line("read, by hand", &by_hand::read(&mut connection, sink));
+    line("read, by hand", &read_by_hand::read(&mut connection, sink));
     line("read", &read(&mut connection, sink));
-    line("read_all, by hand", &by_hand::read_all(&mut connection, sink));
+    line("read_all, by hand", &read_by_hand::read_all(&mut connection, sink));
     line("read_all", &read_all(&mut connection, sink));
     Ok(())
 }
 
-fn line(what: &str, coroutine: &impl Coroutine) {
-    println!("  {what:<27} bytes: {}", size_of_val(coroutine));
+fn line(title: &str, coroutine: &impl Coroutine) {
+    println!("  {title:<27} bytes: {}", size_of_val(coroutine));
 }

@@ -1,6 +1,6 @@
-//! What asyncio's `Task._step` checks at every step, one by one, and what
-//! becomes of it here. Its bad yields are missing: they do not compile, and
-//! the module `names_of_asyncio` of the crate's documentation shows them.
+//! The checks of asyncio's `Task._step`, one by one, and what this crate does in
+//! the same cases. Bad yields are missing: they do not compile, and the module
+//! `names_of_asyncio` of the crate's documentation shows them.
 //!
 //! `cargo run -p stage2-coroutines --example task_checks`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -11,24 +11,25 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Exception, Future, Task, ensure_future, yield_now};
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// In virtual time, whoever would wait for ever gets an error instead.
+/// Returns a loop in virtual time, where waiting for ever is an error.
 fn new_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
+    EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup))
 }
 
-fn say(what: &str, outcome: Result<impl Debug, Exception>) {
+fn say(title: &str, outcome: Result<impl Debug, Exception>) {
     match outcome {
-        Ok(value) => println!("{what}: {value:?}"),
-        Err(exception) => println!("{what}: {exception}"),
+        Ok(value) => println!("{title}: {value:?}"),
+        Err(exception) => println!("{title}: {exception}"),
     }
 }
 
 // ANCHOR: wrong_one
-/// A task comes by its own handle only if somebody passes it in.
+/// Awaits a task from within itself, and a future of another loop. A task can
+/// have its own handle only if that is passed in after the spawn.
 async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
     let handle: Rc<Cell<Option<Future<()>>>> = Rc::default();
     let own = Rc::clone(&handle);
@@ -40,12 +41,12 @@ async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
     handle.set(Some(task.clone()));
     say("and is done with that", task.await);
 
-    let elsewhere = Future::<()>::new(&new_loop());
-    say("a future of another loop", elsewhere.await);
+    let foreign = Future::<()>::new(&new_loop());
+    say("a future of another loop", foreign.await);
 }
 // ANCHOR_END: wrong_one
 
-/// Nobody is told that it is cancelled: the coroutine is not resumed, and its
+/// Cancels a task before a step. The coroutine is not resumed to be told: its
 /// variables are dropped where it is suspended.
 async fn is_cancelled_before_a_step(event_loop: &EventLoop) -> Result<(), Exception> {
     let task = ensure_future(event_loop, async { println!("never printed") });
@@ -59,7 +60,7 @@ async fn is_cancelled_before_a_step(event_loop: &EventLoop) -> Result<(), Except
         let _farewell = farewell;
         say("never printed", awaited.await);
     });
-    // It takes its first step; then it is woken, but not resumed yet.
+    // It takes its first step. Then it is woken, but not resumed yet.
     yield_now(event_loop).await;
     future.set_result(())?;
     task.cancel();
@@ -90,7 +91,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
     future.set_exception("no route to host")?;
     say("resumed with an error", future.await);
 
-    // The panic hook has its say on stderr; the loop and all other tasks go on.
+    // The panic hook prints to stderr. The loop and all other tasks go on.
     let task: Future<()> = ensure_future(event_loop, async { panic!("this cannot be") });
     say("the worst that can happen", task.await);
     Ok(())

@@ -1,5 +1,6 @@
-//! What Tornado's coroutines can do, here: `run_sync` with its timeout, a list
-//! and a dict of coroutines in parallel, `gen.sleep`, and `moment`.
+//! The features of Tornado's coroutines in this crate: `run_sync` with its
+//! timeout, a list and a dict of coroutines in parallel, `gen.sleep`, and
+//! `moment`.
 //!
 //! `cargo run -p stage2-coroutines --example tornado_run_sync`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -8,20 +9,21 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Exception, multi, multi_map, sleep, yield_now};
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// Stands in for a download. Tornado had to raise its result; here a coroutine
-/// returns like any other function.
+/// A simulated download. A coroutine of Tornado had to raise its result; here it
+/// returns the result like any other function.
 async fn get(event_loop: EventLoop, url: &'static str, seconds: u64) -> (&'static str, u64) {
     sleep(&event_loop, Duration::from_secs(seconds)).await;
     println!("  {url} took {seconds} s");
     (url, seconds)
 }
 
-/// Where Tornado converts whatever is yielded, a function says what is meant:
-/// `multi` for a list, `multi_map` for a dict. All parts run at once.
+/// Runs a list and a dict of coroutines in parallel. Tornado finds out what was
+/// yielded; here there is a function for each: `multi` for a list, `multi_map`
+/// for a dict.
 async fn get_all(event_loop: &EventLoop) -> Result<(), Exception> {
     let begin = event_loop.now();
     let list = [("/a", 1), ("/b", 3), ("/c", 2)];
@@ -38,8 +40,8 @@ async fn get_all(event_loop: &EventLoop) -> Result<(), Exception> {
     Ok(())
 }
 
-/// Two coroutines that have nothing to wait for, and give way all the same.
-async fn take_turns(event_loop: EventLoop, name: &'static str) {
+/// Prints two lines and yields after each, without anything to wait for.
+async fn yield_twice(event_loop: EventLoop, name: &'static str) {
     for turn in 1..=2 {
         println!("  {name}, turn {turn}");
         yield_now(&event_loop).await;
@@ -48,11 +50,11 @@ async fn take_turns(event_loop: EventLoop, name: &'static str) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     event_loop.run_sync(get_all(&event_loop), Duration::from_secs(10))??;
 
     println!("a moment for the others:");
-    let players = ["ping", "pong"].map(|name| take_turns(event_loop.clone(), name));
+    let players = ["ping", "pong"].map(|name| yield_twice(event_loop.clone(), name));
     event_loop.run_until_complete(multi(&event_loop, players))??;
 
     println!("too slow:");

@@ -1,6 +1,6 @@
-//! A malformed page, and who asked for it. The error comes up at the end of a
-//! chain of coroutines that have all been suspended in the meantime, and it
-//! tells the whole chain. Compare stage 1's example `stack_ripping`.
+//! The traceback of a malformed page. The error comes at the end of a chain of
+//! coroutines that have all been suspended in the meantime, and it prints the
+//! whole chain. Compare stage 1's example `stack_ripping`.
 #![allow(clippy::print_stdout)]
 
 use std::io::{self, BufRead, BufReader, ErrorKind, Write};
@@ -10,7 +10,7 @@ use std::thread;
 
 use stage2_coroutines::traceback::{Traced, TracedIn};
 use stage2_coroutines::{Connection, EventLoop, connect, read_all, write_all};
-use transport::Layer;
+use transport::TlsLayer;
 
 type Traceable<T> = Result<T, Traced<io::Error>>;
 
@@ -30,9 +30,9 @@ async fn crawl(event_loop: &EventLoop, address: SocketAddr) -> Traceable<()> {
     Ok(())
 }
 
-/// `?` alone notes the line at which an ordinary error becomes a traced one.
+/// `?` alone records the line where an ordinary error becomes a traced one.
 async fn fetch(event_loop: &EventLoop, address: SocketAddr, path: &str) -> Traceable<Vec<String>> {
-    let layer = Layer::plain();
+    let layer = TlsLayer::plain();
     let mut connection = connect(event_loop, address, layer).await?;
     write_all(&mut connection, format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await?;
     read_page(&mut connection).await.traced_in("fetch")
@@ -70,7 +70,7 @@ fn parse_links(response: &str) -> Traceable<Vec<String>> {
 }
 // ANCHOR_END: crawl
 
-/// In bytes.
+/// The largest page, in bytes.
 const LIMIT: usize = 64 * 1024;
 
 fn main() -> io::Result<()> {
@@ -99,8 +99,8 @@ fn serve() -> io::Result<SocketAddr> {
 fn answer(mut stream: TcpStream) -> io::Result<()> {
     let mut lines = BufReader::new(stream.try_clone()?).lines();
     let request = lines.next().transpose()?.unwrap_or_default();
-    // To the blank line: a socket that is closed with something unread in it
-    // tells the peer that something is wrong.
+    // Reads up to the blank line. If a socket is closed with unread bytes in
+    // it, the peer gets a connection reset.
     for line in lines {
         if line?.is_empty() {
             break;

@@ -1,5 +1,6 @@
-//! All work is done, and the workers still wait for more. Whoever closes the
-//! loop now hears of each of them, unless they are cancelled first.
+//! Unfinished tasks: all work is done, and the workers still wait for more. When
+//! the loop is closed, the exception handler is called for each of them, unless
+//! they are cancelled first.
 //!
 //! `cargo run -p stage2-coroutines --example unfinished_task_warning`
 #![allow(clippy::print_stdout, clippy::print_stderr)] // An example may print.
@@ -10,23 +11,23 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, Task, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// The simplest thing to take work from; stage 3 has a real queue.
-type Urls = Rc<RefCell<Vec<&'static str>>>;
+/// The simplest work queue; stage 3 has a real one.
+type UrlsTodo = Rc<RefCell<Vec<&'static str>>>;
 
-async fn work(event_loop: EventLoop, urls: Urls) {
+async fn work(event_loop: EventLoop, urls: UrlsTodo) {
     loop {
-        // The borrow ends with this statement, before anybody else has a turn.
+        // The borrow ends with this statement, before another task runs.
         let url = urls.borrow_mut().pop();
         match url {
             Some(url) => {
                 sleep(&event_loop, Duration::from_secs(1)).await;
                 println!("  fetched {url}");
             }
-            // Somebody would resolve this when there is more to do.
+            // A real queue would resolve this future when there is more work.
             None => drop(Future::<()>::new(&event_loop).await),
         }
     }
@@ -34,7 +35,7 @@ async fn work(event_loop: EventLoop, urls: Urls) {
 
 /// Two workers, three pages: after ten seconds, all must be fetched.
 async fn crawl(event_loop: &EventLoop, cancel_workers: bool) {
-    let urls: Urls = Rc::new(RefCell::new(vec!["/c", "/b", "/a"]));
+    let urls: UrlsTodo = Rc::new(RefCell::new(vec!["/c", "/b", "/a"]));
     let workers = ["left", "right"].map(|name| {
         let worker = work(event_loop.clone(), Rc::clone(&urls));
         Task::spawn(event_loop, worker).named(name)
@@ -51,9 +52,9 @@ fn main() -> io::Result<()> {
     for cancel_workers in [false, true] {
         println!("the workers are cancelled: {cancel_workers}");
         // In virtual time: the ten seconds cost nothing.
-        let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
-        // A library prints nothing; its user decides who hears of it.
-        event_loop.set_exception_handler(|complaint| eprintln!("{complaint}"));
+        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+        // A library prints nothing: the program sets a handler that does.
+        event_loop.set_exception_handler(|error| eprintln!("{error}"));
         event_loop.run_until_complete(crawl(&event_loop, cancel_workers))?;
         println!("  {} tasks are pending", event_loop.pending_tasks());
         event_loop.close();

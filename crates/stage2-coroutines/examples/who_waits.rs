@@ -1,4 +1,4 @@
-//! Where is everybody? A loop can be asked at any time what each of its tasks
+//! Structured inspection: at any time, a loop can tell what each of its tasks
 //! waits for, where in the code, and since when.
 #![allow(clippy::print_stdout)]
 
@@ -6,14 +6,14 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, Task, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     let (one, other) = (event_loop.clone(), event_loop.clone());
 
     let sleeper = Task::spawn(&event_loop, async move {

@@ -1,5 +1,5 @@
 //! The malformed page of stage 1's example `stack_ripping`, fetched by a
-//! coroutine: whoever looks at the machine's stack finds everybody on it.
+//! coroutine: a backtrace shows the whole chain of callers.
 #![allow(clippy::print_stdout)]
 
 use std::backtrace::Backtrace;
@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use stage2_coroutines::{Connection, EventLoop, Task, connect, read_all, write_all};
-use transport::Layer;
+use transport::TlsLayer;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = serve()?;
@@ -21,8 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 // ANCHOR: crawl
 async fn crawl(event_loop: EventLoop, address: SocketAddr) {
-    // What a chain of callbacks has no place for: one that hears of whatever
-    // goes wrong anywhere below.
+    // One place that receives every error of the functions below. A chain of
+    // callbacks has no such place.
     match fetch(&event_loop, address).await {
         Ok(links) => println!("{links:?}"),
         Err(error) => println!("caught in crawl: {error}"),
@@ -32,7 +32,7 @@ async fn crawl(event_loop: EventLoop, address: SocketAddr) {
 async fn fetch(event_loop: &EventLoop, address: SocketAddr) -> io::Result<Vec<String>> {
     println!("begun in:");
     print_stack();
-    let mut connection = connect(event_loop, address, Layer::plain()).await?;
+    let mut connection = connect(event_loop, address, TlsLayer::plain()).await?;
     write_all(&mut connection, REQUEST).await?;
     let response = read_page(&mut connection).await?;
     parse_links(&response)
@@ -67,24 +67,24 @@ fn parse_links(mut page: &str) -> io::Result<Vec<String>> {
 
 const REQUEST: &[u8] = b"GET /malformed HTTP/1.0\r\n\r\n";
 
-/// In bytes.
+/// The largest page, in bytes.
 const LIMIT: usize = 64 * 1024;
 
-/// The stack, outermost first: the functions of this example, and those of the
-/// runtime. (An optimised build may have merged some of them.)
+/// Prints the stack, outermost first: the functions of this example and those of
+/// the runtime. (An optimised build may have merged some of them.)
 fn print_stack() {
     let backtrace = Backtrace::force_capture().to_string();
     let mut functions: Vec<&str> = backtrace.lines().filter_map(function).collect();
-    // A function and a closure in it are one for us.
+    // A function and a closure in it are printed as one.
     functions.dedup();
     for function in functions.into_iter().rev().filter(|&name| name != "print_stack") {
         println!("  {function}");
     }
 }
 
-/// The name of one of our functions, if a line of a backtrace tells one. The
-/// line has a number, and the name with its path; the body of an `async fn` is
-/// a closure in it.
+/// Returns the name of the function in a line of a backtrace, if it is one of
+/// ours. The line has a number, and the name with its path. The body of an
+/// `async fn` is a closure in it.
 fn function(line: &str) -> Option<&str> {
     let (_, path) = line.split_once(": ")?;
     let crate_path = path.trim_start_matches('<');
@@ -104,8 +104,8 @@ fn serve() -> io::Result<SocketAddr> {
 }
 
 fn answer(mut stream: TcpStream) -> io::Result<()> {
-    // To the blank line: a socket that is closed with something unread in it
-    // tells the peer that something is wrong.
+    // Reads up to the blank line. If a socket is closed with unread bytes in
+    // it, the peer gets a connection reset.
     for line in BufReader::new(stream.try_clone()?).lines() {
         if line?.is_empty() {
             break;

@@ -1,4 +1,5 @@
-//! Functions that the loop calls: soon, later, or from another thread.
+//! Callbacks: functions that the loop calls soon, later, or on behalf of
+//! another thread.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,11 +10,11 @@ use std::time::{Duration, Instant};
 
 use selector_core::{Key, TimerKey};
 
-use crate::mailbox::{Mail, Mailbox};
+use crate::inject_queue::{InjectQueue, Injected};
 use crate::task_table::Step;
-use crate::{Coroutine, EventLoop, Exception, within};
+use crate::{Coroutine, EventLoop, Exception, timeout_at};
 
-/// A callback that has not been called, to be taken back.
+/// A handle that cancels a callback.
 #[derive(Clone)]
 pub struct Handle {
     event_loop: EventLoop,
@@ -22,7 +23,7 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// Takes the callback back, unless it has been called.
+    /// Cancels the callback, unless it has been called.
     pub fn cancel(&self) {
         if let Some(timer) = self.timer {
             let waker = self.event_loop.timers().cancel(timer);
@@ -32,10 +33,10 @@ impl Handle {
     }
 }
 
-/// A callback is a task of one step, and takes its turn like any other.
+/// A callback as a task of one step, scheduled like any other task.
 struct CallOnce<F>(Option<F>);
 
-/// Nothing in it is pinned.
+/// The function is called by value, so nothing needs to be pinned.
 impl<F> Unpin for CallOnce<F> {}
 
 impl<F: FnOnce()> Step for CallOnce<F> {
@@ -51,11 +52,11 @@ impl<F: FnOnce()> Step for CallOnce<F> {
 }
 
 impl EventLoop {
-    /// Calls `callback` in the next round, after everybody who was woken
-    /// before. If it panics, the exception handler hears of it.
+    /// Calls `callback` in the next batch, after all tasks that were woken
+    /// before. If it panics, the exception handler is called.
     pub fn call_soon(&self, callback: impl FnOnce() + 'static) -> Handle {
         let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
-        self.enqueue(key);
+        self.schedule_last(key);
         Handle { event_loop: self.clone(), key, timer: None }
     }
 
@@ -65,12 +66,14 @@ impl EventLoop {
         self.call_when(at, callback)
     }
 
-    /// Calls `callback` at a moment, or as soon as possible if it is past.
+    /// Calls `callback` at a point in time, or as soon as possible if that is
+    /// past.
     pub fn call_at(&self, at: Instant, callback: impl FnOnce() + 'static) -> Handle {
         self.call_when(Some(at), callback)
     }
 
-    /// At `None`, which is beyond the end of the clock, nothing is called.
+    /// Calls `callback` at a point in time; never at `None`, which is beyond
+    /// the end of the clock.
     fn call_when(&self, at: Option<Instant>, callback: impl FnOnce() + 'static) -> Handle {
         let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
         let waker = self.waker_of(key).into();
@@ -78,15 +81,15 @@ impl EventLoop {
         Handle { event_loop: self.clone(), key, timer }
     }
 
-    /// A handle for other threads.
+    /// Returns a handle to the loop for other threads.
     pub fn remote(&self) -> Remote {
-        Remote { mailbox: Arc::clone(&self.0.mailbox) }
+        Remote { inject_queue: Arc::clone(&self.0.inject_queue) }
     }
 
-    /// Runs a coroutine for so long at most: Tornado's `run_sync`.
+    /// Runs a coroutine, no longer than `timeout`: Tornado's `run_sync`.
     ///
     /// # Errors
-    /// `TimedOut`, and those of [`EventLoop::run_until_complete`].
+    /// `TimedOut`, and the errors of [`EventLoop::run_until_complete`].
     pub fn run_sync<T>(
         &self,
         coroutine: impl Coroutine<Output = T>,
@@ -95,7 +98,7 @@ impl EventLoop {
         let Some(deadline) = self.now().checked_add(timeout) else {
             return self.run_until_complete(coroutine);
         };
-        let result = self.run_until_complete(within(self, || deadline, coroutine))?;
+        let result = self.run_until_complete(timeout_at(self, || deadline, coroutine))?;
         result.map_err(|_| {
             let message = format!("the coroutine was not done within {timeout:?}");
             io::Error::new(io::ErrorKind::TimedOut, message)
@@ -103,22 +106,22 @@ impl EventLoop {
     }
 }
 
-/// What another thread may hold of a loop.
+/// A handle to a loop for other threads.
 #[derive(Clone)]
 pub struct Remote {
-    mailbox: Arc<Mailbox>,
+    inject_queue: Arc<InjectQueue>,
 }
 
 impl Remote {
-    /// `call_soon_threadsafe`: has the loop call `callback`, on its own thread
-    /// and with a handle to itself. Nothing comes of it when the loop is
-    /// closed.
+    /// Has the loop call `callback`, on the thread of the loop and with a handle
+    /// to it: asyncio's `call_soon_threadsafe`. If the loop is closed, the
+    /// callback is dropped.
     pub fn call_soon(&self, callback: impl FnOnce(&EventLoop) + Send + 'static) {
         let callback = Box::new(move |event_loop: &EventLoop| {
             let event_loop = event_loop.clone();
-            // Through the queue once more, where panics are caught.
+            // Through the run queue, since panics are caught there.
             event_loop.clone().call_soon(move || callback(&event_loop));
         });
-        self.mailbox.put(Mail::Call(callback));
+        self.inject_queue.push(Injected::Call(callback));
     }
 }

@@ -1,4 +1,4 @@
-//! Surviving a panic.
+//! Catching the panic of a coroutine.
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,7 +8,7 @@ use std::task::Poll;
 use crate::{Coroutine, Exception};
 
 // ANCHOR: catch
-/// Runs a coroutine and turns its panic into an error.
+/// Runs a coroutine and returns its panic as an error.
 pub fn catch<T>(
     mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
 ) -> impl Coroutine<Output = Result<T, Exception>> {

@@ -1,13 +1,13 @@
-//! An open connection, and what can be tried with it.
+//! Connections: registered sockets with poll operations, and the coop budget.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::task::{Context, Poll, ready};
 
 use selector_core::{Interest, Key, Socket};
-use transport::{Direction, Layer, Stream};
+use transport::{Direction, Stream, TlsLayer};
 
-use crate::{EventLoop, Turn};
+use crate::{ConnectPermit, EventLoop};
 
 /// An open connection, registered with its loop until it is dropped. It owns
 /// no buffer.
@@ -15,47 +15,49 @@ pub struct Connection {
     pub(crate) stream: Stream<Socket>,
     pub(crate) key: Key,
     event_loop: EventLoop,
-    /// Held until the server has let hear from itself.
-    pub(crate) turn: Option<Turn>,
-    /// Reads since it last had to wait.
+    /// The connect permit, held until the first bytes arrive from the server.
+    pub(crate) permit: Option<ConnectPermit>,
+    /// The number of reads since the connection last had to wait.
     reads_in_a_row: u8,
-    /// In which tick of its loop a read took all there was, last. None does
-    /// before the first tick.
-    drained_in: u32,
+    /// The tick of the loop in which a read last drained the socket. Zero, the
+    /// number before the first tick, stands for none.
+    drained_tick: u32,
 }
 
 impl Connection {
-    /// After so many reads in a row, others have a turn.
-    const READS_PER_TURN: u8 = 16;
+    /// The coop budget: after so many reads in a row, a read yields to the
+    /// other tasks of the loop.
+    const READS_PER_POLL: u8 = 16;
 
-    /// Begins to connect.
+    /// Starts to connect and registers the socket.
     pub(crate) fn begin(
         event_loop: &EventLoop,
         address: SocketAddr,
-        layer: Layer,
+        layer: TlsLayer,
     ) -> io::Result<Self> {
         let (socket, key) = event_loop.selector().connect(address)?;
+        event_loop.0.peers.borrow_mut().set(key, address);
         let (stream, event_loop) = (Stream::new(socket, layer), event_loop.clone());
-        Ok(Self { stream, key, event_loop, turn: None, reads_in_a_row: 0, drained_in: 0 })
+        Ok(Self { stream, key, event_loop, permit: None, reads_in_a_row: 0, drained_tick: 0 })
     }
 
     // ANCHOR: poll_connected
-    /// Ready when the connection is made, or cannot be.
+    /// Ready when the connection is made, or has failed.
     pub(crate) fn poll_connected(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         loop {
             ready!(self.poll_ready(Interest::Writable, context));
             if self.stream.socket().connected()? {
                 return Poll::Ready(Ok(()));
             }
-            // Writable without cause: wait for the next time.
+            // A spurious event: wait for the next one.
             self.event_loop.selector().clear(self.key, Interest::Writable);
         }
     }
     // ANCHOR_END: poll_connected
 
     // ANCHOR: poll_ready
-    /// Ready when the socket may be; otherwise the waker is stored under its
-    /// key.
+    /// Ready when the readiness cache says that the socket may be ready.
+    /// Otherwise stores the waker under the key of the socket.
     pub(crate) fn poll_ready(&mut self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
         let mut selector = self.event_loop.selector();
         if selector.readiness(self.key).satisfies(interest) {
@@ -69,7 +71,8 @@ impl Connection {
     }
     // ANCHOR_END: poll_ready
 
-    /// The socket said `WouldBlock`: what was known of it is used up.
+    /// Clears the cached readiness after the socket returned `WouldBlock`, and
+    /// returns the interest to wait for.
     fn would_block(&mut self) -> Interest {
         let interest = match self.stream.blocked_on() {
             Direction::Read => Interest::Readable,
@@ -90,7 +93,8 @@ impl Connection {
         event_loop.with_scratch(|scratch| {
             loop {
                 ready!(self.poll_ready(interest, context));
-                if self.reads_in_a_row == Self::READS_PER_TURN {
+                // The budget is used up: yield to the other tasks.
+                if self.reads_in_a_row == Self::READS_PER_POLL {
                     self.reads_in_a_row = 0;
                     context.waker().wake_by_ref();
                     return Poll::Pending;
@@ -99,11 +103,11 @@ impl Connection {
                 match self.stream.read(scratch) {
                     Ok(0) => return Poll::Ready(Ok(None)),
                     Ok(length) => {
-                        self.turn = None;
+                        self.permit = None;
                         if self.stream.is_drained() {
                             let mut selector = event_loop.selector();
                             selector.clear(self.key, Interest::Readable);
-                            self.drained_in = event_loop.this_tick();
+                            self.drained_tick = event_loop.this_tick();
                         }
                         return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
                     }
@@ -139,22 +143,22 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
-    /// The loop it is registered with.
+    /// Returns the loop that the connection is registered with.
     pub fn event_loop(&self) -> &EventLoop {
         &self.event_loop
     }
 
-    /// Whether there is nothing to read: neither bytes nor an end. If there
-    /// is, the connection is of no more use. (What TLS has to say on its own
-    /// account, such as a session ticket that comes late, does not count.)
+    /// Returns true if there is nothing to read, neither bytes nor the end of
+    /// the stream. A connection with something to read cannot be used again.
+    /// (Messages of TLS itself, such as a late session ticket, do not count.)
     ///
-    /// It asks the socket, for the loop hears of news only when it waits;
-    /// unless the last read took all there was, and that was just now: in this
-    /// very tick of the loop, and no end has been announced.
+    /// It reads from the socket, since the loop gets events only when it waits.
+    /// The read is left out if the last read drained the socket in this same
+    /// tick of the loop, and no event has come since.
     pub fn is_quiet(&mut self) -> bool {
         let event_loop = self.event_loop.clone();
         let is_readable = event_loop.selector().readiness(self.key).satisfies(Interest::Readable);
-        if self.drained_in == event_loop.this_tick() && !is_readable {
+        if self.drained_tick == event_loop.this_tick() && !is_readable {
             return true;
         }
         let read = event_loop.with_scratch(|scratch| self.stream.read(scratch));
@@ -172,21 +176,21 @@ impl Drop for Connection {
     }
 }
 
-/// The size of the one buffer that every read of a loop goes through.
+/// The size in bytes of the scratch buffer that all reads of a loop share.
 const SCRATCH: usize = 64 * 1024;
 
 impl EventLoop {
-    /// The number of the present tick, of those that are near.
+    /// Returns the number of the current tick, modulo 2^32.
     fn this_tick(&self) -> u32 {
         self.0.ticks.get() as u32
     }
 
-    /// Lends the buffer that all reads of this loop share, so that a waiting
-    /// connection owns none. Only from one suspension point to the next.
-    pub(crate) fn with_scratch<R>(&self, borrow: impl FnOnce(&mut [u8]) -> R) -> R {
+    /// Calls `f` with the scratch buffer that all reads of this loop share, so
+    /// that a waiting connection owns no buffer. `f` cannot suspend.
+    pub(crate) fn with_scratch<R>(&self, f: impl FnOnce(&mut [u8]) -> R) -> R {
         let mut scratch = self.0.scratch.take();
         scratch.resize(SCRATCH, 0);
-        let result = borrow(&mut scratch);
+        let result = f(&mut scratch);
         self.0.scratch.set(scratch);
         result
     }

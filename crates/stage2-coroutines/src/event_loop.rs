@@ -1,4 +1,5 @@
-//! The loop: waits for the world, then resumes whoever the news concerns.
+//! The event loop: an executor that resumes woken tasks, and a reactor that
+//! waits for events and wakes the tasks they belong to.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -9,103 +10,111 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use selector_core::{Key, Os, Selector, Slots, Timers, World};
-use transport::{ConnectQueue, LookUp, Resolver, system_look_up};
+use selector_core::{Backend, Key, Selector, Slab, Timers};
+use transport::{ConnectLimiter, LookupFn, Resolver};
 
-use crate::diagnose::{ExceptionHandler, Note, count};
-use crate::mailbox::Mailbox;
-use crate::names::Answer;
-use crate::running::{Batch, RunQueue, Running};
+use crate::connect_limit::Waiter;
+use crate::current_loop::{Batch, EnterGuard, RunQueue};
+use crate::inject_queue::InjectQueue;
+use crate::inspect::{ExceptionHandler, WaitInfo, increment};
+use crate::lookup::LookupWaiter;
+use crate::peers::Peers;
 use crate::task_table::{TaskSlot, main_key};
-use crate::turns::Waiter;
 use crate::{Coroutine, Future};
 
-/// One thread's loop. Handles are cheap to clone and stand for the same loop.
+/// A handle to the event loop of one thread. Handles are cheap to clone; all
+/// clones stand for the same loop.
 #[derive(Clone)]
 pub struct EventLoop(pub(crate) Rc<Inner>);
 
 pub(crate) struct Inner {
     pub(crate) selector: RefCell<Selector<Waker>>,
     pub(crate) timers: RefCell<Timers<Waker>>,
-    pub(crate) resolver: RefCell<Resolver<Answer>>,
-    pub(crate) tasks: RefCell<Slots<TaskSlot>>,
+    pub(crate) resolver: RefCell<Resolver<LookupWaiter>>,
+    pub(crate) tasks: RefCell<Slab<TaskSlot>>,
     pub(crate) run_queue: RefCell<RunQueue>,
-    /// What comes from other threads.
-    pub(crate) mailbox: Arc<Mailbox>,
-    stopping: Cell<bool>,
+    /// The wake-ups and calls that come from other threads.
+    pub(crate) inject_queue: Arc<InjectQueue>,
+    is_stopping: Cell<bool>,
     pub(crate) is_closed: Cell<bool>,
-    /// Whose turn it is.
-    pub(crate) current: Cell<Option<Key>>,
-    /// What the one whose turn it is has begun to wait for.
-    pub(crate) note: Cell<Note>,
-    pub(crate) names: RefCell<HashMap<Key, Box<str>>>,
+    /// The task that is taking a step.
+    pub(crate) current_task: Cell<Option<Key>>,
+    /// The wait that the current task has begun in this step.
+    pub(crate) current_wait: Cell<WaitInfo>,
+    pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
     pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
     pub(crate) started: Instant,
-    /// When the present round has begun: a clock for whoever does not care what
-    /// happened since.
-    pub(crate) round: Cell<Instant>,
-    /// Whom a closed connection leaves its descriptor to.
-    pub(crate) starved: RefCell<VecDeque<Future<()>>>,
-    pub(crate) connecting: RefCell<ConnectQueue<Waiter>>,
+    /// The time of the last tick: a clock that is cheap to read, and behind by
+    /// the time that the steps since then took.
+    pub(crate) tick_start: Cell<Instant>,
+    /// The tasks that wait until a connection is closed and its descriptor is
+    /// free.
+    pub(crate) fd_waiters: RefCell<VecDeque<Future<()>>>,
+    pub(crate) connect_limiter: RefCell<ConnectLimiter<Waiter>>,
+    pub(crate) peers: RefCell<Peers>,
     pub(crate) scratch: Cell<Vec<u8>>,
     pub(crate) ticks: Cell<u64>,
     pub(crate) polls: Cell<u64>,
-    pub(crate) callbacks_so_far: Cell<u64>,
+    pub(crate) last_callback_id: Cell<u64>,
 }
 
 impl EventLoop {
-    /// A loop in the real world.
+    /// Returns a loop on the sockets and the clock of the operating system.
     ///
     /// # Errors
     /// When the process may not open another descriptor.
+    #[cfg(feature = "os")]
     pub fn new() -> io::Result<Self> {
-        Ok(Self::in_world(Os::new()?, Arc::new(system_look_up)))
+        let backend = selector_core::OsBackend::new()?;
+        Ok(Self::with_backend(backend, Arc::new(transport::system_lookup)))
     }
 
-    /// A loop that knows the world only through these two.
-    pub fn in_world(world: impl World + 'static, look_up: Arc<LookUp>) -> Self {
-        let selector = Selector::in_world(world);
+    /// Returns a loop that gets sockets and time from `backend`, and addresses
+    /// from `lookup`.
+    pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
+        let selector = Selector::with_backend(backend);
         let started = selector.now();
         let notifier = selector.notifier();
-        let mailbox = Arc::new(Mailbox::new(notifier.clone()));
-        let resolver = Resolver::new(look_up, move || notifier.notify());
+        let inject_queue = Arc::new(InjectQueue::new(notifier.clone()));
+        let resolver = Resolver::new(lookup, move || notifier.notify());
         Self(Rc::new(Inner {
             selector: RefCell::new(selector),
             timers: RefCell::new(Timers::new()),
             resolver: RefCell::new(resolver),
-            tasks: RefCell::new(Slots::new()),
+            tasks: RefCell::new(Slab::new()),
             run_queue: RefCell::new(RunQueue::new()),
-            mailbox,
-            stopping: Cell::new(false),
+            inject_queue,
+            is_stopping: Cell::new(false),
             is_closed: Cell::new(false),
-            current: Cell::new(None),
-            note: Cell::new(Note::NONE),
-            names: RefCell::new(HashMap::new()),
+            current_task: Cell::new(None),
+            current_wait: Cell::new(WaitInfo::NONE),
+            task_names: RefCell::new(HashMap::new()),
             exception_handler: RefCell::new(None),
             started,
-            round: Cell::new(started),
-            starved: RefCell::new(VecDeque::new()),
-            connecting: RefCell::new(ConnectQueue::new()),
+            tick_start: Cell::new(started),
+            fd_waiters: RefCell::new(VecDeque::new()),
+            connect_limiter: RefCell::new(ConnectLimiter::new()),
+            peers: RefCell::default(),
             scratch: Cell::new(Vec::new()),
             ticks: Cell::new(0),
             polls: Cell::new(0),
-            callbacks_so_far: Cell::new(0),
+            last_callback_id: Cell::new(0),
         }))
     }
 
     // ANCHOR: run_until_complete
-    /// Runs this coroutine, and all tasks beside it, until it has returned,
-    /// which stops the loop. Tasks that are not done by then stay where they
-    /// are, to go on with the next call.
+    /// Runs this coroutine, and all tasks beside it, until the coroutine
+    /// returns; that stops the loop. Tasks that are still pending stay
+    /// suspended, and go on with the next run.
     ///
     /// # Errors
-    /// When the selector fails, so that nobody would ever be woken; when
-    /// somebody calls [`EventLoop::stop`] or [`EventLoop::close`] first; or
-    /// when this thread runs a loop already.
+    /// When the selector fails, so that no task would ever be woken; when
+    /// [`EventLoop::stop`] or [`EventLoop::close`] is called first; or when
+    /// this thread runs a loop already.
     pub fn run_until_complete<T>(&self, coroutine: impl Coroutine<Output = T>) -> io::Result<T> {
         let mut coroutine = pin!(coroutine);
         let mut result = None;
-        self.enqueue(main_key());
+        self.schedule_last(main_key());
         self.run(|context| {
             if result.is_none()
                 && let Poll::Ready(value) = coroutine.as_mut().poll(context)
@@ -118,7 +127,7 @@ impl EventLoop {
     }
     // ANCHOR_END: run_until_complete
 
-    /// Runs until somebody calls [`EventLoop::stop`].
+    /// Runs until [`EventLoop::stop`] is called.
     ///
     /// # Errors
     /// As for [`EventLoop::run_until_complete`].
@@ -126,35 +135,35 @@ impl EventLoop {
         self.run(|_| ())
     }
 
-    /// Has the loop return at the end of the present round. Who was woken during
-    /// it has a turn when the loop runs again.
+    /// Stops the loop at the end of the current batch. Tasks that were woken
+    /// during the batch take their step when the loop runs again.
     pub fn stop(&self) {
-        self.0.stopping.set(true);
+        self.0.is_stopping.set(true);
     }
 
     // ANCHOR: run
-    /// Takes turns until somebody calls `stop`. `main` is what runs on the
-    /// caller's own stack.
+    /// Runs batches and ticks in turn until `stop` is called. `main` is one
+    /// step of the main coroutine, which stays on the caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
-        let _running = Running::new(self)?;
+        let _entered = EnterGuard::new(self)?;
         let mut batch = Batch::new(&self.0.run_queue);
         let mut waker = None;
         let mut keys = Vec::new();
         loop {
-            // Whoever is woken from here on has a turn after the next tick:
-            // tasks that keep waking each other cannot hold up those who wait
-            // for a socket or for a time.
-            self.take_turns(&mut batch);
+            // A task that is woken from here on takes its step after the next
+            // tick: tasks that keep waking each other cannot hold up tasks that
+            // wait for a socket or a timer.
+            self.next_batch(&mut batch);
             for key in &mut batch {
                 if key != main_key() {
                     self.step(key);
                 } else {
-                    count(&self.0.polls);
+                    increment(&self.0.polls);
                     main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
-                    self.unnote();
+                    self.clear_wait();
                 }
             }
-            if self.0.stopping.replace(false) {
+            if self.0.is_stopping.replace(false) {
                 return Ok(());
             }
             if self.0.is_closed.get() {
@@ -166,18 +175,20 @@ impl EventLoop {
     // ANCHOR_END: run
 
     // ANCHOR: tick
-    /// Waits until there is something to do, and wakes whom it concerns.
+    /// One tick of the reactor: waits for events and for the next timer, and
+    /// wakes the tasks that they belong to.
     fn tick(&self, keys: &mut Vec<Key>) -> io::Result<()> {
         let inner = &*self.0;
-        let timeout = if inner.run_queue.borrow().is_empty() && inner.mailbox.may_sleep() {
+        let timeout = if inner.run_queue.borrow().is_empty() && inner.inject_queue.may_sleep() {
             let next = inner.timers.borrow().next_due();
             next.map(|at| at.saturating_duration_since(self.now()))
         } else {
             Some(Duration::ZERO)
         };
-        count(&inner.ticks);
+        increment(&inner.ticks);
         inner.selector.borrow_mut().select(timeout, keys)?;
-        // Each borrow ends before the waker runs: it may belong to anybody.
+        // Each borrow ends before the waker is called: a waker may be foreign
+        // code.
         for key in keys.drain(..) {
             let waiter = inner.selector.borrow_mut().take(key);
             if let Some(waker) = waiter {
@@ -185,7 +196,7 @@ impl EventLoop {
             }
         }
         let now = self.now();
-        inner.round.set(now);
+        inner.tick_start.set(now);
         loop {
             let due = inner.timers.borrow_mut().pop_due(now);
             let Some(waker) = due else { break };
@@ -193,14 +204,14 @@ impl EventLoop {
         }
         let answered = inner.resolver.borrow_mut().answered(now);
         for (future, answer) in answered {
-            // Refused only if the future had an answer before.
+            // Refused only if the future is done already.
             let _ = future.map(|future| future.set_result(answer));
         }
         Ok(())
     }
     // ANCHOR_END: tick
 
-    /// The present moment.
+    /// Returns the current time of the loop's clock.
     pub fn now(&self) -> Instant {
         self.0.selector.borrow().now()
     }

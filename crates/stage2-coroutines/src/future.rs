@@ -1,4 +1,4 @@
-//! Something that is pending, and later has a result.
+//! The future: a value that is pending, and later has a result.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -7,31 +7,31 @@ use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
-use crate::diagnose::count;
+use crate::inspect::increment;
 use crate::{EventLoop, Exception, InvalidState, Wait};
 
-mod asking;
+mod api;
 
 // ANCHOR: future
-/// The chapter's `Future`: pending, until somebody calls
-/// [`Future::set_result`]. Whoever cares has left a callback, or awaits it.
+/// The chapter's `Future`: pending until [`Future::set_result`] is called. Code
+/// that needs the result adds a callback, or awaits the future.
 ///
-/// Handles are cheap to clone and stand for the same future: one stays with
-/// whoever will have the result, the other with whoever waits for it. (The
-/// trait that Rust calls `Future` is what the chapter calls a coroutine; here
-/// it goes by [`crate::Coroutine`].)
+/// Handles are cheap to clone and stand for the same future: one for the code
+/// that will set the result, the others for the code that waits for it. (The
+/// trait that Rust calls `Future` is what the chapter calls a coroutine; its
+/// name here is [`crate::Coroutine`].)
 ///
-/// Awaiting moves the result out, to whoever comes first; [`Future::result`]
-/// copies it. An exception is there for everybody.
+/// The first `.await` moves the result out; [`Future::result`] copies it. An
+/// exception is copied to every caller.
 pub struct Future<T>(Rc<RefCell<State<T>>>);
 // ANCHOR_END: future
 
 struct State<T> {
     outcome: Outcome<T>,
     event_loop: EventLoop,
-    /// The task whose result this is, if it is one's.
+    /// The task whose result this is, if it is the future of a task.
     task: Option<Key>,
-    /// Whether anybody has looked at the outcome.
+    /// True once the outcome has been retrieved.
     retrieved: bool,
 }
 
@@ -49,12 +49,13 @@ enum Callback<T> {
 
 type DoneCallback<T> = Box<dyn FnOnce(&Future<T>)>;
 
-/// Names a callback among those of all futures of a loop, to take it back.
+/// The id of a done callback, for [`Future::remove_done_callback`]. It is
+/// unique among all futures of a loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallbackId(u64);
 
 impl<T: 'static> Future<T> {
-    /// A pending future of this loop.
+    /// Returns a pending future of this loop.
     pub fn new(event_loop: &EventLoop) -> Self {
         Self::of_task(event_loop, None)
     }
@@ -68,13 +69,14 @@ impl<T: 'static> Future<T> {
         })))
     }
 
-    /// Whether it has a result or an exception, be it taken or not.
+    /// Returns true if it has a result or an exception, even one that has been
+    /// taken.
     pub fn done(&self) -> bool {
         matches!(self.0.borrow().outcome, Outcome::Done(_))
     }
 
-    /// Moves the result out, if it is there and nobody did so before; or
-    /// copies the exception.
+    /// Moves the result out, or copies the exception. Returns `None` if the
+    /// future is pending or the result has been taken.
     pub fn take_result(&self) -> Option<Result<T, Exception>> {
         let mut state = self.0.borrow_mut();
         let Outcome::Done(outcome) = &mut state.outcome else { return None };
@@ -83,7 +85,7 @@ impl<T: 'static> Future<T> {
         outcome
     }
 
-    /// Resolves the future.
+    /// Resolves the future with a result.
     ///
     /// # Errors
     /// When it is done already; `result` is dropped.
@@ -97,9 +99,9 @@ impl<T: 'static> Future<T> {
             return Err(InvalidState::Done);
         }
         let done = Outcome::Done(Some(outcome));
-        // The borrow ends here: whoever is called may do anything with this.
-        let before = std::mem::replace(&mut self.0.borrow_mut().outcome, done);
-        if let Outcome::Pending(callbacks) = before {
+        // The borrow ends here: the wakers may use this future in any way.
+        let replaced = std::mem::replace(&mut self.0.borrow_mut().outcome, done);
+        if let Outcome::Pending(callbacks) = replaced {
             for callback in callbacks {
                 match callback {
                     Callback::Wake(waker) => waker.wake(),
@@ -117,14 +119,14 @@ impl<T: 'static> Future<T> {
         event_loop.call_soon(move || callback(&future));
     }
 
-    /// Has `callback` called with this future when it is done, through the
-    /// loop: never from within this call or the one that resolves it. A
-    /// callback that comes late is called all the same.
+    /// Has the loop call `callback` with this future when it is done. It is
+    /// never called from within this function or the one that resolves the
+    /// future. If the future is done already, it is called soon.
     pub fn add_done_callback(&self, callback: impl FnOnce(&Self) + 'static) -> CallbackId {
         let mut state = self.0.borrow_mut();
-        let callbacks_so_far = &state.event_loop.0.callbacks_so_far;
-        count(callbacks_so_far);
-        let id = CallbackId(callbacks_so_far.get());
+        let last_callback_id = &state.event_loop.0.last_callback_id;
+        increment(last_callback_id);
+        let id = CallbackId(last_callback_id.get());
         if let Outcome::Pending(callbacks) = &mut state.outcome {
             callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Call(id, Box::new(callback)));
@@ -137,8 +139,8 @@ impl<T: 'static> Future<T> {
 }
 
 // ANCHOR: poll
-/// `yield from future` of the chapter: pending means that the waker is stored.
-/// A future that is done does not suspend whoever awaits it.
+/// The chapter's `yield from future`. Before it returns `Pending`, the waker is
+/// stored. A future that is done does not suspend the coroutine that awaits it.
 impl<T: 'static> std::future::Future for Future<T> {
     type Output = Result<T, Exception>;
 
@@ -154,13 +156,13 @@ impl<T: 'static> std::future::Future for Future<T> {
                 if let Err(error) = event_loop.may_wait_for(*task) {
                     return Poll::Ready(Err(error.into()));
                 }
-                event_loop.note(task.map_or(Wait::Future, Wait::Task), None, &mut None);
+                event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
                 let waker = context.waker();
                 let is_stored = callbacks.iter().any(
                     |callback| matches!(callback, Callback::Wake(stored) if stored.will_wake(waker)),
                 );
                 if !is_stored {
-                    // Most futures are awaited by one.
+                    // Most futures have one waiter.
                     callbacks.reserve_exact(usize::from(callbacks.is_empty()));
                     callbacks.push(Callback::Wake(waker.clone()));
                 }
@@ -171,7 +173,7 @@ impl<T: 'static> std::future::Future for Future<T> {
 }
 // ANCHOR_END: poll
 
-/// Only a result can be used up: how a future failed stays known.
+/// Moves the result out, or copies the exception, which stays.
 fn take<T>(outcome: &mut Option<Result<T, Exception>>) -> Option<Result<T, Exception>> {
     match outcome {
         Some(Err(exception)) => Some(Err(exception.clone())),

@@ -1,24 +1,25 @@
-//! A digression: coroutines by hand.
+//! Generators as in Python: coroutines by hand, a digression.
 //!
-//! The chapter explains Python's generators, on which its coroutines rest: a
-//! function that can be left in the middle and gone on with later, because its
-//! frame is an object of its own and remembers the last instruction. Rust's
-//! stable language has no `yield`, so here is what one would be compiled to: a
-//! value whose fields are the frame and whose variant is the resume point.
+//! The chapter explains Python's generators, the base of its coroutines. A
+//! generator is a function that can be suspended in the middle and resumed
+//! later, because its frame is an object of its own that remembers the last
+//! instruction. Stable Rust has no `yield`. This module shows what a function
+//! with `yield` would be compiled to: a value whose fields are the frame and
+//! whose variant is the resume point.
 //!
 //! * [`GenFn`] and [`CallerFn`] are the chapter's two functions, written as a
-//!   compiler would.
+//!   compiler would write them.
 //! * [`delegate`] is `yield from`.
-//! * [`gen_fn`] and [`caller_fn`] are the same two as `async fn`s, which a
-//!   compiler has in fact written so; [`AsyncGenerator`] resumes them.
+//! * [`gen_fn`] and [`caller_fn`] are the same two functions as `async fn`s,
+//!   which the compiler turns into such values; [`AsyncGenerator`] resumes them.
 //!
-//! Such a value lies wherever its owner puts it. Python's frames always lie on
-//! the heap; here that takes a `Box`, and buys what it does there: the frame
-//! stays when the function that made it has returned.
+//! Such a value is wherever its owner puts it. Python's frames are always on
+//! the heap. Here that takes a `Box`, with the same effect as in Python: the
+//! frame stays when the function that made it has returned.
 //!
-//! The names are those of `std::ops::Coroutine`, which is not stable yet; the
-//! trait goes by [`Generator`], since [`crate::Coroutine`] is what an
-//! `async fn` returns.
+//! The names are those of `std::ops::Coroutine`, which is not stable yet. The
+//! trait is called [`Generator`] here, since [`crate::Coroutine`] is the value
+//! that an `async fn` returns.
 
 mod as_async_fn;
 mod state_machine;
@@ -31,12 +32,12 @@ pub use state_machine::{CallerFn, CallerFnFrame, GenFn, GenFnFrame};
 
 // ANCHOR: generator
 // ANCHOR: coroutine_state
-/// What a generator says when it is resumed.
+/// The result of resuming a generator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoroutineState<Y, R> {
-    /// It has yielded this and can be resumed.
+    /// The generator has yielded this value and can be resumed.
     Yielded(Y),
-    /// It has returned this: Python's `StopIteration`, with its value.
+    /// The generator has returned this value: Python's `StopIteration`.
     Complete(R),
 }
 // ANCHOR_END: coroutine_state
@@ -46,46 +47,47 @@ pub enum CoroutineState<Y, R> {
 /// raised by it.
 pub type Thrown = Box<dyn Error>;
 
-/// What comes out of a `yield`, inside: what was sent, if anything was, or the
-/// error that was thrown. Inside, `?` raises it.
+/// The value of a `yield`, as the generator sees it: the value that was sent, if
+/// any, or the error that was thrown. In the generator, `?` raises the error.
 pub type Sent<I> = Result<Option<I>, Thrown>;
 
-/// What comes out of a generator, outside.
+/// The result of a step, as the caller of a generator sees it: a value, or an
+/// error that the generator raised.
 pub type Resumed<Y, R> = Result<CoroutineState<Y, R>, Thrown>;
 // ANCHOR_END: sent
 
 // ANCHOR: trait
-/// A function that can be left in the middle. Closing one is dropping it:
-/// its destructor runs those of the local variables that are alive.
+/// A function that can be suspended in the middle. Closing a generator is
+/// dropping it: that drops the local variables that are alive.
 pub trait Generator {
-    /// What it is sent.
+    /// The type of the values that are sent to it.
     type Input;
-    /// What it yields.
+    /// The type of the values that it yields.
     type Yield;
-    /// What it returns.
+    /// The type of its return value.
     type Return;
 
-    /// Goes on from where it is suspended, to the next `yield` or the end. The
-    /// body of the function, seen from outside; [`Generator::resume`] and
-    /// [`Generator::throw`] are two ways of calling it.
+    /// Runs from the place where it is suspended to the next `yield` or the end.
+    /// This is the body of the function; [`Generator::resume`] and
+    /// [`Generator::throw`] are two ways to call it.
     ///
     /// # Errors
-    /// What the generator raises.
+    /// The error that the generator raises.
     ///
     /// # Panics
     /// When it has ended, and is sent anything but an error.
-    fn go_on(&mut self, sent: Sent<Self::Input>) -> Resumed<Self::Yield, Self::Return>;
+    fn advance(&mut self, sent: Sent<Self::Input>) -> Resumed<Self::Yield, Self::Return>;
 
-    /// Where it stands, as Python's `f_lasti` tells: [`NOT_BEGUN`], or else the
-    /// number of the `yield` at which it is suspended; `None` when it has
+    /// Returns the resume point, as Python's `f_lasti` does: [`NOT_BEGUN`], or
+    /// the number of the `yield` at which it is suspended; `None` when it has
     /// ended.
     fn last_yield(&self) -> Option<i32>;
 
-    /// Goes on from the last `yield`, which gives `input`: Python's `send`.
+    /// Resumes it at the last `yield`, whose value is `input`: Python's `send`.
     ///
     /// # Errors
-    /// What the generator raises. [`NotBegun`] when there is no `yield` yet for
-    /// `input` to come out of; then it stays as it is.
+    /// The error that the generator raises. [`NotBegun`] when it has not reached
+    /// a `yield` that could receive `input`; then it stays as it is.
     ///
     /// # Panics
     /// When it has ended.
@@ -93,43 +95,43 @@ pub trait Generator {
         if input.is_some() && self.last_yield() == Some(NOT_BEGUN) {
             return Err(NotBegun.into());
         }
-        self.go_on(Ok(input))
+        self.advance(Ok(input))
     }
 
-    /// Goes on from the last `yield`, which raises `error`. A generator that
-    /// does not catch it ends with it.
+    /// Resumes it at the last `yield`, which raises `error`. A generator that
+    /// does not catch the error ends with it.
     ///
     /// # Errors
-    /// What the generator raises, usually `error` itself.
+    /// The error that the generator raises, usually `error` itself.
     fn throw(&mut self, error: Thrown) -> Resumed<Self::Yield, Self::Return> {
-        self.go_on(Err(error))
+        self.advance(Err(error))
     }
 }
 // ANCHOR_END: trait
 // ANCHOR_END: generator
 
-/// What [`Generator::last_yield`] says before the first instruction.
+/// The value of [`Generator::last_yield`] before the first instruction.
 pub const NOT_BEGUN: i32 = -1;
 
-/// A generator that has not begun was sent a value.
+/// The error for a value that is sent to a generator before its first `yield`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a generator that has not begun can only be sent nothing")]
 pub struct NotBegun;
 
 // ANCHOR: delegate
-/// `yield from`: a channel without friction between whoever resumes the outer
-/// generator and the inner one. What was sent or thrown goes in. What comes
-/// out is for the outer one to obey:
+/// Delegates to an inner generator: Python's `yield from`. A value that was sent
+/// to the outer generator, or an error that was thrown into it, goes to the
+/// inner one. The result tells the outer generator what to do:
 ///
-/// * `Break`: yield this in your turn, and stay where you are;
-/// * `Continue`: the inner one has ended, and this is the value of the
-///   expression. Whether an error in it is raised with `?` or caught with
-///   `match` is your business.
+/// * `Break`: yield this value, and stay at this place;
+/// * `Continue`: the inner generator has ended, and this is the value of the
+///   `yield from` expression. An error in it can be raised with `?` or caught
+///   with `match`.
 pub fn delegate<G: Generator>(
     inner: &mut G,
     sent: Sent<G::Input>,
 ) -> ControlFlow<G::Yield, Result<G::Return, Thrown>> {
-    match inner.go_on(sent) {
+    match inner.advance(sent) {
         Ok(CoroutineState::Yielded(value)) => ControlFlow::Break(value),
         Ok(CoroutineState::Complete(value)) => ControlFlow::Continue(Ok(value)),
         Err(error) => ControlFlow::Continue(Err(error)),

@@ -1,4 +1,4 @@
-//! Connections and their bytes, each a coroutine that waits for one thing.
+//! Connecting, reading and writing: coroutines that each wait for one event.
 
 use std::future::poll_fn;
 use std::io;
@@ -6,39 +6,39 @@ use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::panic::Location;
 
-use transport::Layer;
+use transport::TlsLayer;
 
-use crate::{Connection, Coroutine, EventLoop, Wait, noting};
+use crate::{Connection, Coroutine, EventLoop, Wait, with_wait};
 
 // ANCHOR: connect
-/// Makes a connection.
+/// Opens a connection.
 ///
 /// # Errors
-/// Why it cannot be made.
+/// When the connection cannot be made.
 #[track_caller]
 pub fn connect(
     event_loop: &EventLoop,
     address: SocketAddr,
-    layer: Layer,
+    layer: TlsLayer,
 ) -> impl Coroutine<Output = io::Result<Connection>> {
     let at = Location::caller();
     async move {
         let mut connection = Connection::begin(event_loop, address, layer)?;
         let wait = Wait::Connect(connection.key);
         let connected = poll_fn(|context| connection.poll_connected(context));
-        noting(event_loop, wait, at, connected).await?;
+        with_wait(event_loop, wait, at, connected).await?;
         Ok(connection)
     }
 }
 // ANCHOR_END: connect
 
 // ANCHOR: read
-/// Waits for bytes and hands them to `sink`, as many as there are, up to the
-/// size of the loop's buffer. Returns what `sink` does, or nothing when the
+/// Waits for bytes and passes them to `sink`: as many as there are, up to the
+/// size of the loop's buffer. Returns the value of `sink`, or `None` when the
 /// server has closed the connection.
 ///
 /// # Errors
-/// Those of the connection.
+/// The errors of the connection.
 #[track_caller]
 pub fn read<R>(
     connection: &mut Connection,
@@ -52,7 +52,7 @@ pub fn read<R>(
             sink(bytes)
         });
         if poll.is_pending() {
-            connection.event_loop().note(Wait::Read(connection.key), Some(at), &mut since);
+            connection.event_loop().set_wait(Wait::Read(connection.key), Some(at), &mut since);
         }
         poll
     })
@@ -60,11 +60,11 @@ pub fn read<R>(
 // ANCHOR_END: read
 
 // ANCHOR: read_all
-/// Reads until `sink` has seen enough and breaks, whose value is returned, or
-/// until the server closes the connection.
+/// Reads until `sink` returns `Break`, and returns its value; or until the
+/// server closes the connection, and returns `None`.
 ///
 /// # Errors
-/// Those of the connection.
+/// The errors of the connection.
 #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
 pub fn read_all<B>(
     connection: &mut Connection,
@@ -81,10 +81,10 @@ pub fn read_all<B>(
 }
 // ANCHOR_END: read_all
 
-/// Writes all of it, however little the socket takes at a time.
+/// Writes all bytes, however few the socket accepts at a time.
 ///
 /// # Errors
-/// Those of the connection.
+/// The errors of the connection.
 #[track_caller]
 pub fn write_all(
     connection: &mut Connection,
@@ -94,7 +94,7 @@ pub fn write_all(
     poll_fn(move |context| {
         let poll = connection.poll_write(context, &mut bytes);
         if poll.is_pending() {
-            connection.event_loop().note(Wait::Write(connection.key), Some(at), &mut since);
+            connection.event_loop().set_wait(Wait::Write(connection.key), Some(at), &mut since);
         }
         poll
     })

@@ -1,71 +1,91 @@
-//! The same crawl with coroutines, on a runtime made by hand.
+//! The same crawl with coroutines, on an async runtime written by hand.
 //!
 //! The rules of this stage:
 //!
 //! 1. **A coroutine is a value that can be resumed.** Calling an `async fn`
-//!    runs nothing; it makes such a value, frame and resume point in one. A
-//!    [`Task`] drives it, step by step.
-//! 2. **Pending means stored.** Before an operation says "not yet", the waker
-//!    of whoever asked lies where the news will come in: under a key of the
-//!    selector, in a timer, among the callbacks of a [`Future`]. Nothing is
-//!    polled in hope.
-//! 3. **Everybody takes turns.** Who is woken goes to the end of one queue;
-//!    between two rounds of the queue the loop looks at sockets and clock.
-//!    Whoever could go on for ever yields after a while.
+//!    runs nothing of it. The call returns a value that is frame and resume
+//!    point in one. A [`Task`] drives it, step by step.
+//! 2. **Pending means stored.** Before an operation returns `Poll::Pending`, it
+//!    stores the waker of its caller where the event will arrive: under a key
+//!    of the selector, in a timer, or among the callbacks of a [`Future`].
+//!    Nothing is polled just to try.
+//! 3. **The scheduler is fair.** A task that is woken goes to the end of one
+//!    run queue. After each batch of that queue the loop looks at sockets and
+//!    timers (one tick). An operation that is always ready yields when its
+//!    budget is used up.
 //! 4. **Nothing is borrowed while foreign code runs.** Steps, callbacks, wakers
-//!    and destructors may do anything to the loop.
+//!    and destructors may call any method of the loop.
 //!
-//! Read on in this order: [`future`](Future), [`task`](Task),
-//! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`], which is what
-//! it was all for. What is practical but not the lesson is in modules beside
-//! them. [`by_hand`] has [`read`] and [`read_all`]
-//! once more, as the state machines that the compiler writes for you. Whoever
-//! comes from Python finds what they know in [`names_of_asyncio`].
+//! Read in this order: [`future`](Future), [`task`](Task),
+//! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`], which is the
+//! purpose of all the others. The modules beside them are useful, but not part
+//! of the lesson. [`read_by_hand`] has [`read`] and [`read_all`] once more, as
+//! the state machines that the compiler generates. For readers who know Python,
+//! [`names_of_asyncio`] lists the names of asyncio and Tornado.
+//!
+//! The parts of the runtime by their usual names:
+//!
+//! * **executor, scheduler, run queue**: `task_table` and `current_loop`
+//! * **reactor, event loop tick**: `event_loop`, on the selector
+//! * **waker**: `waker`
+//! * **inject queue** (`call_soon_threadsafe`): `inject_queue`, [`Remote`]
+//! * **coop budget** and **yield**: `connection`, [`yield_now`]
+//! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...
+//! * **timeout and deadline**: [`sleep`], [`timeout_at`], [`wait_for`]
+//! * **cancellation**: [`Future::cancel`], or dropping a coroutine
+//! * **structured inspection**: [`TaskInfo`], [`Stats`]
+//! * **exception handler**: [`EventLoop::set_exception_handler`],
+//!   [`LoopError`]
 
 mod callbacks;
 mod catch;
+mod combinators;
+mod connect_limit;
 mod connection;
-mod descriptors;
-mod diagnose;
+mod current_loop;
 mod event_loop;
 mod exception;
-mod functions;
+mod fd_limit;
 mod future;
+mod inject_queue;
+mod inspect;
 mod io;
-mod mailbox;
-mod names;
-mod running;
+mod lookup;
+mod peers;
+#[cfg(feature = "os")]
 mod signals;
 mod task;
 mod task_table;
 mod time;
-mod turns;
 mod waker;
 
-pub mod by_hand;
 pub mod fetcher;
 pub mod generator;
 pub mod names_of_asyncio;
+pub mod read_by_hand;
 pub mod traceback;
 
 pub use callbacks::{Handle, Remote};
 pub use catch::catch;
-pub use connection::Connection;
-pub use diagnose::{Complaint, Stats, TaskInfo, Wait, noting};
-pub use event_loop::EventLoop;
-pub use exception::{Exception, InvalidState};
-pub use fetcher::{crawl, crawl_on};
-pub use functions::{
+pub use combinators::{
     AsCompleted, ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi,
     multi_map, shield, wait, wait_for,
 };
+pub use connect_limit::ConnectPermit;
+pub use connection::Connection;
+pub use event_loop::EventLoop;
+pub use exception::{Exception, InvalidState};
+#[cfg(feature = "os")]
+pub use fetcher::crawl;
+pub use fetcher::crawl_on;
 pub use future::{CallbackId, Future};
+pub use inspect::{LoopError, Stats, TaskInfo, Wait, with_wait};
 pub use io::{connect, read, read_all, write_all};
-pub use names::look_up;
+pub use lookup::lookup;
 pub use task::Task;
-pub use time::{TooLate, sleep, sleep_and_return, within, yield_now};
-pub use turns::Turn;
+pub use time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
 
-/// What an `async fn` returns. Rust's name for this trait is `Future`; the
-/// chapter keeps that word for something that has a result later, and so do we.
+/// A coroutine: the value that an `async fn` returns. Rust's name for this
+/// trait is `Future`. In the chapter, a future is a thing that has a result
+/// later, and so it is here: see [`Future`].
 pub use std::future::Future as Coroutine;

@@ -1,18 +1,19 @@
-//! Crawls a site with hand-made coroutines.
+//! The program of stage 2: crawls a site with coroutines on the runtime of
+//! this crate.
 
 use std::io;
 use std::process::ExitCode;
 
-use crawl_core::{Ending, Options, Sink};
+use crawl_core::{CrawlSummary, Options, Sink};
 use stage2_coroutines::{EventLoop, crawl_on};
 
 fn main() -> ExitCode {
     let about = "Crawls a website with one coroutine per fetch, on one thread.";
-    command_line::main(about, crawl)
+    cli::main(about, crawl)
 }
 
-fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
+fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     let event_loop = EventLoop::new()?;
-    event_loop.speak_through(command_line::tell)?;
+    event_loop.report_to(cli::print)?;
     crawl_on(&event_loop, options, sink)
 }

@@ -1,17 +1,17 @@
-//! The names of asyncio and Tornado, and what they are here.
+//! The names of asyncio and Tornado, and their counterparts in this crate.
 //!
-//! For readers who come from Python: from asyncio's reference of its tasks and
-//! coroutines, from an article on the `_step` of its tasks, or from one on
-//! Tornado's coroutines. Every name in those documents is in one of the tables
-//! below. A dash means that there is no such thing here, and no need of it.
-//! Their programs are among the examples of this crate.
+//! This page is for readers who know Python: asyncio's reference of tasks and
+//! coroutines, an article on the `_step` of its tasks, or one on Tornado's
+//! coroutines. Every name in those documents is in one of the tables below. A
+//! dash means that there is no such thing here, and no need of it. The programs
+//! of those documents are among the examples of this crate.
 //!
-//! Three differences are everywhere, and not repeated:
+//! Three differences apply to all rows, and are not repeated:
 //!
-//! * The loop is an argument. There is no loop of the thread that could be
-//!   asked for, so that none can be the wrong one by accident.
-//! * An exception is a value: `yield from` that may raise is an `.await` that
-//!   gives a `Result`, with [`Exception`] for what went wrong.
+//! * The loop is an argument. There is no function that returns the loop of the
+//!   thread, so no code can get the wrong one by accident.
+//! * An exception is a value. A `yield from` that may raise is an `.await` that
+//!   returns a `Result`, with [`Exception`] as its error.
 //! * Seconds are a [`Duration`](std::time::Duration), and `timeout=None` is
 //!   either `None` or a function that has no timeout.
 //!
@@ -20,7 +20,7 @@
 //! | asyncio | here |
 //! |---|---|
 //! | `coroutine` (the decorator), `coroutine function` | — `async fn` is a word of the language |
-//! | `coroutine object` | [`Coroutine`]: what an `async fn` returns |
+//! | `coroutine object` | [`Coroutine`]: the value that an `async fn` returns |
 //! | `iscoroutinefunction`, `iscoroutine` | — the type tells, before the program runs |
 //! | `yield from future`, `yield from coroutine` | `.await`; of a coroutine or of a [`Future`], all the same |
 //! | `return`, `raise` in a coroutine | the same: it ends with a value, or with an `Err` by `?`; its [`Task`] keeps either |
@@ -36,8 +36,8 @@
 //! | `Future.set_result` | [`Future::set_result`] |
 //! | `Future.set_exception` | [`Future::set_exception`] |
 //! | `InvalidStateError` | [`InvalidState`]; [`Exception::InvalidState`] when awaited |
-//! | `TimeoutError` | [`Exception::TimedOut`]; [`TooLate`] of [`within`]; an [`std::io::Error`] of [`EventLoop::run_sync`] |
-//! | `CancelledError` | [`Exception::Cancelled`] for those who wait. The one who is cancelled gets nothing: it is dropped |
+//! | `TimeoutError` | [`Exception::TimedOut`]; [`Elapsed`] of [`timeout_at`]; an [`std::io::Error`] of [`EventLoop::run_sync`] |
+//! | `CancelledError` | [`Exception::Cancelled`] for the code that waits. The cancelled coroutine itself gets nothing: it is dropped |
 //! | `concurrent.futures.Future`, `concurrent.futures.wait`, `concurrent.futures.as_completed` | — another thread sends its result through [`EventLoop::remote`], or wakes a [`Waker`](std::task::Waker) |
 //! | `Task` | [`Task::spawn`]. A task has all methods of its future, and becomes it by `into` |
 //! | `Task.all_tasks` | [`EventLoop::all_tasks`] |
@@ -56,9 +56,9 @@
 //! | `FIRST_COMPLETED` | [`ReturnWhen::FirstCompleted`] |
 //! | `FIRST_EXCEPTION` | [`ReturnWhen::FirstException`] |
 //! | `ALL_COMPLETED` | [`ReturnWhen::AllCompleted`] |
-//! | `wait_for` | [`wait_for`] for a future, [`within`] for a coroutine, which need not become a task |
+//! | `wait_for` | [`wait_for`] for a future, [`timeout_at`] for a coroutine, which need not become a task |
 //! | `BaseEventLoop` | [`EventLoop`] |
-//! | `get_event_loop` | — a loop is made by [`EventLoop::new`] and handed on |
+//! | `get_event_loop` | — a loop is made by [`EventLoop::new`] and passed as an argument |
 //! | `run_until_complete` | [`EventLoop::run_until_complete`]. It makes no task: its coroutine may borrow from the caller |
 //! | `run_forever` | [`EventLoop::run_forever`] |
 //! | `stop` | [`EventLoop::stop`] |
@@ -72,28 +72,28 @@
 //! | asyncio | here |
 //! |---|---|
 //! | `_step` | one [`poll`](std::future::Future::poll) of the coroutine, by the loop |
-//! | `_wakeup` | a [`Waker`](std::task::Waker). It carries no result: the coroutine looks for itself, in the future it awaits |
+//! | `_wakeup` | a [`Waker`](std::task::Waker). It carries no result: the coroutine takes it from the future it awaits |
 //! | `send` | [`Generator::resume`](generator::Generator::resume) in the digression; a coroutine is sent nothing but a [`Context`](std::task::Context) |
 //! | `throw` | [`Generator::throw`](generator::Generator::throw) in the digression; to a coroutine an error comes as what its `.await` returns |
 //! | `StopIteration` | [`Poll::Ready`](std::task::Poll::Ready), which has the value in it |
 //! | `__iter__`, `__await__`, `compat.PY35` | [`IntoFuture`], which every [`Coroutine`] has |
-//! | `_asyncio_future_blocking` | — nobody can await by accident: `.await` is the only way to wait |
-//! | `yield from wasn't used with future` | — polled too early, a future says "not yet" once more |
+//! | `_asyncio_future_blocking` | — no code can await by accident: `.await` is the only way to wait |
+//! | `yield from wasn't used with future` | — polled too early, a future returns `Pending` once more |
 //! | `ensure_future` | [`ensure_future`] |
 //! | `create_future` | [`Future::new`] |
-//! | `_set_result_unless_cancelled` | — a sleep that is cancelled takes its timer along |
+//! | `_set_result_unless_cancelled` | — a sleep that is cancelled removes its timer |
 //! | `Handle.cancel` | [`Handle::cancel`] |
 //! | `sleep(0)`, `bare yield` | [`yield_now`] |
-//! | `_coro` | — nobody but the loop has it, boxed |
+//! | `_coro` | — only the loop has it, boxed |
 //! | `_loop` | [`Future::event_loop`] |
-//! | `_fut_waiter` | [`TaskInfo::wait`], for those who look. Cancelling a task does not cancel what it awaits, unless by [`gather`], [`multi`] or [`wait_for`] |
+//! | `_fut_waiter` | [`TaskInfo::wait`], for inspection. Cancelling a task does not cancel what it awaits, except in [`gather`], [`multi`] or [`wait_for`] |
 //! | `_must_cancel` | — a task that cancels itself is dropped at the end of its step |
 //! | `_current_tasks` | [`EventLoop::current_task`] |
-//! | `already done` | — a task that is done is the loop's no more |
+//! | `already done` | — a task that is done is no longer in the loop |
 //! | `cannot await on itself` | [`InvalidState::AwaitsItself`] |
 //! | `attached to a different loop` | [`InvalidState::OtherLoop`] |
 //! | `yield was used instead of yield from`, `isgenerator`, `bad yield` | — do not compile, see below |
-//! | `Exception` | [`Exception::Raised`] of [`Future::set_exception`]. A coroutine rather returns a `Result` of its own |
+//! | `Exception` | [`Exception::Raised`] of [`Future::set_exception`]. A coroutine usually returns a `Result` of its own |
 //! | `BaseException` | a panic: [`Exception::Panicked`]. Recorded, and not raised again: the loop goes on |
 //! | `RuntimeError` | [`Exception::InvalidState`] |
 //!
@@ -111,7 +111,7 @@
 //! | `convert_yielded`, `is_future`, `BadYieldError` | — what cannot be awaited does not compile, see below |
 //! | `YieldPoint` | — whatever is awaited is a [`Coroutine`] |
 //! | `IOLoop` | [`EventLoop`] |
-//! | `IOLoop.current` | — the loop is handed on |
+//! | `IOLoop.current` | — the loop is passed as an argument |
 //! | `run_sync` | [`EventLoop::run_sync`] |
 //! | `future_cell` | — [`EventLoop::run_until_complete`] keeps the result on its own stack |
 //! | `TimeoutError` | [`std::io::ErrorKind::TimedOut`] |
@@ -123,47 +123,47 @@
 //! | `start` | [`EventLoop::run_forever`] |
 //! | `stop` | [`EventLoop::stop`] |
 //! | `Runner` | [`Task`] |
-//! | `Runner.run`, `running`, `finished` | one [`poll`](std::future::Future::poll); the loop takes the coroutine out of its place meanwhile, and for good in the end |
-//! | `handle_yield`, `handle_yielded` | — a future that is done lets whoever awaits it go on in the same step; one that is not has the waker |
+//! | `Runner.run`, `running`, `finished` | one [`poll`](std::future::Future::poll); during it the loop takes the coroutine out of its slot, and at the end for good |
+//! | `handle_yield`, `handle_yielded` | — if the awaited future is done, the coroutine goes on in the same step; if it is pending, it stores the waker |
 //! | `next`, `send`, `throw`, `StopIteration` | as for asyncio, above: [`Generator`](generator::Generator) has them all |
-//! | `TracebackFuture`, `set_exc_info` | [`Future`], [`Future::set_exception`]; for where it came from see [`traceback`] |
+//! | `TracebackFuture`, `set_exc_info` | [`Future`], [`Future::set_exception`]; for the place it came from see [`traceback`] |
 //! | `result_future` | [`Task`] is the future of its own result |
 //! | `_null_future` | — there is no field to be emptied |
-//! | `LeakedCallbackError`, `pending_callbacks`, `had_exception` | — what a coroutine has registered goes with it when it is dropped: timers, callbacks, wakers |
+//! | `LeakedCallbackError`, `pending_callbacks`, `had_exception` | — a coroutine that is dropped removes all that it has registered: timers, callbacks, wakers |
 //! | `StackContext`, `StackContextInconsistentError`, `_deactivate_stack_context`, `stack_context` | — they carry a context from callback to callback; a coroutine has its variables, and its errors pass through `.await` by `?` |
-//! | `replace_callback` | — a callback awaits nothing: it has a future resolved, which somebody awaits |
+//! | `replace_callback` | — a callback awaits nothing: it resolves a future, which a coroutine awaits |
 //!
 //! # What Python can do and this cannot
 //!
 //! | there | here |
 //! |---|---|
-//! | A coroutine catches its own cancellation, and denies it or takes its time | It is dropped where it is suspended. What must not be cut short is a task of its own, awaited by its handle |
-//! | `finally` may wait: for a goodbye to be sent | A destructor runs, and cannot wait. It may spawn a task that does |
-//! | A task that was cancelled is not `cancelled` before its coroutine has ended | It is at once |
-//! | Cancelling a task cancels what it awaits | Only through [`gather`], [`multi`] and [`wait_for`]; a handle that is dropped leaves its task alone |
-//! | A result may be had any number of times | Whoever awaits first moves it out; [`Future::result`] copies it, if it can be copied |
+//! | A coroutine catches its own cancellation, and denies it or delays it | It is dropped where it is suspended. Work that must not be cut short goes into a task of its own, awaited by its handle |
+//! | `finally` may wait, for example until a goodbye is sent | A destructor runs, and cannot wait. It may spawn a task that does |
+//! | A cancelled task is not `cancelled` before its coroutine has ended | It is `cancelled` at once |
+//! | Cancelling a task cancels what it awaits | Only through [`gather`], [`multi`] and [`wait_for`]; dropping a handle does not cancel its task |
+//! | A result can be read any number of times | The first `.await` moves it out; [`Future::result`] copies it, if it can be copied |
 //! | A task that raised has its traceback in `get_stack` | It has its [`Exception`], and no stack; see [`traceback`] |
-//! | An exit or a Ctrl-C raised in a task goes through the loop | A panic stays with its task; only that of the main coroutine goes through |
-//! | One `yield` for whatever is to be waited for | A function for each: [`multi`], [`multi_map`], [`wait_for`] |
+//! | An exit or a Ctrl-C raised in a task goes through the loop | A panic stays with its task; only a panic of the main coroutine goes through |
+//! | One `yield` for everything that can be waited for | A function for each: [`multi`], [`multi_map`], [`wait_for`] |
 //!
 //! # What this can do and Python cannot
 //!
 //! | here | there |
 //! |---|---|
-//! | Whoever awaits a coroutine may give it up by dropping it, as [`within`] does; it need not be a task | To be given up, it has to be made a task |
-//! | A cancellation cannot be swallowed: once its step is over, no code of the coroutine runs but its destructors | Any `except` on the way may do it by mistake |
-//! | A coroutine borrows from the one that awaits it, and the main one from its caller | All is shared, and lives as long as anybody has it |
+//! | A coroutine is cancelled by dropping it, as [`timeout_at`] does; it need not be a task | To be cancelled, it has to be made a task |
+//! | A cancellation cannot be swallowed: once its step is over, no code of the coroutine runs but its destructors | Any `except` on the way may swallow it by mistake |
+//! | A coroutine borrows from the one that awaits it, and the main one from its caller | All is shared, and lives as long as there is a reference to it |
 //! | A chain of coroutines is one value of a known size: a task allocates as much once, however deep the chain | Each call allocates a frame |
 //! | A coroutine that is not awaited, awaited twice or taken for its result does not compile | A message when it is destroyed, an error when it is resumed, an error somewhere else |
-//! | A loop, a task or what they share does not get to another thread | Unless one is careful |
-//! | Tasks end with [`EventLoop::close`], each with a [`Complaint`] | When the interpreter gets round to it |
+//! | A loop, a task or what they share cannot be sent to another thread | It can, by mistake |
+//! | Tasks end with [`EventLoop::close`], each with a [`LoopError`] | They end when the interpreter destroys them |
 //!
 //! # Going on after a cancellation
 //!
 //! The recipe of asyncio's reference, a `shield` inside a `try` that catches
-//! `CancelledError`, is a `match`. It is about a shield that somebody else has
-//! a handle to: were the coroutine that waits cancelled itself, it would be
-//! gone, and with it the `match`.
+//! `CancelledError`, is a `match`. It is about a shield that other code cancels.
+//! If the coroutine that waits is cancelled itself, it is dropped, and with it
+//! the `match`.
 //!
 //! ```
 //! use std::time::Duration;
@@ -175,11 +175,11 @@
 //!     sleep_and_return(&inside, Duration::from_millis(1), "a page").await
 //! });
 //! # let page = stage2_coroutines::Future::from(page);
-//! let patience = shield(page.clone());
-//! patience.cancel();
+//! let shielded = shield(page.clone());
+//! shielded.cancel();
 //!
 //! let (result, page) = event_loop.run_until_complete(async {
-//!     let result = match patience.await {
+//!     let result = match shielded.await {
 //!         Err(Exception::Cancelled) => None,
 //!         outcome => Some(outcome),
 //!     };
@@ -192,10 +192,10 @@
 //!
 //! # What Python checks when it runs and Rust when it compiles
 //!
-//! Of each pair the first program does not compile. The second differs from it
-//! in one line, and does.
+//! In each pair, the first program does not compile. The second differs from it
+//! in one line, and compiles.
 //!
-//! ## Awaiting what is no future
+//! ## Awaiting a value that is no future
 //!
 //! asyncio's task finds a bad yield, and throws an error into the coroutine.
 //!
@@ -219,9 +219,9 @@
 //!
 //! ## Forgetting to await
 //!
-//! asyncio's task notices a generator that was yielded and not delegated to;
-//! if it was not even yielded, a message tells so when it is destroyed. Here
-//! the warning is the compiler's, and may be made an error.
+//! asyncio's task notices a generator that was yielded and not delegated to.
+//! If it was not even yielded, there is a message when it is destroyed. Here
+//! the compiler warns, and the warning can be made an error.
 //!
 //! ```compile_fail
 //! #![deny(unused_must_use)]
@@ -253,7 +253,7 @@
 //!
 //! ## Taking a coroutine for its result
 //!
-//! In Python this goes on until somebody computes with the coroutine.
+//! In Python the mistake is noticed when code computes with the coroutine.
 //!
 //! ```compile_fail,E0308
 //! async fn size() -> usize {
@@ -285,8 +285,8 @@
 //!
 //! ## Awaiting a coroutine twice
 //!
-//! Python raises an error at the second time: the frame is used up. Here it
-//! has been moved into the first `.await`.
+//! Python raises an error at the second `await`: the frame is used up. Here the
+//! coroutine has been moved into the first `.await`.
 //!
 //! ```compile_fail,E0382
 //! async fn size() -> usize {
@@ -320,10 +320,10 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 //!
-//! ## Spawning what borrows from the stack
+//! ## Spawning a coroutine that borrows from the stack
 //!
 //! There is nothing to check in Python, where all variables are shared. Here a
-//! task owns what it uses, since it may outlive whoever spawned it.
+//! task owns what it uses, since it may outlive the function that spawned it.
 //!
 //! ```compile_fail,E0373
 //! use stage2_coroutines::{EventLoop, Task};
@@ -351,8 +351,8 @@
 //!
 //! ## Handing a loop to another thread
 //!
-//! asyncio says which one of its functions is meant for other threads, and
-//! leaves it at that. Here it is the only one that they can call.
+//! asyncio documents which one of its functions is meant for other threads, and
+//! does not check it. Here it is the only one that they can call.
 //!
 //! ```compile_fail,E0277
 //! use std::thread;
@@ -380,7 +380,7 @@
 //!
 //! ## Handing a task to another thread
 //!
-//! Its result may go where the task may not.
+//! The result of a task may be sent to another thread, the task itself may not.
 //!
 //! ```compile_fail,E0277
 //! use std::thread;
@@ -406,10 +406,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! ## Sharing with another thread what is not made for it
+//! ## Sharing an `Rc` with another thread
 //!
-//! The tasks of one loop share by `Rc`, and need no locks. What comes from
-//! another thread comes by `Arc`.
+//! The tasks of one loop share values by `Rc`, and need no locks. A value that
+//! is shared with another thread needs an `Arc`.
 //!
 //! ```compile_fail,E0277
 //! use stage2_coroutines::EventLoop;

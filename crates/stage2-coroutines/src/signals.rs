@@ -1,4 +1,4 @@
-//! `kill -USR1`: where is everybody?
+//! The task dump on SIGUSR1 (`kill -USR1`).
 
 use std::io;
 use std::thread;
@@ -9,23 +9,24 @@ use signal_hook::iterator::Signals;
 use crate::EventLoop;
 
 impl EventLoop {
-    /// Tells `say` what the loop has to complain about, and on SIGUSR1 what
-    /// each task is doing: what a program does that has a stderr to say it on.
+    /// Calls `print` with every error of the loop, and on SIGUSR1 with what each
+    /// task is doing. A program that has a stderr calls this once.
     ///
     /// # Errors
     /// As for [`EventLoop::report_tasks_on_sigusr1`].
-    pub fn speak_through(&self, say: impl Fn(&str) + Clone + Send + 'static) -> io::Result<()> {
-        let complain = say.clone();
-        self.set_exception_handler(move |complaint| complain(&format!("{complaint}\n")));
-        self.report_tasks_on_sigusr1(say)
+    pub fn report_to(&self, print: impl Fn(&str) + Clone + Send + 'static) -> io::Result<()> {
+        let print_error = print.clone();
+        self.set_exception_handler(move |error| print_error(&format!("{error}\n")));
+        self.report_tasks_on_sigusr1(print)
     }
 
-    /// From now on, when the process receives SIGUSR1, `report` is given a text
-    /// with a line about each task. It is called on the loop's thread; a loop
-    /// that sleeps wakes up for it.
+    /// Calls `report`, whenever the process receives SIGUSR1, with a text that
+    /// has one line for each task. The call is made on the thread of the loop,
+    /// and wakes the loop if it sleeps.
     ///
     /// # Errors
-    /// When the signal cannot be watched for, or no thread be had to do it.
+    /// When the signal handler cannot be installed, or the thread that waits
+    /// for the signal cannot be started.
     pub fn report_tasks_on_sigusr1(
         &self,
         report: impl Fn(&str) + Clone + Send + 'static,

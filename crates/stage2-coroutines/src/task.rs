@@ -1,4 +1,4 @@
-//! What drives one coroutine.
+//! Tasks: each drives one coroutine.
 
 use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
@@ -13,11 +13,12 @@ use crate::task_table::Step;
 use crate::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
-/// A coroutine that runs by itself. A task is a [`Future`]: of what its
-/// coroutine returns.
+/// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
+/// value that its coroutine returns.
 ///
-/// Dropping the handle does not end the task. It ends when its coroutine
-/// returns, panics or is [cancelled](Future::cancel), or with its loop.
+/// Dropping the handle does not end the task. The task ends when its coroutine
+/// returns, panics or is [cancelled](Future::cancel), or when the loop is
+/// closed.
 #[must_use = "a task runs without its handle, but nobody learns how it ended"]
 pub struct Task<T> {
     pub(crate) future: Future<T>,
@@ -25,8 +26,8 @@ pub struct Task<T> {
 
 impl<T: 'static> Task<T> {
     // ANCHOR: spawn
-    /// Hands a coroutine to the loop, which takes its first step when its turn
-    /// comes.
+    /// Spawns a coroutine as a task. The scheduler puts it at the end of the run
+    /// queue for its first step.
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
         let future = Future::new(event_loop);
@@ -36,12 +37,12 @@ impl<T: 'static> Task<T> {
         let driver = Driver { coroutine, end, waker: None };
         let key = event_loop.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
-        event_loop.enqueue(key);
+        event_loop.schedule_last(key);
         Self { future }
     }
     // ANCHOR_END: spawn
 
-    /// Which task this is, for as long as it is not done.
+    /// Returns the key of the task, valid as long as the task is not done.
     pub fn key(&self) -> Key {
         self.future.task().expect("spawn has told its future")
     }
@@ -65,11 +66,12 @@ impl<T: 'static> std::future::Future for Task<T> {
 
 // ANCHOR: driver
 pin_project! {
+    // The driver of a task: its coroutine, and what to do at the end.
     pub(crate) struct Driver<C, E> {
         #[pin]
         pub(crate) coroutine: C,
-        // Called with the outcome. Gives an exception back if nobody will
-        // hear of it there.
+        // Called with the outcome. Returns the exception if no future takes
+        // it.
         pub(crate) end: E,
         pub(crate) waker: Option<Arc<TaskWaker>>,
     }
@@ -89,10 +91,10 @@ where
             Ok(Poll::Ready(value)) => Ok(value),
             Err(panic) => Err(Exception::panicked(&*panic)),
         };
-        // A result that is refused is dropped, by code that may panic.
+        // A result that is refused is dropped, and its destructor may panic.
         let end = AssertUnwindSafe(|| (this.end)(outcome));
-        let unheard = catch_unwind(end);
-        Poll::Ready(unheard.unwrap_or_else(|panic| Some(Exception::panicked(&*panic))))
+        let unretrieved = catch_unwind(end);
+        Poll::Ready(unretrieved.unwrap_or_else(|panic| Some(Exception::panicked(&*panic))))
     }
 }
 // ANCHOR_END: driver

@@ -1,4 +1,4 @@
-//! Waiting for a moment.
+//! Timers: sleep, yield, and coroutines with a deadline that may move.
 
 use std::future::poll_fn;
 use std::panic::Location;
@@ -10,13 +10,14 @@ use selector_core::TimerKey;
 
 use crate::{Coroutine, EventLoop, Wait};
 
-/// Waits until this long, at least, has passed since the call.
+/// Waits until at least `duration` has passed since the call.
 #[track_caller]
 pub fn sleep(event_loop: &EventLoop, duration: Duration) -> impl Coroutine<Output = ()> {
     sleep_and_return(event_loop, duration, ())
 }
 
-/// The same, and then returns `result`.
+/// Waits until at least `duration` has passed since the call, and then returns
+/// `result`.
 #[track_caller]
 pub fn sleep_and_return<T>(
     event_loop: &EventLoop,
@@ -24,7 +25,7 @@ pub fn sleep_and_return<T>(
     result: T,
 ) -> impl Coroutine<Output = T> {
     let at = Location::caller();
-    // Beyond the end of the clock there is nothing to wake for.
+    // `None`, which is beyond the end of the clock, is never reached.
     let until = event_loop.now().checked_add(duration);
     async move {
         let mut timer = Timer::new(event_loop);
@@ -34,7 +35,7 @@ pub fn sleep_and_return<T>(
             let poll = until.map_or(Poll::Pending, |until| timer.poll(now, until, context));
             if poll.is_pending() {
                 let wait = Wait::Sleep(event_loop.milliseconds_at(until));
-                event_loop.note(wait, Some(at), &mut since);
+                event_loop.set_wait(wait, Some(at), &mut since);
             }
             poll
         })
@@ -44,7 +45,8 @@ pub fn sleep_and_return<T>(
 }
 
 // ANCHOR: yield_now
-/// Lets everybody else have a turn: a bare `yield`, Tornado's `moment`.
+/// Yields to all other tasks that are ready: a bare `yield` of Python,
+/// Tornado's `moment`.
 #[track_caller]
 pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
     let at = Location::caller();
@@ -53,65 +55,67 @@ pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
         if std::mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        event_loop.note(Wait::Turn, Some(at), &mut None);
+        event_loop.set_wait(Wait::Yield, Some(at), &mut None);
         context.waker().wake_by_ref();
         Poll::Pending
     })
 }
 // ANCHOR_END: yield_now
 
-/// The deadline came first.
+/// The error of [`timeout_at`]: the deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too late")]
-pub struct TooLate;
+pub struct Elapsed;
 
-// ANCHOR: within
-/// Runs a coroutine until it returns or its deadline passes; then it is
-/// dropped where it is suspended.
+// ANCHOR: timeout_at
+/// Runs a coroutine until it returns or its deadline passes. In the second case
+/// the coroutine is dropped where it is suspended.
 ///
-/// The deadline may move while the coroutine runs, which costs nothing: the
-/// timer stays as it is, and asks again when it fires too early.
+/// The deadline may move while the coroutine runs. That costs nothing: the
+/// timer stays as it is, and if it fires too early it is set again.
 ///
 /// # Errors
-/// [`TooLate`].
+/// [`Elapsed`].
 #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
-pub fn within<T>(
+pub fn timeout_at<T>(
     event_loop: &EventLoop,
     deadline: impl Fn() -> Instant,
     coroutine: impl Coroutine<Output = T>,
-) -> impl Coroutine<Output = Result<T, TooLate>> {
-    async move { within_pinned(event_loop, deadline, pin!(coroutine)).await }
+) -> impl Coroutine<Output = Result<T, Elapsed>> {
+    async move { timeout_at_pinned(event_loop, deadline, pin!(coroutine)).await }
 }
 
-/// The same with a coroutine that stays where it is.
-pub(crate) fn within_pinned<T>(
+/// [`timeout_at`] for a coroutine that the caller has pinned.
+pub(crate) fn timeout_at_pinned<T>(
     event_loop: &EventLoop,
     deadline: impl Fn() -> Instant,
     mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
-) -> impl Coroutine<Output = Result<T, TooLate>> {
+) -> impl Coroutine<Output = Result<T, Elapsed>> {
     let mut timer = Timer::new(event_loop);
     poll_fn(move |context| {
-        // Read before the poll: code inside may act at the deadline and move
-        // it, so it must not find the clock behind the one that we judge by.
+        // The clock is read before the poll. The coroutine may act when the
+        // deadline is reached, and move it. The time it sees must not be
+        // earlier than this one, or it would be dropped before it can act.
         let now = timer.event_loop.now();
         if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
             return Poll::Ready(Ok(value));
         }
-        timer.poll(now, deadline(), context).map(|()| Err(TooLate))
+        timer.poll(now, deadline(), context).map(|()| Err(Elapsed))
     })
 }
-// ANCHOR_END: within
+// ANCHOR_END: timeout_at
 
-/// One entry among the loop's timers, at most; none once it is dropped.
+/// A timer of one coroutine: at most one entry among the timers of the loop,
+/// which is removed when the timer is dropped.
 struct Timer<'l> {
     event_loop: &'l EventLoop,
-    /// The entry, and who is woken by it.
-    set: Option<(TimerKey, Waker)>,
+    /// The entry, and the waker it wakes.
+    entry: Option<(TimerKey, Waker)>,
 }
 
 impl<'l> Timer<'l> {
     fn new(event_loop: &'l EventLoop) -> Self {
-        Self { event_loop, set: None }
+        Self { event_loop, entry: None }
     }
 
     /// Ready when the clock has reached `at`.
@@ -119,24 +123,23 @@ impl<'l> Timer<'l> {
         if at <= now {
             return Poll::Ready(());
         }
-        // A timer that fires before `at` will do: it leads back here. One that
-        // wakes somebody else, who had this coroutine before, will not.
-        let is_set = self.set.as_ref().is_some_and(|(key, waker)| {
-            let fires = self.event_loop.timers().at(*key);
-            fires.is_some_and(|fires| now < fires && fires <= at)
-                && waker.will_wake(context.waker())
+        // An entry that fires before `at` is good enough: then this is polled
+        // again. An entry with another waker is not: that waker belongs to the
+        // task that polled this coroutine before.
+        let is_set = self.entry.as_ref().is_some_and(|(key, waker)| {
+            now < key.at() && key.at() <= at && waker.will_wake(context.waker())
         });
         if !is_set {
             self.cancel();
             let waker = context.waker();
             let key = self.event_loop.timers().set(at, waker.clone());
-            self.set = Some((key, waker.clone()));
+            self.entry = Some((key, waker.clone()));
         }
         Poll::Pending
     }
 
     fn cancel(&mut self) {
-        if let Some((key, _)) = self.set.take() {
+        if let Some((key, _)) = self.entry.take() {
             let waker = self.event_loop.timers().cancel(key);
             drop(waker);
         }

@@ -1,10 +1,11 @@
-//! Which coroutine awaited which, down to the one that failed.
+//! Tracebacks across coroutines: the chain of `.await`s from the outermost
+//! coroutine to the one that failed.
 //!
-//! While a task takes a step, its coroutines lie on the machine's stack like
+//! While a task takes a step, its coroutines are on the machine's stack like
 //! any functions that call each other, and a backtrace names them all. But an
-//! error is a value that is handed up one `.await` at a time, and by the time
-//! anybody looks at it the stack is gone. So the error itself takes a note of
-//! every place it passes, which costs nothing as long as there is none.
+//! error is a value that is returned through one `.await` after another, and
+//! when it is printed that stack is gone. So the error itself records every
+//! place that it passes. As long as there is no error, this costs nothing.
 //!
 //! ```
 //! use stage2_coroutines::traceback::{Traced, TracedIn};
@@ -20,7 +21,7 @@
 //! }
 //! # let event_loop = stage2_coroutines::EventLoop::new()?;
 //! # let traced = event_loop.run_until_complete(sum())?.unwrap_err();
-//! # let functions: Vec<_> = traced.frames().map(|frame| frame.what.unwrap()).collect();
+//! # let functions: Vec<_> = traced.frames().map(|frame| frame.function.unwrap()).collect();
 //! # assert_eq!(functions, ["sum", "parse"]);
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -32,33 +33,34 @@ use std::panic::Location;
 /// A place that an error has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// In which function; not known of an error that `?` has made a traced one.
-    pub what: Option<&'static str>,
-    /// Where in the code.
+    /// The function; `None` if `?` has made the traced error.
+    pub function: Option<&'static str>,
+    /// The place in the code.
     pub at: &'static Location<'static>,
 }
 
-/// An error, and the places it has passed. It grows by one [`Frame`] for every
-/// call of [`TracedIn::traced_in`].
+/// An error with the places it has passed. Every call of
+/// [`TracedIn::traced_in`] adds one [`Frame`].
 ///
-/// `?` makes one of an ordinary error, and notes the line it stands on.
+/// `?` converts an ordinary error into a traced one, and records the line of
+/// the `?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traced<E> {
-    /// What went wrong: for a `match`.
+    /// The error itself, for a `match`.
     pub error: E,
-    /// The innermost first, in the order in which they were passed.
+    /// The places in the order in which they were passed, the innermost first.
     frames: Vec<Frame>,
 }
 
 impl<E> Traced<E> {
-    /// An error that is raised here, in the function called `what`.
+    /// Returns an error that is raised at this line, in the given function.
     #[track_caller]
-    pub fn raised_in(what: &'static str, error: E) -> Self {
+    pub fn raised_in(function: &'static str, error: E) -> Self {
         let at = Location::caller();
-        Self { error, frames: vec![Frame { what: Some(what), at }] }
+        Self { error, frames: vec![Frame { function: Some(function), at }] }
     }
 
-    /// The places from the outermost to the innermost.
+    /// Returns the places from the outermost to the innermost.
     pub fn frames(&self) -> impl Iterator<Item = &Frame> {
         self.frames.iter().rev()
     }
@@ -67,26 +69,26 @@ impl<E> Traced<E> {
 impl<E> From<E> for Traced<E> {
     #[track_caller]
     fn from(error: E) -> Self {
-        Self { error, frames: vec![Frame { what: None, at: Location::caller() }] }
+        Self { error, frames: vec![Frame { function: None, at: Location::caller() }] }
     }
 }
 
-/// What a coroutine does with the result of one it has awaited, or of a
-/// function it has called.
+/// An extension of `Result` for the value that a coroutine gets from an
+/// `.await` or a call.
 pub trait TracedIn {
-    /// Has the error, if it is one, remember that it came this way: through
-    /// this line, in the function called `what`.
+    /// Adds this line, in the given function, to the places that the error has
+    /// passed. A value without error is returned as it is.
     #[must_use]
-    fn traced_in(self, what: &'static str) -> Self;
+    fn traced_in(self, function: &'static str) -> Self;
 }
 
 // ANCHOR: traced_in
 impl<T, E> TracedIn for Result<T, Traced<E>> {
     #[track_caller]
-    fn traced_in(mut self, what: &'static str) -> Self {
+    fn traced_in(mut self, function: &'static str) -> Self {
         if let Err(traced) = &mut self {
-            // Not in a closure, which would be its own caller.
-            traced.frames.push(Frame { what: Some(what), at: Location::caller() });
+            // Not in a closure: its caller would be the closure itself.
+            traced.frames.push(Frame { function: Some(function), at: Location::caller() });
         }
         self
     }
@@ -96,12 +98,11 @@ impl<T, E> TracedIn for Result<T, Traced<E>> {
 impl fmt::Display for Frame {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.at.file(), self.at.line())?;
-        self.what.map_or(Ok(()), |what| write!(f, ", in {what}"))
+        self.function.map_or(Ok(()), |function| write!(f, ", in {function}"))
     }
 }
 
-/// The outermost place first and the error itself last, as Python does it: the
-/// end is what one reads first.
+/// Prints the outermost place first and the error itself last, as Python does.
 impl<E: fmt::Display> fmt::Display for Traced<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "traceback, innermost last:")?;

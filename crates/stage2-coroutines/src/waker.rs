@@ -1,4 +1,4 @@
-//! What a coroutine leaves behind when it waits.
+//! The waker of a task: the handle that puts the task into the run queue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -7,69 +7,72 @@ use std::task::Wake;
 use selector_core::Key;
 
 use crate::EventLoop;
-use crate::mailbox::{Mail, Mailbox};
-use crate::running::with_running;
+use crate::current_loop::with_current;
+use crate::inject_queue::{InjectQueue, Injected};
 
 // ANCHOR: task_waker
-/// The name of a task and the way to its loop: enough for anybody, on any
-/// thread, to have it resumed.
+/// The waker of a task: its key, and the inject queue of its loop. With these
+/// two, any thread can have the task resumed.
 pub(crate) struct TaskWaker {
     key: Key,
-    /// Woken twice before its next step, a task is stepped once. Only the
-    /// thread of the loop looks at this.
+    /// True while the task is in the run queue, so that a task that is woken
+    /// twice takes one step. Used by the thread of the loop only.
     is_queued: AtomicBool,
-    /// Whether it lies in the mailbox, under whose lock this is looked at.
-    pub(crate) is_in_mail: AtomicBool,
-    mailbox: Arc<Mailbox>,
+    /// True while the waker is in the inject queue. Used under the lock of that
+    /// queue only.
+    pub(crate) is_injected: AtomicBool,
+    inject_queue: Arc<InjectQueue>,
 }
 // ANCHOR_END: task_waker
 
 // ANCHOR: wake
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
-        if !self.wake_here() {
-            Arc::clone(&self.mailbox).put(Mail::Wake(self));
+        if !self.wake_on_loop_thread() {
+            Arc::clone(&self.inject_queue).push(Injected::Wake(self));
         }
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.wake_here() {
-            self.mailbox.put(Mail::Wake(Arc::clone(self)));
+        if !self.wake_on_loop_thread() {
+            self.inject_queue.push(Injected::Wake(Arc::clone(self)));
         }
     }
 }
 
 impl TaskWaker {
-    pub(crate) fn new(key: Key, mailbox: &Arc<Mailbox>) -> Arc<Self> {
-        let [is_queued, is_in_mail] = [const { AtomicBool::new(false) }; 2];
-        Arc::new(Self { key, is_queued, is_in_mail, mailbox: Arc::clone(mailbox) })
+    pub(crate) fn new(key: Key, inject_queue: &Arc<InjectQueue>) -> Arc<Self> {
+        let [is_queued, is_injected] = [const { AtomicBool::new(false) }; 2];
+        Arc::new(Self { key, is_queued, is_injected, inject_queue: Arc::clone(inject_queue) })
     }
 
-    /// To be called before a step: what happens from now on is news that this
-    /// step may have missed.
-    pub(crate) fn taken_up(&self) {
+    /// Marks the task as not queued. This must be called before a step: an
+    /// event that comes during the step may have been missed by it, and must
+    /// be able to queue the task again.
+    pub(crate) fn clear_queued(&self) {
         self.is_queued.store(false, Relaxed);
     }
 
-    /// The short way, without locks and atomics: it is open when the loop of
-    /// the task is the one that runs on this very thread.
-    fn wake_here(&self) -> bool {
-        let wake = with_running(|event_loop| {
-            let is_its_loop = event_loop.has(&self.mailbox);
+    /// Wakes the task without lock and inject queue. This works if this thread
+    /// runs the loop of the task; otherwise it returns false.
+    fn wake_on_loop_thread(&self) -> bool {
+        let is_woken = with_current(|event_loop| {
+            let is_its_loop = event_loop.owns(&self.inject_queue);
             if is_its_loop {
                 self.wake_in(event_loop);
             }
             is_its_loop
         });
-        wake == Some(true)
+        is_woken == Some(true)
     }
 
-    /// Puts the name at the end of the queue, unless it is in there.
+    /// Puts the task at the end of the run queue, unless it is in it already.
     pub(crate) fn wake_in(&self, event_loop: &EventLoop) {
-        // Nobody comes between these two: there is but one such thread.
+        // Load and store need not be one operation: only the thread of the
+        // loop comes here.
         if !self.is_queued.load(Relaxed) {
             self.is_queued.store(true, Relaxed);
-            event_loop.queue(self.key);
+            event_loop.schedule(self.key);
         }
     }
 }

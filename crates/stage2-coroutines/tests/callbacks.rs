@@ -1,4 +1,4 @@
-//! Functions that the loop calls: in which order, when, and from where.
+//! Callbacks: their order, their time, and calls from other threads.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
@@ -11,21 +11,12 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
-use stage2_coroutines::{Complaint, Coroutine, EventLoop, Future, Task, sleep};
-use transport::system_look_up;
+use stage2_coroutines::{EventLoop, Future, LoopError, Task, sleep};
+use test_support::event_loops::{run, virtual_loop};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
-
-fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-    event_loop.run_until_complete(coroutine).unwrap()
-}
-
-/// Remembers what happened, in order.
+/// A log of events, in order.
 #[derive(Clone, Default)]
 struct Log(Rc<RefCell<Vec<String>>>);
 
@@ -34,8 +25,8 @@ impl Log {
         self.0.borrow_mut().push(line.into());
     }
 
-    /// A callback that adds this line.
-    fn adder(&self, line: &str) -> impl FnOnce() + use<> {
+    /// Returns a callback that adds this line.
+    fn push_later(&self, line: &str) -> impl FnOnce() + use<> {
         let (log, line) = (self.clone(), line.to_owned());
         move || log.add(line)
     }
@@ -45,27 +36,27 @@ impl Log {
     }
 }
 
-fn complaints(event_loop: &EventLoop) -> Log {
+fn loop_errors(event_loop: &EventLoop) -> Log {
     let log = Log::default();
-    let heard = log.clone();
-    event_loop.set_exception_handler(move |complaint: &Complaint| heard.add(complaint.to_string()));
+    let handler_log = log.clone();
+    event_loop.set_exception_handler(move |error: &LoopError| handler_log.add(error.to_string()));
     log
 }
 
 #[test]
-fn soon_means_in_the_order_of_asking_with_tasks_among_them() {
+fn call_soon_runs_callbacks_and_tasks_in_the_order_of_the_calls() {
     let event_loop = virtual_loop();
     let log = Log::default();
-    event_loop.call_soon(log.adder("first"));
+    event_loop.call_soon(log.push_later("first"));
     let task_log = log.clone();
     let task = Task::spawn(&event_loop, async move { task_log.add("second, a task") });
-    event_loop.call_soon(log.adder("third"));
+    event_loop.call_soon(log.push_later("third"));
     let (again, later_log) = (event_loop.clone(), log.clone());
     event_loop.call_soon(move || {
         later_log.add("fourth");
-        again.call_soon(later_log.adder("sixth, asked for by the fourth"));
+        again.call_soon(later_log.push_later("sixth, asked for by the fourth"));
     });
-    event_loop.call_soon(log.adder("fifth"));
+    event_loop.call_soon(log.push_later("fifth"));
     run(&event_loop, sleep(&event_loop, SECOND));
     run(&event_loop, task).unwrap();
     let expected =
@@ -74,16 +65,16 @@ fn soon_means_in_the_order_of_asking_with_tasks_among_them() {
 }
 
 #[test]
-fn later_means_in_the_order_of_the_clock() {
+fn call_later_runs_callbacks_in_the_order_of_their_times() {
     let event_loop = virtual_loop();
     let log = Log::default();
     let start = event_loop.now();
-    event_loop.call_later(SECOND * 2, log.adder("two seconds"));
-    event_loop.call_later(SECOND, log.adder("one second"));
-    event_loop.call_at(start + SECOND, log.adder("one second, asked for second"));
-    event_loop.call_at(start, log.adder("at once"));
-    event_loop.call_later(Duration::ZERO, log.adder("in no time"));
-    event_loop.call_later(Duration::MAX, log.adder("never"));
+    event_loop.call_later(SECOND * 2, log.push_later("two seconds"));
+    event_loop.call_later(SECOND, log.push_later("one second"));
+    event_loop.call_at(start + SECOND, log.push_later("one second, asked for second"));
+    event_loop.call_at(start, log.push_later("at once"));
+    event_loop.call_later(Duration::ZERO, log.push_later("in no time"));
+    event_loop.call_later(Duration::MAX, log.push_later("never"));
     run(&event_loop, sleep(&event_loop, SECOND * 3));
     let expected =
         ["at once", "in no time", "one second", "one second, asked for second", "two seconds"];
@@ -92,7 +83,7 @@ fn later_means_in_the_order_of_the_clock() {
 }
 
 #[test]
-fn a_callback_comes_at_its_time_and_not_before() {
+fn a_callback_is_called_at_its_time_and_not_before() {
     let event_loop = virtual_loop();
     let start = event_loop.now();
     let called: Rc<Cell<Option<Duration>>> = Rc::default();
@@ -105,12 +96,12 @@ fn a_callback_comes_at_its_time_and_not_before() {
 }
 
 #[test]
-fn what_is_taken_back_is_not_called_and_leaves_nothing() {
+fn a_cancelled_callback_is_not_called_and_leaves_nothing_behind() {
     let event_loop = virtual_loop();
     let log = Log::default();
     let alive = Rc::new(());
     let held = Rc::clone(&alive);
-    let soon = event_loop.call_soon(log.adder("soon"));
+    let soon = event_loop.call_soon(log.push_later("soon"));
     let later = event_loop.call_later(SECOND, move || drop(held));
     let again = later.clone();
     soon.cancel();
@@ -123,20 +114,20 @@ fn what_is_taken_back_is_not_called_and_leaves_nothing() {
 }
 
 #[test]
-fn taking_back_what_was_called_hits_nobody_else() {
+fn cancelling_a_called_callback_does_not_cancel_its_successor() {
     let event_loop = virtual_loop();
     let log = Log::default();
-    let called = event_loop.call_soon(log.adder("called"));
+    let called = event_loop.call_soon(log.push_later("called"));
     run(&event_loop, sleep(&event_loop, SECOND));
-    // In the place that the first one had.
-    event_loop.call_soon(log.adder("its successor"));
+    // It gets the slot that the first one had.
+    event_loop.call_soon(log.push_later("its successor"));
     called.cancel();
     run(&event_loop, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["called", "its successor"]);
 }
 
 #[test]
-fn a_callback_may_take_itself_back_and_whoever_comes_after_it() {
+fn a_callback_may_cancel_itself_and_the_next_one() {
     let event_loop = virtual_loop();
     let log = Log::default();
     let handles: Rc<RefCell<Vec<stage2_coroutines::Handle>>> = Rc::default();
@@ -145,7 +136,7 @@ fn a_callback_may_take_itself_back_and_whoever_comes_after_it() {
         first_log.add("first");
         taken.borrow().iter().for_each(stage2_coroutines::Handle::cancel);
     });
-    let second = event_loop.call_soon(log.adder("second"));
+    let second = event_loop.call_soon(log.push_later("second"));
     handles.borrow_mut().extend([first, second]);
     run(&event_loop, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["first"]);
@@ -153,11 +144,11 @@ fn a_callback_may_take_itself_back_and_whoever_comes_after_it() {
 }
 
 #[test]
-fn a_panic_is_complained_about_and_harms_nobody() {
+fn a_panic_in_a_callback_is_reported_and_the_next_callback_runs() {
     let event_loop = virtual_loop();
-    let log = complaints(&event_loop);
+    let log = loop_errors(&event_loop);
     event_loop.call_soon(|| panic!("oops"));
-    event_loop.call_soon(log.adder("the next one"));
+    event_loop.call_soon(log.push_later("the next one"));
     let future = Future::new(&event_loop);
     future.add_done_callback(|_| panic!("oops again"));
     future.set_result(()).unwrap();
@@ -173,12 +164,12 @@ fn a_panic_is_complained_about_and_harms_nobody() {
 }
 
 #[test]
-fn a_done_callback_is_taken_back_once() {
+fn a_done_callback_is_removed_once() {
     let event_loop = virtual_loop();
     let log = Log::default();
     let future = Future::new(&event_loop);
     let add = |line: &str| {
-        let call = log.adder(line);
+        let call = log.push_later(line);
         future.add_done_callback(move |_| call())
     };
     let (first, second, third) = (add("first"), add("second"), add("third"));
@@ -193,7 +184,7 @@ fn a_done_callback_is_taken_back_once() {
 
 #[test]
 fn another_thread_calls_through_a_remote() {
-    // On real sockets: the loop really sleeps, and the call wakes it.
+    // On a real selector: the loop really sleeps, and the call wakes it.
     let event_loop = EventLoop::new().unwrap();
     let remote = event_loop.remote();
     let here = thread::current().id();
@@ -209,7 +200,7 @@ fn another_thread_calls_through_a_remote() {
             });
         }
     });
-    // Should the calls not come, this ends the wait and the test fails.
+    // If the calls do not come, this ends the wait, and the test fails.
     let watchdog = event_loop.call_later(SECOND * 10, {
         let event_loop = event_loop.clone();
         move || event_loop.stop()
@@ -222,9 +213,9 @@ fn another_thread_calls_through_a_remote() {
 }
 
 #[test]
-fn a_remote_call_that_panics_is_complained_about() {
+fn a_remote_call_that_panics_is_reported() {
     let event_loop = virtual_loop();
-    let log = complaints(&event_loop);
+    let log = loop_errors(&event_loop);
     let remote = event_loop.remote();
     thread::spawn(move || remote.call_soon(|_| panic!("from afar"))).join().unwrap();
     run(&event_loop, sleep(&event_loop, SECOND));
@@ -232,7 +223,7 @@ fn a_remote_call_that_panics_is_complained_about() {
 }
 
 #[test]
-fn nothing_comes_of_a_remote_call_to_a_closed_loop() {
+fn a_remote_call_to_a_closed_loop_is_dropped() {
     let event_loop = virtual_loop();
     let remote = event_loop.remote();
     let alive = Arc::new(());
@@ -244,16 +235,16 @@ fn nothing_comes_of_a_remote_call_to_a_closed_loop() {
 }
 
 #[test]
-fn a_loop_runs_until_it_is_stopped() {
+fn run_forever_runs_until_the_loop_is_stopped() {
     let event_loop = virtual_loop();
     let log = Log::default();
     let (stops, stop_log) = (event_loop.clone(), log.clone());
     event_loop.call_later(SECOND, move || {
         stops.stop();
-        // Whoever is woken after this waits for the next run.
-        stops.call_soon(stop_log.adder("after"));
+        // A task that is woken after this waits for the next run.
+        stops.call_soon(stop_log.push_later("after"));
     });
-    event_loop.call_later(SECOND, log.adder("in the same round"));
+    event_loop.call_later(SECOND, log.push_later("in the same round"));
     event_loop.run_forever().unwrap();
     assert_eq!(log.take(), ["in the same round"]);
     run(&event_loop, sleep(&event_loop, SECOND));
@@ -261,7 +252,7 @@ fn a_loop_runs_until_it_is_stopped() {
 }
 
 #[test]
-fn a_loop_stopped_before_the_coroutine_is_done_says_so() {
+fn run_until_complete_fails_if_the_loop_is_stopped_first() {
     let event_loop = virtual_loop();
     let stops = event_loop.clone();
     event_loop.call_soon(move || stops.stop());
@@ -272,16 +263,16 @@ fn a_loop_stopped_before_the_coroutine_is_done_says_so() {
 }
 
 #[test]
-fn a_panic_of_the_main_coroutine_ends_the_run_and_loses_nobody_elses_turn() {
+fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     let event_loop = virtual_loop();
     let log = Log::default();
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut is_first = true;
         event_loop.run_until_complete(poll_fn(|context| {
             assert!(std::mem::take(&mut is_first), "the main coroutine panics");
-            // In the next round its own turn comes first, and then this.
+            // In the next batch its own step comes first, and then this.
             context.waker().wake_by_ref();
-            event_loop.call_soon(log.adder("whose turn it was"));
+            event_loop.call_soon(log.push_later("whose turn it was"));
             Poll::<()>::Pending
         }))
     }));

@@ -1,47 +1,43 @@
-//! Whoever resumes a coroutine last is the one to be woken, even if somebody
-//! else began it.
+//! Change of driver: an operation wakes the driver that polled it last, even if
+//! another driver polled it before.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::net::TcpListener;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use selector_core::VirtualTime;
-use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, within, yield_now};
-use transport::{Layer, system_look_up};
+use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, timeout_at, yield_now};
+use test_support::event_loops::virtual_loop;
+use transport::TlsLayer;
 
-/// In virtual time, a loop that waits for something that never comes says so.
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
-
-/// Begun by one who cannot be woken, then given to the loop.
+/// Polls a coroutine once with a waker that does nothing, then runs it on the
+/// loop. If that waker is kept, the loop waits for ever, which is an error in
+/// virtual time.
 fn begin_and_hand_over<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
     let mut coroutine = pin!(coroutine);
-    let mut nobody = Context::from_waker(Waker::noop());
-    assert!(coroutine.as_mut().poll(&mut nobody).is_pending());
+    let mut noop_context = Context::from_waker(Waker::noop());
+    assert!(coroutine.as_mut().poll(&mut noop_context).is_pending());
     event_loop.run_until_complete(coroutine).unwrap()
 }
 
 #[test]
-fn in_its_sleep() {
+fn a_sleep_wakes_the_last_driver() {
     let event_loop = virtual_loop();
     begin_and_hand_over(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
     assert_eq!(event_loop.pending_timers(), 0);
 }
 
 #[test]
-fn within_a_deadline() {
+fn a_timeout_wakes_the_last_driver() {
     let event_loop = virtual_loop();
     let deadline = event_loop.now() + Duration::from_secs(1);
     let never = std::future::pending::<()>();
-    assert!(begin_and_hand_over(&event_loop, within(&event_loop, || deadline, never)).is_err());
+    assert!(begin_and_hand_over(&event_loop, timeout_at(&event_loop, || deadline, never)).is_err());
 }
 
 #[test]
-fn awaiting_a_future() {
+fn a_future_wakes_the_last_driver() {
     let event_loop = virtual_loop();
     let future = Future::new(&event_loop);
     let resolver = future.clone();
@@ -50,18 +46,19 @@ fn awaiting_a_future() {
 }
 
 #[test]
-fn after_a_bare_yield() {
+fn a_yield_wakes_the_last_driver() {
     let event_loop = virtual_loop();
     begin_and_hand_over(&event_loop, yield_now(&event_loop));
 }
 
 #[test]
-fn while_it_connects() {
+fn a_connection_attempt_wakes_the_last_driver() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let event_loop = EventLoop::new().unwrap();
-    let layer = Layer::plain();
+    let layer = TlsLayer::plain();
     let connecting = connect(&event_loop, listener.local_addr().unwrap(), layer);
     let limit = event_loop.now() + Duration::from_secs(5);
-    let connection = begin_and_hand_over(&event_loop, within(&event_loop, || limit, connecting));
+    let connection =
+        begin_and_hand_over(&event_loop, timeout_at(&event_loop, || limit, connecting));
     assert!(connection.unwrap().is_ok());
 }

@@ -1,17 +1,17 @@
-//! Reference cycles, and what frees them.
+//! Reference cycles, and the operations that free them.
 //!
-//! The rule, which each test shows one case of:
+//! The rules; each test shows one case:
 //!
-//! - A task that waits is held by its loop alone, and the coroutine of a task
-//!   holds whatever it captured, be it its own handle or the loop.
+//! - A waiting task is held by its loop alone. The coroutine of a task holds
+//!   everything that it captured, which may be its own handle or the loop.
 //!   **Completion, cancelling and `close` drop the coroutine**, and all it
 //!   holds with it.
 //! - The callbacks of a future are held by the future. **Resolving and
-//!   cancelling it hand them to the loop**, which drops each after its call;
-//!   what is never resolved goes when the last handle does. A callback that
-//!   holds its own future is the one cycle that `close` does not know of, since
-//!   the loop does not know the future: resolve it, cancel it, or take the
-//!   callback back.
+//!   cancelling it pass them to the loop**, which drops each after its call.
+//!   If the future is never resolved, they are dropped with its last handle. A
+//!   callback that holds its own future is the one cycle that `close` does not
+//!   free, since the loop does not know the future: resolve it, cancel it, or
+//!   remove the callback.
 //! - A loop is held by its handles, and each pending task or callback may hold
 //!   one. **After `close` only handles outside hold it**, and its exception
 //!   handler if that holds one: then set another.
@@ -26,28 +26,21 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use selector_core::{Event, Key, Notifier, Socket, VirtualTime, World};
+use selector_core::{Backend, Event, Key, Notifier, Socket, VirtualClock};
 use stage2_coroutines::{
-    Coroutine, EventLoop, Future, ReturnWhen, Task, as_completed, gather, look_up, shield, sleep,
+    Coroutine, EventLoop, Future, ReturnWhen, Task, as_completed, gather, lookup, shield, sleep,
     wait, wait_for,
 };
-use transport::system_look_up;
+use test_support::event_loops::{run, virtual_loop};
+use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
-
-fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-    event_loop.run_until_complete(coroutine).unwrap()
-}
-
-fn let_time_pass(event_loop: &EventLoop) {
+fn run_for_a_second(event_loop: &EventLoop) {
     run(event_loop, sleep(event_loop, SECOND));
 }
 
-/// Something to be held, and the means to tell whether it still is.
+/// Returns a value to be held, and a weak reference that shows if it is freed.
 fn witness() -> (Rc<()>, Weak<()>) {
     let held = Rc::new(());
     let watch = Rc::downgrade(&held);
@@ -58,7 +51,8 @@ fn is_gone(watch: &Weak<()>) -> bool {
     watch.strong_count() == 0
 }
 
-/// What tells whether a loop has been freed: its exception handler is.
+/// Returns a weak reference that shows if a loop is freed: its exception handler
+/// holds the value, and is freed with the loop.
 fn watch_loop(event_loop: &EventLoop) -> Weak<()> {
     let (held, watch) = witness();
     event_loop.set_exception_handler(move |_| {
@@ -67,8 +61,8 @@ fn watch_loop(event_loop: &EventLoop) -> Weak<()> {
     watch
 }
 
-/// A task whose coroutine holds its own handle and a witness, and waits for
-/// `until`.
+/// Spawns a task whose coroutine holds its own handle and a witness, and waits
+/// for `until`.
 fn holds_itself(event_loop: &EventLoop, until: &Future<()>) -> (Future<()>, Weak<()>) {
     let (held, watch) = witness();
     let own: Rc<RefCell<Option<Future<()>>>> = Rc::default();
@@ -83,38 +77,38 @@ fn holds_itself(event_loop: &EventLoop, until: &Future<()>) -> (Future<()>, Weak
 }
 
 #[test]
-fn a_task_that_holds_its_own_handle_goes_when_it_is_done() {
+fn a_task_that_holds_its_own_handle_is_freed_when_it_is_done() {
     let event_loop = virtual_loop();
     let until = Future::new(&event_loop);
     let (_, watch) = holds_itself(&event_loop, &until);
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(!is_gone(&watch));
     until.set_result(()).unwrap();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(is_gone(&watch));
 }
 
 #[test]
-fn or_when_it_is_cancelled() {
+fn a_task_that_holds_its_own_handle_is_freed_when_it_is_cancelled() {
     let event_loop = virtual_loop();
     let until = Future::new(&event_loop);
     let (task, watch) = holds_itself(&event_loop, &until);
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     task.cancel();
     assert!(is_gone(&watch));
 }
 
 #[test]
-fn or_when_its_loop_is_closed() {
+fn a_task_that_holds_its_own_handle_is_freed_when_its_loop_is_closed() {
     let event_loop = virtual_loop();
     let until = Future::new(&event_loop);
     let (_, watch) = holds_itself(&event_loop, &until);
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     event_loop.close();
     assert!(is_gone(&watch));
 }
 
-/// A callback that holds its own future and a witness.
+/// Adds a callback that holds its own future and a witness.
 fn holds_its_future(
     event_loop: &EventLoop,
 ) -> (Future<()>, stage2_coroutines::CallbackId, Weak<()>) {
@@ -126,16 +120,16 @@ fn holds_its_future(
 }
 
 #[test]
-fn a_callback_that_holds_its_future_goes_when_the_future_is_resolved() {
+fn a_callback_that_holds_its_future_is_freed_when_the_future_is_resolved() {
     let event_loop = virtual_loop();
     let (future, _, watch) = holds_its_future(&event_loop);
     future.set_result(()).unwrap();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(is_gone(&watch));
 }
 
 #[test]
-fn or_when_it_is_resolved_and_the_loop_closed_before_the_call() {
+fn a_callback_that_holds_its_future_is_freed_when_the_loop_is_closed_before_the_call() {
     let event_loop = virtual_loop();
     let (future, _, watch) = holds_its_future(&event_loop);
     future.set_result(()).unwrap();
@@ -144,11 +138,11 @@ fn or_when_it_is_resolved_and_the_loop_closed_before_the_call() {
 }
 
 #[test]
-fn or_when_the_future_is_cancelled_or_the_callback_taken_back() {
+fn a_callback_that_holds_its_future_is_freed_by_cancel_and_by_removal() {
     let event_loop = virtual_loop();
     let (cancelled, _, watch) = holds_its_future(&event_loop);
     cancelled.cancel();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(is_gone(&watch));
     let (future, id, watch) = holds_its_future(&event_loop);
     future.remove_done_callback(id);
@@ -156,19 +150,19 @@ fn or_when_the_future_is_cancelled_or_the_callback_taken_back() {
 }
 
 #[test]
-fn a_callback_that_holds_its_task_goes_with_the_task_being_cancelled() {
+fn a_callback_that_holds_its_task_is_freed_when_the_task_is_cancelled() {
     let event_loop = virtual_loop();
     let (held, watch) = witness();
     let task = Task::spawn(&event_loop, pending::<()>());
     let own: Future<()> = Future::clone(&task);
     task.add_done_callback(move |_| drop((own, held)));
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     task.cancel();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(is_gone(&watch));
 }
 
-/// Two tasks that await each other, which nothing but the outside can end.
+/// Spawns two tasks that await each other; only cancelling or closing ends them.
 fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
     let (held, watch) = witness();
     let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
@@ -189,23 +183,23 @@ fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
 }
 
 #[test]
-fn two_tasks_that_await_each_other_both_end_when_one_is_cancelled() {
+fn two_tasks_that_await_each_other_are_freed_when_one_is_cancelled() {
     let event_loop = virtual_loop();
     let ([first, second], watch) = await_each_other(&event_loop);
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(!first.done() && !second.done());
     first.cancel();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(second.done() && !second.cancelled());
     assert!(is_gone(&watch));
 }
 
 #[test]
-fn or_when_their_loop_is_closed() {
+fn two_tasks_that_await_each_other_are_freed_when_their_loop_is_closed() {
     let event_loop = virtual_loop();
     let loop_watch = watch_loop(&event_loop);
     let (_, watch) = await_each_other(&event_loop);
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     event_loop.close();
     assert!(is_gone(&watch));
     drop(event_loop);
@@ -213,12 +207,12 @@ fn or_when_their_loop_is_closed() {
 }
 
 #[test]
-fn a_loop_without_tasks_goes_with_its_last_handle() {
+fn a_loop_without_tasks_is_freed_with_its_last_handle() {
     let event_loop = virtual_loop();
     let watch = watch_loop(&event_loop);
     let other_handle = event_loop.clone();
     let remote = event_loop.remote();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     drop(event_loop);
     assert!(!is_gone(&watch));
     drop(other_handle);
@@ -227,7 +221,7 @@ fn a_loop_without_tasks_goes_with_its_last_handle() {
 }
 
 #[test]
-fn a_handler_that_holds_its_loop_is_to_be_replaced() {
+fn an_exception_handler_that_holds_its_loop_is_freed_when_it_is_replaced() {
     let event_loop = virtual_loop();
     let (held, watch) = witness();
     let inside = event_loop.clone();
@@ -251,9 +245,9 @@ fn tasks_hold_their_loop_until_they_are_done() {
     assert!(is_gone(&watch));
 }
 
-/// Everything that can wait or hold, all of it at once, and all of it
-/// suspended for good.
-fn everything_waits(event_loop: &EventLoop, held: &Rc<()>) {
+/// Starts every operation that can wait, each in a task that is never resumed,
+/// and callbacks that are never called.
+fn suspend_every_operation(event_loop: &EventLoop, held: &Rc<()>) {
     let spawn_holding = |coroutine: std::pin::Pin<Box<dyn Coroutine<Output = ()>>>| {
         let held = Rc::clone(held);
         let spawned = Task::spawn(event_loop, async move {
@@ -281,7 +275,7 @@ fn everything_waits(event_loop: &EventLoop, held: &Rc<()>) {
     let mut completed = as_completed(event_loop, [future(), task().into()], Some(SECOND * 600));
     spawn_holding(Box::pin(async move { drop(completed.next().await) }));
     let inside = event_loop.clone();
-    spawn_holding(Box::pin(async move { drop(look_up(&inside, "example.test", 80).await) }));
+    spawn_holding(Box::pin(async move { drop(lookup(&inside, "example.test", 80).await) }));
     let callback_held = Rc::clone(held);
     event_loop.call_later(SECOND * 600, move || drop(callback_held));
     let (callback_held, inside) = (Rc::clone(held), event_loop.clone());
@@ -290,19 +284,19 @@ fn everything_waits(event_loop: &EventLoop, held: &Rc<()>) {
 
 #[test]
 fn after_close_only_handles_outside_hold_a_loop() {
-    // The look-up ends when the test does.
+    // The lookup ends when the test does.
     let (_answer, blocked) = channel::<()>();
     let blocked = std::sync::Mutex::new(blocked);
     let never = move |_: &str, _: u16| {
         let _ = blocked.lock().unwrap().recv();
         Ok(Vec::new())
     };
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(never));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(never));
     let loop_watch = watch_loop(&event_loop);
     let (held, watch) = witness();
-    everything_waits(&event_loop, &held);
+    suspend_every_operation(&event_loop, &held);
     drop(held);
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert_eq!(watch.strong_count(), 10);
     event_loop.close();
     assert!(is_gone(&watch), "{} left", watch.strong_count());
@@ -311,10 +305,10 @@ fn after_close_only_handles_outside_hold_a_loop() {
     assert!(is_gone(&loop_watch));
 }
 
-/// Virtual time whose bell holds a witness.
-struct WatchedBell(VirtualTime, Arc<()>);
+/// A virtual clock whose notifier holds a witness.
+struct WatchedNotifier(VirtualClock, Arc<()>);
 
-impl World for WatchedBell {
+impl Backend for WatchedNotifier {
     fn now(&self) -> Instant {
         self.0.now()
     }
@@ -323,25 +317,25 @@ impl World for WatchedBell {
         self.0.connect(address, key)
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, news: &mut Vec<Event>) -> io::Result<()> {
-        self.0.wait(timeout, news)
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+        self.0.wait(timeout, events)
     }
 
     fn notifier(&self) -> Notifier {
-        let (bell, held) = (self.0.notifier(), Arc::clone(&self.1));
+        let (notifier, held) = (self.0.notifier(), Arc::clone(&self.1));
         Notifier::new(move || {
             let _ = &held;
-            bell.notify();
+            notifier.notify();
         })
     }
 }
 
 #[test]
-fn a_wake_that_came_too_late_does_not_hold_the_queue_it_lies_in() {
+fn a_wake_up_left_in_the_inject_queue_does_not_keep_the_queue_alive() {
     let held = Arc::new(());
     let watch = Arc::downgrade(&held);
-    let world = WatchedBell(VirtualTime::new(), held);
-    let event_loop = EventLoop::in_world(world, Arc::new(system_look_up));
+    let backend = WatchedNotifier(VirtualClock::new(), held);
+    let event_loop = EventLoop::with_backend(backend, Arc::new(system_lookup));
     let wakes_and_returns = std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
         std::task::Poll::Ready(())
@@ -352,19 +346,19 @@ fn a_wake_that_came_too_late_does_not_hold_the_queue_it_lies_in() {
 }
 
 #[test]
-fn who_waits_for_a_descriptor_is_forgotten_too() {
+fn a_task_that_waits_for_a_descriptor_is_freed_by_close() {
     let event_loop = virtual_loop();
     let loop_watch = watch_loop(&event_loop);
     let inside = event_loop.clone();
-    drop(Task::spawn(&event_loop, async move { inside.descriptor_freed().await }));
-    let_time_pass(&event_loop);
+    drop(Task::spawn(&event_loop, async move { inside.fd_freed().await }));
+    run_for_a_second(&event_loop);
     event_loop.close();
     drop(event_loop);
     assert!(is_gone(&loop_watch));
 }
 
 #[test]
-fn a_waker_that_outlives_everything_holds_none_of_it() {
+fn a_waker_that_outlives_its_loop_holds_neither_task_nor_loop() {
     let event_loop = virtual_loop();
     let loop_watch = watch_loop(&event_loop);
     let (held, watch) = witness();
@@ -378,9 +372,9 @@ fn a_waker_that_outlives_everything_holds_none_of_it() {
         })
         .await;
     }));
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     let waker = kept.take().unwrap();
-    // Queued, the waker is held by the queue that it holds.
+    // A waker in the inject queue is held by the queue, and holds the queue.
     waker.wake_by_ref();
     event_loop.close();
     assert!(is_gone(&watch));
@@ -390,7 +384,7 @@ fn a_waker_that_outlives_everything_holds_none_of_it() {
 }
 
 #[test]
-fn what_is_spawned_on_a_closed_loop_is_dropped_at_once() {
+fn a_task_spawned_on_a_closed_loop_is_dropped_at_once() {
     let event_loop = virtual_loop();
     let loop_watch = watch_loop(&event_loop);
     event_loop.close();

@@ -1,9 +1,10 @@
-//! The examples say what they are expected to say.
+//! The examples from the sources on asyncio and Tornado, compared with their
+//! expected output.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+use test_support::examples as common;
 
-/// What an example writes to stdout and to stderr, with line numbers masked.
+/// Runs an example, and returns its stdout and stderr with line numbers masked.
 fn run(name: &str) -> (String, String) {
     let (stdout, stderr) = common::run(name);
     (common::mask(&stdout, ":"), common::mask(&stderr, ":"))
@@ -119,7 +120,7 @@ the worst that can happen: panicked: this cannot be
 ";
     let (stdout, stderr) = run("task_checks");
     assert_eq!(stdout, expected);
-    // The panic is recorded, and the panic hook has said so besides.
+    // The panic is recorded, and the panic hook has printed it as well.
     assert!(stderr.contains("examples/task_checks.rs:N:N:\nthis cannot be\n"), "{stderr}");
     assert_eq!(stderr.matches("panicked at").count(), 1, "{stderr}");
 }
@@ -143,7 +144,7 @@ the workers are cancelled: true
         let task = format!("task {name}, spawned at {source}");
         format!("destroyed but pending: {task}, waiting for a future for {seconds}\n")
     };
-    // Two pages took the one worker two seconds, the other was free after one.
+    // One worker fetched two pages in two seconds, the other one page in one.
     let stderr = destroyed("left", "8.0s") + &destroyed("right", "9.0s");
     assert_eq!(run("unfinished_task_warning"), (stdout.to_owned(), stderr));
 }

@@ -1,15 +1,17 @@
-//! The examples that the book runs say what it says they do.
+//! The examples that the book runs, compared with their expected output.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+use test_support::examples as common;
 
-/// The text begins after its first line, which is empty.
+/// Compares the output of an example with `expected`, which begins with an empty
+/// line.
 #[track_caller]
 fn check(name: &str, markers: &[&str], expected: &str) {
     assert_eq!(common::example(name, markers), expected.trim_start_matches('\n'));
 }
 
-/// An optimised build merges functions, and then a stack has fewer of them.
+/// The expected stack is that of a build without optimisation, which does not
+/// merge functions.
 #[test]
 #[cfg_attr(not(debug_assertions), ignore = "optimised builds have fewer frames")]
 fn whole_stack() {
@@ -97,7 +99,7 @@ a task is cancelled:
 a coroutine that is not a task runs out of time:
     the guest begins
     the guest puts out the light
-  whoever gave it the time gets Err(TooLate)
+  whoever gave it the time gets Err(Elapsed)
 the handle of a task is dropped:
     the orphan begins
   which changes nothing
@@ -168,7 +170,7 @@ closed:
     check("ends", &[":"], expected);
 }
 
-/// The figures depend on the compiler; what follows from them must not.
+/// The figures depend on the compiler; their order of magnitude must not.
 #[test]
 fn a_frame_holds_what_is_alive_at_an_await() {
     let text = common::example("sizes", &[]);

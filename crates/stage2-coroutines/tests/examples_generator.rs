@@ -1,10 +1,11 @@
-//! The examples about generators, drivers and tracebacks say what they are
-//! expected to say.
+//! The examples of generators, drivers and tracebacks, compared with their
+//! expected output.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common;
+use test_support::examples as common;
 
-/// The text begins after its first line, which is empty.
+/// Compares the output of an example with `expected`, which begins with an empty
+/// line.
 #[track_caller]
 fn check(name: &str, markers: &[&str], expected: &str) {
     assert_eq!(common::example(name, markers), expected.trim_start_matches('\n'));

@@ -1,4 +1,4 @@
-//! Generators by hand, and the same by the compiler.
+//! Generators written by hand, compared with those of the compiler.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use stage2_coroutines::generator::{
     NotBegun, Sent, Thrown,
 };
 
-/// What a generator prints, and what comes out of it.
+/// A log of the lines that a generator prints and the results it returns.
 type Log = Rc<RefCell<Vec<String>>>;
 
 fn print_to(log: &Log) -> impl Fn(String) + Clone + use<> {
@@ -23,7 +23,7 @@ fn print_to(log: &Log) -> impl Fn(String) + Clone + use<> {
 
 fn silent(_line: String) {}
 
-/// What a generator can be sent.
+/// A message to a generator.
 #[derive(Clone, Copy, Debug)]
 enum Message {
     Nothing,
@@ -41,7 +41,7 @@ impl Message {
     }
 }
 
-/// Every way of talking to a generator that yields up to three times.
+/// Returns all sequences of up to four messages.
 fn all_conversations() -> Vec<Vec<Message>> {
     let messages = [Message::Nothing, Message::Value("value"), Message::Error];
     let mut all = vec![Vec::new()];
@@ -54,8 +54,8 @@ fn all_conversations() -> Vec<Vec<Message>> {
     all
 }
 
-/// Sends the messages, until the generator has ended, and logs whatever comes
-/// of each.
+/// Sends the messages until the generator has ended, and logs the result of
+/// each.
 fn talk<G>(generator: &mut G, log: &Log, messages: &[Message])
 where
     G: Generator<Input = &'static str, Yield: Debug, Return: Debug>,
@@ -74,7 +74,7 @@ where
     }
 }
 
-/// The log of a talk with a new generator that prints to it.
+/// Sends messages to a new generator that prints to a log, and returns the log.
 macro_rules! log_of {
     ($messages:expr, |$print:ident| $generator:expr) => {{
         let log = Log::default();
@@ -109,11 +109,11 @@ fn a_delegation_is_a_channel_without_friction() {
         let by_compiler = log_of!(&messages, |print| AsyncGenerator::new(|channel| {
             generator::caller_fn(channel, print)
         }));
-        // The outer one stands still while the inner one goes on.
+        // The outer generator stays at one place while the inner one goes on.
         let by_hand: Vec<_> = by_hand.iter().map(without_place).collect();
         let by_compiler: Vec<_> = by_compiler.iter().map(without_place).collect();
         assert_eq!(by_hand, by_compiler, "{messages:?}");
-        // Until the inner one returns, the outer one might as well not be there.
+        // Until the inner one returns, the outer one makes no difference.
         let mut expected: Vec<_> = direct.iter().map(without_place).collect();
         if let Some(last) = expected.pop_if(|last| last.contains("Complete")) {
             assert_eq!(last, "Ok(Complete(\"done\"))");
@@ -140,7 +140,7 @@ fn a_call_runs_nothing_and_each_resume_goes_to_the_next_yield() {
 }
 
 #[test]
-fn the_outer_one_stands_still_while_the_inner_one_goes_on() {
+fn the_outer_generator_stays_while_the_inner_one_goes_on() {
     let inner = |caller: &CallerFn<&str, fn(String)>| match caller.frame() {
         CallerFnFrame::Delegating { generator } => generator.last_yield(),
         _ => None,
@@ -156,7 +156,7 @@ fn the_outer_one_stands_still_while_the_inner_one_goes_on() {
 }
 
 #[test]
-fn what_has_not_begun_can_only_be_sent_nothing() {
+fn sending_a_value_before_the_first_yield_is_an_error() {
     let mut generator = GenFn::new(silent);
     let error = generator.resume(Some("too early")).unwrap_err();
     assert_eq!(error.downcast_ref(), Some(&NotBegun));
@@ -165,7 +165,7 @@ fn what_has_not_begun_can_only_be_sent_nothing() {
 }
 
 #[test]
-fn what_has_ended_raises_what_is_thrown_and_panics_otherwise() {
+fn an_ended_generator_raises_a_thrown_error_and_panics_otherwise() {
     fn check(mut generator: impl Generator<Input = &'static str, Return: Debug, Yield: Debug>) {
         while generator.last_yield().is_some() {
             generator.resume(None).unwrap();
@@ -179,7 +179,7 @@ fn what_has_ended_raises_what_is_thrown_and_panics_otherwise() {
     check(AsyncGenerator::new(|channel| generator::gen_fn(channel, silent)));
 }
 
-/// A local variable that logs its end.
+/// A local variable that logs its drop.
 struct Loud(Log);
 
 impl Display for Loud {
@@ -223,7 +223,7 @@ fn two_generators_of_one_function_have_a_frame_each() {
 }
 
 #[test]
-fn an_async_fn_that_waits_for_something_else_is_no_generator() {
+fn an_async_fn_that_awaits_anything_but_its_channel_is_no_generator() {
     let waits = |_channel: generator::Channel<(), i32>| pending::<Result<(), Thrown>>();
     let mut generator = AsyncGenerator::new(waits);
     let error = generator.resume(None).unwrap_err();

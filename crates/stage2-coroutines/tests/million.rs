@@ -1,26 +1,16 @@
-//! Many tasks: what is done for each must not depend on how many there are.
-//! (A million of them, and what each costs in memory: the benches.)
+//! Many tasks: the work for each must not depend on their number. (The benches
+//! have a million of them, and measure the memory for each.)
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::Cell;
 use std::future::pending;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
-use stage2_coroutines::{Coroutine, EventLoop, Future, Task, gather, sleep, yield_now};
-use transport::system_look_up;
+use stage2_coroutines::{Future, Task, gather, sleep, yield_now};
+use test_support::event_loops::{run, virtual_loop};
 
 const MANY: u64 = 100_000;
-
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
-
-fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-    event_loop.run_until_complete(coroutine).unwrap()
-}
 
 #[test]
 fn many_tasks_await_a_future_each_and_take_two_steps() {
@@ -70,7 +60,7 @@ fn many_sleepers_wake_in_the_order_of_the_clock() {
 }
 
 #[test]
-fn many_are_gathered() {
+fn many_tasks_are_gathered() {
     let event_loop = virtual_loop();
     let tasks: Vec<_> = (0..MANY).map(|n| Task::spawn(&event_loop, async move { n })).collect();
     let results = run(&event_loop, gather(&event_loop, tasks)).unwrap();
@@ -78,7 +68,7 @@ fn many_are_gathered() {
 }
 
 #[test]
-fn many_are_cancelled() {
+fn many_tasks_are_cancelled() {
     let event_loop = virtual_loop();
     let alive = Rc::new(());
     let tasks: Vec<Task<()>> = (0..MANY)

@@ -1,10 +1,11 @@
-//! Random programs against what must hold of any program.
+//! Property test of the runtime: random programs against a model.
 //!
 //! A program is a few tasks, each a list of operations on the same few futures,
-//! on a queue and on each other. While it runs, everything that an operation
-//! tells is compared with the book that the test keeps of who did what. When
-//! nothing can happen any more, whoever still waits must have a reason: what he
-//! waits for is not there. (A lost wake-up is a task that waits for what is.)
+//! on a queue and on each other. While it runs, every outcome that an operation
+//! returns is compared with the model, in which the test records every
+//! operation. When nothing can happen any more, every task that still waits must
+//! have a reason: the event that it waits for has not happened. (A task that
+//! waits for an event that has happened is a lost wake-up.)
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
@@ -18,18 +19,18 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{
     CallbackId, Coroutine, EventLoop, Exception, Future, InvalidState, ReturnWhen, Task,
     as_completed, gather, gather_outcomes, shield, sleep, wait, wait_for, yield_now,
 };
-use transport::system_look_up;
+use transport::system_lookup;
 
-/// How many futures belong to no task. They have the first numbers; the tasks
-/// have the next ones, since a task is a future.
+/// The number of futures that belong to no task. They have the first numbers;
+/// the tasks have the next ones, since a task is a future.
 const FUTURES: usize = 4;
-/// No program takes as many steps, unless somebody wakes in vain.
-const MOST_STEPS: u32 = 10_000;
+/// A number of steps that no program reaches, unless tasks are woken in vain.
+const MAX_STEPS: u32 = 10_000;
 
 #[derive(Clone, Debug)]
 enum Op {
@@ -46,7 +47,7 @@ enum Op {
     SetException(usize),
     Cancel(usize),
     SetResultLater(usize, u64),
-    /// When the first is done, resolve the second.
+    /// Adds a callback to the first future that resolves the second.
     AddCallback(usize, usize),
     RemoveCallback,
     SpawnNext,
@@ -90,19 +91,19 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// How a future ended.
+/// The way in which a future ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fate {
+enum FinalState {
     Result(u32),
     Raised,
     Panicked,
     Cancelled,
 }
 
-/// What a task waits for.
+/// The wait of a task.
 #[derive(Clone, Debug)]
 enum Waits {
-    /// Nothing, or something that is sure to come.
+    /// No wait, or one that is sure to end.
     NotForLong,
     For(usize),
     Gather(Vec<usize>),
@@ -112,19 +113,20 @@ enum Waits {
     Item,
 }
 
-/// What the test knows of one future.
-struct Entry {
+/// The record of one future in the model.
+struct Record {
     future: Option<Future<u32>>,
-    fate: Option<Fate>,
-    /// Whether somebody has got the result.
+    final_state: Option<FinalState>,
+    /// True if an operation has moved the result out.
     is_taken: bool,
-    /// Whether somebody may have got it and not lived to tell.
+    /// True if an operation may have moved the result out and was dropped before
+    /// it recorded that.
     may_be_taken: bool,
-    /// Whether somebody has gathered it, or waited with a limit: who gives up
-    /// cancels it.
+    /// True if the future was passed to an operation that cancels it when it
+    /// stops waiting.
     may_be_cancelled: bool,
     waits: Waits,
-    /// Whether its coroutine is no more, if it is a task.
+    /// True if this is a task and its coroutine has been dropped.
     is_dropped: bool,
 }
 
@@ -136,10 +138,10 @@ struct Callback {
     is_removed: bool,
 }
 
-struct Book {
+struct Model {
     event_loop: EventLoop,
     programs: Vec<Vec<Op>>,
-    entries: RefCell<Vec<Entry>>,
+    records: RefCell<Vec<Record>>,
     callbacks: RefCell<Vec<Callback>>,
     items: RefCell<VecDeque<u32>>,
     getters: RefCell<Vec<Future<()>>>,
@@ -151,23 +153,23 @@ struct Book {
     faults: RefCell<Vec<String>>,
 }
 
-impl Book {
+impl Model {
     fn new(event_loop: &EventLoop, programs: Vec<Vec<Op>>) -> Rc<Self> {
-        let entry = |future| Entry {
+        let record = |future| Record {
             future,
-            fate: None,
+            final_state: None,
             is_taken: false,
             may_be_taken: false,
             may_be_cancelled: false,
             waits: Waits::NotForLong,
             is_dropped: false,
         };
-        let futures = (0..FUTURES).map(|_| entry(Some(Future::new(event_loop))));
-        let entries = futures.chain(programs.iter().map(|_| entry(None))).collect();
+        let futures = (0..FUTURES).map(|_| record(Some(Future::new(event_loop))));
+        let records = futures.chain(programs.iter().map(|_| record(None))).collect();
         Rc::new(Self {
             event_loop: event_loop.clone(),
             programs,
-            entries: RefCell::new(entries),
+            records: RefCell::new(records),
             callbacks: RefCell::default(),
             items: RefCell::default(),
             getters: RefCell::default(),
@@ -180,134 +182,149 @@ impl Book {
         })
     }
 
-    /// A panic would be the outcome of a task, so a fault is written down.
+    /// Records a fault. (A panic would only be the outcome of a task.)
     fn check(&self, is_so: bool, what: &str, about: impl Debug) {
         if !is_so {
             self.faults.borrow_mut().push(format!("{what}: {about:?}"));
         }
     }
 
-    fn entry<R>(&self, of: usize, look: impl FnOnce(&mut Entry) -> R) -> R {
-        look(&mut self.entries.borrow_mut()[of])
+    fn record<R>(&self, of: usize, look: impl FnOnce(&mut Record) -> R) -> R {
+        look(&mut self.records.borrow_mut()[of])
     }
 
-    /// The future of this number, unless its task has not begun.
+    /// Returns the future of this number, unless its task has not begun.
     fn future(&self, of: usize) -> Option<Future<u32>> {
-        self.entries.borrow().get(of)?.future.clone()
+        self.records.borrow().get(of)?.future.clone()
     }
 
     fn futures(&self, of: &[usize]) -> (Vec<usize>, Vec<Future<u32>>) {
         of.iter().filter_map(|&of| Some((of, self.future(of)?))).unzip()
     }
 
-    /// How it ended, if it has. It may have been cancelled by whoever gave up
-    /// waiting for it.
-    fn fate(&self, of: usize) -> Option<Fate> {
+    /// Returns the way in which a future ended, if it has. It may have been
+    /// cancelled by an operation that stopped waiting for it.
+    fn final_state(&self, of: usize) -> Option<FinalState> {
         let future = self.future(of)?;
-        let known = self.entry(of, |entry| entry.fate);
+        let known = self.record(of, |record| record.final_state);
         if known.is_none() && future.cancelled() {
-            let may_be = self.entry(of, |entry| entry.may_be_cancelled);
+            let may_be = self.record(of, |record| record.may_be_cancelled);
             self.check(may_be, "cancelled by nobody", of);
-            self.entry(of, |entry| entry.fate = Some(Fate::Cancelled));
+            self.record(of, |record| record.final_state = Some(FinalState::Cancelled));
         }
-        let fate = self.entry(of, |entry| entry.fate);
-        // A task knows how it ends a moment before its future does.
-        self.check(of >= FUTURES || fate.is_some() == future.done(), "done or not", (of, fate));
-        fate
+        let final_state = self.record(of, |record| record.final_state);
+        // A task records its end shortly before its future is done.
+        self.check(
+            of >= FUTURES || final_state.is_some() == future.done(),
+            "done or not",
+            (of, final_state),
+        );
+        final_state
     }
 
     fn has_failed(&self, of: usize) -> bool {
-        !matches!(self.fate(of), None | Some(Fate::Result(_)))
+        !matches!(self.final_state(of), None | Some(FinalState::Result(_)))
     }
 
-    /// Somebody tried to end a future, and was accepted or not.
-    fn decide(&self, of: usize, fate: Fate, accepted: bool) {
-        let before = self.entry(of, |entry| entry.fate);
+    /// Records an attempt to end a future, which was accepted or refused.
+    fn record_end(&self, of: usize, final_state: FinalState, accepted: bool) {
+        let before = self.record(of, |record| record.final_state);
         if accepted {
-            self.check(before.is_none(), "ended twice", (of, before, fate));
-            self.entry(of, |entry| entry.fate = Some(fate));
+            self.check(before.is_none(), "ended twice", (of, before, final_state));
+            self.record(of, |record| record.final_state = Some(final_state));
         }
-        self.check(accepted || self.fate(of).is_some(), "refused without reason", (of, fate));
+        self.check(
+            accepted || self.final_state(of).is_some(),
+            "refused without reason",
+            (of, final_state),
+        );
     }
 
     fn set_result(&self, of: usize) {
         let result = self.results.replace(self.results.get() + 1);
         let accepted = self.future(of).unwrap().set_result(result).is_ok();
-        self.decide(of, Fate::Result(result), accepted);
+        self.record_end(of, FinalState::Result(result), accepted);
     }
 
-    /// Somebody was told how a future ended.
-    fn told(&self, of: usize, outcome: &Result<u32, Exception>) {
-        let fate = match outcome {
-            Ok(result) => Fate::Result(*result),
-            Err(Exception::Raised(_)) => Fate::Raised,
-            Err(Exception::Panicked(_)) => Fate::Panicked,
-            Err(Exception::Cancelled) => Fate::Cancelled,
+    /// Compares an outcome that an operation returned with the model.
+    fn check_outcome(&self, of: usize, outcome: &Result<u32, Exception>) {
+        let final_state = match outcome {
+            Ok(result) => FinalState::Result(*result),
+            Err(Exception::Raised(_)) => FinalState::Raised,
+            Err(Exception::Panicked(_)) => FinalState::Panicked,
+            Err(Exception::Cancelled) => FinalState::Cancelled,
             Err(Exception::InvalidState(InvalidState::Taken)) => {
-                let taken = self.entry(of, |entry| entry.is_taken || entry.may_be_taken);
+                let taken = self.record(of, |record| record.is_taken || record.may_be_taken);
                 return self.check(taken, "taken by nobody", of);
             }
             Err(other) => return self.check(false, "not an outcome", (of, other)),
         };
-        let known = self.fate(of);
-        self.check(known == Some(fate), "told something else", (of, fate, known));
+        let known = self.final_state(of);
+        self.check(known == Some(final_state), "told something else", (of, final_state, known));
         if outcome.is_ok() {
-            let before = self.entry(of, |entry| std::mem::replace(&mut entry.is_taken, true));
+            let before = self.record(of, |record| std::mem::replace(&mut record.is_taken, true));
             self.check(!before, "given to two", of);
         }
     }
 
-    /// Whether what [`wait`] is to wait for has come.
+    /// Returns true if [`wait`] has no reason to wait for these futures.
     fn is_settled(&self, of: &[usize], return_when: ReturnWhen) -> bool {
-        let fates: Vec<_> = of.iter().map(|&of| self.fate(of)).collect();
-        let one_is = |ends: fn(Option<Fate>) -> bool| fates.iter().any(|&fate| ends(fate));
+        let final_states: Vec<_> = of.iter().map(|&of| self.final_state(of)).collect();
+        let one_is = |ends: fn(Option<FinalState>) -> bool| {
+            final_states.iter().any(|&final_state| ends(final_state))
+        };
         let settles = match return_when {
-            ReturnWhen::FirstCompleted => one_is(|fate| fate.is_some()),
-            ReturnWhen::FirstException => {
-                one_is(|fate| matches!(fate, Some(Fate::Raised | Fate::Panicked)))
-            }
+            ReturnWhen::FirstCompleted => one_is(|final_state| final_state.is_some()),
+            ReturnWhen::FirstException => one_is(|final_state| {
+                matches!(final_state, Some(FinalState::Raised | FinalState::Panicked))
+            }),
             ReturnWhen::AllCompleted => false,
         };
-        settles || fates.iter().all(Option::is_some)
+        settles || final_states.iter().all(Option::is_some)
     }
 
-    /// When nothing happens any more: whether this task has a reason to wait.
-    fn waits_with_reason(&self, waits: &Waits) -> bool {
+    /// Returns true if a task has a reason to wait, when nothing can happen any
+    /// more.
+    fn is_wait_justified(&self, waits: &Waits) -> bool {
         match waits {
             Waits::NotForLong => false,
-            Waits::For(of) => self.fate(*of).is_none(),
+            Waits::For(of) => self.final_state(*of).is_none(),
             Waits::Gather(of) => {
                 !self.is_settled(of, ReturnWhen::AllCompleted)
                     && !of.iter().any(|&of| self.has_failed(of))
             }
             Waits::All(of) => !self.is_settled(of, ReturnWhen::AllCompleted),
             Waits::Some(of, return_when) => !self.is_settled(of, *return_when),
-            Waits::AnotherOf(of, told) => {
-                let done = of.iter().filter(|&&of| self.fate(of).is_some()).count();
-                done == *told && done < of.len()
+            Waits::AnotherOf(of, received) => {
+                let done = of.iter().filter(|&&of| self.final_state(of).is_some()).count();
+                done == *received && done < of.len()
             }
             Waits::Item => self.items.borrow().is_empty(),
         }
     }
 
-    fn everybody_waits_with_reason(&self) {
+    fn check_all_waits(&self) {
         for task in FUTURES..FUTURES + self.spawned.get() {
             let (waits, is_dropped) =
-                self.entry(task, |entry| (entry.waits.clone(), entry.is_dropped));
+                self.record(task, |record| (record.waits.clone(), record.is_dropped));
             let is_done = self.future(task).unwrap().done();
             if is_done {
-                self.check(self.fate(task).is_some() && is_dropped, "done, but not ended", task);
+                self.check(
+                    self.final_state(task).is_some() && is_dropped,
+                    "done, but not ended",
+                    task,
+                );
             } else {
-                self.check(self.waits_with_reason(&waits), "waits in vain", (task, waits));
+                self.check(self.is_wait_justified(&waits), "waits in vain", (task, waits));
             }
         }
         for callback in self.callbacks.borrow().iter() {
-            let is_due = self.fate(callback.of).is_some() && !callback.is_removed;
+            let is_due = self.final_state(callback.of).is_some() && !callback.is_removed;
             self.check(callback.calls == u32::from(is_due), "not called once", callback);
         }
         let got = self.got.borrow();
-        let left = self.items.borrow();
-        self.check(got.iter().chain(left.iter()).copied().eq(0..self.put.get()), "items", &got);
+        let items = self.items.borrow();
+        self.check(got.iter().chain(items.iter()).copied().eq(0..self.put.get()), "items", &got);
     }
 
     fn spawn_next(self: &Rc<Self>) {
@@ -317,18 +334,18 @@ impl Book {
         }
         self.spawned.set(number + 1);
         let task = FUTURES + number;
-        let mark = MarkDropped { book: Rc::clone(self), task };
+        let mark = MarkDropped { model: Rc::clone(self), task };
         let coroutine = run_program(Rc::clone(self), task);
         let watched = Watched { coroutine: Box::pin(coroutine), has_returned: false, mark };
         let spawned = Task::spawn(&self.event_loop, watched);
-        self.entry(task, |entry| entry.future = Some(spawned.into()));
+        self.record(task, |record| record.future = Some(spawned.into()));
     }
 
     fn put(&self) {
         let item = self.put.replace(self.put.get() + 1);
         self.items.borrow_mut().push_back(item);
         for getter in self.getters.take() {
-            // Refused by those who have stopped waiting.
+            // Refused by a getter that has stopped waiting.
             let _ = getter.set_result(());
         }
     }
@@ -350,10 +367,10 @@ impl Book {
         let number = self.callbacks.borrow().len();
         let callback = Callback { of, id: None, calls: 0, is_removed: false };
         self.callbacks.borrow_mut().push(callback);
-        let book = Rc::clone(self);
+        let model = Rc::clone(self);
         let id = future.add_done_callback(move |_| {
-            book.callbacks.borrow_mut()[number].calls += 1;
-            book.set_result(then);
+            model.callbacks.borrow_mut()[number].calls += 1;
+            model.set_result(then);
         });
         self.callbacks.borrow_mut()[number].id = Some(id);
     }
@@ -372,27 +389,27 @@ impl Book {
         let Some(future) = self.future(of) else { return };
         let accepted = future.cancel();
         if accepted {
-            self.entry(of, |entry| entry.may_be_cancelled = true);
+            self.record(of, |record| record.may_be_cancelled = true);
         }
-        self.check(accepted || self.fate(of).is_some(), "not cancelled", of);
-        let is_dropped = of < FUTURES || self.entry(of, |entry| entry.is_dropped);
+        self.check(accepted || self.final_state(of).is_some(), "not cancelled", of);
+        let is_dropped = of < FUTURES || self.record(of, |record| record.is_dropped);
         self.check(!accepted || of == me || is_dropped, "cancelled and kept", of);
     }
 }
 
-/// Notes in the book when a task's coroutine is dropped.
+/// A drop guard that records in the model that a task's coroutine is dropped.
 struct MarkDropped {
-    book: Rc<Book>,
+    model: Rc<Model>,
     task: usize,
 }
 
 impl Drop for MarkDropped {
     fn drop(&mut self) {
-        self.book.entry(self.task, |entry| entry.is_dropped = true);
+        self.model.record(self.task, |record| record.is_dropped = true);
     }
 }
 
-/// A coroutine whose every step is watched.
+/// A wrapper that checks every step of a coroutine.
 struct Watched<C> {
     coroutine: Pin<Box<C>>,
     has_returned: bool,
@@ -403,14 +420,14 @@ impl<C: Coroutine<Output = u32>> Coroutine for Watched<C> {
     type Output = u32;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<u32> {
-        let MarkDropped { book, task } = &self.mark;
-        let (book, task) = (Rc::clone(book), *task);
-        book.check(!self.has_returned, "stepped after it had returned", task);
-        let is_done = book.future(task).unwrap().done();
-        book.check(!is_done, "stepped after it was done", task);
-        book.steps.set(book.steps.get() + 1);
-        if book.steps.get() > MOST_STEPS {
-            book.event_loop.stop();
+        let MarkDropped { model, task } = &self.mark;
+        let (model, task) = (Rc::clone(model), *task);
+        model.check(!self.has_returned, "stepped after it had returned", task);
+        let is_done = model.future(task).unwrap().done();
+        model.check(!is_done, "stepped after it was done", task);
+        model.steps.set(model.steps.get() + 1);
+        if model.steps.get() > MAX_STEPS {
+            model.event_loop.stop();
         }
         let poll = self.coroutine.as_mut().poll(context);
         self.has_returned = poll.is_ready();
@@ -418,201 +435,208 @@ impl<C: Coroutine<Output = u32>> Coroutine for Watched<C> {
     }
 }
 
-async fn run_program(book: Rc<Book>, me: usize) -> u32 {
-    for op in book.programs[me - FUTURES].clone() {
-        run_op(&book, me, op).await;
-        book.entry(me, |entry| entry.waits = Waits::NotForLong);
+async fn run_program(model: Rc<Model>, me: usize) -> u32 {
+    for op in model.programs[me - FUTURES].clone() {
+        run_op(&model, me, op).await;
+        model.record(me, |record| record.waits = Waits::NotForLong);
     }
-    end(&book, me, Fate::Result(me as u32));
+    end(&model, me, FinalState::Result(me as u32));
     me as u32
 }
 
-/// Notes how a task is about to end, unless it was cancelled in this very step.
-fn end(book: &Book, me: usize, fate: Fate) {
-    if book.fate(me).is_none() {
-        book.entry(me, |entry| entry.fate = Some(fate));
+/// Records the end of a task, unless it was cancelled in this very step.
+fn end(model: &Model, me: usize, final_state: FinalState) {
+    if model.final_state(me).is_none() {
+        model.record(me, |record| record.final_state = Some(final_state));
     }
 }
 
-async fn run_op(book: &Rc<Book>, me: usize, op: Op) {
-    let event_loop = &book.event_loop;
-    let waits = |waits| book.entry(me, |entry| entry.waits = waits);
+async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
+    let event_loop = &model.event_loop;
+    let waits = |waits| model.record(me, |record| record.waits = waits);
     let start = event_loop.now();
     let after = move |ms| start + Duration::from_millis(ms);
     match op {
         Op::Yield => yield_now(event_loop).await,
         Op::Sleep(ms) => {
             sleep(event_loop, Duration::from_millis(ms)).await;
-            book.check(event_loop.now() == after(ms), "not on time", me);
+            model.check(event_loop.now() == after(ms), "not on time", me);
         }
         Op::Await(of) => {
-            let Some(future) = book.future(of) else { return };
+            let Some(future) = model.future(of) else { return };
             waits(Waits::For(of));
             match future.await {
                 Err(Exception::InvalidState(InvalidState::AwaitsItself)) => {
-                    book.check(of == me, "another one", of);
+                    model.check(of == me, "another one", of);
                 }
-                outcome => book.told(of, &outcome),
+                outcome => model.check_outcome(of, &outcome),
             }
         }
         Op::AwaitShielded(of) => {
-            let Some(future) = book.future(of) else { return };
-            book.entry(of, |entry| entry.may_be_taken = true);
+            let Some(future) = model.future(of) else { return };
+            model.record(of, |record| record.may_be_taken = true);
             waits(Waits::For(of));
-            book.told(of, &shield(future).await);
+            model.check_outcome(of, &shield(future).await);
         }
         Op::WaitFor(of, ms) => {
-            let Some(future) = book.future(of) else { return };
-            book.entry(of, |entry| entry.may_be_cancelled = true);
+            let Some(future) = model.future(of) else { return };
+            model.record(of, |record| record.may_be_cancelled = true);
             let outcome = wait_for(event_loop, future, Duration::from_millis(ms)).await;
-            book.check(event_loop.now() <= after(ms), "waited too long", me);
+            model.check(event_loop.now() <= after(ms), "waited too long", me);
             if let Err(Exception::TimedOut) = outcome {
-                book.check(event_loop.now() == after(ms), "gave up early", me);
-                book.check(book.fate(of) == Some(Fate::Cancelled), "and let it go on", of);
+                model.check(event_loop.now() == after(ms), "gave up early", me);
+                model.check(
+                    model.final_state(of) == Some(FinalState::Cancelled),
+                    "and let it go on",
+                    of,
+                );
             } else {
-                book.told(of, &outcome);
+                model.check_outcome(of, &outcome);
             }
         }
-        Op::Gather(of) => run_gather(book, me, &of).await,
+        Op::Gather(of) => run_gather(model, me, &of).await,
         Op::GatherOutcomes(of) => {
-            let (of, futures) = book.futures(&of);
-            of.iter().for_each(|&of| book.entry(of, |entry| entry.may_be_cancelled = true));
+            let (of, futures) = model.futures(&of);
+            of.iter().for_each(|&of| model.record(of, |record| record.may_be_cancelled = true));
             waits(Waits::All(of.clone()));
             let outcomes = gather_outcomes(event_loop, futures).await;
-            book.check(outcomes.len() == of.len(), "how many", outcomes.len());
-            of.iter().zip(&outcomes).for_each(|(&of, outcome)| book.told(of, outcome));
+            model.check(outcomes.len() == of.len(), "how many", outcomes.len());
+            of.iter().zip(&outcomes).for_each(|(&of, outcome)| model.check_outcome(of, outcome));
         }
         Op::Wait(of, return_when, ms) => {
             let deadline = ms.map(after);
-            run_wait(book, me, &of, return_when, deadline).await;
+            run_wait(model, me, &of, return_when, deadline).await;
         }
         Op::AsCompleted(of) => {
-            let (of, futures) = book.futures(&of);
-            let mut left = of.clone();
+            let (of, futures) = model.futures(&of);
+            let mut remaining = of.clone();
             let mut completed = as_completed(event_loop, futures, None);
             waits(Waits::AnotherOf(of.clone(), 0));
             while let Some(outcome) = completed.next().await {
-                // Which one it is of it does not tell.
-                let is_it = |of: &usize| could_be(book, *of, &outcome);
-                let place = left.iter().position(is_it);
-                book.check(place.is_some(), "completed, but none of these", (&left, &outcome));
-                let Some(place) = place else { return };
-                book.told(left.remove(place), &outcome);
-                waits(Waits::AnotherOf(of.clone(), of.len() - left.len()));
+                // The outcome does not tell its future.
+                let is_it = |of: &usize| could_be(model, *of, &outcome);
+                let index = remaining.iter().position(is_it);
+                let about = (&remaining, &outcome);
+                model.check(index.is_some(), "completed, but none of these", about);
+                let Some(index) = index else { return };
+                model.check_outcome(remaining.remove(index), &outcome);
+                waits(Waits::AnotherOf(of.clone(), of.len() - remaining.len()));
             }
-            book.check(left.is_empty(), "left out", left);
+            model.check(remaining.is_empty(), "left out", remaining);
         }
-        Op::SetResult(of) => book.set_result(of),
+        Op::SetResult(of) => model.set_result(of),
         Op::SetException(of) => {
-            let accepted = book.future(of).unwrap().set_exception("raised").is_ok();
-            book.decide(of, Fate::Raised, accepted);
+            let accepted = model.future(of).unwrap().set_exception("raised").is_ok();
+            model.record_end(of, FinalState::Raised, accepted);
         }
-        Op::Cancel(of) => book.cancel(me, of),
+        Op::Cancel(of) => model.cancel(me, of),
         Op::SetResultLater(of, ms) => {
-            let later = Rc::clone(book);
+            let later = Rc::clone(model);
             event_loop.call_later(Duration::from_millis(ms), move || {
                 later.check(later.event_loop.now() == after(ms), "called on time", of);
                 later.set_result(of);
             });
         }
-        Op::AddCallback(of, then) => book.add_callback(of, then),
-        Op::RemoveCallback => book.remove_callback(),
-        Op::SpawnNext => book.spawn_next(),
-        Op::Put => book.put(),
+        Op::AddCallback(of, then) => model.add_callback(of, then),
+        Op::RemoveCallback => model.remove_callback(),
+        Op::SpawnNext => model.spawn_next(),
+        Op::Put => model.put(),
         Op::Get => {
             waits(Waits::Item);
-            book.get().await;
+            model.get().await;
         }
         Op::Panic => {
-            end(book, me, Fate::Panicked);
+            end(model, me, FinalState::Panicked);
             std::panic::resume_unwind(Box::new("on purpose"));
         }
     }
 }
 
-fn could_be(book: &Book, of: usize, outcome: &Result<u32, Exception>) -> bool {
-    let is_taken = book.entry(of, |entry| entry.is_taken || entry.may_be_taken);
-    match (book.fate(of), outcome) {
-        (Some(Fate::Result(fate)), Ok(result)) => fate == *result,
-        (Some(Fate::Result(_)), Err(Exception::InvalidState(InvalidState::Taken))) => is_taken,
-        (Some(Fate::Raised), Err(Exception::Raised(_)))
-        | (Some(Fate::Panicked), Err(Exception::Panicked(_)))
-        | (Some(Fate::Cancelled), Err(Exception::Cancelled)) => true,
+fn could_be(model: &Model, of: usize, outcome: &Result<u32, Exception>) -> bool {
+    let is_taken = model.record(of, |record| record.is_taken || record.may_be_taken);
+    match (model.final_state(of), outcome) {
+        (Some(FinalState::Result(final_state)), Ok(result)) => final_state == *result,
+        (Some(FinalState::Result(_)), Err(Exception::InvalidState(InvalidState::Taken))) => {
+            is_taken
+        }
+        (Some(FinalState::Raised), Err(Exception::Raised(_)))
+        | (Some(FinalState::Panicked), Err(Exception::Panicked(_)))
+        | (Some(FinalState::Cancelled), Err(Exception::Cancelled)) => true,
         _ => false,
     }
 }
 
-async fn run_gather(book: &Rc<Book>, me: usize, of: &[usize]) {
-    let (of, futures) = book.futures(of);
-    of.iter().for_each(|&of| book.entry(of, |entry| entry.may_be_cancelled = true));
-    book.entry(me, |entry| entry.waits = Waits::Gather(of.clone()));
-    match gather(&book.event_loop, futures).await {
+async fn run_gather(model: &Rc<Model>, me: usize, of: &[usize]) {
+    let (of, futures) = model.futures(of);
+    of.iter().for_each(|&of| model.record(of, |record| record.may_be_cancelled = true));
+    model.record(me, |record| record.waits = Waits::Gather(of.clone()));
+    match gather(&model.event_loop, futures).await {
         Ok(results) => {
-            book.check(results.len() == of.len(), "how many", results.len());
-            of.iter().zip(results).for_each(|(&of, result)| book.told(of, &Ok(result)));
+            model.check(results.len() == of.len(), "how many", results.len());
+            of.iter().zip(results).for_each(|(&of, result)| model.check_outcome(of, &Ok(result)));
         }
         Err(Exception::InvalidState(InvalidState::Taken)) => {
-            // The results of those before it are lost.
-            of.iter().for_each(|&of| book.entry(of, |entry| entry.may_be_taken = true));
+            // The results of the futures before it are lost.
+            of.iter().for_each(|&of| model.record(of, |record| record.may_be_taken = true));
         }
         Err(exception) => {
-            let first = of.iter().copied().find(|&of| book.has_failed(of));
-            book.check(first.is_some(), "nobody failed", &of);
+            let first = of.iter().copied().find(|&of| model.has_failed(of));
+            model.check(first.is_some(), "nobody failed", &of);
             if let Some(first) = first {
-                book.told(first, &Err(exception));
+                model.check_outcome(first, &Err(exception));
             }
         }
     }
 }
 
 async fn run_wait(
-    book: &Rc<Book>,
+    model: &Rc<Model>,
     me: usize,
     of: &[usize],
     return_when: ReturnWhen,
     deadline: Option<Instant>,
 ) {
-    let event_loop = &book.event_loop;
-    let (of, futures) = book.futures(of);
+    let event_loop = &model.event_loop;
+    let (of, futures) = model.futures(of);
     if deadline.is_none() {
-        book.entry(me, |entry| entry.waits = Waits::Some(of.clone(), return_when));
+        model.record(me, |record| record.waits = Waits::Some(of.clone(), return_when));
     }
     let timeout = deadline.map(|at| at - event_loop.now());
-    let (done, left) = wait(event_loop, futures, return_when, timeout).await;
-    let is_late = deadline.is_some_and(|at| event_loop.now() == at);
-    book.check(is_late || book.is_settled(&of, return_when), "returned early", &of);
-    book.check(done.iter().all(Future::done), "called done", &of);
-    book.check(!left.iter().any(Future::done), "called pending", &of);
-    book.check(done.len() + left.len() == of.len(), "all of them", &of);
+    let (done, pending) = wait(event_loop, futures, return_when, timeout).await;
+    let is_timed_out = deadline.is_some_and(|at| event_loop.now() == at);
+    model.check(is_timed_out || model.is_settled(&of, return_when), "returned early", &of);
+    model.check(done.iter().all(Future::done), "called done", &of);
+    model.check(!pending.iter().any(Future::done), "called pending", &of);
+    model.check(done.len() + pending.len() == of.len(), "all of them", &of);
 }
 
 fn run_model(programs: Vec<Vec<Op>>, at_first: usize) -> Result<(), TestCaseError> {
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
-    let book = Book::new(&event_loop, programs);
-    (0..at_first).for_each(|_| book.spawn_next());
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let model = Model::new(&event_loop, programs);
+    (0..at_first).for_each(|_| model.spawn_next());
     let run_until_nothing_happens = || {
         let ended = event_loop.run_forever().map_err(|error| error.kind());
         prop_assert_eq!(ended, Err(ErrorKind::Deadlock), "too many steps");
-        book.everybody_waits_with_reason();
+        model.check_all_waits();
         prop_assert_eq!(event_loop.pending_timers(), 0);
-        let faults = book.faults.take();
+        let faults = model.faults.take();
         prop_assert!(faults.is_empty(), "{faults:#?}");
         Ok(())
     };
     run_until_nothing_happens()?;
-    // What has not come by itself comes now.
-    (0..FUTURES).for_each(|of| book.set_result(of));
-    (0..book.programs.len() * 9).for_each(|_| book.put());
+    // Resolves all futures that are still pending, and feeds all getters.
+    (0..FUTURES).for_each(|of| model.set_result(of));
+    (0..model.programs.len() * 9).for_each(|_| model.put());
     run_until_nothing_happens()?;
 
     event_loop.close();
     prop_assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
-    let spawned = FUTURES + book.spawned.get();
+    let spawned = FUTURES + model.spawned.get();
     for task in FUTURES..spawned {
-        prop_assert!(book.entry(task, |entry| entry.is_dropped), "task {task} is left");
+        prop_assert!(model.record(task, |record| record.is_dropped), "task {task} is left");
     }
-    book.entries.borrow_mut().iter_mut().for_each(|entry| entry.future = None);
-    prop_assert_eq!(Rc::strong_count(&book), 1, "somebody still holds the book");
+    model.records.borrow_mut().iter_mut().for_each(|record| record.future = None);
+    prop_assert_eq!(Rc::strong_count(&model), 1, "somebody still holds the book");
     Ok(())
 }
 
@@ -620,7 +644,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whoever_waits_has_a_reason_and_everybody_is_told_the_truth(
+    fn every_waiting_task_has_a_reason_and_every_outcome_is_true(
         programs in prop::collection::vec(prop::collection::vec(op(), 0..9), 1..=FUTURES),
         at_first in 1..=FUTURES,
     ) {

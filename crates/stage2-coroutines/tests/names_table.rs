@@ -1,6 +1,6 @@
-//! The tables of `names_of_asyncio` are complete, and their examples what the
-//! text says they are. That its links lead somewhere, rustdoc sees to; here
-//! only that somebody still defines what they name.
+//! The tables of `names_of_asyncio`: they are complete, their links name items
+//! that exist, and their examples are as the text says. (Rustdoc checks that the
+//! links themselves are valid.)
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -60,7 +60,7 @@ const ASYNCIO: &[&str] = &[
     "FIRST_EXCEPTION",
     "ALL_COMPLETED",
     "wait_for",
-    // what its examples and notes use of the loop
+    // the methods of the loop in its examples and notes
     "BaseEventLoop",
     "get_event_loop",
     "run_until_complete",
@@ -163,7 +163,7 @@ fn documentation() -> impl Iterator<Item = &'static str> {
     SOURCE.lines().filter_map(|line| line.strip_prefix("//!")).map(str::trim_start)
 }
 
-/// The rows of the table under a heading: the name, and what it is here.
+/// Returns the rows of the table under a heading: the name, and its counterpart.
 fn rows(heading: &str) -> Vec<(&'static str, &'static str)> {
     let section = documentation().skip_while(|line| *line != heading).skip(1);
     let table = section.take_while(|line| !line.starts_with('#'));
@@ -172,7 +172,7 @@ fn rows(heading: &str) -> Vec<(&'static str, &'static str)> {
     rows.map(|(name, here)| (name.trim(), here.trim())).collect()
 }
 
-/// What stands between backquotes.
+/// Returns the texts between backquotes.
 fn quoted(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -184,8 +184,8 @@ fn check(heading: &str, names: &[&str]) {
     assert_eq!(names.len(), in_document.len(), "a name is listed twice");
     let missing: Vec<_> = in_document.difference(&in_table).collect();
     assert!(missing.is_empty(), "not in the table of {heading:?}: {missing:?}");
-    let unheard_of: Vec<_> = in_table.difference(&in_document).collect();
-    assert!(unheard_of.is_empty(), "not in the document of {heading:?}: {unheard_of:?}");
+    let unknown: Vec<_> = in_table.difference(&in_document).collect();
+    assert!(unknown.is_empty(), "not in the document of {heading:?}: {unknown:?}");
     for (name, here) in rows {
         let is_linked = here.contains("[`") || here.contains("`.await`");
         let is_explained = here.starts_with("— ") && here.len() > 10;
@@ -208,7 +208,7 @@ fn every_name_of_tornado_is_in_its_table() {
     check("# Coroutines in Tornado", TORNADO);
 }
 
-/// All sources of the crate but that of the tables.
+/// Returns all sources of the crate, except that of the tables.
 fn sources(directory: &Path) -> String {
     let mut text = String::new();
     for entry in fs::read_dir(directory).unwrap() {
@@ -222,7 +222,8 @@ fn sources(directory: &Path) -> String {
     text
 }
 
-/// Whether a line of source defines an item, a field or a variant called so.
+/// Returns true if a line of source defines an item, field or variant of this
+/// name.
 fn defines(line: &str, name: &str) -> bool {
     let words: Vec<_> = line.split_whitespace().collect();
     let is_name = |word: &&str| {
@@ -240,7 +241,7 @@ fn defines(line: &str, name: &str) -> bool {
 }
 
 #[test]
-fn what_the_tables_link_to_is_defined() {
+fn every_item_that_the_tables_link_to_is_defined() {
     let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let sources: Vec<_> = sources.lines().filter(|l| !l.trim().starts_with("//")).collect();
     let mut checked = 0;
@@ -260,7 +261,7 @@ fn what_the_tables_link_to_is_defined() {
     assert!(checked > 100, "only {checked} names were found");
 }
 
-/// The code blocks: whether each must not compile, and its lines.
+/// Returns the code blocks: true for one that must not compile, and its lines.
 fn programs() -> Vec<(bool, Vec<&'static str>)> {
     let mut programs = Vec::new();
     let mut lines = documentation();
@@ -274,7 +275,7 @@ fn programs() -> Vec<(bool, Vec<&'static str>)> {
 }
 
 #[test]
-fn what_does_not_compile_differs_in_one_line_from_what_does() {
+fn each_program_that_must_not_compile_differs_in_one_line_from_one_that_does() {
     let programs = programs();
     let forbidden = programs.iter().filter(|(fails, _)| *fails).count();
     assert_eq!(forbidden, 8);

@@ -1,5 +1,6 @@
-//! Nothing is borrowed while foreign code runs: wakers, callbacks, destructors
-//! and handlers may do anything to the loop, from within anything.
+//! Reentrancy: nothing is borrowed while foreign code runs, so wakers,
+//! callbacks, destructors and exception handlers may call any method of the
+//! loop.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
@@ -10,24 +11,16 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use selector_core::VirtualTime;
 use stage2_coroutines::{
     Coroutine, EventLoop, Exception, Future, Task, connect, gather, shield, sleep, wait_for,
     yield_now,
 };
-use transport::{Layer, system_look_up};
+use test_support::event_loops::{run, virtual_loop};
+use transport::TlsLayer;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
-
-fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-    event_loop.run_until_complete(coroutine).unwrap()
-}
-
-fn let_time_pass(event_loop: &EventLoop) {
+fn run_for_a_second(event_loop: &EventLoop) {
     run(event_loop, sleep(event_loop, SECOND));
 }
 
@@ -40,7 +33,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// A task that waits for ever and does something when it is dropped.
+/// Spawns a task that waits for ever and calls a function when it is dropped.
 fn ends_with(event_loop: &EventLoop, at_the_end: impl FnMut() + 'static) -> Task<()> {
     let at_the_end = OnDrop(at_the_end);
     Task::spawn(event_loop, async move {
@@ -49,12 +42,12 @@ fn ends_with(event_loop: &EventLoop, at_the_end: impl FnMut() + 'static) -> Task
     })
 }
 
-/// What a destructor, a callback or a handler may think of doing to a loop:
-/// all of it at once. Returns a count of what came of it.
-fn meddle(event_loop: &EventLoop, came_of_it: &Rc<Cell<u32>>) {
+/// Calls all methods of the loop that a destructor, a callback or a handler may
+/// call, and counts in `effects` the functions that the loop runs because of it.
+fn use_loop(event_loop: &EventLoop, effects: &Rc<Cell<u32>>) {
     let counter = || {
-        let came_of_it = Rc::clone(came_of_it);
-        move || came_of_it.set(came_of_it.get() + 1)
+        let effects = Rc::clone(effects);
+        move || effects.set(effects.get() + 1)
     };
     let spawned = counter();
     drop(Task::spawn(event_loop, async move { spawned() }));
@@ -73,103 +66,104 @@ fn meddle(event_loop: &EventLoop, came_of_it: &Rc<Cell<u32>>) {
     let _ = (refused, event_loop.describe_tasks(), event_loop.stats(), event_loop.now());
 }
 
-/// How much comes of meddling once.
-const OF_MEDDLING: u32 = 4;
+/// The number of functions that the loop runs for one call of `use_loop`.
+const EFFECTS_PER_USE: u32 = 4;
 
-fn meddling() -> (EventLoop, Rc<Cell<u32>>, impl FnMut() + Clone) {
+/// Returns a loop, the counter of effects, and a function that uses the loop.
+fn loop_with_use() -> (EventLoop, Rc<Cell<u32>>, impl FnMut() + Clone) {
     let event_loop = virtual_loop();
-    let came_of_it: Rc<Cell<u32>> = Rc::default();
-    let (inside, counter) = (event_loop.clone(), Rc::clone(&came_of_it));
-    (event_loop, came_of_it, move || meddle(&inside, &counter))
+    let effects: Rc<Cell<u32>> = Rc::default();
+    let (inside, counter) = (event_loop.clone(), Rc::clone(&effects));
+    (event_loop, effects, move || use_loop(&inside, &counter))
 }
 
-/// Afterwards everything that was begun has ended, and the loop still works.
-fn all_is_well(event_loop: &EventLoop, came_of_it: &Rc<Cell<u32>>, times: u32) {
-    let_time_pass(event_loop);
-    assert_eq!(came_of_it.get(), OF_MEDDLING * times);
+/// Asserts that all that was begun has ended, and that the loop still works.
+fn assert_loop_works(event_loop: &EventLoop, effects: &Rc<Cell<u32>>, times: u32) {
+    run_for_a_second(event_loop);
+    assert_eq!(effects.get(), EFFECTS_PER_USE * times);
     assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
     assert_eq!(event_loop.current_task(), None);
 }
 
 #[test]
-fn a_coroutine_that_is_cancelled_meddles() {
-    let (event_loop, came_of_it, meddle) = meddling();
-    let task = ends_with(&event_loop, meddle);
-    let_time_pass(&event_loop);
+fn a_cancelled_coroutine_may_use_the_loop_in_its_destructor() {
+    let (event_loop, effects, use_loop) = loop_with_use();
+    let task = ends_with(&event_loop, use_loop);
+    run_for_a_second(&event_loop);
     task.cancel();
-    all_is_well(&event_loop, &came_of_it, 1);
+    assert_loop_works(&event_loop, &effects, 1);
 }
 
 #[test]
-fn a_coroutine_that_never_ran_meddles_too() {
-    let (event_loop, came_of_it, meddle) = meddling();
-    let task = ends_with(&event_loop, meddle);
+fn a_coroutine_that_never_ran_may_use_the_loop_in_its_destructor() {
+    let (event_loop, effects, use_loop) = loop_with_use();
+    let task = ends_with(&event_loop, use_loop);
     task.cancel();
-    all_is_well(&event_loop, &came_of_it, 1);
+    assert_loop_works(&event_loop, &effects, 1);
 }
 
 #[test]
-fn a_done_callback_meddles() {
-    let (event_loop, came_of_it, mut meddle) = meddling();
+fn a_done_callback_may_use_the_loop() {
+    let (event_loop, effects, mut use_loop) = loop_with_use();
     let future = Future::new(&event_loop);
-    future.add_done_callback(move |_| meddle());
+    future.add_done_callback(move |_| use_loop());
     future.set_result(()).unwrap();
-    all_is_well(&event_loop, &came_of_it, 1);
+    assert_loop_works(&event_loop, &effects, 1);
 }
 
 #[test]
-fn a_callback_that_is_never_called_meddles_when_it_is_dropped() {
-    let (event_loop, came_of_it, meddle) = meddling();
+fn a_dropped_callback_may_use_the_loop() {
+    let (event_loop, effects, use_loop) = loop_with_use();
     let holder = || {
-        let on_drop = OnDrop(meddle.clone());
+        let on_drop = OnDrop(use_loop.clone());
         move || drop(on_drop)
     };
     event_loop.call_soon(holder()).cancel();
     event_loop.call_later(SECOND, holder()).cancel();
     let future = Future::<()>::new(&event_loop);
-    let (taken_back, forgotten) = (holder(), holder());
-    let id = future.add_done_callback(move |_| taken_back());
+    let (removed, forgotten) = (holder(), holder());
+    let id = future.add_done_callback(move |_| removed());
     future.add_done_callback(move |_| forgotten());
     assert_eq!(future.remove_done_callback(id), 1);
     drop(future);
-    all_is_well(&event_loop, &came_of_it, 4);
+    assert_loop_works(&event_loop, &effects, 4);
 }
 
 #[test]
-fn a_callback_that_is_dropped_turns_to_the_future_that_held_it() {
+fn a_dropped_callback_may_use_the_future_that_held_it() {
     let event_loop = virtual_loop();
-    let asked = Rc::new(Cell::new(0));
-    let asks = |future: &Future<()>| {
-        let (future, asked) = (future.clone(), Rc::clone(&asked));
+    let uses = Rc::new(Cell::new(0));
+    let make_callback = |future: &Future<()>| {
+        let (future, uses) = (future.clone(), Rc::clone(&uses));
         let on_drop = OnDrop(move || {
-            asked.set(asked.get() + u32::from(!future.done()));
+            uses.set(uses.get() + u32::from(!future.done()));
             future.add_done_callback(|_| ());
         });
         move || drop(on_drop)
     };
     let future = Future::new(&event_loop);
-    let call = asks(&future);
+    let call = make_callback(&future);
     let id = future.add_done_callback(move |_| call());
     assert_eq!(future.remove_done_callback(id), 1);
-    assert_eq!(asked.get(), 1, "dropped while the future is pending");
+    assert_eq!(uses.get(), 1, "dropped while the future is pending");
 
-    let call = asks(&future);
+    let call = make_callback(&future);
     event_loop.call_soon(call).cancel();
-    assert_eq!(asked.get(), 2);
-    let call = asks(&future);
+    assert_eq!(uses.get(), 2);
+    let call = make_callback(&future);
     let task = ends_with(&event_loop, || ());
     task.add_done_callback(move |_| call());
     task.cancel();
-    let_time_pass(&event_loop);
-    assert_eq!(asked.get(), 3);
+    run_for_a_second(&event_loop);
+    assert_eq!(uses.get(), 3);
 }
 
 #[test]
-fn a_result_meddles_when_it_is_dropped() {
-    let (event_loop, came_of_it, meddle) = meddling();
-    let result = || OnDrop(meddle.clone());
-    // Nobody takes it, it is refused, its task was cancelled, its task is
-    // nobody's.
+fn a_dropped_result_may_use_the_loop() {
+    let (event_loop, effects, use_loop) = loop_with_use();
+    let result = || OnDrop(use_loop.clone());
+    // Four cases: the result is never taken, it is refused, its future was
+    // cancelled, and the handle of its task was dropped.
     let future = Future::new(&event_loop);
     future.set_result(result()).unwrap();
     assert!(future.set_result(result()).is_err());
@@ -179,32 +173,32 @@ fn a_result_meddles_when_it_is_dropped() {
     assert!(cancelled.set_result(result()).is_err());
     let result = result();
     drop(Task::spawn(&event_loop, async move { result }));
-    all_is_well(&event_loop, &came_of_it, 4);
+    assert_loop_works(&event_loop, &effects, 4);
 }
 
 #[test]
-fn a_panic_meddles_while_it_unwinds() {
-    let (event_loop, came_of_it, meddle) = meddling();
-    let on_drop = OnDrop(meddle);
+fn an_unwinding_panic_may_use_the_loop() {
+    let (event_loop, effects, use_loop) = loop_with_use();
+    let on_drop = OnDrop(use_loop);
     let task = Task::spawn(&event_loop, async move {
         let _on_drop = on_drop;
         panic!("on purpose");
     });
     let outcome: Result<(), Exception> = run(&event_loop, task);
     assert!(matches!(outcome, Err(Exception::Panicked(_))));
-    all_is_well(&event_loop, &came_of_it, 1);
+    assert_loop_works(&event_loop, &effects, 1);
 }
 
 #[test]
-fn an_exception_handler_meddles() {
-    let (event_loop, came_of_it, meddle) = meddling();
-    event_loop.set_exception_handler(move |_| meddle.clone()());
+fn an_exception_handler_may_use_the_loop() {
+    let (event_loop, effects, use_loop) = loop_with_use();
+    event_loop.set_exception_handler(move |_| use_loop.clone()());
     event_loop.call_soon(|| panic!("a callback"));
     drop(Task::spawn(&event_loop, async { panic!("a task") }));
     let future = Future::<()>::new(&event_loop);
     future.set_exception("a future").unwrap();
     drop(future);
-    all_is_well(&event_loop, &came_of_it, 3);
+    assert_loop_works(&event_loop, &effects, 3);
     // The handler holds the loop that holds the handler.
     event_loop.set_exception_handler(|_| ());
 }
@@ -212,8 +206,8 @@ fn an_exception_handler_meddles() {
 #[test]
 fn an_exception_handler_may_install_another_one() {
     let event_loop = virtual_loop();
-    let heard_by: Rc<RefCell<Vec<&str>>> = Rc::default();
-    let (inside, log) = (event_loop.clone(), Rc::clone(&heard_by));
+    let handlers: Rc<RefCell<Vec<&str>>> = Rc::default();
+    let (inside, log) = (event_loop.clone(), Rc::clone(&handlers));
     event_loop.set_exception_handler(move |_| {
         log.borrow_mut().push("first");
         let log = Rc::clone(&log);
@@ -221,25 +215,25 @@ fn an_exception_handler_may_install_another_one() {
     });
     event_loop.call_soon(|| panic!("once"));
     event_loop.call_soon(|| panic!("twice"));
-    let_time_pass(&event_loop);
-    assert_eq!(*heard_by.borrow(), ["first", "second"]);
+    run_for_a_second(&event_loop);
+    assert_eq!(*handlers.borrow(), ["first", "second"]);
 }
 
 #[test]
-fn a_waker_of_somebody_elses_meddles() {
-    // A waker must be Send, so that it cannot hold the loop; what it does to
-    // it goes through a remote, and through wakers of tasks.
-    struct Meddler {
+fn a_foreign_waker_may_use_the_loop() {
+    // A waker must be Send, so it cannot hold the loop. It uses the loop through
+    // a remote, and through the wakers of tasks.
+    struct ForeignWaker {
         remote: stage2_coroutines::Remote,
         task: Waker,
     }
-    impl std::task::Wake for Meddler {
+    impl std::task::Wake for ForeignWaker {
         fn wake(self: Arc<Self>) {
             self.remote.call_soon(|event_loop| drop(event_loop.call_soon(|| ())));
             self.task.wake_by_ref();
         }
     }
-    impl Drop for Meddler {
+    impl Drop for ForeignWaker {
         fn drop(&mut self) {
             self.remote.call_soon(|event_loop| event_loop.stop());
             self.task.wake_by_ref();
@@ -260,8 +254,9 @@ fn a_waker_of_somebody_elses_meddles() {
         }),
     );
     run(&event_loop, yield_now(&event_loop));
-    let meddler = Meddler { remote: event_loop.remote(), task: own_waker.take().unwrap() };
-    let waker = Waker::from(Arc::new(meddler));
+    let foreign_waker =
+        ForeignWaker { remote: event_loop.remote(), task: own_waker.take().unwrap() };
+    let waker = Waker::from(Arc::new(foreign_waker));
     let awaited = future.clone();
     let mut awaited = std::pin::pin!(awaited);
     let context = &mut std::task::Context::from_waker(&waker);
@@ -290,7 +285,7 @@ fn one_cancelled_coroutine_cancels_another_which_cancels_a_third() {
     let watched: Future<()> = Future::clone(&third);
     let second = ends(2, Some(third));
     let first = ends(1, Some(second));
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     first.cancel();
     assert_eq!(*order.borrow(), [1, 2, 3]);
     assert!(watched.cancelled());
@@ -298,7 +293,7 @@ fn one_cancelled_coroutine_cancels_another_which_cancels_a_third() {
 }
 
 #[test]
-fn two_that_cancel_each_other_when_they_are_cancelled_end_once_each() {
+fn two_coroutines_that_cancel_each_other_are_dropped_once_each() {
     let event_loop = virtual_loop();
     let tasks: Rc<RefCell<Vec<Future<()>>>> = Rc::default();
     let ended = Rc::new(Cell::new(0));
@@ -311,7 +306,7 @@ fn two_that_cancel_each_other_when_they_are_cancelled_end_once_each() {
         });
         tasks.borrow_mut().push(task.into());
     }
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     let first = tasks.borrow()[0].clone();
     assert!(first.cancel());
     assert_eq!(ended.get(), 2);
@@ -337,7 +332,7 @@ fn a_task_cancels_itself_and_others_in_the_middle_of_its_step() {
                 for task in all_inside.borrow().iter() {
                     task.cancel();
                 }
-                // From here to the next suspension it still runs.
+                // It still runs from here to the next suspension point.
                 steps.set(steps.get() + 10);
             }
             yield_now(&inside).await;
@@ -346,7 +341,7 @@ fn a_task_cancels_itself_and_others_in_the_middle_of_its_step() {
         });
         all.borrow_mut().push(task.into());
     }
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert_eq!(steps.get(), 12, "the last was cancelled before its turn came");
     assert_eq!(ended.get(), 3);
     assert!(all.borrow().iter().all(Future::cancelled));
@@ -355,7 +350,7 @@ fn a_task_cancels_itself_and_others_in_the_middle_of_its_step() {
 }
 
 #[test]
-fn who_cancels_itself_and_returns_all_the_same_is_cancelled() {
+fn a_task_that_cancels_itself_and_returns_is_cancelled() {
     let event_loop = virtual_loop();
     type Slot = Rc<RefCell<Option<Future<OnDrop<Box<dyn FnMut()>>>>>>;
     let own: Slot = Rc::default();
@@ -366,25 +361,25 @@ fn who_cancels_itself_and_returns_all_the_same_is_cancelled() {
         OnDrop(Box::new(move || flag.set(true)) as Box<dyn FnMut()>)
     });
     own.replace(Some(task.into()));
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(own.take().unwrap().cancelled());
     assert!(dropped.get(), "the result is refused, and not kept");
 }
 
 #[test]
-fn a_destructor_resolves_what_another_task_waits_for() {
+fn a_destructor_may_resolve_a_future_of_another_task() {
     let event_loop = virtual_loop();
     let future = Future::new(&event_loop);
     let resolved = future.clone();
     let ends = ends_with(&event_loop, move || resolved.set_result("with my last breath").unwrap());
     let waits = Task::spawn(&event_loop, async move { future.await.unwrap() });
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     ends.cancel();
     assert_eq!(run(&event_loop, waits).unwrap(), "with my last breath");
 }
 
 #[test]
-fn a_destructor_wakes_and_so_does_the_one_it_woke() {
+fn a_destructor_may_wake_another_task() {
     let event_loop = virtual_loop();
     let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
     let (stored, woken) = (Rc::clone(&waker), Rc::new(Cell::new(false)));
@@ -405,7 +400,7 @@ fn a_destructor_wakes_and_so_does_the_one_it_woke() {
             waker.wake();
         }
     });
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     wakes.cancel();
     run(&event_loop, task).unwrap();
 }
@@ -428,16 +423,16 @@ fn several_wakes_from_a_destructor_are_one_step() {
         let waker: Waker = waker.take().unwrap();
         vec![waker; 3].into_iter().for_each(Waker::wake);
     });
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert_eq!(steps.get(), 1);
     wakes.cancel();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert_eq!(steps.get(), 2);
     task.cancel();
 }
 
 #[test]
-fn a_destructor_cancels_the_one_who_awaits_it() {
+fn a_destructor_may_cancel_the_task_that_awaits_it() {
     let event_loop = virtual_loop();
     let waits: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
     let inside = Rc::clone(&waits);
@@ -450,15 +445,15 @@ fn a_destructor_cancels_the_one_who_awaits_it() {
     let ending: Future<()> = Future::clone(&ends);
     let waiting = Task::spawn(&event_loop, async move { ends.await.is_err() });
     waits.replace(Some(Future::clone(&waiting)));
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     ending.cancel();
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert!(waiting.cancelled());
     assert_eq!(event_loop.pending_tasks(), 0);
 }
 
 #[test]
-fn the_functions_stand_being_cancelled_by_what_they_wait_for() {
+fn a_combinator_may_be_cancelled_by_the_future_it_waits_for() {
     let event_loop = virtual_loop();
     for kind in 0..3 {
         let waits: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
@@ -479,16 +474,16 @@ fn the_functions_stand_being_cancelled_by_what_they_wait_for() {
             }
         });
         waits.replace(Some(Future::clone(&waiting)));
-        let_time_pass(&event_loop);
+        run_for_a_second(&event_loop);
         ending.cancel();
-        let_time_pass(&event_loop);
+        run_for_a_second(&event_loop);
         assert!(waiting.cancelled(), "kind {kind}");
         assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
     }
 }
 
 #[test]
-fn a_task_drops_its_own_handle_and_everybody_elses() {
+fn a_task_may_drop_its_own_handle_and_all_others() {
     let event_loop = virtual_loop();
     let handles: Rc<RefCell<Vec<Task<()>>>> = Rc::default();
     let steps = Rc::new(Cell::new(0));
@@ -501,12 +496,12 @@ fn a_task_drops_its_own_handle_and_everybody_elses() {
         });
         handles.borrow_mut().push(task);
     }
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     assert_eq!(steps.get(), 3, "a task runs without its handle");
 }
 
 #[test]
-fn a_task_closes_the_loop_that_runs_it() {
+fn a_task_may_close_the_loop_that_runs_it() {
     let event_loop = virtual_loop();
     let ended = Rc::new(Cell::new(0));
     let count = || {
@@ -524,7 +519,7 @@ fn a_task_closes_the_loop_that_runs_it() {
         let _other = other;
         pending::<()>().await;
     }));
-    // Nobody is there any more who could be woken.
+    // All tasks are gone, so there is none to be woken.
     for _ in 0..2 {
         let error = event_loop.run_until_complete(sleep(&event_loop, SECOND)).unwrap_err();
         assert!(error.to_string().contains("closed"), "{error}");
@@ -534,13 +529,13 @@ fn a_task_closes_the_loop_that_runs_it() {
 }
 
 #[test]
-fn a_destructor_meddles_while_the_loop_is_closed() {
+fn a_destructor_may_use_the_loop_while_it_is_closed() {
     let event_loop = virtual_loop();
-    let came_of_it: Rc<Cell<u32>> = Rc::default();
+    let effects: Rc<Cell<u32>> = Rc::default();
     let ends = |cancels: Option<Future<()>>| {
-        let (inside, counter) = (event_loop.clone(), Rc::clone(&came_of_it));
+        let (inside, counter) = (event_loop.clone(), Rc::clone(&effects));
         ends_with(&event_loop, move || {
-            meddle(&inside, &counter);
+            use_loop(&inside, &counter);
             if let Some(other) = &cancels {
                 other.cancel();
             }
@@ -550,29 +545,29 @@ fn a_destructor_meddles_while_the_loop_is_closed() {
     let second: Future<()> = ends(Some(first.clone())).into();
     let third: Future<()> = ends(Some(second)).into();
     drop((first, third));
-    let_time_pass(&event_loop);
+    run_for_a_second(&event_loop);
     event_loop.close();
-    assert_eq!(came_of_it.get(), 0, "a closed loop begins nothing");
+    assert_eq!(effects.get(), 0, "a closed loop begins nothing");
     assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
     event_loop.close();
 }
 
 #[test]
-fn who_stops_waiting_for_a_descriptor_leaves_it_to_the_next() {
+fn a_cancelled_waiter_leaves_the_descriptor_to_the_next() {
     let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = server.local_addr().unwrap();
     let event_loop = EventLoop::new().unwrap();
-    // Cancelled before it is called, or after that and before it is resumed.
-    for is_called_first in [false, true] {
-        let layer = Layer::plain();
+    // Cancelled before it is woken, or after that and before it is resumed.
+    for is_woken_first in [false, true] {
+        let layer = TlsLayer::plain();
         let connection = run(&event_loop, connect(&event_loop, address, layer)).unwrap();
         let waits = || {
             let inside = event_loop.clone();
-            Task::spawn(&event_loop, async move { inside.descriptor_freed().await })
+            Task::spawn(&event_loop, async move { inside.fd_freed().await })
         };
         let (first, second) = (waits(), waits());
         run(&event_loop, yield_now(&event_loop));
-        if is_called_first {
+        if is_woken_first {
             drop(connection);
             first.cancel();
         } else {
@@ -584,7 +579,7 @@ fn who_stops_waiting_for_a_descriptor_leaves_it_to_the_next() {
     }
 }
 
-/// Panics when it is dropped.
+/// A value that panics when it is dropped.
 struct Bomb;
 
 impl Drop for Bomb {
@@ -594,12 +589,12 @@ impl Drop for Bomb {
 }
 
 #[test]
-fn a_destructor_that_panics_harms_nobody_else() {
+fn a_panicking_destructor_is_reported_and_the_loop_goes_on() {
     let event_loop = virtual_loop();
-    let complaints: Rc<RefCell<Vec<String>>> = Rc::default();
-    let heard = Rc::clone(&complaints);
-    event_loop.set_exception_handler(move |c| heard.borrow_mut().push(c.to_string()));
-    // A result that nobody holds, and one that is refused.
+    let errors: Rc<RefCell<Vec<String>>> = Rc::default();
+    let log = Rc::clone(&errors);
+    event_loop.set_exception_handler(move |c| log.borrow_mut().push(c.to_string()));
+    // A result whose task handle was dropped, and one that is refused.
     drop(Task::spawn(&event_loop, async { Bomb }));
     let slot: Rc<RefCell<Option<Task<Bomb>>>> = Rc::default();
     let own = Rc::clone(&slot);
@@ -611,5 +606,5 @@ fn a_destructor_that_panics_harms_nobody_else() {
     assert_eq!(event_loop.pending_tasks(), 0);
     assert_eq!(event_loop.current_task(), None);
     let expected = "exception in a callback or destructor: panicked: dropped";
-    assert_eq!(*complaints.borrow(), [expected, expected]);
+    assert_eq!(*errors.borrow(), [expected, expected]);
 }

@@ -1,4 +1,4 @@
-//! The runtime by itself: tasks, futures, wakers and time.
+//! The runtime: tasks, futures, wakers and time.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
@@ -11,22 +11,12 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use selector_core::VirtualTime;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, InvalidState, Task, TooLate, sleep, within, yield_now,
+    Elapsed, EventLoop, Exception, Future, InvalidState, Task, sleep, timeout_at, yield_now,
 };
-use transport::system_look_up;
+use test_support::event_loops::{run, virtual_loop};
 
-/// A loop on which a second takes no time, and a hang is an error.
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
-
-fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-    event_loop.run_until_complete(coroutine).unwrap()
-}
-
-/// Suspends once, with the waker where the test wants it.
+/// Suspends once, and leaves the waker in a cell for the test.
 async fn suspend(waker: &Cell<Option<Waker>>) {
     let mut is_first = true;
     poll_fn(|context| {
@@ -98,7 +88,7 @@ fn tasks_run_in_the_order_in_which_they_were_spawned() {
 
 #[test]
 fn a_wake_from_another_thread_ends_the_wait() {
-    // On real sockets: the loop really sleeps.
+    // On a real selector: the loop really sleeps.
     let event_loop = EventLoop::new().unwrap();
     let (sender, receiver) = channel::<Waker>();
     let thread = thread::spawn(move || {
@@ -116,14 +106,14 @@ fn a_wake_from_another_thread_ends_the_wait() {
         }
         Poll::Ready(())
     });
-    let result = run(&event_loop, within(&event_loop, || deadline, woken));
+    let result = run(&event_loop, timeout_at(&event_loop, || deadline, woken));
     assert_eq!(result, Ok(()));
     assert!(event_loop.stats().ticks <= 3, "{:?}", event_loop.stats());
     thread.join().unwrap();
 }
 
 #[test]
-fn woken_here_and_from_another_thread_is_stepped_once() {
+fn a_task_woken_here_and_from_another_thread_is_stepped_once() {
     let event_loop = virtual_loop();
     let steps = Rc::new(Cell::new(0));
     let waker = Rc::new(Cell::new(None));
@@ -150,7 +140,7 @@ fn woken_here_and_from_another_thread_is_stepped_once() {
 }
 
 #[test]
-fn while_the_loop_does_not_run_turns_are_kept_in_order_too() {
+fn tasks_woken_while_the_loop_does_not_run_keep_their_order() {
     let event_loop = virtual_loop();
     let log = Rc::new(RefCell::new(Vec::new()));
     let adder = |name| {
@@ -177,13 +167,13 @@ fn while_the_loop_does_not_run_turns_are_kept_in_order_too() {
 }
 
 #[test]
-fn woken_twice_is_stepped_once() {
+fn a_task_woken_twice_is_stepped_once() {
     let event_loop = virtual_loop();
     let waker = Rc::new(Cell::new(None));
     let inner = Rc::clone(&waker);
     let task = Task::spawn(&event_loop, async move {
         suspend(&inner).await;
-        // It goes on: what has ended would not be stepped again in any case.
+        // It does not end: a task that has ended would take no step anyway.
         pending::<()>().await;
     });
     run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
@@ -199,7 +189,7 @@ fn woken_twice_is_stepped_once() {
 }
 
 #[test]
-fn waking_what_has_ended_is_harmless() {
+fn waking_a_task_that_has_ended_does_nothing() {
     let event_loop = virtual_loop();
     let waker = Rc::new(Cell::new(None));
     let inner = Rc::clone(&waker);
@@ -213,7 +203,7 @@ fn waking_what_has_ended_is_harmless() {
     run(&event_loop, task).unwrap();
     let stale = waker.take().unwrap();
 
-    // The next task gets the place of the one before.
+    // The next task gets the slot of the one before.
     let inner = Rc::clone(&waker);
     let next = Task::spawn(&event_loop, async move { suspend(&inner).await });
     run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
@@ -243,7 +233,7 @@ fn a_waker_may_outlive_its_loop() {
 }
 
 #[test]
-fn a_panic_is_the_outcome_of_its_task_and_harms_nobody_else() {
+fn a_panic_is_the_outcome_of_its_task_only() {
     let event_loop = virtual_loop();
     let bad = Task::spawn(&event_loop, async { panic!("number {}", 13) });
     let good = Task::spawn(&event_loop, async { "well" });
@@ -253,13 +243,11 @@ fn a_panic_is_the_outcome_of_its_task_and_harms_nobody_else() {
 }
 
 #[test]
-fn a_detached_task_runs_to_its_end_and_its_panic_is_complained_about() {
+fn a_detached_task_runs_to_its_end_and_its_panic_is_reported() {
     let event_loop = virtual_loop();
-    let complaints: Rc<RefCell<Vec<String>>> = Rc::default();
-    let heard = Rc::clone(&complaints);
-    event_loop.set_exception_handler(move |complaint| {
-        heard.borrow_mut().push(complaint.to_string());
-    });
+    let errors: Rc<RefCell<Vec<String>>> = Rc::default();
+    let log = Rc::clone(&errors);
+    event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
     let (inside, ended) = (event_loop.clone(), Rc::new(Cell::new(false)));
     let end = Rc::clone(&ended);
     event_loop.spawn_detached(async move {
@@ -269,16 +257,16 @@ fn a_detached_task_runs_to_its_end_and_its_panic_is_complained_about() {
     event_loop.spawn_detached(async { panic!("number {}", 14) });
     run(&event_loop, sleep(&event_loop, Duration::from_secs(2)));
     assert!(ended.get());
-    assert_eq!(complaints.take(), ["exception in a callback or destructor: panicked: number 14"]);
+    assert_eq!(errors.take(), ["exception in a callback or destructor: panicked: number 14"]);
     event_loop.spawn_detached(pending());
     run(&event_loop, yield_now(&event_loop));
     assert_eq!(event_loop.pending_tasks(), 1);
     event_loop.close();
-    let complaint = complaints.take().join("\n");
-    assert!(complaint.starts_with("destroyed but pending: task without a name"), "{complaint}");
+    let error = errors.take().join("\n");
+    assert!(error.starts_with("destroyed but pending: task without a name"), "{error}");
 }
 
-/// Says when it is dropped.
+/// A value that sets a flag when it is dropped.
 struct Witness(Rc<Cell<bool>>);
 
 impl Drop for Witness {
@@ -340,7 +328,7 @@ fn a_task_may_cancel_itself_and_ends_at_its_next_suspension() {
 }
 
 #[test]
-fn destructors_may_do_anything_to_the_loop() {
+fn a_destructor_may_spawn_a_task() {
     struct Spawner(EventLoop, Rc<Cell<bool>>);
     impl Drop for Spawner {
         fn drop(&mut self) {
@@ -363,7 +351,7 @@ fn destructors_may_do_anything_to_the_loop() {
 }
 
 #[test]
-fn time_passes_only_as_far_as_somebody_waits_for_it() {
+fn virtual_time_advances_to_the_next_timer() {
     let event_loop = virtual_loop();
     let start = event_loop.now();
     let day = Duration::from_secs(24 * 3600);
@@ -371,21 +359,21 @@ fn time_passes_only_as_far_as_somebody_waits_for_it() {
     assert_eq!(event_loop.now() - start, day);
 
     let deadline = event_loop.now() + day;
-    let late = within(&event_loop, || deadline, pending::<()>());
-    assert_eq!(run(&event_loop, late), Err(TooLate));
+    let late = timeout_at(&event_loop, || deadline, pending::<()>());
+    assert_eq!(run(&event_loop, late), Err(Elapsed));
     assert_eq!(event_loop.now() - start, day * 2);
-    let on_time = within(&event_loop, || deadline + day, sleep(&event_loop, day / 2));
+    let on_time = timeout_at(&event_loop, || deadline + day, sleep(&event_loop, day / 2));
     assert_eq!(run(&event_loop, on_time), Ok(()));
     assert_eq!(event_loop.pending_timers(), 0, "none is left behind");
 }
 
 #[test]
-fn a_deadline_that_moves_is_kept_by_one_timer() {
+fn a_moving_deadline_needs_one_timer() {
     let event_loop = virtual_loop();
     let start = event_loop.now();
     let second = Duration::from_secs(1);
     let deadline = Cell::new(start + second * 2);
-    let heard_every_second = async {
+    let extended_every_second = async {
         for _ in 0..5 {
             sleep(&event_loop, second).await;
             deadline.set(event_loop.now() + second * 2);
@@ -393,13 +381,13 @@ fn a_deadline_that_moves_is_kept_by_one_timer() {
         }
         pending::<()>().await;
     };
-    let result = within(&event_loop, || deadline.get(), heard_every_second);
-    assert_eq!(run(&event_loop, result), Err(TooLate));
+    let result = timeout_at(&event_loop, || deadline.get(), extended_every_second);
+    assert_eq!(run(&event_loop, result), Err(Elapsed));
     assert_eq!(event_loop.now() - start, second * 7);
 }
 
 #[test]
-fn waiting_for_what_never_comes_is_an_error_in_virtual_time() {
+fn waiting_for_ever_is_an_error_in_virtual_time() {
     let event_loop = virtual_loop();
     let error = event_loop.run_until_complete(pending::<()>()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Deadlock);
@@ -420,7 +408,8 @@ fn tasks_that_keep_waking_each_other_do_not_hold_up_a_timer() {
             Poll::Pending
         }),
     );
-    // Time does not pass while somebody is ready, so this timer is due at once.
+    // Virtual time stands still while a task is ready, so this timer is due at
+    // once.
     let timer_fired = async {
         sleep(&event_loop, Duration::ZERO).await;
         stop.set(true);
@@ -430,7 +419,7 @@ fn tasks_that_keep_waking_each_other_do_not_hold_up_a_timer() {
 }
 
 #[test]
-fn what_was_woken_is_not_forgotten_when_the_loop_returns_first() {
+fn a_task_that_was_woken_before_the_loop_returned_runs_in_the_next_run() {
     let event_loop = virtual_loop();
     let ran = Rc::new(Cell::new(false));
     let flag = Rc::clone(&ran);
@@ -443,20 +432,20 @@ fn what_was_woken_is_not_forgotten_when_the_loop_returns_first() {
     assert!(ran.get());
 }
 
-/// A thread wakes a task, has news for it, and wakes it again, at every moment
-/// of the task's own turn.
+/// A thread wakes a task, stores a number for it, and wakes it again. Over many
+/// rounds this happens at every moment of the task's own step.
 #[test]
 fn no_wake_up_is_lost_between_threads() {
     const ROUNDS: u64 = 20_000;
     let deadline = Instant::now() + Duration::from_secs(20);
-    let (news, seen) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (events, seen) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (sender, receiver) = channel::<Waker>();
-    let (news_there, seen_there) = (Arc::clone(&news), Arc::clone(&seen));
+    let (events_there, seen_there) = (Arc::clone(&events), Arc::clone(&seen));
     let thread = thread::spawn(move || {
         let waker = receiver.recv().unwrap();
         for round in 1..=ROUNDS {
             waker.wake_by_ref();
-            news_there.store(round, Ordering::Release);
+            events_there.store(round, Ordering::Release);
             waker.wake_by_ref();
             while seen_there.load(Ordering::Acquire) < round {
                 if Instant::now() > deadline {
@@ -474,12 +463,12 @@ fn no_wake_up_is_lost_between_threads() {
             if let Some(sender) = sender.take() {
                 sender.send(context.waker().clone()).unwrap();
             }
-            let latest = news.load(Ordering::Acquire);
+            let latest = events.load(Ordering::Acquire);
             seen.store(latest, Ordering::Release);
             if latest == ROUNDS { Poll::Ready(()) } else { Poll::Pending }
         }),
     );
-    let result = run(&event_loop, within(&event_loop, || deadline, task));
+    let result = run(&event_loop, timeout_at(&event_loop, || deadline, task));
     assert!(result.is_ok(), "a wake-up was lost");
     thread.join().unwrap();
 }

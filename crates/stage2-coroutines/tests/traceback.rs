@@ -1,4 +1,4 @@
-//! Errors that tell which way they came.
+//! Tracebacks: errors that record the places they have passed.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::error::Error;
@@ -6,16 +6,16 @@ use std::num::ParseIntError;
 use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::traceback::{Traced, TracedIn};
 use stage2_coroutines::{EventLoop, Task, sleep};
-use transport::system_look_up;
+use transport::system_lookup;
 
 type Traceable<T> = Result<T, Traced<ParseIntError>>;
 
 const INNER: u32 = line!() + 4;
 async fn inner(event_loop: &EventLoop, text: &str) -> Traceable<i32> {
-    // By now everybody who awaits this has been suspended once.
+    // After this line, all coroutines of the chain have been suspended once.
     sleep(event_loop, Duration::from_secs(1)).await;
     text.parse().map_err(|error| Traced::raised_in("inner", error))
 }
@@ -33,7 +33,7 @@ async fn outer(event_loop: &EventLoop, text: &str) -> Traceable<i32> {
 }
 
 fn run(text: &'static str) -> Traceable<i32> {
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     let task_loop = event_loop.clone();
     let task = Task::spawn(&event_loop, async move { outer(&task_loop, text).await });
     event_loop.run_until_complete(task).unwrap().unwrap()
@@ -45,17 +45,17 @@ fn a_result_passes_untouched() {
 }
 
 #[test]
-fn an_error_tells_every_line_that_it_has_passed() {
+fn an_error_records_every_line_that_it_has_passed() {
     let traced = run("forty-one").unwrap_err();
     let frames: Vec<_> = traced.frames().collect();
     let places: Vec<_> =
-        frames.iter().map(|frame| (frame.what.unwrap(), frame.at.line())).collect();
+        frames.iter().map(|frame| (frame.function.unwrap(), frame.at.line())).collect();
     assert_eq!(places, [("outer", OUTER), ("middle", MIDDLE), ("inner", INNER)]);
     assert!(frames.iter().all(|frame| frame.at.file() == file!()));
 }
 
 #[test]
-fn the_error_itself_comes_last() {
+fn a_traceback_ends_with_the_error_itself() {
     let traced = run("forty-one").unwrap_err();
     let file = file!();
     let expected = format!(
@@ -67,20 +67,20 @@ fn the_error_itself_comes_last() {
 }
 
 #[test]
-fn a_question_mark_notes_its_line() {
+fn a_question_mark_records_its_line() {
     fn parse(text: &str) -> Traceable<i32> {
         Ok(text.parse::<i32>()?)
     }
     let line = line!() - 2;
     let traced = parse("forty-one").unwrap_err();
-    let places: Vec<_> = traced.frames().map(|frame| (frame.what, frame.at.line())).collect();
+    let places: Vec<_> = traced.frames().map(|frame| (frame.function, frame.at.line())).collect();
     assert_eq!(places, [(None, line)]);
     let text = traced.to_string();
     assert!(text.contains(&format!("{}:{line}\n", file!())), "{text}");
 }
 
 #[test]
-fn a_question_mark_notes_a_traced_error_no_more() {
+fn a_question_mark_adds_no_line_to_a_traced_error() {
     fn inner() -> Traceable<i32> {
         Ok("forty-one".parse::<i32>()?)
     }
@@ -91,13 +91,13 @@ fn a_question_mark_notes_a_traced_error_no_more() {
 }
 
 #[test]
-fn it_is_an_error_like_any_other() {
+fn a_traced_error_is_an_error_like_any_other() {
     fn boxed() -> Result<i32, Box<dyn Error>> {
         Ok(run("forty-one")?)
     }
     let error = boxed().unwrap_err();
     let traced = error.downcast::<Traced<ParseIntError>>().unwrap();
     assert_eq!(traced.frames().count(), 3);
-    // What it says includes what the error says.
+    // Its message includes that of the error.
     assert!(traced.source().is_none());
 }

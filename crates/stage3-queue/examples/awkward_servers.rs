@@ -1,4 +1,4 @@
-//! Nine ways to treat a client badly, and what is told of each.
+//! Nine badly behaved servers, and the row of each.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // ANCHOR_END: options
 
     let (sender, rows) = channel();
-    let ending = stage3_queue::crawl(options, Box::new(move |row| drop(sender.send(row))))?;
+    let summary = stage3_queue::crawl(options, Box::new(move |row| drop(sender.send(row))))?;
     let rows: BTreeMap<String, Row> =
         rows.iter().map(|row| (row.url.replace(&server.url(""), ""), row)).collect();
     for path in ["/".to_owned()].into_iter().chain(PATHS.map(|path| format!("/{path}"))) {
@@ -57,6 +57,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         let outcome = format!("{:?}", row.outcome);
         println!("{path:9} {status:4} {outcome:10} {error:16} tries: {}", row.tries);
     }
-    println!("{} rows, {} left to do", ending.done, ending.todo);
+    println!("{} rows, {} left to do", summary.done, summary.todo);
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Two pages that redirect to the same one, and two that redirect to each
-//! other: how often each of them is asked for, and where a chain ends.
+//! Coalesced redirects: two pages that redirect to the same one, and two that
+//! redirect to each other. Shows the number of requests, and where a chain ends.
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
@@ -29,23 +29,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         let server = Server::start(answer)?;
         let mut options = Options::new(vec![server.url("/").parse()?]);
         options.max_redirect = max_redirect;
-        // Its robots.txt would be one request more.
+        // A robots.txt would be one more request.
         options.robots = false;
-        // One at a time, so that the order is the same every time.
+        // One fetch at a time, so that the order is always the same.
         options.max_tasks = Some(1);
 
         let plural = if max_redirect == 1 { "" } else { "s" };
         println!("at most {max_redirect} redirect{plural} in a chain:");
         let origin = server.url("");
         let path = move |url: &str| url.replace(&origin, "");
-        let tell = move |row: Row| println!("  {:6} {}", path(&row.url), told(&row, &path));
-        stage3_queue::crawl(options, Box::new(tell))?;
+        let print = move |row: Row| println!("  {:6} {}", path(&row.url), describe(&row, &path));
+        stage3_queue::crawl(options, Box::new(print))?;
         println!("  {} requests", server.requests());
     }
     Ok(())
 }
 
-fn told(row: &Row, path: impl Fn(&str) -> String) -> String {
+fn describe(row: &Row, path: impl Fn(&str) -> String) -> String {
     let status = row.status.map_or("-".into(), |status| status.to_string());
     let target = row.next_url.as_deref().map(path).unwrap_or_default();
     match (row.outcome, &row.error) {

@@ -1,19 +1,19 @@
-//! When is a crawl over? Two workers, a queue, and what happens when old work
-//! is handed back before new work is put in.
+//! The end of a crawl: two workers, a queue, and the mistake of handing old work
+//! back before new work is put in.
 #![allow(clippy::print_stdout)]
 
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selector_core::VirtualTime;
+use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Task, sleep};
 use stage3_queue::JoinableQueue;
-use transport::system_look_up;
+use transport::system_lookup;
 
 type Queue = JoinableQueue<&'static str>;
 
-/// What each page links to. Every page takes a second.
+/// Returns the links on a page. Every page takes a second.
 fn links_of(page: &str) -> &'static [&'static str] {
     match page {
         "/" => &["/a"],
@@ -27,7 +27,7 @@ async fn work(q: Queue, log: Log, worker: usize, hands_back_early: bool) {
     loop {
         let item = q.get().await;
         let page = *item;
-        log.tell(&q, &format!("worker {worker} takes {page}"));
+        log.print(&q, &format!("worker {worker} takes {page}"));
         sleep(&log.event_loop, Duration::from_secs(1)).await;
 
         let item = if hands_back_early {
@@ -40,22 +40,22 @@ async fn work(q: Queue, log: Log, worker: usize, hands_back_early: bool) {
             q.put_nowait(link);
         }
         drop(item);
-        log.tell(&q, &format!("worker {worker} has done {page}"));
+        log.print(&q, &format!("worker {worker} has done {page}"));
     }
 }
 // ANCHOR_END: work
 
 // ANCHOR: crawl
 fn crawl(hands_back_early: bool) -> io::Result<()> {
-    // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up));
+    // In virtual time, seconds take no time.
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
     let log = Log { begun: event_loop.now(), event_loop: event_loop.clone() };
     let q = Queue::new(&event_loop);
     q.put_nowait("/");
     let worker = |n| work(q.clone(), log.clone(), n, hands_back_early);
     let workers = [1, 2].map(|n| Task::spawn(&event_loop, worker(n)));
     event_loop.run_until_complete(q.join())?;
-    log.tell(&q, "join returns");
+    log.print(&q, "join returns");
     for worker in &workers {
         worker.cancel();
     }
@@ -70,8 +70,8 @@ struct Log {
 }
 
 impl Log {
-    /// Says when something has happened, and what the queue says of itself.
-    fn tell(&self, q: &Queue, what: &str) {
+    /// Prints an event with its time and the state of the queue.
+    fn print(&self, q: &Queue, what: &str) {
         let seconds = (self.event_loop.now() - self.begun).as_secs();
         let (waiting, unfinished) = (q.len(), q.unfinished());
         println!("{seconds}s  {what:20} in the queue {waiting}, unfinished {unfinished}");

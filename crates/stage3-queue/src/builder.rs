@@ -1,36 +1,46 @@
-//! What a program holds the crawler by.
+//! The builder: configures, starts and watches a crawl.
 
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::future::poll_fn;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Waker;
 use std::time::Duration;
 
-use crawl_core::{Crawl, Ending, Options, Row, Sink, Standing};
-use stage2_coroutines::{EventLoop, Task, sleep};
+use crawl_core::{Crawl, CrawlProgress, CrawlSummary, Options, Row, Sink};
+use stage2_coroutines::{Coroutine, EventLoop, sleep};
 
 use crate::journal::Journal;
-use crate::ledger::Ledger;
+use crate::row_writer::RowWriter;
 use crate::{Crawler, Stopper};
 
 /// Crawls a site with workers around a queue.
 ///
 /// # Errors
-/// When there is no event queue to be had.
-pub fn crawl(options: Options, sink: Sink) -> io::Result<Ending> {
-    Crawler::builder(options).on_row(sink).run()
+/// When the operating system cannot create an event queue.
+#[cfg(feature = "os")]
+pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    crawl_on(&EventLoop::new()?, options, sink)
 }
 
-/// The same on a loop of your own, which is closed afterwards.
+/// Crawls a site on a loop of your own, and closes the loop afterwards.
 ///
 /// # Errors
 /// Those of [`EventLoop::run_until_complete`].
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<Ending> {
-    Crawler::builder(options).on_row(sink).run_on(event_loop)
+pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    let crawler = Crawler::new(event_loop, options, sink);
+    let summary = event_loop.run_until_complete(crawler.crawl());
+    event_loop.close();
+    summary
 }
 
 impl Crawler {
-    /// Prepares a crawl. Where it begins and how far it goes is in `options`;
-    /// what else a program may want, the builder has.
+    /// Prepares a crawl. The `options` say where it begins and how far it goes;
+    /// everything else is set on the builder.
     ///
     /// ```
     /// use crawl_core::Options;
@@ -40,13 +50,12 @@ impl Crawler {
     /// # let site = server.url("/");
     /// let mut options = Options::new(vec![site.parse()?]);
     /// options.max_pages = Some(100);
-    /// let ending = Crawler::builder(options)
-    ///     .on_row(|row| println!("{} {:?}", row.url, row.outcome))
-    ///     .run()?;
-    /// assert_eq!(ending.done, 1);
+    /// let mut urls = Vec::new();
+    /// let summary = Crawler::builder(options).on_row(|row| urls.push(row.url)).run()?;
+    /// assert_eq!(summary.done, urls.len() as u64);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn builder(options: Options) -> Builder {
+    pub fn builder<'a>(options: Options) -> Builder<'a> {
         Builder {
             options,
             sink: Box::new(drop),
@@ -59,129 +68,182 @@ impl Crawler {
     }
 }
 
-/// A crawl that has not begun: [`Crawler::builder`].
+/// A crawl that has not begun. Created by [`Crawler::builder`].
+/// Its callbacks are called on the thread that runs the crawl, one at a time, and
+/// may borrow for `'a`.
 #[must_use]
-pub struct Builder {
+pub struct Builder<'a> {
     options: Options,
-    sink: Sink,
+    sink: Box<dyn FnMut(Row) + 'a>,
     journal: Option<PathBuf>,
     is_fresh: bool,
-    warn: Box<dyn FnMut(&str)>,
-    watch: Option<(Duration, Watch)>,
+    warn: Box<dyn FnMut(&str) + 'a>,
+    watch: Option<(Duration, Watch<'a>)>,
     stopper: Stopper,
 }
 
-type Watch = Box<dyn FnMut(&Standing)>;
+type Watch<'a> = Box<dyn FnMut(&CrawlProgress) + 'a>;
 
-impl Builder {
+impl<'a> Builder<'a> {
     /// Hands each row to `sink` as its URL is finished.
-    pub fn on_row(mut self, sink: impl FnMut(Row) + Send + 'static) -> Self {
+    pub fn on_row(mut self, sink: impl FnMut(Row) + 'a) -> Self {
         self.sink = Box::new(sink);
         self
     }
 
-    /// Keeps a journal in this file. If there is one, the crawl goes on from
-    /// where the journal ends, however the last run came to its own: the rows
-    /// that it has are handed over first, and their URLs not asked again.
+    /// Keeps a journal in this file, from which the crawl can be resumed. If the
+    /// file is a journal already, the crawl resumes where it ends, however the
+    /// last run ended: the rows in the journal are handed over first, and their
+    /// URLs are not fetched again.
     ///
-    /// Limits on pages and time, speed and patience may be different each
-    /// time; what decides which URLs are found must be the same.
+    /// Limits on pages and time, the rate and the timeouts may differ between
+    /// runs; the options that decide which URLs are found must be the same.
     pub fn journal(mut self, path: impl Into<PathBuf>) -> Self {
         self.journal = Some(path.into());
         self
     }
 
-    /// Begins anew, whatever the journal has. A file that is none is not
-    /// touched even so.
+    /// Discards the contents of the journal and begins anew. A file that is no
+    /// journal is refused all the same and not changed.
     pub fn fresh(mut self) -> Self {
         self.is_fresh = true;
         self
     }
 
-    /// Tells `warn` of what is wrong and yet no error, before the crawl begins:
-    /// that the journal ended in the middle of a record, say. A sentence
-    /// without its full stop.
-    pub fn on_warning(mut self, warn: impl FnMut(&str) + 'static) -> Self {
+    /// Calls `warn` with problems that are no errors, before the crawl begins:
+    /// for example, that the journal ended in the middle of a record. The message
+    /// is a sentence without its full stop.
+    pub fn on_warning(mut self, warn: impl FnMut(&str) + 'a) -> Self {
         self.warn = Box::new(warn);
         self
     }
 
-    /// Shows `watch` how the crawl stands, each time so much time has passed.
-    pub fn watch(mut self, interval: Duration, watch: impl FnMut(&Standing) + 'static) -> Self {
+    /// Calls `watch` with the progress of the crawl, once per `interval`.
+    pub fn watch(mut self, interval: Duration, watch: impl FnMut(&CrawlProgress) + 'a) -> Self {
         self.watch = Some((interval, Box::new(watch)));
         self
     }
 
-    /// What the crawl can be stopped with, now or while it runs.
+    /// Returns a handle that stops the crawl, now or while it runs.
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Crawls on a loop of its own.
+    /// Runs the crawl on a new loop.
     ///
     /// # Errors
-    /// Those of [`Builder::run_on`]; and when there is no event queue to be
-    /// had.
+    /// Those of [`Builder::run_on`]; and when the operating system cannot create
+    /// an event queue.
     ///
     /// # Panics
-    /// When what was given to [`Builder::on_row`] does.
-    pub fn run(self) -> io::Result<Ending> {
+    /// When the sink given to [`Builder::on_row`] panics.
+    #[cfg(feature = "os")]
+    pub fn run(self) -> io::Result<CrawlSummary> {
         self.run_on(&EventLoop::new()?)
     }
 
-    /// Crawls on a loop of yours, and closes it.
+    /// Runs the crawl on a loop of your own, and closes the loop.
     ///
     /// # Errors
-    /// Those of [`EventLoop::run_until_complete`]. And those of the journal:
-    /// the file cannot be opened; somebody else has it; it is none, or of a
-    /// later version, or damaged other than at its end; or it was begun with
-    /// other options. Then the file is as it was, and nothing was asked.
+    /// Those of [`EventLoop::run_until_complete`], and those of the journal: the
+    /// file cannot be opened; another process is using it; it is no journal, or
+    /// has a later format, or is damaged anywhere but at its end; or it was begun
+    /// with other options. In these cases the file is unchanged, and no request
+    /// was sent.
     ///
     /// # Panics
-    /// When what was given to [`Builder::on_row`] does.
-    pub fn run_on(mut self, event_loop: &EventLoop) -> io::Result<Ending> {
-        let watch = self.watch.take();
-        let crawler = self.build(event_loop)?;
-        let watching = watch.map(|watch| {
-            Task::spawn(event_loop, watch_over(event_loop.clone(), Rc::clone(&crawler), watch))
-        });
-        let ending = event_loop.run_until_complete(crawler.crawl());
-        if let Some(watching) = watching {
-            watching.cancel();
-        }
+    /// When the sink given to [`Builder::on_row`] panics.
+    pub fn run_on(mut self, event_loop: &EventLoop) -> io::Result<CrawlSummary> {
+        let outbox = Rc::new(Outbox::default());
+        let crawler = self.build(event_loop, Rc::clone(&outbox))?;
+        let Self { mut sink, watch, .. } = self;
+        let watching = async {
+            if let Some((interval, mut watch)) = watch {
+                loop {
+                    watch(&crawler.progress());
+                    sleep(event_loop, interval).await;
+                }
+            }
+        };
+        let crawling = async {
+            let (mut crawling, mut watching) = (pin!(crawler.crawl()), pin!(watching));
+            let mut is_watched = true;
+            poll_fn(|context| {
+                outbox.waker.set(Some(context.waker().clone()));
+                is_watched = is_watched && watching.as_mut().poll(context).is_pending();
+                let crawling = crawling.as_mut().poll(context);
+                outbox.deliver(&mut sink);
+                crawling
+            })
+            .await
+        };
+        let summary = event_loop.run_until_complete(crawling);
         event_loop.close();
-        ending
+        outbox.resume_panic();
+        summary
     }
 
-    fn build(mut self, event_loop: &EventLoop) -> io::Result<Rc<Crawler>> {
-        let mut crawl = Crawl::new(self.options);
-        // A journal that is of no use is refused before anything is told.
-        let opened = self.journal.map(|path| Journal::open(path, self.is_fresh, crawl.options()));
+    fn build(&mut self, event_loop: &EventLoop, outbox: Rc<Outbox>) -> io::Result<Rc<Crawler>> {
+        let Self { sink, warn, .. } = self;
+        let mut crawl = Crawl::new(self.options.clone());
+        // A journal that cannot be used is refused before the first row.
+        let path = self.journal.take();
+        let opened = path.map(|path| Journal::open(path, self.is_fresh, crawl.options()));
         let opened = opened.transpose()?;
-        let mut urls_todo = crawl.roots(&mut self.sink);
+        let mut urls_todo = crawl.roots(sink);
         let journal = match opened {
-            Some((journal, past)) => {
-                urls_todo = past.replay(&mut crawl, urls_todo, &mut self.sink, &mut self.warn)?;
+            Some((journal, loaded)) => {
+                urls_todo = loaded.replay(&mut crawl, urls_todo, sink, warn)?;
                 if urls_todo.is_empty() && !crawl.options().sitemap {
-                    (self.warn)(&journal.nothing_left());
+                    warn(&journal.nothing_left_warning());
                 }
-                crawl.keep_leads();
+                crawl.keep_out_links();
                 Some(journal)
             }
             None => None,
         };
-        let ledger = Ledger::new(journal, self.sink, self.stopper.clone());
-        Ok(Crawler::go_on(event_loop, crawl, urls_todo, ledger, self.stopper))
+        let stopper = self.stopper.clone();
+        let send = Box::new(move |row| outbox.send(row));
+        let row_writer = RowWriter::new(journal, send, stopper.clone());
+        Ok(Crawler::with_jobs(event_loop, crawl, urls_todo, row_writer, stopper))
     }
 }
 
-async fn watch_over(
-    event_loop: EventLoop,
-    crawler: Rc<Crawler>,
-    (interval, mut watch): (Duration, Watch),
-) {
-    loop {
-        watch(&crawler.standing());
-        sleep(&event_loop, interval).await;
+/// Rows on their way from the workers to the sink. A task owns everything that it
+/// uses, but the sink may borrow from the caller: so the workers put rows in here,
+/// and the coroutine that the caller waits for hands them over.
+#[derive(Default)]
+struct Outbox {
+    rows: RefCell<Vec<Row>>,
+    /// The waker of the coroutine that hands the rows over.
+    waker: Cell<Option<Waker>>,
+    /// Payload of the sink's panic, once it has panicked.
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+}
+
+impl Outbox {
+    /// Takes a row from a worker. Passes the sink's panic on to the worker, if
+    /// there is one: no more rows are wanted.
+    fn send(&self, row: Row) {
+        self.resume_panic();
+        self.rows.borrow_mut().push(row);
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+
+    /// Hands all rows over.
+    fn deliver(&self, sink: &mut dyn FnMut(Row)) {
+        let rows = self.rows.take();
+        let deliver = AssertUnwindSafe(|| rows.into_iter().for_each(sink));
+        if let Err(panic) = catch_unwind(deliver) {
+            self.panic.set(Some(panic));
+        }
+    }
+
+    fn resume_panic(&self) {
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
     }
 }

@@ -1,82 +1,82 @@
-//! Fetching over connections that are kept.
+//! The HTTP client: fetches over the connection pool.
 
 use std::time::{Duration, Instant};
 
-use crawl_core::{FetchError, File, Options, Patience, Visit};
-use stage2_coroutines::fetcher::{exchange, open, until_finished};
+use crawl_core::{Deadline, FetchError, Options, SiteFile, Visit};
+use stage2_coroutines::fetcher::{exchange, open, with_retries};
 use stage2_coroutines::{Connection, Coroutine, EventLoop, sleep};
-use transport::Security;
+use transport::TlsConnector;
 use url::Url;
 
 use crate::pool::Pool;
 
-/// Fetches whatever the crawl needs, be it a page or a robots.txt, within the
-/// same deadlines and limits.
+/// A client that fetches pages, robots.txt files and sitemaps, all with the same
+/// deadlines and limits.
 pub(crate) struct Client {
     pub(crate) event_loop: EventLoop,
     pub(crate) options: Options,
-    security: Security,
+    tls_connector: TlsConnector,
     pool: Pool,
 }
 
-/// Why a file could not be had.
-pub(crate) struct NoFile {
+/// The failure to fetch a file.
+pub(crate) struct FileError {
     pub(crate) error: FetchError,
-    /// Whether a response began at least, or another led here.
-    pub(crate) is_anybody_there: bool,
+    /// True if a response began at least, or if a redirect led here.
+    pub(crate) host_answered: bool,
 }
 
 impl Client {
-    /// A client that keeps so many idle connections at most.
-    pub(crate) fn new(event_loop: &EventLoop, options: Options, most_idle: usize) -> Self {
+    /// Creates a client that keeps at most `max_idle` idle connections.
+    pub(crate) fn new(event_loop: &EventLoop, options: Options, max_idle: usize) -> Self {
         Self {
             event_loop: event_loop.clone(),
-            security: Security::new(&options.ca_certificates, options.insecure),
+            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
             options,
-            pool: Pool::new(most_idle),
+            pool: Pool::new(max_idle),
         }
     }
 
-    /// Visits a URL until it is decided what becomes of it. `next_start` says
-    /// when to make each request but the first.
+    /// Fetches the URL of a visit, with retries. `next_start` returns the time at
+    /// which each request but the first may start.
     pub(crate) fn fetch(
         &self,
         visit: &mut Visit,
         next_start: &impl Fn() -> Instant,
     ) -> impl Coroutine<Output = ()> {
-        until_finished(&self.event_loop, &self.options, visit, async move |visit, patience| {
+        with_retries(&self.event_loop, &self.options, visit, async move |visit, deadline| {
             if !visit.is_first_try() {
-                patience.pause(self.event_loop.now());
+                deadline.pause(self.event_loop.now());
                 Box::pin(self.wait_until(next_start())).await;
-                patience.resume(self.event_loop.now());
+                deadline.resume(self.event_loop.now());
             }
-            self.attempt(visit, patience).await
+            self.attempt(visit, deadline).await
         })
     }
 
-    /// Fetches what is no page, of which so many bytes are of use, over as many
-    /// redirects as a page. Where the chain is longer, its last answer is the
-    /// result.
+    /// Fetches a file that is no page, such as a robots.txt, and keeps at most
+    /// `limit` bytes of it. Follows as many redirects as for a page, and at least
+    /// five; where the chain is longer, its last response is the result.
     ///
     /// # Errors
-    /// Why there is no answer.
+    /// When there is no complete response.
     pub(crate) async fn fetch_file(
         &self,
         url: &Url,
         limit: usize,
         next_start: &impl Fn() -> Instant,
-    ) -> Result<File, NoFile> {
-        // RFC 9309 section 2.3.1.2 has at least five followed.
+    ) -> Result<SiteFile, FileError> {
+        // RFC 9309 section 2.3.1.2: at least five redirects should be followed.
         let mut redirects_left = self.options.max_redirect.max(5);
         let mut url = url.clone();
-        let mut is_anybody_there = false;
+        let mut host_answered = false;
         loop {
             let now = self.event_loop.now();
-            let mut visit = Visit::of_file(&url, limit as u64, &self.options, now);
+            let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
             self.fetch(&mut visit, next_start).await;
-            is_anybody_there |= visit.has_response();
-            let file = visit.into_file();
-            let mut file = file.map_err(|error| NoFile { error, is_anybody_there })?;
+            host_answered |= visit.has_response();
+            let file = visit.into_site_file();
+            let mut file = file.map_err(|error| FileError { error, host_answered })?;
             match file.next_url.take() {
                 Some(next) if redirects_left > 0 => url = next,
                 _ => return Ok(file),
@@ -86,11 +86,12 @@ impl Client {
         }
     }
 
-    /// Closes the connections that are kept.
+    /// Closes all idle connections.
     pub(crate) fn close(&self) {
         self.pool.clear();
     }
 
+    /// Sleeps until `moment`, unless it has passed.
     pub(crate) async fn wait_until(&self, moment: Instant) {
         let pause = moment.saturating_duration_since(self.event_loop.now());
         if pause > Duration::ZERO {
@@ -99,55 +100,58 @@ impl Client {
     }
 
     // ANCHOR: attempt
-    /// One try; the first one on a kept connection, if there is one. Such a
-    /// connection may be dead in a way that only silence tells.
+    /// Makes one try. The first one uses an idle connection from the pool, if
+    /// there is one. Such a connection may be dead without any sign of it but
+    /// silence.
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
     fn attempt(
         &self,
         visit: &mut Visit,
-        patience: &Patience,
+        deadline: &Deadline,
     ) -> impl Coroutine<Output = Result<(), FetchError>> {
         async move {
             if visit.is_first_try() {
                 let mut kept = self.pool.take(visit);
                 if let Some(connection) = &mut kept {
-                    patience.heard(self.event_loop.now());
-                    let result = exchange(connection, &self.options, visit, patience, true).await;
+                    deadline.progress(self.event_loop.now());
+                    let result = exchange(connection, &self.options, visit, deadline, true).await;
                     if result.is_ok() || visit.has_response() {
                         return self.keep(kept, visit, result);
                     }
-                    // The server had closed it in the meantime. That is its right
-                    // (RFC 9112, section 9.3.1), and the try goes on without it.
-                    patience.reconnect(self.event_loop.now());
+                    // The server had closed it in the meantime. It may do so (RFC
+                    // 9112, section 9.3.1), and the try goes on without it.
+                    deadline.reconnect(self.event_loop.now());
                 }
             }
-            let mut fresh = self.open(visit, patience).await?;
-            let result = exchange(&mut fresh, &self.options, visit, patience, true).await;
+            let mut fresh = self.open(visit, deadline).await?;
+            let result = exchange(&mut fresh, &self.options, visit, deadline, true).await;
             self.keep(Some(fresh), visit, result)
         }
     }
     // ANCHOR_END: attempt
 
-    /// A connection of its own for this visit. When there is no descriptor
-    /// left for it, an idle connection gives up its own.
+    /// Opens a new connection for this visit. When there is no file descriptor
+    /// left, closes an idle connection to free one.
     fn open(
         &self,
         visit: &Visit,
-        patience: &Patience,
+        deadline: &Deadline,
     ) -> impl Coroutine<Output = Result<Connection, FetchError>> {
-        let make_room = || self.pool.give_one_up();
-        open(&self.event_loop, &self.security, visit, patience, make_room)
+        let make_room = || self.pool.evict_oldest();
+        open(&self.event_loop, &self.tls_connector, visit, deadline, make_room)
     }
 
+    /// Returns the connection to the pool if it can be used again, and drops it
+    /// otherwise.
     fn keep(
         &self,
         connection: Option<Connection>,
         visit: &Visit,
         result: Result<bool, FetchError>,
     ) -> Result<(), FetchError> {
-        // To close it is better, when somebody has no descriptor to open one.
+        // Closed instead, when another task waits for a file descriptor.
         if result?
-            && !self.event_loop.is_starved()
+            && !self.event_loop.has_fd_waiters()
             && let Some(connection) = connection
         {
             self.pool.keep(visit, connection);

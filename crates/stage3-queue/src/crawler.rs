@@ -1,131 +1,137 @@
-//! Workers, and what holds them together.
+//! The crawler: workers around a queue.
 
 use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
 
-use crawl_core::{Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Sink, Standing};
+use crawl_core::{
+    Completion, Crawl, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Job, Options, Sink,
+};
 use stage2_coroutines::{Coroutine, EventLoop, Task, catch};
 
 use crate::client::Client;
-use crate::ledger::Ledger;
-use crate::manners::{Manners, Named, Turn, read_sitemaps};
+use crate::politeness::{Dispatch, Politeness, SitemapResult, read_sitemaps};
+use crate::row_writer::RowWriter;
 use crate::{JoinableQueue, Stopper};
 
-/// How many workers there are unless somebody says otherwise.
+/// Default number of workers.
 const MAX_TASKS: usize = 10;
 
-/// So many of them have names. In a greater crowd, they would only take memory.
-const MOST_NAMES: usize = 100;
+/// Limit on the workers whose tasks have names. More names would only take memory.
+const MAX_NAMES: usize = 100;
 
 /// A crawl: a queue of `(URL, redirects left)`, the workers that take from it,
-/// and the door through which everything they put in has passed.
+/// and the [`Crawl`], whose admission check every URL has passed before it is
+/// put in.
 pub struct Crawler {
     event_loop: EventLoop,
     max_tasks: usize,
     client: Rc<Client>,
     q: JoinableQueue<Job>,
-    manners: Rc<Manners>,
+    politeness: Rc<Politeness>,
     crawl: RefCell<Crawl>,
-    ledger: Ledger,
+    row_writer: RowWriter,
     stopper: Stopper,
 }
 
 impl Crawler {
-    /// A crawler with its roots in the queue, and nobody at work yet. Nobody
-    /// can stop it, and it keeps no journal; see [`Crawler::builder`].
+    /// Creates a crawler with its roots in the queue and no worker running yet.
+    /// It cannot be stopped and keeps no journal; for both, see
+    /// [`Crawler::builder`].
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Rc<Self> {
         let mut crawl = Crawl::new(options);
         let roots = crawl.roots(&mut sink);
         let stopper = Stopper::new();
-        let ledger = Ledger::new(None, sink, stopper.clone());
-        Self::go_on(event_loop, crawl, roots, ledger, stopper)
+        let row_writer = RowWriter::new(None, sink, stopper.clone());
+        Self::with_jobs(event_loop, crawl, roots, row_writer, stopper)
     }
 
-    /// The same in the middle of a crawl.
-    pub(crate) fn go_on(
+    /// Creates a crawler whose queue begins with `urls_todo`: the roots, or the
+    /// jobs that a resumed crawl has left to do.
+    pub(crate) fn with_jobs(
         event_loop: &EventLoop,
         crawl: Crawl,
         urls_todo: Vec<Job>,
-        ledger: Ledger,
+        row_writer: RowWriter,
         stopper: Stopper,
     ) -> Rc<Self> {
         let options = crawl.options().clone();
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
         let client = Rc::new(Client::new(event_loop, options, max_tasks));
         let q = JoinableQueue::new(event_loop);
-        let manners = Manners::new(&client, &q, max_tasks);
-        urls_todo.into_iter().for_each(|job| manners.put(job));
+        let politeness = Politeness::new(&client, &q, max_tasks);
+        urls_todo.into_iter().for_each(|job| politeness.put(job));
         Rc::new(Self {
             event_loop: event_loop.clone(),
             max_tasks,
             client,
             q,
-            manners,
+            politeness,
             crawl: RefCell::new(crawl),
-            ledger,
+            row_writer,
             stopper,
         })
     }
 
     // ANCHOR: crawl
-    /// Runs until all work is done, or somebody stops it.
+    /// Runs until all work is done or the crawl is stopped.
     ///
     /// # Panics
-    /// When the sink did.
-    pub async fn crawl(self: &Rc<Self>) -> Ending {
+    /// When the sink has panicked.
+    pub async fn crawl(self: &Rc<Self>) -> CrawlSummary {
         let worker = |n| {
             let worker = Task::spawn(&self.event_loop, Rc::clone(self).work());
-            if n < MOST_NAMES { worker.named(format!("worker {n}")) } else { worker }
+            if n < MAX_NAMES { worker.named(format!("worker {n}")) } else { worker }
         };
         let workers = Workers((0..self.max_tasks).map(worker).collect());
         let all_done = async {
             if self.client.options.sitemap {
-                read_sitemaps(&self.manners, |named| self.named_by_sitemap(named)).await;
+                read_sitemaps(&self.politeness, |result| self.take_sitemap_result(result)).await;
             }
             self.q.join().await;
         };
-        let all_done = self.manners.keep_time_until(all_done);
-        let (max_time, take_no_more) = (self.client.options.max_time, || self.take_no_more());
+        let all_done = self.politeness.run_timers_until(all_done);
+        let (max_time, start_draining) = (self.client.options.max_time, || self.start_draining());
         let stopped =
-            self.stopper.supervise(&self.event_loop, max_time, all_done, take_no_more).await;
-        let untaken = self.manners.left() + self.q.unfinished();
-        // They wait for URLs, of which there will be no more.
+            self.stopper.supervise(&self.event_loop, max_time, all_done, start_draining).await;
+        let untaken = self.politeness.discarded() + self.q.unfinished();
+        // Idle workers wait for URLs, and there will be no more.
         drop(workers);
         self.client.close();
-        self.ledger.close();
-        let ending = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
-        Ending { stopped, ..ending }
+        self.row_writer.resume_panic();
+        let summary = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
+        CrawlSummary { stopped, ..summary }
     }
     // ANCHOR_END: crawl
 
-    /// How far it is.
-    pub fn standing(&self) -> Standing {
-        self.crawl.borrow().standing(self.manners.queued())
+    /// Returns the counts that show how far the crawl is.
+    pub fn progress(&self) -> CrawlProgress {
+        self.crawl.borrow().progress(self.politeness.queued())
     }
 
     // ANCHOR: work
-    /// One worker: takes a URL, fetches it, puts in what it found, for ever.
+    /// Runs one worker: takes a URL, fetches it, puts in the URLs that it found,
+    /// for ever.
     async fn work(self: Rc<Self>) {
         loop {
             // Held until the end of the loop's body: the URL counts as done
-            // only after all that it leads to has been put in.
-            let job = self.manners.next().await;
-            if let Some(conclusion) = self.survive(&job).await {
-                let found = self.ledger.enter(&job, conclusion, &self.crawl);
-                found.into_iter().for_each(|job| self.manners.put(job));
+            // only after all URLs that it leads to have been put in.
+            let job = self.politeness.next().await;
+            if let Some(completion) = self.fetch_catching_panic(&job).await {
+                let jobs = self.row_writer.write(&job, completion, &self.crawl);
+                jobs.into_iter().for_each(|job| self.politeness.put(job));
             }
         }
     }
     // ANCHOR_END: work
 
-    // ANCHOR: survive
+    // ANCHOR: fetch_catching_panic
     /// Fetches a URL, and ends it as a row even if that panics.
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
-    fn survive(&self, job: &Turn) -> impl Coroutine<Output = Option<Conclusion>> {
+    fn fetch_catching_panic(&self, job: &Dispatch) -> impl Coroutine<Output = Option<Completion>> {
         async move {
             match catch(pin!(self.fetch(job))).await {
-                Ok(conclusion) => conclusion,
+                Ok(completion) => completion,
                 Err(exception) => {
                     let error = FetchError::new(ErrorClass::Panic, exception.to_string());
                     Some(self.crawl.borrow_mut().abandon(job, error))
@@ -133,22 +139,23 @@ impl Crawler {
             }
         }
     }
-    // ANCHOR_END: survive
+    // ANCHOR_END: fetch_catching_panic
 
-    /// From now on nothing is begun.
-    fn take_no_more(&self) {
+    /// Begins the graceful shutdown: no new fetch starts from now on.
+    fn start_draining(&self) {
         self.crawl.borrow_mut().stop();
-        self.manners.stop();
+        self.politeness.stop();
     }
 
     // ANCHOR: fetch
-    /// Fetches a URL; `None` when a limit forbids it, when its host has to be left
-    /// alone for now, or when nobody wants the result any more.
+    /// Fetches a URL. Returns `None` when a limit forbids it, when the job was
+    /// deferred because its host throttles the crawler, or when the sink has
+    /// panicked and takes no more rows.
     #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
-    fn fetch(&self, job: &Turn) -> impl Coroutine<Output = Option<Conclusion>> {
+    fn fetch(&self, job: &Dispatch) -> impl Coroutine<Output = Option<Completion>> {
         async move {
-            if self.ledger.is_closed() {
-                self.take_no_more();
+            if self.row_writer.has_panicked() {
+                self.start_draining();
                 return None;
             }
             if let Some(error) = job.refusal() {
@@ -156,37 +163,37 @@ impl Crawler {
             }
             let now = self.event_loop.now();
             let Some(mut visit) = self.crawl.borrow_mut().begin(Job::clone(job), now) else {
-                self.manners.stop();
+                self.politeness.stop();
                 return None;
             };
             self.client.fetch(&mut visit, &|| job.next_start()).await;
-            if job.comes_again(&visit) {
-                self.crawl.borrow_mut().put_off(visit);
+            if job.defer_if_throttled(&visit) {
+                self.crawl.borrow_mut().defer(visit);
                 return None;
             }
             let now = self.event_loop.now();
-            Some(self.crawl.borrow_mut().conclude(visit, now))
+            Some(self.crawl.borrow_mut().complete(visit, now))
         }
     }
     // ANCHOR_END: fetch
 
-    /// A sitemap has named a page, or was none.
-    fn named_by_sitemap(&self, named: Named) {
+    /// Takes a page that a sitemap names, or a warning about a sitemap.
+    fn take_sitemap_result(&self, result: SitemapResult) {
         let mut crawl = self.crawl.borrow_mut();
-        let url = match named {
-            Named::Page(url) => url,
-            Named::Warning(warning) => return crawl.warn(warning),
+        let url = match result {
+            SitemapResult::Page(url) => url,
+            SitemapResult::Warning(warning) => return crawl.warn(warning),
         };
         let (job, row) = crawl.seed(&url);
         drop(crawl);
-        job.into_iter().for_each(|job| self.manners.put(job));
-        row.into_iter().for_each(|row| self.ledger.tell(row));
+        job.into_iter().for_each(|job| self.politeness.put(job));
+        row.into_iter().for_each(|row| self.row_writer.write_row(row));
     }
 }
 
 // ANCHOR: workers
-/// Workers, who go home when this is dropped: at the end of the crawl, or when
-/// somebody no longer waits for it.
+/// The workers' tasks, cancelled when this is dropped: at the end of the crawl,
+/// or when [`Crawler::crawl`] itself is cancelled.
 struct Workers(Vec<Task<()>>);
 
 impl Drop for Workers {

@@ -1,12 +1,13 @@
-//! What a crawl that was killed goes on from.
+//! The journal: the state of a crawl on disk, from which it resumes after it was
+//! killed.
 //!
-//! A journal is a text file that only ever grows. Its first line names the
-//! format, and each line after it is a record: a checksum, a space, and a JSON
-//! object without line breaks. The first record has the options that decide
-//! which URLs are found, every other one a finished URL: its row, and what it
-//! has led to. One record is one write, made before the row is told to
-//! anybody; so there is no moment at which a row is lost, or known without the
-//! URLs it has led to.
+//! A journal is an append-only text file: each finished URL is a checkpoint. The
+//! first line names the format, and each line after it is a record: a checksum, a
+//! space, and a JSON object without line breaks. The first record holds the
+//! options that decide which URLs are found. Every other record holds a finished
+//! URL: its row, and the URLs that it has led to. One record is one write, made
+//! before the row is handed to the sink; so there is no moment at which a row is
+//! lost, or known without the URLs it has led to.
 //!
 //! ```text
 //! crawl journal, format 1
@@ -14,10 +15,11 @@
 //! 0c60a7d1 {"row":{"url":"http://example.com/","status":200,...},"redirects_left":10,"leads":[{"to":"/about"},...]}
 //! ```
 //!
-//! It is handed to the system and not forced on to the disk: it outlives the
-//! process, and a power failure but for its last moments.
+//! Records are handed to the operating system and not synced (no `fsync`): the
+//! journal survives the end of the process, and a power failure except for the
+//! last moments before it.
 
-mod past;
+mod load;
 mod record;
 mod settings;
 
@@ -26,23 +28,23 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use crawl_core::{Conclusion, Finished, Job, Options};
+use crawl_core::{Completion, Job, JournalEntry, Options};
 
-use self::past::Head;
-pub(crate) use self::past::Past;
+use self::load::Head;
+pub(crate) use self::load::LoadedJournal;
 
 /// A journal being written.
 pub(crate) struct Journal {
     path: PathBuf,
-    /// Locked, so that nobody else can write to it, until it is closed.
+    /// Locked until it is closed, so that no other process writes to it.
     file: File,
-    /// The record being made; what it has allocated is used again.
-    line: Vec<u8>,
+    /// Buffer for the record being written, used again for the next one.
+    record: Vec<u8>,
     has_failed: bool,
 }
 
 impl Journal {
-    /// Opens a journal, or begins one, and returns what it has.
+    /// Opens a journal, or begins one, and returns the records that it holds.
     ///
     /// # Errors
     /// See [`Builder::run_on`](crate::Builder::run_on).
@@ -50,13 +52,14 @@ impl Journal {
         path: PathBuf,
         is_fresh: bool,
         options: &Options,
-    ) -> io::Result<(Self, Past)> {
-        let (file, past) = open(&path, is_fresh, options).map_err(|error| name(&path, &error))?;
-        Ok((Self { path, file, line: Vec::new(), has_failed: false }, past))
+    ) -> io::Result<(Self, LoadedJournal)> {
+        let (file, loaded) =
+            open(&path, is_fresh, options).map_err(|error| with_path(&path, &error))?;
+        Ok((Self { path, file, record: Vec::new(), has_failed: false }, loaded))
     }
 
-    /// What to say to a user who goes on with a crawl that was done.
-    pub(crate) fn nothing_left(&self) -> String {
+    /// Returns the warning for a user who resumes a crawl that was already done.
+    pub(crate) fn nothing_left_warning(&self) -> String {
         let path = self.path.display();
         format!(
             "the journal {path} has nothing left to do: what was found then is told again \
@@ -64,42 +67,42 @@ impl Journal {
         )
     }
 
-    /// Writes down what became of a URL.
+    /// Appends the record of a finished URL.
     ///
     /// # Errors
-    /// Those of the file, with its name. After one of them, nothing more is
-    /// written: a record in the middle that was cut short would not be read.
-    pub(crate) fn append(&mut self, job: &Job, conclusion: &Conclusion) -> io::Result<()> {
+    /// Those of the file, with its name. After an error, nothing more is written:
+    /// a journal with an incomplete record in the middle could not be read.
+    pub(crate) fn append(&mut self, job: &Job, completion: &Completion) -> io::Result<()> {
         if self.has_failed {
             return Err(io::Error::other("the journal could not be written"));
         }
-        let finished = Finished {
-            row: Cow::Borrowed(&conclusion.row),
+        let entry = JournalEntry {
+            row: Cow::Borrowed(&completion.row),
             purpose: job.purpose,
             redirects_left: job.redirects_left,
-            leads: Cow::Borrowed(&conclusion.leads),
-            ids: Cow::Borrowed(&conclusion.ids),
+            out_links: Cow::Borrowed(&completion.out_links),
+            ids: Cow::Borrowed(&completion.ids),
         };
-        let written =
-            record::write(&finished, &mut self.line).and_then(|()| self.file.write_all(&self.line));
+        let written = record::write(&entry, &mut self.record)
+            .and_then(|()| self.file.write_all(&self.record));
         self.has_failed = written.is_err();
-        written.map_err(|error| name(&self.path, &error))
+        written.map_err(|error| with_path(&self.path, &error))
     }
 }
 
 impl Drop for Journal {
-    /// Closing the file is not enough: a child that this process is starting
-    /// at the moment has it open, too, and the lock with it.
+    /// Unlocks the file. Closing it is not enough: a child process that is being
+    /// started at this moment has inherited the open file, and the lock with it.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-fn name(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("the journal {}: {error}", path.display()))
 }
 
-fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, Past)> {
+fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, LoadedJournal)> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("this is no ordinary file"));
@@ -111,19 +114,19 @@ fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, Pas
         TryLockError::Error(error) => error,
     })?;
     let settings = settings::of(options);
-    let mut past = Past::new(path, file.try_clone()?);
-    match past.read_head(&settings, is_fresh)? {
-        Head::Ours => {
-            file.set_len(past.check()?)?;
+    let mut loaded = LoadedJournal::new(path, file.try_clone()?);
+    match loaded.read_head(&settings, is_fresh)? {
+        Head::Valid => {
+            file.set_len(loaded.check()?)?;
         }
         Head::Missing => {
             let mut head = Vec::new();
             record::write(&settings, &mut head)?;
-            head.splice(..0, past::FIRST_LINE.bytes());
+            head.splice(..0, load::FIRST_LINE.bytes());
             file.set_len(0)?;
             file.write_all(&head)?;
-            past.begin = head.len() as u64;
+            loaded.begin = head.len() as u64;
         }
     }
-    Ok((file, past))
+    Ok((file, loaded))
 }

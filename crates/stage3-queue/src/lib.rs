@@ -1,32 +1,34 @@
-//! The crawler people keep: workers around a queue, on the runtime of stage 2.
+//! A crawler for everyday use: workers around a queue, on the runtime of
+//! stage 2.
 //!
 //! The rules of this stage:
 //!
-//! 1. **The queue is the plan.** Workers take URLs from a [`JoinableQueue`] and
-//!    put in what they find. How many workers there are is how many fetches
-//!    there can be at a time.
-//! 2. **Whoever took an item hands it back.** The queue counts what was put in
-//!    and not yet finished. An [`Item`] is a guard: when it goes out of
-//!    scope, on whatever path, it counts as done, so [`JoinableQueue::join`]
-//!    always returns.
+//! 1. **The queue is the plan.** Workers take URLs from a [`JoinableQueue`],
+//!    the frontier of the crawl, and put in the URLs that they find. The number
+//!    of workers limits the number of fetches at a time.
+//! 2. **A worker hands back each item that it took.** The queue counts the
+//!    items that were put in and are not yet finished. An [`Item`] is a guard:
+//!    when it goes out of scope, on whatever path, it counts as done, so
+//!    [`JoinableQueue::join`] always returns.
 //! 3. **A worker survives its jobs.** Whatever one fetch does, a panic
-//!    included, ends as the row of its URL, and the worker takes the next.
+//!    included, ends as the row of its URL, and the worker takes the next job.
 //! 4. **New work is put in before old work is handed back.** So the count
-//!    touches zero only when there is nothing left to do at all.
+//!    reaches zero only when there is nothing left to do at all.
 //!
-//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). What is
-//! practical, but not the lesson, is in modules beside them:
+//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). The modules
+//! beside them are needed in practice, but are not the lesson:
 //!
-//! * `segments`: what the queue keeps its items in;
-//! * `client`: one fetch, with `pool`, the connections that are kept;
-//! * `manners`: what stands between the queue and the workers, so that no host
-//!   is asked what it does not want to be (`robots`), more often than it wants
-//!   (`pace`, `retry_after`), or with more than its share of the workers
-//!   (`hosts`); and what hosts offer by themselves (`sitemaps`);
-//! * `ledger`: where the rows go, with `journal`, from which a crawl that was
-//!   killed at any moment goes on;
-//! * `stop`: the end before the end ([`Stopper`]);
-//! * `builder`: what a program that crawls holds all of it by ([`Builder`]).
+//! * `segmented_deque`: the container in which the queue keeps its items;
+//! * `client`: one fetch, over the connection pool in `pool`;
+//! * `politeness`: the layer between the queue and the workers. It obeys
+//!   robots.txt (`robots`), keeps a rate limit for each host and backs off when
+//!   the host throttles the crawler (`rate_limit`, `retry_after`), and gives each
+//!   host no more than its share of the workers (`host_queues`). It also reads
+//!   sitemaps (`sitemaps`);
+//! * `row_writer`: the output for rows; with `journal`, the state on disk from
+//!   which a crawl that was killed at any moment resumes;
+//! * `shutdown`: graceful shutdown ([`Stopper`]);
+//! * `builder`: the interface for programs that run a crawl ([`Builder`]).
 //!
 //! robots.txt is obeyed here only. `nofollow` is obeyed by all stages alike, in
 //! `crawl-core`.
@@ -35,14 +37,16 @@ mod builder;
 mod client;
 mod crawler;
 mod journal;
-mod ledger;
-mod manners;
+mod politeness;
 mod pool;
 mod queue;
-mod segments;
-mod stop;
+mod row_writer;
+mod segmented_deque;
+mod shutdown;
 
-pub use builder::{Builder, crawl, crawl_on};
+#[cfg(feature = "os")]
+pub use builder::crawl;
+pub use builder::{Builder, crawl_on};
 pub use crawler::Crawler;
 pub use queue::{Item, JoinableQueue};
-pub use stop::Stopper;
+pub use shutdown::Stopper;

@@ -1,4 +1,5 @@
-//! Connections kept open between one request and the next.
+//! The connection pool: keep-alive connections that are idle between two
+//! requests, checked before they are used again, and evicted oldest first.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,84 +8,87 @@ use std::rc::Rc;
 use crawl_core::Visit;
 use stage2_coroutines::Connection;
 
-/// Idle connections, the one that was used last at the end. They stay
-/// registered with the loop, so that a server's closing one is noticed before
-/// the next request is sent on it.
+/// A pool of idle connections, the most recently used one at the end (LRU
+/// eviction). They stay registered with the loop, so that it notices when a
+/// server closes one, before the next request is sent on it.
 pub(crate) struct Pool {
     idle: RefCell<VecDeque<Idle>>,
-    most: usize,
-    /// Where the last one led that was kept: the next one may, too.
-    last: RefCell<Rc<str>>,
+    max_idle: usize,
+    /// Origin of the connection that was kept last. Interning: the next one often
+    /// has the same origin and shares this copy of the text.
+    last_origin: RefCell<Rc<str>>,
 }
 
 struct Idle {
-    /// Where it leads, see `Address::origin`.
+    /// Origin of the server, see `Address::origin`.
     origin: Rc<str>,
     connection: Connection,
 }
 
 impl Pool {
-    /// A pool of at most so many connections.
-    pub(crate) fn new(most: usize) -> Self {
+    /// Creates a pool of at most `max_idle` connections.
+    pub(crate) fn new(max_idle: usize) -> Self {
         let idle = RefCell::new(VecDeque::new());
-        Self { idle, most, last: RefCell::new("".into()) }
+        Self { idle, max_idle, last_origin: RefCell::new("".into()) }
     }
 
-    /// A connection to where this visit leads. It may turn out to have been
-    /// closed after all, by news still on its way.
+    /// Takes an idle connection to the origin of this visit. The server may have
+    /// closed it all the same, when the event has not arrived yet.
     ///
-    /// One on which anything has come since its last response is of no use: a
-    /// response that began before the request was sent answers nothing (RFC
-    /// 9112, section 9.2). What comes after that cannot be told from an
-    /// answer: HTTP/1.1 does not number its requests. A server that forges one
-    /// at that very moment lies about its own pages only, for a connection
-    /// never serves two origins.
+    /// A connection on which anything has arrived since its last response is
+    /// dropped: a response that began before the request was sent answers
+    /// nothing (RFC 9112, section 9.2). Bytes that arrive after the request
+    /// cannot be told from its response, because HTTP/1.1 does not number
+    /// requests. A server that forges a response at that moment forges its own
+    /// pages only, since a connection never serves two origins.
     // ANCHOR: take
     pub(crate) fn take(&self, visit: &Visit) -> Option<Connection> {
         let origin = visit.url().origin();
         let leads_there = |idle: &Idle| *idle.origin == *origin;
         loop {
             let mut idle = self.idle.borrow_mut();
-            let place = idle.iter().rposition(leads_there)?;
-            let mut found = idle.remove(place)?;
+            let index = idle.iter().rposition(leads_there)?;
+            let mut kept = idle.remove(index)?;
             drop(idle);
-            // Bytes nobody asked for, or an end: such a one is of no use.
-            if found.connection.is_quiet() {
-                return Some(found.connection);
+            // Dropped if unexpected bytes or the end of the stream have arrived.
+            if kept.connection.is_quiet() {
+                return Some(kept.connection);
             }
         }
     }
     // ANCHOR_END: take
 
     // ANCHOR: keep
-    /// Keeps a connection on which a response has come to its end. When there
-    /// are too many, the one not used for the longest time goes.
+    /// Keeps a connection on which a response is complete. When there are too
+    /// many, closes the least recently used one.
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection) {
-        let origin = self.name_of(visit.url().origin());
+        let origin = self.intern(visit.url().origin());
         let mut idle = self.idle.borrow_mut();
         idle.push_back(Idle { origin, connection });
-        let surplus = if idle.len() > self.most { idle.pop_front() } else { None };
+        let surplus = if idle.len() > self.max_idle { idle.pop_front() } else { None };
         drop(idle);
         drop(surplus);
     }
     // ANCHOR_END: keep
 
-    /// One copy of this text for many connections in a row.
-    fn name_of(&self, origin: &str) -> Rc<str> {
-        let mut last = self.last.borrow_mut();
-        if **last != *origin {
-            *last = origin.into();
+    /// Returns a shared copy of this text, the same one for many connections in a
+    /// row.
+    fn intern(&self, origin: &str) -> Rc<str> {
+        let mut last_origin = self.last_origin.borrow_mut();
+        if **last_origin != *origin {
+            *last_origin = origin.into();
         }
-        Rc::clone(&last)
+        Rc::clone(&last_origin)
     }
 
-    /// Closes the connection that was not used for the longest time, if any.
-    pub(crate) fn give_one_up(&self) -> bool {
+    /// Closes the least recently used connection. Returns false if the pool is
+    /// empty.
+    pub(crate) fn evict_oldest(&self) -> bool {
         let oldest = self.idle.borrow_mut().pop_front();
         oldest.is_some()
     }
 
-    /// Closes them all.
+    /// Closes all connections.
     pub(crate) fn clear(&self) {
         let idle = self.idle.take();
         drop(idle);

@@ -1,4 +1,4 @@
-//! A queue that knows when all work is done.
+//! A work queue that knows when all work is done.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -7,17 +7,17 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::rc::Rc;
 
-use stage2_coroutines::{Coroutine, EventLoop, Future, Wait, noting};
+use stage2_coroutines::{Coroutine, EventLoop, Future, Wait, with_wait};
 
-use crate::segments::Segments;
+use crate::segmented_deque::SegmentedDeque;
 
-/// A queue whose getters wait for items and whose joiners wait for the end.
+/// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
-/// The invariant: `unfinished` is the number of items put in whose guards have
-/// not been dropped; those in the queue plus those being worked on. Handles
-/// are cheap to clone and stand for the same queue, which is unbounded: a
-/// worker that had to wait for room to put in what it found, while all others
-/// wait for the same, would wait for ever.
+/// The invariant: `unfinished` is the number of items that were put in and whose
+/// guards have not been dropped, which is the items in the queue plus those
+/// being worked on. Handles are cheap to clone and refer to the same queue. The
+/// queue is unbounded: with a bound, all workers could wait at once for room to
+/// put in the URLs that they found, and none would ever get it.
 ///
 /// Items are handed out in the order in which they were put in, to getters in
 /// the order in which they came.
@@ -28,12 +28,12 @@ pub struct JoinableQueue<T> {
 // ANCHOR: state
 struct State<T> {
     event_loop: EventLoop,
-    /// In line, the first one first.
-    items: Segments<T>,
-    /// Who waits for an item, the longest first.
+    /// Items that wait for a getter, the oldest first.
+    items: SegmentedDeque<T>,
+    /// Getters that wait for an item, the one that has waited longest first.
     getters: VecDeque<Future<()>>,
-    /// How many of the items are promised to getters that were called and
-    /// have not come yet. Nobody else may have those.
+    /// Number of items promised to getters that were woken and have not been
+    /// polled yet. No other getter may take those.
     promised: usize,
     unfinished: usize,
     joiners: Vec<Future<()>>,
@@ -41,11 +41,11 @@ struct State<T> {
 // ANCHOR_END: state
 
 impl<T> JoinableQueue<T> {
-    /// An empty queue: nothing to get, and nothing to wait for.
+    /// Creates an empty queue: nothing to get, and nothing to wait for.
     pub fn new(event_loop: &EventLoop) -> Self {
         let state = State {
             event_loop: event_loop.clone(),
-            items: Segments::new(),
+            items: SegmentedDeque::new(),
             getters: VecDeque::new(),
             promised: 0,
             unfinished: 0,
@@ -55,19 +55,19 @@ impl<T> JoinableQueue<T> {
     }
 
     // ANCHOR: put_nowait
-    /// Puts an item in, without ever having to wait.
+    /// Puts an item in. Never waits.
     pub fn put_nowait(&self, item: T) {
         let mut state = self.state.borrow_mut();
         state.items.push_back(item);
         state.unfinished += 1;
         drop(state);
-        self.call_getters();
+        self.wake_getters();
     }
     // ANCHOR_END: put_nowait
 
     // ANCHOR: put_back
-    /// Puts back what nobody can work on now, to be handed out next. It has
-    /// counted as unfinished all the time, and goes on to do so.
+    /// Puts an item back at the front of the queue, to be handed out next. The
+    /// item has counted as unfinished all the time and still does.
     pub fn put_back(&self, item: Item<T>)
     where
         T: Clone,
@@ -76,14 +76,13 @@ impl<T> JoinableQueue<T> {
         state.items.push_front((*item).clone());
         state.unfinished += 1;
         drop(state);
-        self.call_getters();
+        self.wake_getters();
     }
     // ANCHOR_END: put_back
 
     // ANCHOR: get
-    /// Waits for an item. The guard that comes with it must live as long as
-    /// the work it stands for. A getter that is dropped while it waits takes
-    /// nothing with it.
+    /// Waits for an item. The guard that holds it must live as long as the work
+    /// on the item. A getter that is dropped while it waits loses no item.
     ///
     /// # Panics
     /// When it would have to wait in another loop than the queue's own.
@@ -91,21 +90,21 @@ impl<T> JoinableQueue<T> {
     pub fn get(&self) -> impl Coroutine<Output = Item<T>> {
         let at = Location::caller();
         async move {
-            let mut turn = Turn::new(self);
-            if let Some(called) = turn.called.clone() {
-                let event_loop = called.event_loop();
-                let called = noting(&event_loop, Wait::Get, at, called).await;
-                called.expect("a queue is used in its own loop");
+            let mut getter = Getter::new(self);
+            if let Some(promise) = getter.promise.clone() {
+                let event_loop = promise.event_loop();
+                let promise = with_wait(&event_loop, Wait::Get, at, promise).await;
+                promise.expect("a queue is used in its own loop");
             }
-            turn.take()
+            getter.take()
         }
     }
     // ANCHOR_END: get
 
     // ANCHOR: join
-    /// Waits until every item that was put in has been finished: at once if
-    /// that is so now. It can be called again, and the queue used again, as
-    /// often as you like.
+    /// Waits until every item that was put in has been finished; returns at once
+    /// if none is unfinished. Afterwards the queue can be used again, and joined
+    /// again, as often as you like.
     #[track_caller]
     pub fn join(&self) -> impl Coroutine<Output = ()> {
         let at = Location::caller();
@@ -114,31 +113,32 @@ impl<T> JoinableQueue<T> {
                 let event_loop = self.state.borrow().event_loop.clone();
                 let all_done = Future::new(&event_loop);
                 self.state.borrow_mut().joiners.push(all_done.clone());
-                // Nobody but this joiner could cancel it.
-                let _ = noting(&event_loop, Wait::Join, at, all_done).await;
+                // Only this coroutine could cancel it.
+                let _ = with_wait(&event_loop, Wait::Join, at, all_done).await;
             }
         }
     }
     // ANCHOR_END: join
 
-    /// How many items wait for a getter.
+    /// Returns the number of items that wait for a getter.
     pub fn len(&self) -> usize {
         self.state.borrow().items.len()
     }
 
-    /// Whether no item waits for a getter.
+    /// Returns true if no item waits for a getter.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many items were put in and are not finished.
+    /// Returns the number of items that were put in and are not finished.
     pub fn unfinished(&self) -> usize {
         self.state.borrow().unfinished
     }
 
-    // ANCHOR: call_getters
-    /// Promises items to getters, as long as there are both.
-    fn call_getters(&self) {
+    // ANCHOR: wake_getters
+    /// Promises items to waiting getters and wakes them, as long as there are
+    /// both.
+    fn wake_getters(&self) {
         loop {
             let mut state = self.state.borrow_mut();
             if state.promised == state.items.len() {
@@ -149,11 +149,11 @@ impl<T> JoinableQueue<T> {
             };
             state.promised += 1;
             drop(state);
-            // Refused by nobody: it was among the getters until now.
+            // Cannot fail: the future was among the getters until now.
             let _ = getter.set_result(());
         }
     }
-    // ANCHOR_END: call_getters
+    // ANCHOR_END: wake_getters
 
     // ANCHOR: task_done
     fn task_done(&self) {
@@ -164,73 +164,74 @@ impl<T> JoinableQueue<T> {
         }
         let joiners = std::mem::take(&mut state.joiners);
         drop(state);
-        for joiner in joiners {
-            // Refused by nobody: it was among the joiners until now.
-            let _ = joiner.set_result(());
+        for all_done in joiners {
+            // Cannot fail: the future was among the joiners until now.
+            let _ = all_done.set_result(());
         }
     }
     // ANCHOR_END: task_done
 }
 
-// ANCHOR: turn
-/// One getter's place in the order. Dropped before its item is taken, it
-/// leaves the line, and passes on what was promised to it.
-struct Turn<'q, T> {
+// ANCHOR: getter
+/// One waiting call of [`JoinableQueue::get`]. Dropped before it has taken its
+/// item, it leaves the queue of getters and passes on the item promised to it.
+struct Getter<'q, T> {
     queue: &'q JoinableQueue<T>,
-    /// Resolved when an item is promised; `None` if one was free at once.
-    called: Option<Future<()>>,
-    is_over: bool,
+    /// Future resolved when an item is promised; `None` if one was free at once.
+    promise: Option<Future<()>>,
+    has_taken: bool,
 }
-// ANCHOR_END: turn
+// ANCHOR_END: getter
 
-impl<'q, T> Turn<'q, T> {
-    // ANCHOR: new_turn
+impl<'q, T> Getter<'q, T> {
+    // ANCHOR: new_getter
     fn new(queue: &'q JoinableQueue<T>) -> Self {
         let mut state = queue.state.borrow_mut();
-        let called = if state.items.len() > state.promised {
+        let promise = if state.items.len() > state.promised {
             state.promised += 1;
             None
         } else {
-            let called = Future::new(&state.event_loop);
-            state.getters.push_back(called.clone());
-            Some(called)
+            let promise = Future::new(&state.event_loop);
+            state.getters.push_back(promise.clone());
+            Some(promise)
         };
-        Self { queue, called, is_over: false }
+        Self { queue, promise, has_taken: false }
     }
-    // ANCHOR_END: new_turn
+    // ANCHOR_END: new_getter
 
     fn is_promised(&self) -> bool {
-        self.called.as_ref().is_none_or(Future::done)
+        self.promise.as_ref().is_none_or(Future::done)
     }
 
     fn take(&mut self) -> Item<T> {
         let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
-        self.is_over = true;
+        self.has_taken = true;
         Item { value, queue: self.queue.clone() }
     }
 }
 
-// ANCHOR: drop_turn
-impl<T> Drop for Turn<'_, T> {
+// ANCHOR: drop_getter
+impl<T> Drop for Getter<'_, T> {
     fn drop(&mut self) {
-        if self.is_over {
+        if self.has_taken {
             return;
         }
         if self.is_promised() {
             self.queue.state.borrow_mut().promised -= 1;
-            self.queue.call_getters();
-        } else if let Some(called) = &self.called {
+            self.queue.wake_getters();
+        } else if let Some(promise) = &self.promise {
             let mut state = self.queue.state.borrow_mut();
-            // Most often the first: whoever came first is cancelled first.
-            if let Some(place) = state.getters.iter().position(|getter| getter.is(called)) {
-                state.getters.remove(place);
+            // Usually the first one: getters are mostly cancelled in the order in
+            // which they came.
+            if let Some(index) = state.getters.iter().position(|getter| getter.is(promise)) {
+                state.getters.remove(index);
             }
         }
     }
 }
-// ANCHOR_END: drop_turn
+// ANCHOR_END: drop_getter
 
 // ANCHOR: item
 /// An item being worked on. Dropping it is the chapter's `task_done`.
@@ -241,7 +242,8 @@ pub struct Item<T> {
 // ANCHOR_END: item
 
 impl<T> Item<T> {
-    /// The work is done: what dropping does, by its name in the chapter.
+    /// Marks the work as done: the same as dropping the item, by its name in the
+    /// chapter.
     pub fn task_done(self) {}
 }
 

@@ -1,8 +1,7 @@
-//! The examples say what they are expected to say.
+//! The output of the examples is as expected.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-#[path = "../../stage2-coroutines/tests/common/mod.rs"]
-mod common;
+use test_support::examples as common;
 
 #[test]
 fn the_end() {

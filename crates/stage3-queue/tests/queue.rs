@@ -1,28 +1,21 @@
-//! The queue: fair, safe to cancel, and never short of an end.
+//! The queue: fair, safe to cancel, and `join` always returns.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::pin::pin;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use selector_core::VirtualTime;
-use stage2_coroutines::{Coroutine, EventLoop, Task, sleep};
+use stage2_coroutines::{Coroutine, Task, sleep};
 use stage3_queue::{Item, JoinableQueue};
-use transport::system_look_up;
-
-/// A loop on which a second takes no time, and a hang is an error.
-fn virtual_loop() -> EventLoop {
-    EventLoop::in_world(VirtualTime::new(), Arc::new(system_look_up))
-}
+use test_support::event_loops::virtual_loop;
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
-/// What a coroutine says to one poll by somebody who cannot be woken.
+/// Polls a coroutine once, with a waker that does nothing.
 fn poll_once<C: Coroutine + ?Sized>(coroutine: std::pin::Pin<&mut C>) -> Poll<C::Output> {
     coroutine.poll(&mut Context::from_waker(Waker::noop()))
 }
@@ -45,7 +38,7 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
 }
 
 #[test]
-fn what_is_put_back_is_handed_out_next_and_never_counts_as_done() {
+fn an_item_that_is_put_back_comes_out_next_and_never_counts_as_done() {
     let q = JoinableQueue::new(&virtual_loop());
     q.put_nowait("a");
     q.put_nowait("b");
@@ -65,7 +58,7 @@ fn what_is_put_back_is_handed_out_next_and_never_counts_as_done() {
     }
     assert!(poll_once(join.as_mut()).is_ready());
 
-    // Whoever waits for an item is called, and the last one is no end.
+    // A waiting getter is woken, and putting back the last item ends no join.
     q.put_nowait("c");
     let Poll::Ready(c) = poll_once(pin!(q.get())) else {
         panic!("an item is there");
@@ -79,7 +72,7 @@ fn what_is_put_back_is_handed_out_next_and_never_counts_as_done() {
 }
 
 #[test]
-fn join_can_be_armed_again() {
+fn join_can_be_called_again() {
     let q = JoinableQueue::new(&virtual_loop());
     assert!(poll_once(pin!(q.join())).is_ready(), "nothing was put in yet");
     for round in 0..3 {
@@ -92,7 +85,7 @@ fn join_can_be_armed_again() {
 }
 
 #[test]
-fn join_waits_for_what_is_put_in_before_old_work_is_handed_back() {
+fn join_waits_for_items_put_in_before_old_work_is_handed_back() {
     let event_loop = virtual_loop();
     let q = JoinableQueue::new(&event_loop);
     q.put_nowait(5);
@@ -121,9 +114,9 @@ fn getters_are_served_in_the_order_in_which_they_came() {
     assert!(poll_once(first.as_mut()).is_pending());
     assert!(poll_once(second.as_mut()).is_pending());
     q.put_nowait(1);
-    // Neither a newcomer nor the second in line may have what is promised.
-    let mut newcomer = pin!(q.get());
-    assert!(poll_once(newcomer.as_mut()).is_pending());
+    // Neither a new getter nor the second one may take the promised item.
+    let mut new_getter = pin!(q.get());
+    assert!(poll_once(new_getter.as_mut()).is_pending());
     assert!(poll_once(second.as_mut()).is_pending());
     let Poll::Ready(item) = poll_once(first.as_mut()) else {
         panic!("it was promised");
@@ -134,28 +127,28 @@ fn getters_are_served_in_the_order_in_which_they_came() {
 #[test]
 fn a_getter_that_is_cancelled_loses_nothing() {
     let q: JoinableQueue<u32> = JoinableQueue::new(&virtual_loop());
-    let mut patient = pin!(q.get());
+    let mut waiting = pin!(q.get());
     {
         let mut cancelled = pin!(q.get());
         assert!(poll_once(cancelled.as_mut()).is_pending());
-        assert!(poll_once(patient.as_mut()).is_pending());
-        q.put_nowait(1); // promised to the one that goes now
+        assert!(poll_once(waiting.as_mut()).is_pending());
+        q.put_nowait(1); // promised to the getter that is dropped now
     }
-    let Poll::Ready(item) = poll_once(patient.as_mut()) else {
+    let Poll::Ready(item) = poll_once(waiting.as_mut()) else {
         panic!("the promise is passed on");
     };
     assert_eq!(*item, 1);
     drop(item);
 
-    // And one that leaves the line before its turn.
-    let mut patient = pin!(q.get());
+    // A getter that is cancelled before it is promised an item.
+    let mut waiting = pin!(q.get());
     {
         let mut cancelled = pin!(q.get());
         assert!(poll_once(cancelled.as_mut()).is_pending());
-        assert!(poll_once(patient.as_mut()).is_pending());
+        assert!(poll_once(waiting.as_mut()).is_pending());
     }
     q.put_nowait(2);
-    assert!(poll_once(patient.as_mut()).is_ready());
+    assert!(poll_once(waiting.as_mut()).is_ready());
 }
 
 #[test]
@@ -237,11 +230,10 @@ fn step() -> impl Strategy<Value = Step> {
 type Getter = std::pin::Pin<Box<dyn Coroutine<Output = Item<u32>>>>;
 
 proptest! {
-    /// Whatever is put in, polled, cancelled and finished, in any order: the
-    /// invariant holds, nothing is lost, nothing comes twice, and the end is
-    /// reached.
+    /// Runs random steps in any order: the invariant holds, no item is lost or
+    /// comes out twice, and `join` returns in the end.
     #[test]
-    fn nothing_is_lost_and_the_end_is_reached(steps in prop::collection::vec(step(), 0..80)) {
+    fn no_item_is_lost_and_join_returns(steps in prop::collection::vec(step(), 0..80)) {
         let q = JoinableQueue::new(&virtual_loop());
         let getter = || -> Getter { let q = q.clone(); Box::pin(async move { q.get().await }) };
         let mut getters: VecDeque<Getter> = VecDeque::new();

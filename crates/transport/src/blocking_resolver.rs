@@ -1,4 +1,4 @@
-//! Names to addresses for a caller that has a thread to spare.
+//! Name lookup that blocks the calling thread.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,13 +6,16 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::names::{Addresses, Answer, Known, LookUp, Name, NameError, ask};
+use crate::dns_cache::DnsCache;
+use crate::lookup::{
+    Addresses, HostPort, LookupError, LookupFn, LookupResult, lookup_catching_panic,
+};
 
-/// Looks names up while the caller waits, and keeps the answers for a minute.
-/// For any number of threads at once; those who want to know the same wait for
-/// one look-up together.
+/// A resolver with a DNS cache that blocks the caller until the answer is
+/// there. It can be shared by any number of threads; threads that ask for the
+/// same host at the same time share one lookup.
 pub struct BlockingResolver {
-    look_up: Arc<LookUp>,
+    lookup: Arc<LookupFn>,
     shared: Arc<Shared>,
 }
 
@@ -24,83 +27,85 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    known: Known,
-    /// The look-ups under way, and where their answers will be.
-    asked: HashMap<Name, Arc<OnceLock<Answer>>>,
+    cache: DnsCache,
+    /// The lookups under way, each with the cell for its answer.
+    in_flight: HashMap<HostPort, Arc<OnceLock<LookupResult>>>,
 }
 
 impl BlockingResolver {
-    /// A resolver that asks `look_up`.
-    pub fn new(look_up: Arc<LookUp>) -> Self {
-        Self { look_up, shared: Arc::default() }
+    /// Creates a resolver that calls `lookup`.
+    pub fn new(lookup: Arc<LookupFn>) -> Self {
+        Self { lookup, shared: Arc::default() }
     }
 
-    /// The addresses of `host`, a name, an IPv4 address or an IPv6 address
-    /// with or without brackets; none if they are not found within `patience`.
+    /// Returns the addresses of `host`, which is a name, an IPv4 address, or an
+    /// IPv6 address with or without brackets; or `None` if there is no answer
+    /// within `timeout`.
     ///
-    /// The operating system's look-up cannot be interrupted. It runs on a
-    /// thread of its own, which outlives an impatient caller, and whose answer
-    /// is there for the next one.
+    /// The operating system's lookup cannot be interrupted. It runs on a thread
+    /// of its own, which continues after the timeout; a later call gets its
+    /// answer.
     ///
     /// # Errors
-    /// When the name has no address.
-    pub fn look_up(
+    /// When the host has no address.
+    pub fn lookup(
         &self,
         host: &str,
         port: u16,
-        patience: Duration,
-    ) -> Result<Option<Addresses>, NameError> {
+        timeout: Duration,
+    ) -> Result<Option<Addresses>, LookupError> {
         let mut state = self.shared.lock();
-        if let Some(addresses) = state.known.get(host, port, Instant::now()) {
+        if let Some(addresses) = state.cache.get(host, port, Instant::now()) {
             return Ok(Some(addresses));
         }
-        let name: Name = (host.into(), port);
-        let answer = match state.asked.get(&name) {
+        let name: HostPort = (host.into(), port);
+        let answer = match state.in_flight.get(&name) {
             Some(answer) => Arc::clone(answer),
             None => {
                 let answer = Arc::new(OnceLock::new());
-                state.asked.insert(name.clone(), Arc::clone(&answer));
-                self.ask(name, &mut state);
+                state.in_flight.insert(name.clone(), Arc::clone(&answer));
+                self.spawn_lookup(name, &mut state);
                 answer
             }
         };
         let is_unanswered = |_: &mut State| answer.get().is_none();
-        let waited = self.shared.answered.wait_timeout_while(state, patience, is_unanswered);
+        let waited = self.shared.answered.wait_timeout_while(state, timeout, is_unanswered);
         drop(waited);
         answer.get().cloned().transpose()
     }
 
-    fn ask(&self, name: Name, state: &mut State) {
-        let (look_up, shared) = (Arc::clone(&self.look_up), Arc::clone(&self.shared));
-        let asked = name.clone();
+    fn spawn_lookup(&self, name: HostPort, state: &mut State) {
+        let (lookup, shared) = (Arc::clone(&self.lookup), Arc::clone(&self.shared));
+        let looked_up = name.clone();
         let thread = thread::Builder::new().name("look-up".into()).spawn(move || {
-            let answer = ask(&*look_up, &asked);
-            shared.lock().answer(asked, answer);
+            let result = lookup_catching_panic(&*lookup, &looked_up);
+            shared.lock().complete(looked_up, result);
             shared.answered.notify_all();
         });
         if let Err(error) = thread {
-            let error = NameError::new(&name.0, error.to_string());
-            state.answer(name, Err(error));
+            let error = LookupError::new(&name.0, error.to_string());
+            state.complete(name, Err(error));
         }
     }
 }
 
 impl State {
-    fn answer(&mut self, name: Name, answer: Answer) {
-        // Better an old answer than none: the failure may be ours.
-        let answer = answer.or_else(|error| self.known.former(&name).ok_or(error));
-        if let Some(place) = self.asked.remove(&name) {
-            // It was asked once, and so it is answered once.
-            let _ = place.set(answer.clone());
+    /// Ends a lookup: gives its result to the waiting threads and the cache.
+    fn complete(&mut self, name: HostPort, result: LookupResult) {
+        // A stale answer is better than none: the failure may be local.
+        let result = result.or_else(|error| self.cache.stale(&name).ok_or(error));
+        if let Some(answer) = self.in_flight.remove(&name) {
+            // It cannot be set already: every lookup completes once.
+            let _ = answer.set(result.clone());
         }
-        if let Ok(addresses) = answer {
-            self.known.keep(name, addresses, Instant::now());
+        if let Ok(addresses) = result {
+            self.cache.insert(name, addresses, Instant::now());
         }
     }
 }
 
 impl Shared {
-    /// What lies under the lock stays whole whatever a thread does meanwhile.
+    /// Locks the state, even after a panic: it is consistent at all times.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

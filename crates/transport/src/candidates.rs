@@ -1,44 +1,47 @@
-//! The addresses of a host, one after the other.
+//! The addresses of a host, to be tried one after another.
 
 use std::io;
 use std::net::SocketAddr;
 
-use crate::Addresses;
+use crate::lookup::Addresses;
 
-/// The addresses of a host that have not failed yet, and why the last one did
-/// that has.
+/// The addresses of a host that have not failed yet, and the error of the last
+/// one that has.
+///
+/// There is one connection attempt at a time. (Happy eyeballs, RFC 8305, would
+/// start the next one before the last has failed.)
 #[derive(Debug, Default)]
 pub struct Candidates {
     addresses: Addresses,
-    failed: u32,
+    num_failed: u32,
     last_failure: Option<Box<str>>,
 }
 
 impl Candidates {
-    /// All of these, in their order.
+    /// Creates candidates for these addresses, to be tried in their order.
     pub fn new(addresses: Addresses) -> Self {
-        Self { addresses, failed: 0, last_failure: None }
+        Self { addresses, num_failed: 0, last_failure: None }
     }
 
-    /// The one to try, unless all have failed.
+    /// Returns the address to try, or `None` when all have failed.
     pub fn current(&self) -> Option<SocketAddr> {
-        self.addresses.get(self.failed as usize).copied()
+        self.addresses.get(self.num_failed as usize).copied()
     }
 
-    /// How many are left, the current one included.
+    /// Returns the number of addresses left, the current one included.
     pub fn left(&self) -> usize {
-        self.addresses.len() - self.failed as usize
+        self.addresses.len() - self.num_failed as usize
     }
 
-    /// The current one has failed: on to the next.
+    /// Records that the current address has failed: the next one is current.
     pub fn failed(&mut self, error: &io::Error) {
         if let Some(address) = self.current() {
             self.last_failure = Some(format!("cannot connect to {address}: {error}").into());
-            self.failed += 1;
+            self.num_failed += 1;
         }
     }
 
-    /// Why there is none left.
+    /// Returns the reason why no address is left.
     pub fn failure(&self) -> &str {
         self.last_failure.as_deref().unwrap_or("the host has no address")
     }

@@ -1,26 +1,29 @@
-//! Knows *bytes*: how they travel over a connection, and to which address. It
-//! has never heard of a selector or of HTTP.
+//! Knows *bytes*: streams over a socket, with or without TLS, and the lookup of
+//! a host's addresses. It has never heard of a selector or of HTTP.
 //!
 //! The rules of this crate:
 //!
-//! 1. **A stream is a stream.** [`Stream`] reads and writes over whatever can
-//!    read and write, blocking or not, and passes `WouldBlock` on. When it
-//!    does, [`Stream::blocked_on`] says which direction of the socket to wait
-//!    for; that need not be the one that was asked for: to write a request may
-//!    take the reading of a handshake.
-//! 2. **A look-up never happens on the caller's thread.** [`Resolver`] asks
-//!    the operating system on threads of its own and rings a bell.
-//! 3. **Whoever waits is held under a [`Ticket`]**, and can be taken back: a
-//!    deadline that passes during a look-up leaves nothing behind.
-//! 4. **Nobody knocks in a crowd.** So many at a time connect to one address
-//!    ([`ConnectQueue`]), and a host's addresses are tried one after the other
-//!    ([`Candidates`]).
+//! 1. **Plain and TLS connections are the same type.** [`Stream`] reads and
+//!    writes over any `Read + Write`, blocking or not, and passes `WouldBlock`
+//!    on. Then [`Stream::blocked_on`] says which direction of the socket to wait
+//!    for. That may be the other one: to write a request, a TLS handshake may
+//!    first have to read.
+//! 2. **A lookup never blocks the caller's thread.** [`Resolver`] calls the
+//!    operating system on threads of its own and notifies the caller.
+//!    ([`BlockingResolver`] is for callers that want to block.)
+//! 3. **Every waiter has an id and can be cancelled.** A deadline that passes
+//!    during a lookup cancels its [`LookupId`] and leaves nothing behind.
+//! 4. **Pending connections are limited.** [`ConnectLimiter`] lets so many at a
+//!    time connect to one address. The addresses of a host are tried one after
+//!    another ([`Candidates`]).
 
 mod blocking_resolver;
 mod candidates;
-mod connect_queue;
-mod descriptors;
-mod names;
+mod connect_limiter;
+mod dns_cache;
+mod fd_limit;
+mod lookup;
+mod probed;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;
@@ -28,17 +31,18 @@ mod tls;
 mod tls;
 
 mod resolver;
-mod security;
 mod stream;
+mod tls_connector;
 mod tls_error;
 
 pub use blocking_resolver::BlockingResolver;
 pub use candidates::Candidates;
-pub use connect_queue::{ConnectQueue, Entry, LetIn, LineKey, Number};
-pub use descriptors::out_of_descriptors;
-pub use names::{Addresses, LookUp, NameError, system_look_up};
-pub use resolver::{Reply, Resolver, Ticket};
-pub use security::Security;
-pub use stream::{Direction, Layer, Stream};
+pub use connect_limiter::{Acquire, AddressId, ConnectLimiter, Retry, WaiterId};
+pub use fd_limit::is_fd_limit;
+pub use lookup::{Addresses, LookupError, LookupFn, system_lookup};
+pub use probed::Direction;
+pub use resolver::{Lookup, LookupId, Resolver};
+pub use stream::{Stream, TlsLayer};
 pub use tls::certificates_from_pem;
+pub use tls_connector::TlsConnector;
 pub use tls_error::{TlsError, is_tls_error};

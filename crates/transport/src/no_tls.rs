@@ -1,14 +1,14 @@
-//! What takes the place of TLS in a build without it.
+//! The replacement for the module `tls` in a build without TLS.
 
 use std::convert::Infallible;
 use std::io;
 
-use crate::TlsError;
-use crate::stream::Watched;
+use crate::probed::Probed;
+use crate::tls_error::TlsError;
 
 const NO_TLS: &str = "this build has no TLS and cannot fetch https URLs";
 
-/// There is none to be had.
+/// A type without values: no session is ever created.
 #[derive(Debug)]
 pub(crate) struct Session(Infallible);
 
@@ -25,7 +25,7 @@ impl Client {
     }
 }
 
-/// Refuses whatever the file has.
+/// Refuses every file.
 ///
 /// # Errors
 /// Always: this build has no TLS.
@@ -34,19 +34,19 @@ pub fn certificates_from_pem(_pem: &[u8]) -> Result<Vec<Vec<u8>>, TlsError> {
 }
 
 impl Session {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub(crate) fn is_drained(&self) -> bool {
         match self.0 {}
     }
 
-    pub(crate) fn read<S>(&mut self, _: &mut Watched<S>, _: &mut [u8]) -> io::Result<usize> {
+    pub(crate) fn read<S>(&mut self, _: &mut Probed<S>, _: &mut [u8]) -> io::Result<usize> {
         match self.0 {}
     }
 
-    pub(crate) fn write<S>(&mut self, _: &mut Watched<S>, _: &[u8]) -> io::Result<usize> {
+    pub(crate) fn write<S>(&mut self, _: &mut Probed<S>, _: &[u8]) -> io::Result<usize> {
         match self.0 {}
     }
 
-    pub(crate) fn close<S>(&mut self, _: &mut Watched<S>) {
+    pub(crate) fn close<S>(&mut self, _: &mut Probed<S>) {
         match self.0 {}
     }
 }

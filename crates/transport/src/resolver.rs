@@ -1,4 +1,4 @@
-//! Names to addresses, without ever blocking the caller.
+//! Name lookup that never blocks the caller.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
@@ -6,161 +6,171 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
-use crate::names::{Addresses, Answer, Known, LookUp, Name, NameError, ask};
+use crate::dns_cache::DnsCache;
+use crate::lookup::{
+    Addresses, HostPort, LookupError, LookupFn, LookupResult, lookup_catching_panic,
+};
 
-/// Names one waiter of a [`Resolver`].
+/// The id of a waiter of a [`Resolver`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Ticket(u64);
+pub struct LookupId(u64);
 
-/// What a [`Resolver`] says to a question.
+/// The result of [`Resolver::lookup`].
 #[derive(Debug)]
-pub enum Reply<W> {
-    /// The answer is known; here is the waiter back, who need not wait.
-    Known(Addresses, W),
-    /// The waiter is held under this ticket until the answer comes.
-    Pending(Ticket),
+pub enum Lookup<W> {
+    /// The addresses are known. The waiter is given back: it need not wait.
+    Cached(Addresses, W),
+    /// The resolver keeps the waiter under this id until the answer is there.
+    Pending(LookupId),
 }
 
-/// Looks names up on threads of its own and keeps the answers for a minute.
+/// A resolver with a DNS cache and a pool of at most eight lookup threads.
 ///
-/// `W` is whoever waits: a callback, a future, anything. One question a name
-/// is under way at a time, and at most eight in all; others take their turn.
+/// `W` is the waiter to resume: a callback, a waker, anything. All waiters for
+/// the same host and port share one lookup. Lookups for which there is no
+/// thread are queued.
 pub struct Resolver<W> {
-    look_up: Arc<LookUp>,
+    lookup: Arc<LookupFn>,
     notify: Arc<dyn Fn() + Send + Sync>,
-    /// What the threads have found out and nobody has read yet.
-    found: Arc<Mutex<Vec<(Name, Answer)>>>,
-    known: Known,
-    asked: HashMap<Name, Vec<Ticket>>,
-    unasked: VecDeque<Name>,
+    /// The results that lookup threads have left here, until
+    /// [`Resolver::answered`] takes them.
+    results: Arc<Mutex<Vec<(HostPort, LookupResult)>>>,
+    cache: DnsCache,
+    /// The lookups that are queued or in flight, with the ids of their waiters.
+    pending: HashMap<HostPort, Vec<LookupId>>,
+    /// The pending lookups that have no thread yet.
+    queued: VecDeque<HostPort>,
     threads: usize,
-    waiting: BTreeMap<Ticket, W>,
-    tickets: u64,
+    waiters: BTreeMap<LookupId, W>,
+    next_id: u64,
 }
 
 impl<W> Resolver<W> {
     const MAX_THREADS: usize = 8;
 
-    /// A resolver that asks `look_up` and calls `notify`, from another thread,
-    /// when there is something to collect with [`Resolver::answered`].
-    pub fn new(look_up: Arc<LookUp>, notify: impl Fn() + Send + Sync + 'static) -> Self {
+    /// Creates a resolver that calls `lookup` on threads of its own. After each
+    /// lookup its thread calls `notify`: then [`Resolver::answered`] has
+    /// something to return.
+    pub fn new(lookup: Arc<LookupFn>, notify: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
-            look_up,
+            lookup,
             notify: Arc::new(notify),
-            found: Arc::new(Mutex::new(Vec::new())),
-            known: Known::default(),
-            asked: HashMap::new(),
-            unasked: VecDeque::new(),
+            results: Arc::new(Mutex::new(Vec::new())),
+            cache: DnsCache::default(),
+            pending: HashMap::new(),
+            queued: VecDeque::new(),
             threads: 0,
-            waiting: BTreeMap::new(),
-            tickets: 0,
+            waiters: BTreeMap::new(),
+            next_id: 0,
         }
     }
 
-    /// Asks for the addresses of `host`, a name, an IPv4 address or an IPv6
-    /// address with or without brackets. Addresses written out are answered at
-    /// once, and so is what was asked a short while before `now`.
-    pub fn look_up(&mut self, host: &str, port: u16, now: Instant, waiter: W) -> Reply<W> {
-        if let Some(addresses) = self.known.get(host, port, now) {
-            return Reply::Known(addresses, waiter);
+    /// Starts a lookup of `host`, which is a name, an IPv4 address, or an IPv6
+    /// address with or without brackets. An IP address is answered at once, and
+    /// so is a host that is in the cache at the time `now`.
+    pub fn lookup(&mut self, host: &str, port: u16, now: Instant, waiter: W) -> Lookup<W> {
+        if let Some(addresses) = self.cache.get(host, port, now) {
+            return Lookup::Cached(addresses, waiter);
         }
-        let name: Name = (host.into(), port);
-        let ticket = Ticket(self.tickets);
-        self.tickets += 1;
-        self.waiting.insert(ticket, waiter);
-        let tickets = self.asked.entry(name.clone()).or_default();
-        tickets.push(ticket);
-        if tickets.len() == 1 {
-            self.unasked.push_back(name);
-            self.ask_more();
+        let name: HostPort = (host.into(), port);
+        let lookup_id = LookupId(self.next_id);
+        self.next_id += 1;
+        self.waiters.insert(lookup_id, waiter);
+        let ids = self.pending.entry(name.clone()).or_default();
+        ids.push(lookup_id);
+        if ids.len() == 1 {
+            self.queued.push_back(name);
+            self.start_queued();
         }
-        Reply::Pending(ticket)
+        Lookup::Pending(lookup_id)
     }
 
-    /// The addresses that [`Resolver::look_up`] would answer with at once.
-    pub fn known(&mut self, host: &str, port: u16, now: Instant) -> Option<Addresses> {
-        self.known.get(host, port, now)
+    /// Returns the addresses with which [`Resolver::lookup`] would answer at
+    /// once.
+    pub fn cached(&mut self, host: &str, port: u16, now: Instant) -> Option<Addresses> {
+        self.cache.get(host, port, now)
     }
 
-    /// The waiter of this ticket, unless it was answered.
-    pub fn waiter_mut(&mut self, ticket: Ticket) -> Option<&mut W> {
-        self.waiting.get_mut(&ticket)
+    /// Returns the waiter with this id, unless it has been answered.
+    pub fn waiter_mut(&mut self, lookup_id: LookupId) -> Option<&mut W> {
+        self.waiters.get_mut(&lookup_id)
     }
 
-    // ANCHOR: take_back
-    /// Gives the waiter back, unless it was answered. The look-up goes on, for
-    /// whoever else wants to know.
-    pub fn take_back(&mut self, ticket: Ticket) -> Option<W> {
-        self.waiting.remove(&ticket)
+    // ANCHOR: cancel
+    /// Cancels a wait and returns the waiter, unless it has been answered. The
+    /// lookup itself continues, for the other waiters and the cache.
+    pub fn cancel(&mut self, lookup_id: LookupId) -> Option<W> {
+        self.waiters.remove(&lookup_id)
     }
-    // ANCHOR_END: take_back
+    // ANCHOR_END: cancel
 
-    /// How many wait for an answer.
+    /// Returns the number of waiters.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiters.len()
     }
 
-    /// Everybody whose answer has come by `now`. To be called after `notify`
-    /// was.
-    pub fn answered(&mut self, now: Instant) -> Vec<(W, Answer)> {
-        let found = std::mem::take(&mut *lock(&self.found));
+    /// Returns the waiters whose answer has arrived, with the answer. To be
+    /// called after `notify` was called.
+    pub fn answered(&mut self, now: Instant) -> Vec<(W, LookupResult)> {
+        let results = std::mem::take(&mut *lock(&self.results));
         let mut answered = Vec::new();
-        for (name, answer) in found {
+        for (name, result) in results {
             self.threads -= 1;
-            // Better an old answer than none: the failure may be ours.
-            let answer = answer.or_else(|error| self.known.former(&name).ok_or(error));
-            let tickets = self.asked.remove(&name).unwrap_or_default();
-            let waiters = tickets.iter().filter_map(|t| self.waiting.remove(t));
-            answered.extend(waiters.map(|waiter| (waiter, answer.clone())));
-            if let Ok(addresses) = answer {
-                self.known.keep(name, addresses, now);
+            // A stale answer is better than none: the failure may be local.
+            let result = result.or_else(|error| self.cache.stale(&name).ok_or(error));
+            let ids = self.pending.remove(&name).unwrap_or_default();
+            let waiters = ids.iter().filter_map(|id| self.waiters.remove(id));
+            answered.extend(waiters.map(|waiter| (waiter, result.clone())));
+            if let Ok(addresses) = result {
+                self.cache.insert(name, addresses, now);
             }
         }
-        self.ask_more();
+        self.start_queued();
         answered
     }
 
-    fn ask_more(&mut self) {
+    /// Starts queued lookups, as long as there may be more threads.
+    fn start_queued(&mut self) {
         while self.threads < Self::MAX_THREADS {
-            let Some(name) = self.unasked.pop_front() else {
+            let Some(name) = self.queued.pop_front() else {
                 return;
             };
-            let is_waiting = |ticket: &Ticket| self.waiting.contains_key(ticket);
-            if !self.asked.get(&name).is_some_and(|tickets| tickets.iter().any(is_waiting)) {
-                // All who wanted to know have given up.
-                self.asked.remove(&name);
+            let is_waiting = |lookup_id: &LookupId| self.waiters.contains_key(lookup_id);
+            if !self.pending.get(&name).is_some_and(|ids| ids.iter().any(is_waiting)) {
+                // All its waiters have been cancelled.
+                self.pending.remove(&name);
                 continue;
             }
             self.threads += 1;
-            self.ask(name);
+            self.spawn_lookup(name);
         }
     }
 
-    fn ask(&self, name: Name) {
-        let look_up = Arc::clone(&self.look_up);
-        let found = Arc::clone(&self.found);
+    fn spawn_lookup(&self, name: HostPort) {
+        let lookup = Arc::clone(&self.lookup);
+        let results = Arc::clone(&self.results);
         let notify = Arc::clone(&self.notify);
-        let asked = name.clone();
+        let looked_up = name.clone();
         let thread = thread::Builder::new().name("look-up".into()).spawn(move || {
-            let answer = ask(&*look_up, &asked);
-            lock(&found).push((asked, answer));
+            let result = lookup_catching_panic(&*lookup, &looked_up);
+            lock(&results).push((looked_up, result));
             notify();
         });
         if let Err(error) = thread {
-            let answer = Err(NameError::new(&name.0, error.to_string()));
-            lock(&self.found).push((name, answer));
+            let result = Err(LookupError::new(&name.0, error.to_string()));
+            lock(&self.results).push((name, result));
             (self.notify)();
         }
     }
 }
 
-/// The list stays whole whatever a thread does while it holds the lock.
+/// Locks the list, even after a panic: it is consistent at all times.
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl<W> fmt::Debug for Resolver<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resolver").field("waiting", &self.waiting.len()).finish_non_exhaustive()
+        f.debug_struct("Resolver").field("waiting", &self.waiters.len()).finish_non_exhaustive()
     }
 }

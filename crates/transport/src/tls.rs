@@ -1,10 +1,11 @@
 //! TLS, by rustls.
 
 mod client;
+mod error_messages;
 mod session;
-mod trust;
-mod words;
+mod untrusted;
+mod verifier;
 
 pub(crate) use client::Client;
 pub(crate) use session::Session;
-pub use trust::certificates_from_pem;
+pub use verifier::certificates_from_pem;

@@ -1,9 +1,9 @@
-//! The errors after which it is of no use to try again.
+//! The TLS errors for which a retry is useless.
 
 use std::fmt;
 use std::io;
 
-/// Why a connection cannot be secure.
+/// The error of a connection that cannot be secure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsError {
     message: String,
@@ -15,7 +15,7 @@ impl TlsError {
         Self { message: message.into(), is_damage: false }
     }
 
-    /// The two ends had agreed; what came after was not what was sent.
+    /// Creates the error of a record that was damaged after the handshake.
     #[cfg(feature = "tls")]
     pub(crate) fn damage() -> Self {
         let message = "what the server sends was damaged on its way".into();
@@ -24,8 +24,8 @@ impl TlsError {
 }
 
 impl fmt::Display for TlsError {
-    /// A sentence for people. It never contains bytes from the network that a
-    /// terminal could take for commands.
+    /// Writes a message for users. It never contains bytes from the network that
+    /// a terminal could take for commands.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
@@ -39,10 +39,11 @@ impl From<TlsError> for io::Error {
     }
 }
 
-/// Whether this error says that the two ends cannot agree on a secure
-/// connection: the certificate, the versions, or what came is not TLS. All
-/// other errors of a stream are those of its socket, a connection that ends
-/// within the handshake included, or of the wire: damage after the handshake.
+/// Returns true if this error says that the two ends cannot agree on a secure
+/// connection: because of the certificate or the versions, or because the peer
+/// does not speak TLS. All other errors of a stream come from its socket (a
+/// connection that ends during the handshake, too) or from the network (damage
+/// after the handshake).
 pub fn is_tls_error(error: &io::Error) -> bool {
     let error = error.get_ref().and_then(|source| source.downcast_ref::<TlsError>());
     error.is_some_and(|error| !error.is_damage)

@@ -1,4 +1,4 @@
-//! What a kept connection holds while nothing happens on it.
+//! Memory of an idle TLS connection.
 #![cfg(feature = "tls")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
@@ -11,37 +11,37 @@ use std::sync::Arc;
 use common::{Authority, Pair};
 use rustls::version::{TLS12, TLS13};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use transport::Security;
+use transport::TlsConnector;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The test is alone in its process, for the allocator is everybody's.
+/// The only test of its process, because the allocator counts for all threads.
 #[test]
 fn an_idle_connection_is_small() {
     const PAGE: &[u8] = &[b'x'; 100_000];
     let root = Authority::new("Root");
-    let security = Security::new(&[root.der()], false);
+    let tls_connector = TlsConnector::new(&[root.der()], false);
     for version in [&TLS12, &TLS13] {
         let config = Arc::new(root.issue(&["a.test"]).server_of(&[version]));
         for size in [0, 100, 8_000, PAGE.len()] {
-            let mut pair = Pair::new(&security, "a.test", &config);
-            pair.ask(b"hello").unwrap();
-            pair.server.say(&PAGE[..size]);
-            pair.pass();
-            // To the last byte of the page and no further, as a crawler does.
-            let (mut buffer, mut heard) = (vec![0; 64 * 1024], 0);
-            while heard < size {
-                heard += pair.client.read(&mut buffer).unwrap();
+            let mut pair = Pair::new(&tls_connector, "a.test", &config);
+            pair.write_all(b"hello").unwrap();
+            pair.server.write(&PAGE[..size]);
+            pair.deliver();
+            // Reads the last byte of the page and no further, as a crawler does.
+            let (mut buffer, mut received) = (vec![0; 64 * 1024], 0);
+            while received < size {
+                received += pair.client.read(&mut buffer).unwrap();
             }
-            // No room for a goodbye, which would be counted.
-            pair.end.0.borrow_mut().room = 0;
+            // No room for a `close_notify`, whose memory would be counted.
+            pair.end.0.borrow_mut().capacity = 0;
             let region = Region::new(ALLOCATOR);
             drop(pair.client);
             let change = region.change();
-            let held = change.bytes_deallocated - change.bytes_allocated;
-            println!("{version:?}, after a page of {size} bytes: {held} bytes");
-            assert!((1_000..10_000).contains(&held), "{version:?}, {size}: {held}");
+            let freed = change.bytes_deallocated - change.bytes_allocated;
+            println!("{version:?}, after a page of {size} bytes: {freed} bytes");
+            assert!((1_000..10_000).contains(&freed), "{version:?}, {size}: {freed}");
         }
     }
 }

@@ -1,17 +1,17 @@
-//! What a stream tells about the socket below.
+//! State of the socket, as reported by a stream.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::io::{self, ErrorKind, Read, Write};
 
-use transport::{Direction, Layer, Stream};
+use transport::{Direction, Stream, TlsLayer};
 
 /// A socket with so many bytes to read and so much room to write.
-struct Fake {
+struct MockSocket {
     readable: usize,
-    room: usize,
+    capacity: usize,
 }
 
-impl Read for Fake {
+impl Read for MockSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let length = self.readable.min(buffer.len());
         self.readable -= length;
@@ -19,10 +19,10 @@ impl Read for Fake {
     }
 }
 
-impl Write for Fake {
+impl Write for MockSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let length = self.room.min(bytes.len());
-        self.room -= length;
+        let length = self.capacity.min(bytes.len());
+        self.capacity -= length;
         if length == 0 { Err(ErrorKind::WouldBlock.into()) } else { Ok(length) }
     }
 
@@ -32,8 +32,8 @@ impl Write for Fake {
 }
 
 #[test]
-fn a_plain_stream_blocks_on_what_it_was_asked_for() {
-    let mut stream = Stream::new(Fake { readable: 12, room: 3 }, Layer::plain());
+fn a_plain_stream_blocks_on_the_direction_of_the_call() {
+    let mut stream = Stream::new(MockSocket { readable: 12, capacity: 3 }, TlsLayer::plain());
     let mut buffer = [0; 8];
     assert_eq!(stream.read(&mut buffer).unwrap(), 8);
     assert!(!stream.is_drained(), "there may be more");
@@ -48,16 +48,16 @@ fn a_plain_stream_blocks_on_what_it_was_asked_for() {
 
 #[cfg(not(feature = "tls"))]
 #[test]
-fn a_build_without_tls_says_so() {
-    let security = transport::Security::default();
-    assert!(security.layer(None).is_ok());
-    let error = security.layer(Some("a.test")).unwrap_err();
+fn a_build_without_tls_reports_it() {
+    let tls_connector = transport::TlsConnector::default();
+    assert!(tls_connector.layer(None).is_ok());
+    let error = tls_connector.layer(Some("a.test")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
     assert!(error.to_string().contains("no TLS"));
 }
 
 #[cfg(not(feature = "tls"))]
 #[test]
-fn a_build_without_tls_has_no_use_for_certificates() {
+fn a_build_without_tls_refuses_certificates() {
     assert!(transport::certificates_from_pem(b"").is_err());
 }

@@ -1,4 +1,4 @@
-//! The book as it lies on the disk.
+//! The book: its files on the disk.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use regex::Regex;
 use crate::markdown::Page;
 use crate::measurements;
 
-/// Where the pages lie, seen from the root of the workspace.
+/// The folder of the pages, relative to the root of the workspace.
 pub(crate) const PAGES: &str = "book/src";
 /// The table of contents.
 pub(crate) const SUMMARY: &str = "book/src/SUMMARY.md";
@@ -28,7 +28,7 @@ impl Book {
         for file in files_below(&root.join(PAGES))? {
             let path = file.strip_prefix(root).map_err(io::Error::other)?;
             let is_page = path.extension().is_some_and(|extension| extension == "md");
-            // The tables there are parts of a page.
+            // The Markdown files there are tables, which pages include.
             if is_page && !path.starts_with(measurements::FOLDER) {
                 pages.push(Page { path: path.to_owned(), text: fs::read_to_string(&file)? });
             }
@@ -36,29 +36,30 @@ impl Book {
         Ok(Self { root: root.to_owned(), pages })
     }
 
-    /// What a file holds, if there is one. The path begins at the root of the
-    /// workspace, as all paths here do.
+    /// Returns the text of a file, if it exists. Its path is relative to the root of
+    /// the workspace, like all paths here.
     pub(crate) fn read(&self, path: &Path) -> Option<String> {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
-    /// Replaces what a file holds.
+    /// Replaces the text of a file.
     pub(crate) fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         fs::write(self.root.join(path), text)
     }
 
+    /// Returns the page with this path.
     pub(crate) fn page(&self, path: &Path) -> Option<&Page> {
         self.pages.iter().find(|page| page.path == path)
     }
 
-    /// The files of a folder, with everything in it.
+    /// Returns the files of a folder and of all folders in it.
     pub(crate) fn files(&self, folder: &Path) -> Vec<PathBuf> {
         let files = files_below(&self.root.join(folder)).unwrap_or_default();
         let path = |file: PathBuf| file.strip_prefix(&self.root).map(Path::to_owned).ok();
         files.into_iter().filter_map(path).collect()
     }
 
-    /// The pages in the order in which they are read.
+    /// Returns the pages in the order of the table of contents.
     pub(crate) fn in_order(&self) -> Vec<&Page> {
         let link = Regex::new(r"\]\(([^)]+\.md)\)").expect("a pattern");
         let summary = self.page(Path::new(SUMMARY)).map_or("", |page| &page.text);
@@ -67,7 +68,7 @@ impl Book {
     }
 }
 
-/// `path` as seen from the file `from`, without `..`.
+/// Resolves `path` relative to the file `from`, without `..` in the result.
 pub(crate) fn resolve(from: &Path, path: &str) -> PathBuf {
     let mut resolved = from.parent().unwrap_or(Path::new("")).to_owned();
     for component in Path::new(path).components() {
@@ -80,8 +81,8 @@ pub(crate) fn resolve(from: &Path, path: &str) -> PathBuf {
     resolved
 }
 
-/// In the order of their names.
-fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+/// Returns the files of a folder and of all folders in it, sorted by name.
+pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     entries.sort();
@@ -102,7 +103,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A workspace of these files. It is gone when the folder is dropped.
+    /// Makes a workspace of these files, in a folder that is deleted on drop.
     pub(crate) fn book(files: &[(&str, &str)]) -> (TempDir, Book) {
         let folder = tempfile::tempdir().unwrap();
         for (path, text) in files.iter().chain([&("book/src/SUMMARY.md", "# Summary\n")]) {
@@ -117,14 +118,14 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn paths_are_seen_from_the_page() {
+    fn paths_are_resolved_relative_to_the_page() {
         let page = Path::new("book/src/selector.md");
         assert_eq!(resolve(page, "../../crates/a.rs"), Path::new("crates/a.rs"));
         assert_eq!(resolve(page, "./timers.md"), Path::new("book/src/timers.md"));
     }
 
     #[test]
-    fn pages_are_read_in_the_order_of_the_summary() {
+    fn pages_are_in_the_order_of_the_summary() {
         let summary = "# Summary\n\n[B](b.md)\n- [A](a.md)\n- [Not yet]()\n";
         let (_folder, book) = book(&[
             ("book/src/SUMMARY.md", summary),

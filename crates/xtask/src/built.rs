@@ -1,4 +1,4 @@
-//! The book as its readers get it: built, and served.
+//! The lints of the built book: what mdBook makes of the sources.
 
 mod contrast;
 mod crawled;
@@ -16,13 +16,13 @@ use crate::book::{Book, PAGES};
 use crate::lint::Finding;
 use crate::markdown::Page;
 
-/// What mdBook has made of the book. It is gone when this is dropped.
+/// The built book, in a folder that is deleted on drop.
 #[derive(Debug)]
 struct Built {
     folder: TempDir,
 }
 
-/// Everything that is wrong with what mdBook makes of the book.
+/// Builds the book and runs all lints on it.
 pub(crate) fn check(root: &Path, book: &Book) -> io::Result<Vec<Finding>> {
     let built = Built::build(root)?;
     let mut findings = crawled::check(root, book, &built)?;
@@ -41,14 +41,14 @@ impl Built {
         let missing = |error| io::Error::other(format!("cannot run mdbook: {error}"));
         let output = mdbook.output().map_err(missing)?;
         if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(io::Error::other(format!("the book cannot be built:\n{said}")));
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            return Err(io::Error::other(format!("the book cannot be built:\n{stderr}")));
         }
         Ok(Self { folder })
     }
 
-    /// What the one file holds that is called `name` but for the digest that
-    /// mdBook puts before the extension.
+    /// Returns the text of the file `name`, whose real name may have a digest before
+    /// the extension.
     fn read(&self, name: &str) -> io::Result<String> {
         let path = self.folder.path().join(name);
         let beginning = format!("{}-", path.file_stem().unwrap_or_default().to_string_lossy());
@@ -64,13 +64,13 @@ impl Built {
     }
 }
 
-/// The name of what mdBook makes of a page.
+/// Returns the name of the HTML file of a page.
 fn page_name(page: &Page) -> String {
     let path = page.path.strip_prefix(PAGES).unwrap_or(&page.path);
     path.with_extension("html").display().to_string()
 }
 
-/// The file of which mdBook has made what it calls by this name.
+/// Returns the path of the page that an HTML file was made of.
 fn source_of(name: &str) -> PathBuf {
     let name = if name.is_empty() { "introduction.html" } else { name };
     Path::new(PAGES).join(name).with_extension("md")
@@ -80,7 +80,7 @@ fn source_of(name: &str) -> PathBuf {
 mod tests {
     use super::*;
 
-    /// What mdBook would have made, of these files.
+    /// Makes a built book of these files.
     pub(super) fn built(files: &[(&str, &str)]) -> Built {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_what_is_made_of_them() {
+    fn pages_are_mapped_to_html_files_and_back() {
         let page = Page { path: Path::new(PAGES).join("a/b.md"), text: String::new() };
         assert_eq!(page_name(&page), "a/b.html");
         assert_eq!(source_of("a/b.html"), page.path);

@@ -1,4 +1,4 @@
-//! What can be wrong with the book.
+//! The lints of the book.
 
 pub(crate) mod captions;
 mod contents;
@@ -7,6 +7,7 @@ mod figures;
 mod includes;
 pub(crate) mod links;
 mod measurements;
+mod names;
 mod outputs;
 mod steps;
 
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 
 use crate::book::Book;
 
-/// Something that is wrong, and where.
+/// A finding of a lint: a problem and its line.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Finding {
     path: PathBuf,
@@ -35,7 +36,8 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Everything that is wrong, in the order of the files.
+/// Runs all lints on the sources of the book. Returns the findings in the order of
+/// the files.
 pub(crate) fn check(book: &Book) -> Vec<Finding> {
     let checks = [
         captions::check,
@@ -45,6 +47,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         includes::check,
         links::check,
         measurements::check,
+        names::check,
         outputs::check,
         steps::check,
     ];
@@ -58,7 +61,7 @@ mod tests {
     use super::*;
     use crate::book::tests::book;
 
-    /// What a lint says about a workspace of these files, line by line.
+    /// Returns the findings of a lint in a workspace of these files.
     pub(super) fn findings(
         check: fn(&Book) -> Vec<Finding>,
         files: &[(&str, &str)],
@@ -67,7 +70,8 @@ mod tests {
         check(&book).iter().map(ToString::to_string).collect()
     }
 
-    /// That a lint says this, and nothing else, about a page.
+    /// Asserts that a lint has exactly one finding in a page, which contains
+    /// `what`.
     #[track_caller]
     pub(super) fn finds(check: fn(&Book) -> Vec<Finding>, page: &str, what: &str) {
         let found = findings(check, &[("book/src/a.md", page)]);
@@ -77,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn findings_come_in_order() {
+    fn findings_are_sorted_by_file_and_line() {
         let page = "[dead](b.md)\n\n```\n```\n";
         let found =
             findings(check, &[("book/src/a.md", page), ("book/src/SUMMARY.md", "[A](a.md)")]);

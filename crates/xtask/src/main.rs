@@ -1,14 +1,16 @@
-//! The chores of this workspace, run as `cargo xtask CHORE`.
+//! The maintenance tasks ("chores") of this workspace, run as `cargo xtask
+//! CHORE`.
 //!
 //! The rules of this program:
 //!
-//! 1. **Text and code cannot drift.** What the book shows of the code is
-//!    included from it, what it shows of a program's output was written by the
-//!    program, and what it tells the reader to type is typed here first. What
-//!    the manual says of the crawler is made from what the crawler understands.
-//! 2. **A finding names its line.** Whoever reads `page.md:12: ...` knows where
-//!    to go and what to do.
-//! 3. **A chore that was not done is a failure**, exit code 1.
+//! 1. **Text and code cannot drift.** The book includes its code from the
+//!    sources, and its outputs were written by the programs. The commands that it
+//!    tells the reader to type are run here first. The manual page is generated
+//!    from the crawler's command line.
+//! 2. **A finding names its line.** `page.md:12: ...` says where the problem is
+//!    and how to correct it.
+//! 3. **A chore that fails, or finds a problem, exits with a code other than 0**:
+//!    1 for findings and failed commands, 3 for errors.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
 mod book;
@@ -20,6 +22,7 @@ mod measurements;
 mod outputs;
 mod source;
 mod walk;
+mod words;
 
 use std::io;
 use std::path::Path;
@@ -48,6 +51,9 @@ enum Chore {
         #[arg(long)]
         fix: bool,
     },
+    /// Looks for retired words in identifiers and file names, and for comments
+    /// that do not say what a thing is
+    LintWords,
     /// Runs the programs whose output the book shows, and writes it down
     Outputs {
         /// Compares with what is written down instead
@@ -77,12 +83,13 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all is well.
+/// Runs a chore. Returns false if it has failed or has findings.
 fn run(chore: Chore) -> io::Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     match chore {
         Chore::Book => build(&root),
         Chore::LintBook { fix } => lint(&root, fix),
+        Chore::LintWords => lint_words(&root),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
@@ -91,12 +98,24 @@ fn run(chore: Chore) -> io::Result<bool> {
     }
 }
 
+/// Builds the book.
 fn build(root: &Path) -> io::Result<bool> {
     let status = Command::new("mdbook").arg("build").arg(root.join("book")).status();
     let missing = |error| io::Error::other(format!("cannot run mdbook: {error}"));
     Ok(status.map_err(missing)?.success())
 }
 
+/// Lints the words of the workspace.
+fn lint_words(root: &Path) -> io::Result<bool> {
+    let findings = words::check(root)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    println!("{} sources, {} findings", words::sources(root)?.len(), findings.len());
+    Ok(findings.is_empty())
+}
+
+/// Lints the book, with its captions corrected before if `fix` is set.
 fn lint(root: &Path, fix: bool) -> io::Result<bool> {
     if fix {
         for page in lint::captions::fix(&Book::load(root)?)? {

@@ -1,5 +1,4 @@
-//! What a system shows of the crawler: its manual page, and how shells
-//! complete its arguments.
+//! The generator of the crawler's manual page and shell completions.
 
 use std::fs;
 use std::io;
@@ -10,21 +9,21 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 /// Writes `man/crawl.1`, and a file for each shell to `completions`, below
-/// `target`. Both are made from the command line itself.
+/// `target`. Both are generated from the definition of the command line.
 ///
 /// # Errors
-/// When they cannot be written.
+/// When a file cannot be written.
 pub(crate) fn write(target: &Path) -> io::Result<bool> {
     let man = target.join("man");
     fs::create_dir_all(&man)?;
     let page = man.join("crawl.1");
-    fs::write(&page, manual(command_line::command_of_tool())?)?;
+    fs::write(&page, manual(cli::tool_command())?)?;
     println!("{}", page.display());
 
     let completions = target.join("completions");
     fs::create_dir_all(&completions)?;
     for &shell in Shell::value_variants() {
-        let mut command = command_line::command_of_tool();
+        let mut command = cli::tool_command();
         let file = clap_complete::generate_to(shell, &mut command, "crawl", &completions)?;
         println!("{}", file.display());
     }
@@ -52,7 +51,7 @@ mod tests {
         let bash = read("completions/crawl.bash");
         let fish = read("completions/crawl.fish");
         let zsh = read("completions/_crawl");
-        let command = command_line::command_of_tool();
+        let command = cli::tool_command();
         let flags: Vec<_> = command.get_arguments().filter_map(|a| a.get_long()).collect();
         assert!(flags.len() > 20 && flags.contains(&"state"), "{flags:?}");
         for flag in flags {

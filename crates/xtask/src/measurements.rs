@@ -1,13 +1,13 @@
-//! What the benches find, as the book shows it: tables for other programs, and
-//! made from them, those for readers and drawings.
+//! The measurements of the book: runs the benches, keeps their figures as CSV, and
+//! renders tables and drawings from them.
 
 mod aims;
 mod figures;
 mod numbers;
 mod plot;
 mod plots;
+mod provenance;
 mod tables;
-mod taken;
 
 use std::fs;
 use std::io;
@@ -18,13 +18,14 @@ use std::time::Instant;
 use serde_json::Value;
 
 use figures::Figures;
-use taken::{Taken, said};
+use provenance::{Provenance, output_of};
 
-/// Where they are kept, seen from the root of the workspace.
+/// The folder of the figures, relative to the root of the workspace.
 pub(crate) const FOLDER: &str = "book/src/measurements";
-/// When, where and how the figures were taken.
-const TAKEN: &str = "taken.csv";
-/// What the paired runner compares, and with whom: the first is ours.
+/// The table of provenance: the date, machine and command of each bench.
+const PROVENANCE: &str = "taken.csv";
+/// The comparisons of the paired runner: a workload, and the subjects. The first
+/// subject is compared with the others.
 const PAIRED: [(&str, &str); 5] = [
     (
         "8KB-100-tasks",
@@ -39,14 +40,14 @@ const PAIRED: [(&str, &str); 5] = [
     ("8KB-100-tasks-no-links", "ours mio-floor bare-mio tokio-raw tokio-hyper"),
     ("8KB-100-tasks-https", "ours tokio-rustls"),
 ];
-/// Whom it compares as well, in the first two, if they are built.
+/// The peers that are added to the first two comparisons, if they are built.
 const PEERS: &str = " reqwest smol spider";
 
-/// All benches, in the order in which they are run.
+/// All benches, in the order of their runs.
 const BENCHES: [&str; 8] =
     ["paired", "throughput", "memory", "c10k", "scheduling", "links", "growth", "instructions"];
 
-/// What is to be measured.
+/// The arguments of the chore `measurements`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
     /// Only this bench; may be given several times
@@ -60,8 +61,8 @@ pub(crate) struct Arguments {
     draw: bool,
 }
 
-/// Runs benches, and writes down what they find. False if one of them has found
-/// more instructions than it allows.
+/// Runs benches and writes their figures. Returns false if a count of instructions
+/// is above its limit.
 pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder)?;
@@ -71,7 +72,7 @@ pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         (_, true) => BENCHES.to_vec(),
         _ => BENCHES.into_iter().filter(is_chosen).collect(),
     };
-    let metadata = said("cargo", &["metadata", "--no-deps", "--format-version=1"], root)?;
+    let metadata = output_of("cargo", &["metadata", "--no-deps", "--format-version=1"], root)?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let target = metadata["target_directory"].as_str().ok_or(io::ErrorKind::NotFound)?;
     let mut good = true;
@@ -79,27 +80,27 @@ pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         let (taken, figures, is_good) = run(root, Path::new(target), bench, arguments.peers)?;
         good &= is_good;
         fs::write(folder.join(format!("{bench}.csv")), figures.to_csv()?)?;
-        let known = fs::read_to_string(folder.join(TAKEN)).unwrap_or_default();
-        let mut all = Taken::parse_all(&known)?;
+        let known = fs::read_to_string(folder.join(PROVENANCE)).unwrap_or_default();
+        let mut all = Provenance::parse_all(&known)?;
         all.retain(|other| other.bench != bench);
         all.push(taken);
         all.sort_by_key(|taken| BENCHES.iter().position(|bench| *bench == taken.bench));
-        fs::write(folder.join(TAKEN), Taken::write_all(&all)?)?;
+        fs::write(folder.join(PROVENANCE), Provenance::write_all(&all)?)?;
     }
-    for (file, text) in shown(|file| fs::read_to_string(folder.join(file)).ok())? {
+    for (file, text) in render(|file| fs::read_to_string(folder.join(file)).ok())? {
         fs::write(folder.join(&file), text)?;
         println!("{FOLDER}/{file}");
     }
     Ok(good)
 }
 
-/// Everything that is made of the tables that `read` knows, by the names of the
-/// files.
-pub(crate) fn shown(read: impl Fn(&str) -> Option<String>) -> io::Result<Vec<(String, String)>> {
-    let Some(taken) = read(TAKEN) else { return Ok(Vec::new()) };
-    let taken = Taken::parse_all(&taken)?;
+/// Renders tables and drawings from the CSV files that `read` returns. Returns the
+/// texts with the names of their files.
+pub(crate) fn render(read: impl Fn(&str) -> Option<String>) -> io::Result<Vec<(String, String)>> {
+    let Some(taken) = read(PROVENANCE) else { return Ok(Vec::new()) };
+    let taken = Provenance::parse_all(&taken)?;
     let mut figures = Figures::default();
-    for Taken { bench, .. } in &taken {
+    for Provenance { bench, .. } in &taken {
         let file = format!("{bench}.csv");
         let missing = || io::Error::other(format!("{file} is missing"));
         figures.add_csv(&read(&file).ok_or_else(missing)?)?;
@@ -109,10 +110,15 @@ pub(crate) fn shown(read: impl Fn(&str) -> Option<String>) -> io::Result<Vec<(St
     Ok(files)
 }
 
-/// Runs one bench. Whether it was content, it says as well.
-fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Taken, Figures, bool)> {
+/// Runs one bench. Returns its figures, and false if a limit was exceeded.
+fn run(
+    root: &Path,
+    target: &Path,
+    bench: &str,
+    peers: bool,
+) -> io::Result<(Provenance, Figures, bool)> {
     let kept = target.join("measurements");
-    // What was left there at other times is none of the figures of today.
+    // Figures of earlier runs must not be read again.
     let criterion = kept.join("criterion").join(bench);
     let gungraun = kept.join("gungraun").join(bench);
     for old in [&criterion, &gungraun] {
@@ -133,25 +139,25 @@ fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Take
     }
 
     let commands = commands(bench, peers);
-    let taken = Taken::now(root, bench, &commands[0])?;
+    let taken = Provenance::now(root, bench, &commands[0])?;
     let mut begun = Instant::now();
     let mut is_good = true;
     for (number, command) in commands.iter().enumerate() {
         println!("{command}");
         if number == 0 {
-            // What it takes to build it says nothing about anything.
+            // Builds first, so that the build is not part of the time.
             let build = command.split(" -- ").next().unwrap_or(command);
             let build = build.replace("cargo run", "cargo build");
             let no_run = if build.starts_with("cargo bench") { " --no-run" } else { "" };
             let build = format!("{build}{no_run}");
-            if !tell(root, &build, &[])? {
+            if !run_command(root, &build, &[])? {
                 return Err(io::Error::other(format!("`{build}` has failed")));
             }
             begun = Instant::now();
         }
         let environment = [("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun)];
-        is_good = tell(root, command, &environment)?;
-        // This one has limits, and counts to the end when one is crossed.
+        is_good = run_command(root, command, &environment)?;
+        // Only this bench has limits, and it runs to its end if one is exceeded.
         if !is_good && bench != "instructions" {
             return Err(io::Error::other(format!("`{command}` has failed")));
         }
@@ -162,7 +168,7 @@ fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Take
     if criterion.is_dir() {
         figures.add_criterion(&criterion)?;
     }
-    // Below the names of the package and of the bench.
+    // In folders named after the package and the bench.
     let counts = gungraun.join("benches/instructions");
     if counts.is_dir() {
         figures.add_callgrind(bench, &counts)?;
@@ -170,10 +176,10 @@ fn run(root: &Path, target: &Path, bench: &str, peers: bool) -> io::Result<(Take
     for file in files()? {
         figures.add_json(&fs::read_to_string(file)?)?;
     }
-    Ok((taken.took(seconds), figures, is_good))
+    Ok((taken.with_seconds(seconds), figures, is_good))
 }
 
-/// How a bench is run, as one would type it.
+/// Returns the commands that run a bench.
 fn commands(bench: &str, peers: bool) -> Vec<String> {
     let features = if peers { " --features peers" } else { "" };
     match bench {
@@ -190,14 +196,14 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
         "instructions" => {
             vec!["cargo bench -p benches --features instructions --bench instructions".to_owned()]
         }
-        // These draw nothing.
+        // These have no plots to turn off.
         "growth" | "memory" => vec![format!("cargo bench -p benches{features} --bench {bench}")],
         _ => vec![format!("cargo bench -p benches{features} --bench {bench} -- --noplot")],
     }
 }
 
-/// Whether it has succeeded.
-fn tell(root: &Path, command: &str, environment: &[(&str, &PathBuf)]) -> io::Result<bool> {
+/// Runs a command. Returns true if it has succeeded.
+fn run_command(root: &Path, command: &str, environment: &[(&str, &PathBuf)]) -> io::Result<bool> {
     let mut words = command.split_whitespace();
     let mut program = Command::new(words.next().unwrap_or_default());
     program.args(words).current_dir(root).envs(environment.iter().copied());

@@ -1,4 +1,4 @@
-//! What the programs say, as the book shows it.
+//! The outputs of programs that the book shows.
 
 use std::fs;
 use std::io;
@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use regex::Regex;
 use serde::Deserialize;
 
-/// Which programs, seen from the root of the workspace.
+/// The list of the programs, relative to the root of the workspace.
 pub(crate) const LIST: &str = "book/outputs.toml";
-/// Where their words are kept.
+/// The folder of the outputs.
 pub(crate) const FOLDER: &str = "book/src/out";
 
 /// The contents of [`LIST`].
@@ -21,16 +21,16 @@ pub(crate) struct List {
     pub(crate) outputs: Vec<Output>,
 }
 
-/// What one program says.
+/// The output of one program.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Output {
-    /// Where it is kept, below [`FOLDER`].
+    /// The name of its file in [`FOLDER`].
     pub(crate) file: String,
-    /// What a shell is told at the root of the workspace. What it writes to
-    /// stdout is kept, and it has to succeed.
+    /// The command, which a shell runs at the root of the workspace. It must
+    /// succeed; its stdout is kept.
     command: String,
-    /// Patterns of what may be different every time.
+    /// Patterns of the parts that may differ from run to run.
     #[serde(default)]
     mask: Vec<String>,
 }
@@ -69,7 +69,7 @@ impl Output {
         Ok(lines.join("\n").trim_end().to_owned() + "\n")
     }
 
-    /// The text without what may be different every time.
+    /// Returns the text with all matches of the masks replaced.
     fn masked(&self, text: &str) -> io::Result<String> {
         let mut masked = text.to_owned();
         for mask in self.masks().map_err(io::Error::other)? {
@@ -79,14 +79,14 @@ impl Output {
     }
 }
 
-/// Runs them and keeps what they say. An output that is the same but for what
-/// is masked stays as it is.
+/// Runs the programs and writes their outputs. A file whose output differs only in
+/// masked parts is left as it is, unless it is named in `only`.
 pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
     fs::create_dir_all(root.join(FOLDER))?;
     for output in chosen(&List::load(root)?, only) {
         let file = root.join(FOLDER).join(&output.file);
         let (new, old) = (output.run(root)?, fs::read_to_string(&file).unwrap_or_default());
-        // Who names a file wants new figures.
+        // A file that was named is written even if only its figures differ.
         let is_same = only.is_empty() && output.masked(&new)? == output.masked(&old)?;
         if !is_same {
             fs::write(&file, &new)?;
@@ -96,7 +96,8 @@ pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Runs them and compares. True when everything is as the book says.
+/// Runs the programs and compares. Returns true if all outputs are those of the
+/// book.
 pub(crate) fn check(root: &Path, only: &[String]) -> io::Result<bool> {
     let mut good = true;
     for output in chosen(&List::load(root)?, only) {
@@ -118,15 +119,15 @@ fn chosen<'a>(list: &'a List, only: &[String]) -> Vec<&'a Output> {
     list.outputs.iter().filter(is_chosen).collect()
 }
 
-/// Where two texts part.
+/// Describes the first line in which two texts differ.
 fn difference(old: &str, new: &str) -> Option<String> {
     if old == new {
         return None;
     }
-    let (mut olds, mut news) = (old.lines(), new.lines());
+    let (mut old_lines, mut new_lines) = (old.lines(), new.lines());
     let mut number = 1;
     loop {
-        let (old, new) = (olds.next(), news.next());
+        let (old, new) = (old_lines.next(), new_lines.next());
         if old != new || old.is_none() {
             let shown =
                 |line: Option<&str>| line.map_or("nothing".into(), |line| format!("{line:?}"));
@@ -148,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn written_and_checked() {
+    fn outputs_are_written_and_checked() {
         let list = "[[output]]\nfile = \"o.txt\"\ncommand = \"cat said\"\nmask = ['\\d+']\n";
         let root = root(list);
         let said = root.path().join("said");
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_says_too_much_or_too_little() {
+    fn a_list_with_unknown_missing_or_bad_fields_is_refused() {
         assert!(List::parse("[[output]]\nfile = \"a\"\ncommand = \"b\"\nmasks = []\n").is_err());
         assert!(List::parse("[[output]]\nfile = \"a\"\n").is_err());
         assert!(List::parse("[[output]]\nfile = \"a\"\ncommand = \"b\"\nmask = ['(']\n").is_err());
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn where_texts_part() {
+    fn the_first_difference_is_described() {
         assert_eq!(difference("a\nb\n", "a\nb\n"), None);
         let difference = difference("a\nb\n", "a\n").unwrap();
         assert_eq!(difference, "line 2 was \"b\", and is nothing");

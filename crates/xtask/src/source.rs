@@ -1,4 +1,4 @@
-//! What a page includes, and the pieces of code that have names.
+//! The includes of a page, and the anchors in sources that they name.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -8,13 +8,13 @@ use regex::Regex;
 use crate::book::resolve;
 use crate::markdown::Page;
 
-/// `{{#include path:anchor}}` on a line of a page.
+/// An include, `{{#include path:anchor}}`, on a line of a page.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Include {
     pub(crate) line: usize,
-    /// Seen from the root of the workspace.
+    /// The path, relative to the root of the workspace.
     pub(crate) path: PathBuf,
-    /// What stands behind the colon.
+    /// The text behind the colon.
     pub(crate) anchor: Option<String>,
     /// The word behind the `#`.
     pub(crate) directive: String,
@@ -24,26 +24,26 @@ static INCLUDE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\{\{\s*#(\w+)\s+([^\s:}]+)(?::([^\s}]+))?[^}]*\}\}").expect("a pattern")
 });
 
-/// Every include of a page, inside of code and outside.
+/// Returns every include of a page, inside of code blocks and outside.
 pub(crate) fn includes(page: &Page) -> Vec<Include> {
     page.lines().flat_map(|(number, line)| includes_of_line(page, number, line)).collect()
 }
 
-/// The same for one of its lines.
+/// Returns the includes of one line of a page.
 pub(crate) fn includes_of_line(page: &Page, number: usize, line: &str) -> Vec<Include> {
     let include = |found: regex::Captures<'_>| {
-        // A backslash before it has mdBook print it as it is.
+        // A backslash escapes an include: mdBook prints it as it is.
         let start = found.get(0).map_or(0, |whole| whole.start());
-        let is_shown = line[..start].ends_with('\\');
+        let is_escaped = line[..start].ends_with('\\');
         let anchor = found.get(3).map(|anchor| anchor.as_str().to_owned());
         let path = resolve(&page.path, &found[2]);
         let directive = found[1].to_owned();
-        (!is_shown).then_some(Include { line: number, path, anchor, directive })
+        (!is_escaped).then_some(Include { line: number, path, anchor, directive })
     };
     INCLUDE.captures_iter(line).filter_map(include).collect()
 }
 
-/// Why an anchor of a file cannot be shown, if it cannot.
+/// Returns the error of an anchor in a file; `None` for a good anchor.
 pub(crate) fn anchor_error(text: &str, anchor: &str) -> Option<&'static str> {
     if !anchor.chars().all(|sign| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_')
         || anchor.starts_with(|sign: char| sign.is_ascii_digit())
@@ -52,7 +52,7 @@ pub(crate) fn anchor_error(text: &str, anchor: &str) -> Option<&'static str> {
     }
     let at = |marker: &str| -> Vec<usize> {
         let ends = |line: &str| {
-            // In Markdown, a comment has an end.
+            // In Markdown, the anchor is in an HTML comment.
             let line = line.trim_end().trim_end_matches(" -->");
             line.ends_with(&format!("{marker}: {anchor}"))
         };
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn includes_are_seen_from_the_root() {
+    fn the_path_of_an_include_is_relative_to_the_root() {
         let path = Path::new("book/src/a.md").to_owned();
         let text = "\n{{#include ../../crates/a/src/b.rs:c}} and \\{{#include x.rs}}\n{{#include out/d.txt}}";
         let page = Page { path, text: text.to_owned() };

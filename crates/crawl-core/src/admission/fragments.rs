@@ -1,4 +1,4 @@
-//! Whether the places exist that links name: what follows a `#`.
+//! The check of fragments: a link to `/page#id` needs an element with that id.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,139 +7,149 @@ use std::sync::Arc;
 
 use percent_encoding::percent_decode_str;
 
-use super::entry::Fate;
-use super::known::Known;
+use super::url_record::LinkStatus;
+use super::url_table::UrlTable;
 
-/// Compares what links name with what pages have, whichever is known first.
+/// The checker of fragments: compares the fragments of links with the ids of
+/// pages, in whatever order the two become known.
 ///
-/// A page costs 50 to 100 bytes, and 4 for each of its ids: of those, only hashes
-/// are kept. That two are the same, so that a missing one is not noticed, has a
-/// chance of one in four thousand million for each id of the page.
+/// A page takes 50 to 100 bytes, and 4 for each of its ids, because only hashes
+/// of ids are kept. A missing fragment is overlooked if its hash is the same as
+/// that of an id: the chance is one in four thousand million for each id of the
+/// page.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {
     hasher: RandomState,
-    /// What has ended, by its number, if there is something to compare with.
-    ended: HashMap<u32, Target>,
-    /// What is named in URLs that have not ended, by their numbers.
-    waiting: HashMap<u32, Vec<Named>>,
-    missing: Vec<Missing>,
+    /// The settled URLs that are pages or redirects, by their numbers.
+    targets: HashMap<u32, Target>,
+    /// The links to fragments of URLs that have not settled, by the numbers of
+    /// those URLs.
+    pending: HashMap<u32, Vec<FragmentLink>>,
+    missing: Vec<MissingFragment>,
 }
 
-/// What a link leads to.
+/// The settled target of a link.
 #[derive(Debug)]
 enum Target {
     /// A page, and the hashes of its ids in ascending order.
     Page { status: u16, ids: Box<[u32]> },
-    /// The URL of this number. The fragment goes along (RFC 9110 section
-    /// 10.2.2).
+    /// A redirect to the URL of this number. It keeps the fragment of the link
+    /// (RFC 9110 section 10.2.2).
     Redirect(u32),
 }
 
-/// A URL with a fragment.
+/// A URL with a fragment, to which a link leads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Named {
-    /// The number of the whole.
+pub(super) struct FragmentLink {
+    /// The number of the URL with its fragment.
     pub(super) number: u32,
-    /// Clicks from a root, as it was found first.
+    /// The depth in clicks from a root at which it was found first.
     pub(super) depth: u32,
 }
 
-/// A fragment that names nothing.
+/// A fragment that names no element of its page.
 #[derive(Debug)]
-pub(crate) struct Missing {
+pub(crate) struct MissingFragment {
     /// The URL with its fragment.
     pub(crate) url: Arc<str>,
-    /// Of the page.
+    /// The status of the page.
     pub(crate) status: u16,
     pub(crate) depth: u32,
     pub(crate) message: String,
 }
 
-/// So many redirects in a row are none that end.
-const MOST_REDIRECTS: usize = 64;
+/// The maximum number of redirects to follow; a longer chain is taken for a loop.
+const MAX_REDIRECTS: usize = 64;
 
 impl Fragments {
-    /// A page has ended in good order.
-    pub(super) fn page(&mut self, number: u32, status: u16, ids: &[&str], known: &mut Known) {
-        let mut ids: Vec<u32> = ids.iter().map(|id| hash(&self.hasher, id)).collect();
+    /// Settles a page with its ids.
+    pub(super) fn settle_page(
+        &mut self,
+        number: u32,
+        status: u16,
+        ids: &[&str],
+        url_table: &mut UrlTable,
+    ) {
+        let mut ids: Vec<u32> = ids.iter().map(|id| hash_id(&self.hasher, id)).collect();
         ids.sort_unstable();
         ids.dedup();
         let ids = ids.into_boxed_slice();
-        self.ended.insert(number, Target::Page { status, ids });
-        self.end(number, known);
+        self.targets.insert(number, Target::Page { status, ids });
+        self.settle(number, url_table);
     }
 
-    /// A URL has ended with a redirect to another, which will be asked. With a
-    /// fragment of its own it takes the place of whatever links name.
-    pub(super) fn redirect(&mut self, number: u32, to: u32, known: &mut Known) {
-        self.ended.insert(number, Target::Redirect(to));
-        self.end(number, known);
+    /// Settles a URL that redirects to another one of the crawl. A redirect with a
+    /// fragment of its own is settled by [`Fragments::settle`] instead, since that
+    /// fragment replaces the one of the link.
+    pub(super) fn settle_redirect(&mut self, number: u32, to: u32, url_table: &mut UrlTable) {
+        self.targets.insert(number, Target::Redirect(to));
+        self.settle(number, url_table);
     }
 
-    /// A URL has ended, in whatever way.
-    pub(super) fn end(&mut self, number: u32, known: &mut Known) {
-        for named in self.waiting.remove(&number).unwrap_or_default() {
-            self.compare(named, number, known);
+    /// Settles a URL with any result: checks the links that wait for it.
+    pub(super) fn settle(&mut self, number: u32, url_table: &mut UrlTable) {
+        for link in self.pending.remove(&number).unwrap_or_default() {
+            self.check(link, number, url_table);
         }
     }
 
-    /// Compares what is named with what is known of the target of this number,
-    /// or else later.
-    pub(super) fn compare(&mut self, named: Named, mut target: u32, known: &mut Known) {
-        for _ in 0..MOST_REDIRECTS {
-            match self.ended.get(&target) {
+    /// Checks a link against the target with this number, or queues it until the
+    /// target has settled.
+    pub(super) fn check(&mut self, link: FragmentLink, mut target: u32, url_table: &mut UrlTable) {
+        for _ in 0..MAX_REDIRECTS {
+            match self.targets.get(&target) {
                 Some(Target::Redirect(to)) => target = *to,
                 Some(Target::Page { status, ids }) => {
-                    let Some(entry) = known.get(named.number) else { return };
-                    let (_, fragment) = entry.url.split_once('#').unwrap_or_default();
-                    let is_there = |id: &str| ids.binary_search(&hash(&self.hasher, id)).is_ok();
-                    if is_named(fragment, is_there) {
+                    let Some(url_record) = url_table.get(link.number) else { return };
+                    let (_, fragment) = url_record.url.split_once('#').unwrap_or_default();
+                    let has_id = |id: &str| ids.binary_search(&hash_id(&self.hasher, id)).is_ok();
+                    if has_target(fragment, has_id) {
                         break;
                     }
-                    let page = known.get(target).map_or("the page", |page| &page.url);
+                    let page = url_table.get(target).map_or("the page", |page| &page.url);
                     let message = format!("nothing is called '{fragment}' in {page}");
-                    let (url, depth) = (Arc::clone(&entry.url), named.depth);
-                    self.missing.push(Missing { url, status: *status, depth, message });
-                    known.set_fate(named.number, Fate::Broken);
+                    let (url, depth) = (Arc::clone(&url_record.url), link.depth);
+                    self.missing.push(MissingFragment { url, status: *status, depth, message });
+                    url_table.set_status(link.number, LinkStatus::Broken);
                     return;
                 }
-                None if known.fate(target) == Some(Fate::Open) => {
-                    self.waiting.entry(target).or_default().push(named);
+                None if url_table.status(target) == Some(LinkStatus::Open) => {
+                    self.pending.entry(target).or_default().push(link);
                     return;
                 }
                 None => break,
             }
         }
-        known.is_fine(named.number);
+        url_table.set_fine(link.number);
     }
 
-    /// What has turned out to be missing since this was asked last.
-    pub(super) fn take_missing(&mut self) -> Vec<Missing> {
+    /// Takes the fragments that were found missing since the last call.
+    pub(super) fn take_missing(&mut self) -> Vec<MissingFragment> {
         std::mem::take(&mut self.missing)
     }
 }
 
-/// What of a fragment names a place that a page may lack: not the directive of a
-/// text fragment (WICG Scroll to Text Fragment, section 3.3), and nothing that
+/// Returns the part of a fragment that names an element: without the directive of
+/// a text fragment (WICG Scroll to Text Fragment, section 3.3), and `None` if it
 /// means the top of the page (HTML standard, section 7.4.6.3).
-pub(super) fn place(fragment: &str) -> Option<&str> {
-    let (place, _) = fragment.split_once(":~:").unwrap_or((fragment, ""));
-    (!place.is_empty() && !decoded(place).eq_ignore_ascii_case("top")).then_some(place)
+pub(super) fn element_id(fragment: &str) -> Option<&str> {
+    let (id, _) = fragment.split_once(":~:").unwrap_or((fragment, ""));
+    (!id.is_empty() && !percent_decoded(id).eq_ignore_ascii_case("top")).then_some(id)
 }
 
-/// Whether a page that has these ids has what is named: as it is written, or
-/// with its percent-encoding undone. GitHub puts a prefix before the ids of what
-/// its users write, and removes it by a script.
-fn is_named(fragment: &str, is_there: impl Fn(&str) -> bool) -> bool {
-    [Cow::Borrowed(fragment), decoded(fragment)]
+/// Returns true if a page has the id of a fragment: as it is written, or percent-
+/// decoded. GitHub puts the prefix `user-content-` before the ids of user content
+/// and removes it by a script.
+fn has_target(fragment: &str, has_id: impl Fn(&str) -> bool) -> bool {
+    [Cow::Borrowed(fragment), percent_decoded(fragment)]
         .iter()
-        .any(|id| is_there(id) || is_there(&format!("user-content-{id}")))
+        .any(|id| has_id(id) || has_id(&format!("user-content-{id}")))
 }
 
-fn decoded(fragment: &str) -> Cow<'_, str> {
+fn percent_decoded(fragment: &str) -> Cow<'_, str> {
     percent_decode_str(fragment).decode_utf8_lossy()
 }
 
-fn hash(hasher: &RandomState, id: &str) -> u32 {
+fn hash_id(hasher: &RandomState, id: &str) -> u32 {
     hasher.hash_one(id) as u32
 }

@@ -1,10 +1,10 @@
-//! Parts of a query that make no difference.
+//! The stripping of query parameters, such as session identifiers.
 
 use url::form_urlencoded;
 
-use crate::Address;
+use web::Address;
 
-/// Takes pairs out of queries.
+/// The keys of the pairs to remove from queries, with a buffer for the result.
 #[derive(Debug, Default)]
 pub(super) struct StripQuery {
     keys: Vec<String>,
@@ -12,14 +12,14 @@ pub(super) struct StripQuery {
 }
 
 impl StripQuery {
-    /// The key `*` stands for all of them.
+    /// Creates a stripper for these keys; `*` stands for all of them.
     pub(super) fn new(keys: &[String]) -> Self {
         Self { keys: keys.to_vec(), buffer: String::new() }
     }
 
-    /// The address without the pairs that have one of the keys, however that
-    /// is encoded; the other pairs stay as they are. A query of which nothing
-    /// is left goes, with its question mark.
+    /// Returns the address without the pairs that have one of the keys, in any
+    /// encoding; the other pairs stay as they are. If no pair is left, the
+    /// question mark is removed, too.
     pub(super) fn strip<'a>(&'a mut self, address: Address<'a>) -> Address<'a> {
         let Self { keys, buffer } = self;
         let Some(query) = address.query().filter(|_| !keys.is_empty()) else {
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_and_what_stays() {
+    fn only_pairs_with_a_listed_key_are_removed() {
         for (keys, path, stripped) in [
             (&["sid"][..], "?sid=1", ""),
             (&["sid"], "?sid", ""),
@@ -90,7 +90,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_else_changes(pairs in proptest::collection::vec("(s|sid|a|%73id|)(=[s&]{0,2})?", 0..8)) {
+        fn the_rest_of_the_query_does_not_change(pairs in proptest::collection::vec("(s|sid|a|%73id|)(=[s&]{0,2})?", 0..8)) {
             let url = format!("http://site.test/?{}", pairs.join("&"));
             let query = &url["http://site.test/?".len()..];
             let has_key = |pair: &&str| matches!(pair.split('=').next(), Some("sid" | "%73id"));

@@ -1,4 +1,4 @@
-//! A site that is made up as one goes along, crawled without waiting.
+//! A crawl of a site that a function generates, without sockets and waiting.
 #![allow(dead_code)]
 
 use std::collections::{BTreeMap, VecDeque};
@@ -6,22 +6,22 @@ use std::sync::mpsc;
 use std::time::Instant;
 
 use crawl_core::{
-    Conclusion, Crawl, Ending, ErrorClass, FetchError, Job, Options, Outcome, Received, Row, Sink,
-    Verdict,
+    Completion, Crawl, CrawlSummary, ErrorClass, FetchError, Job, Options, Outcome, Received, Row,
+    Sink, Verdict,
 };
 use url::Url;
 
-/// Far more than any of these sites may cost.
-const TOO_MANY: usize = 20_000;
+/// A limit far above the number of requests that any of these sites may need.
+const MAX_REQUESTS: usize = 20_000;
 
-/// What a server sends.
+/// The reply of a server.
 pub(crate) enum Reply {
     Page(String),
     /// A body of this media type, perhaps long.
     Body(&'static str, Vec<u8>),
     Redirect(String),
     Status(u16),
-    /// Nothing; the connection fails in this way.
+    /// No response: the connection fails with an error of this class.
     Fails(ErrorClass),
 }
 
@@ -33,12 +33,12 @@ pub(crate) fn redirect(to: &str) -> Reply {
     Reply::Redirect(to.to_owned())
 }
 
-/// What came of a crawl.
+/// The result of a crawl.
 pub(crate) struct Crawled {
     pub(crate) rows: BTreeMap<String, Row>,
-    pub(crate) ending: Ending,
+    pub(crate) summary: CrawlSummary,
     /// The requests, as `GET http://...`, in their order.
-    pub(crate) asked: Vec<String>,
+    pub(crate) requests: Vec<String>,
 }
 
 impl Crawled {
@@ -47,25 +47,25 @@ impl Crawled {
         self.rows.get(url).unwrap_or_else(|| panic!("no row for {url}: {:#?}", self.rows))
     }
 
-    /// The URLs of the rows that are broken, with the classes of their errors.
+    /// Returns the URLs of the broken rows, with the classes of their errors.
     pub(crate) fn broken(&self) -> Vec<(&str, &str)> {
         let broken = self.rows.values().filter(|row| row.is_broken());
         let class = |row: &Row| row.error.as_ref().map_or("", |error| error.class.name());
         broken.map(|row| (&*row.url, class(row))).collect()
     }
 
-    /// The first referrers of a URL, as `page:line:column element text`, or as
-    /// `page` if it is not known where.
-    pub(crate) fn mentions(&self, url: &str) -> Vec<String> {
-        let (first, _) = self.ending.admission.referrers(url);
-        let shown = |referrer: &crawl_core::Referrer<'_>| match referrer.mention {
-            Some(mention) => format!(
+    /// Returns the first referrers of a URL, as `page:line:column element text`,
+    /// or as `page` if there is no link context.
+    pub(crate) fn link_contexts(&self, url: &str) -> Vec<String> {
+        let (first, _) = self.summary.admission.referrers(url);
+        let shown = |referrer: &crawl_core::Referrer<'_>| match referrer.context {
+            Some(context) => format!(
                 "{}:{}:{} {} {}",
                 referrer.url,
-                mention.place.line,
-                mention.place.column,
-                mention.element.name(),
-                mention.text
+                context.position.line,
+                context.position.column,
+                context.element.name(),
+                context.text
             ),
             None => referrer.url.to_owned(),
         };
@@ -79,13 +79,13 @@ pub(crate) fn options(root: &str) -> Options {
     options
 }
 
-/// Crawls a site that answers at once, the first found first, and checks what
-/// holds for every crawl.
+/// Crawls a site that replies at once, in the order in which URLs are found, and
+/// checks the invariants of every crawl.
 pub(crate) fn crawl(options: &Options, site: impl Fn(&str, &Url) -> Reply) -> Crawled {
     crawl_from(options, site, VecDeque::pop_front)
 }
 
-/// The same with another order.
+/// Crawls a site as [`crawl`] does, in the order that `next` chooses.
 pub(crate) fn crawl_from(
     options: &Options,
     site: impl Fn(&str, &Url) -> Reply,
@@ -95,15 +95,15 @@ pub(crate) fn crawl_from(
     let mut sink: Sink = Box::new(move |row| sender.send(row).unwrap());
     let mut crawl = Crawl::new(options.clone());
     let mut todo: VecDeque<Job> = crawl.roots(&mut sink).into();
-    let mut asked = Vec::new();
+    let mut requests = Vec::new();
     while let Some(job) = next(&mut todo) {
         let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
         let url = Url::parse(visit.url().as_str()).unwrap();
         loop {
-            assert!(asked.len() < TOO_MANY, "it does not end: {url}");
+            assert!(requests.len() < MAX_REQUESTS, "it does not end: {url}");
             let request = String::from_utf8(visit.request(options, true)).unwrap();
             let method = request.split(' ').next().unwrap();
-            asked.push(format!("{method} {url}"));
+            requests.push(format!("{method} {url}"));
             let reply = site(method, &url);
             let attempt = match bytes(method, reply) {
                 Ok(response) => receive(&mut visit, &response),
@@ -113,25 +113,25 @@ pub(crate) fn crawl_from(
                 break;
             }
         }
-        let Conclusion { row, others, jobs, .. } = crawl.conclude(visit, Instant::now());
+        let Completion { row, others, jobs, .. } = crawl.complete(visit, Instant::now());
         todo.extend(jobs);
         others.into_iter().chain([row]).for_each(&mut sink);
     }
     drop(sink);
-    let ending = crawl.end(0, None);
+    let summary = crawl.end(0, None);
     let mut by_url = BTreeMap::new();
     for row in rows.iter() {
         assert!(row.error.is_some() || row.outcome != Outcome::Failed);
-        let twice = by_url.insert(row.url.to_string(), row);
-        assert!(twice.is_none(), "a second row: {twice:?}");
+        let duplicate = by_url.insert(row.url.to_string(), row);
+        assert!(duplicate.is_none(), "a second row: {duplicate:?}");
     }
-    assert_eq!(ending.done, by_url.len() as u64);
-    let seen = ending.admission.seen() as u64;
-    assert_eq!(seen + ending.missing_fragments, ending.done + ending.todo);
-    Crawled { rows: by_url, ending, asked }
+    assert_eq!(summary.done, by_url.len() as u64);
+    let seen = summary.admission.seen() as u64;
+    assert_eq!(seen + summary.missing_fragments, summary.done + summary.todo);
+    Crawled { rows: by_url, summary, requests }
 }
 
-/// A piece at a time, as from the network.
+/// Receives a response in pieces, as from the network.
 fn receive(visit: &mut crawl_core::Visit, response: &[u8]) -> Result<(), FetchError> {
     for piece in response.chunks(16 * 1024) {
         if let Received::Complete { .. } = visit.receive(piece)? {

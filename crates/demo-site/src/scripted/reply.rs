@@ -1,4 +1,4 @@
-//! What a script can do to its client.
+//! The replies of a script to its client.
 
 use std::io::Write;
 use std::net::{Shutdown, TcpStream};
@@ -7,23 +7,22 @@ use std::time::Duration;
 
 use socket2::SockRef;
 
-use super::stage::{Stage, Waiting};
+use super::server_state::{InFlight, ServerState};
 
-/// The reply to one request. Once the connection is over, be it by the script
-/// or because the client is gone or the test at its end, everything here does
-/// nothing.
+/// The reply to one request. After the script or the client has closed the
+/// connection, or the server was dropped, all its methods do nothing.
 #[derive(Debug)]
 pub struct Reply<'a> {
     stream: &'a TcpStream,
-    stage: &'a Stage,
-    /// There until the first byte is sent.
-    waiting: Option<Waiting>,
+    state: &'a ServerState,
+    /// Counts the request as in flight until the first byte is sent.
+    in_flight: Option<InFlight>,
     is_over: bool,
 }
 
 impl<'a> Reply<'a> {
-    pub(super) fn begin(stream: &'a TcpStream, stage: &'a Arc<Stage>, target: &str) -> Self {
-        Self { stream, stage, waiting: Some(Waiting::begin(stage, target)), is_over: false }
+    pub(super) fn begin(stream: &'a TcpStream, state: &'a Arc<ServerState>, target: &str) -> Self {
+        Self { stream, state, in_flight: Some(InFlight::begin(state, target)), is_over: false }
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -32,7 +31,7 @@ impl<'a> Reply<'a> {
 
     /// Sends these bytes as they are.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        self.waiting = None;
+        self.in_flight = None;
         if !self.is_over {
             self.is_over = self.stream.write_all(bytes.as_ref()).is_err();
         }
@@ -67,11 +66,11 @@ impl<'a> Reply<'a> {
             head += &format!("Content-Length: {}\r\n", body.len());
         }
         head += "\r\n";
-        // At once, for a client may be told to see how many reads it takes.
+        // In one write, since a test may count the reads of its client.
         self.send([head.as_bytes(), body].concat());
     }
 
-    /// Sends these bytes, `chunk_length` (at least one) at a time, with a
+    /// Sends these bytes slowly: `chunk_length` (at least one) at a time, with a
     /// pause after each chunk.
     pub fn drip(&mut self, bytes: impl AsRef<[u8]>, chunk_length: usize, pause: Duration) {
         for chunk in bytes.as_ref().chunks(chunk_length.max(1)) {
@@ -83,22 +82,22 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// Does nothing for a while. The end of the test is the end of it.
+    /// Sleeps, until the server is dropped at the latest.
     pub fn sleep(&mut self, duration: Duration) {
         if !self.is_over {
-            self.is_over = !self.stage.sleep(duration);
+            self.is_over = !self.state.sleep(duration);
         }
     }
 
-    /// Ends the connection in good order (FIN), after what was sent.
+    /// Closes the connection in order (FIN), after the bytes sent before.
     pub fn close(&mut self) {
         self.is_over = true;
-        // The client sees it now, not when the handler returns.
+        // So that the client sees it now, not when the handler returns.
         let _ = self.stream.shutdown(Shutdown::Both);
     }
 
-    /// Breaks the connection off (RST) as soon as the handler returns. What
-    /// was sent may be lost on its way.
+    /// Resets the connection (RST) as soon as the handler returns. Bytes sent
+    /// before may be lost on their way.
     pub fn reset(&mut self) {
         self.is_over = true;
         let _ = SockRef::from(self.stream).set_linger(Some(Duration::ZERO));

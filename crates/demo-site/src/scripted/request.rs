@@ -1,4 +1,4 @@
-//! What a client of a scripted server asks.
+//! The requests to a scripted server.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -8,35 +8,35 @@ use crate::request::{HEAD_LIMIT, Head, head_end, leading_breaks};
 /// A request without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// As it came: upper case is not enforced.
+    /// The method as received: upper case is not enforced.
     pub method: String,
-    /// Path and query.
+    /// The path and query.
     pub target: String,
-    /// Names and values, in their order.
+    /// The names and values of the header fields, in their order.
     pub headers: Vec<(String, String)>,
-    /// Which connection it came over; the first is 1.
+    /// The number of its connection, from 1.
     pub connection: u64,
-    /// Which request of its connection it is; the first is 1.
+    /// Its number among the requests of its connection, from 1.
     pub number: u64,
     keep_alive: bool,
 }
 
 impl Request {
-    /// The target without its query.
+    /// Returns the target without its query.
     #[must_use]
     pub fn path(&self) -> &str {
         self.target.split('?').next().unwrap_or_default()
     }
 
-    /// The value of the first header of this name, in whatever case.
+    /// Returns the value of the first header field of this name, in any case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
-        let found = headers.find(|(candidate, _)| candidate.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.as_str())
+        let header = headers.find(|(candidate, _)| candidate.eq_ignore_ascii_case(name));
+        header.map(|(_, value)| value.as_str())
     }
 
-    /// Whether the client wants to use the connection again.
+    /// Returns true if the client wants to keep the connection.
     #[must_use]
     pub fn keep_alive(&self) -> bool {
         self.keep_alive
@@ -56,9 +56,9 @@ impl<'a> RequestReader<'a> {
         Self { stream, connection, number: 0, unparsed: Vec::new() }
     }
 
-    /// The next request, or `None` when there will be no more.
+    /// Returns the next request, or `None` at the end of the connection.
     ///
-    /// Fails with `InvalidData` when something else came.
+    /// Fails with `InvalidData` when the request is malformed.
     pub(super) fn next(&mut self) -> io::Result<Option<Request>> {
         let mut searched = 0;
         let end = loop {

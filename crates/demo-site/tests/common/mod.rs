@@ -1,4 +1,4 @@
-//! A client that trusts nobody: plain sockets, and its own reading of HTTP.
+//! A test client: plain blocking sockets and an HTTP parser of its own.
 
 #![allow(dead_code, clippy::unwrap_used, missing_docs, unreachable_pub)]
 
@@ -6,9 +6,10 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// The watchdog of every test: nothing here takes this long.
-const WATCHDOG: Duration = Duration::from_secs(8);
+/// The timeout of every read and write: no test takes this long.
+const TIMEOUT: Duration = Duration::from_secs(8);
 
+/// A connection to the site.
 pub struct Client {
     pub stream: TcpStream,
     unread: Vec<u8>,
@@ -36,9 +37,9 @@ impl Response {
 
 impl Client {
     pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect_timeout(&address, WATCHDOG).unwrap();
-        stream.set_read_timeout(Some(WATCHDOG)).unwrap();
-        stream.set_write_timeout(Some(WATCHDOG)).unwrap();
+        let stream = TcpStream::connect_timeout(&address, TIMEOUT).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         stream.set_nodelay(true).unwrap();
         Self { stream, unread: Vec::new() }
     }
@@ -81,11 +82,12 @@ impl Client {
         std::mem::take(&mut self.unread)
     }
 
-    /// Whether the server has ended the connection, with nothing more to say.
+    /// Waits for the end of the connection; returns true if nothing came before it.
     pub fn is_at_end(&mut self) -> bool {
         self.rest().is_empty()
     }
 
+    /// Reads a line with its line break.
     pub fn line(&mut self) -> String {
         loop {
             if let Some(at) = self.unread.windows(2).position(|pair| pair == b"\r\n") {
@@ -129,7 +131,7 @@ pub fn request(target: &str) -> String {
     format!("GET {target} HTTP/1.1\r\nHost: test\r\n\r\n")
 }
 
-/// One request on a connection of its own.
+/// Sends one request over a new connection and reads the response.
 pub fn get(address: SocketAddr, target: &str) -> Response {
     Client::connect(address).get(target)
 }

@@ -1,11 +1,11 @@
-//! Which pages are read as browsers read them, without exception.
+//! A check for pages that are parsed differently from browsers on purpose.
 
-use crawl_core::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
+use web::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 
-/// Whether a page has none of what is read differently on purpose, because
-/// there is no stack of open elements (see [`crawl_core::html`]): frames instead
-/// of a body, columns of a table in a template, which then holds nothing else,
-/// and elements of SVG and MathML that do not end where they should.
+/// Returns true if a page is parsed as browsers do. Some pages are parsed differently on
+/// purpose, because there is no stack of open elements (see [`web::html`]): those with
+/// frames instead of a body, with columns of a table in a template (which then contains
+/// nothing else), or with elements of SVG and MathML that do not end in the right order.
 pub(super) fn is_comparable(html: &str) -> bool {
     let mut shape = Shape { is_comparable: true, ..Shape::default() };
     let mut tokenizer = Tokenizer::new();
@@ -14,11 +14,12 @@ pub(super) fn is_comparable(html: &str) -> bool {
     shape.is_comparable
 }
 
+/// A token sink that looks for these differences.
 #[derive(Debug, Default)]
 struct Shape {
     is_comparable: bool,
     has_template: bool,
-    /// The elements that are open, from the first one of SVG or MathML on.
+    /// The open elements, beginning with the first one of SVG or MathML.
     open: Vec<Name>,
 }
 
@@ -29,10 +30,10 @@ const FRAMESET: Name = Name::of(b"frameset");
 const TEMPLATE: Name = Name::of(b"template");
 const COL: Name = Name::of(b"col");
 
-/// Within SVG and MathML, what they are depends on their attributes.
+/// Elements whose meaning within SVG and MathML depends on their attributes.
 const AMBIGUOUS: [Name; 2] = [Name::of(b"annotation-xml"), Name::of(b"font")];
 
-/// HTML elements without an end.
+/// HTML elements without an end tag (void elements).
 const VOID: [Name; 14] = [
     Name::of(b"area"),
     Name::of(b"base"),

@@ -1,4 +1,4 @@
-//! Somebody to wait for.
+//! Servers for the examples.
 #![allow(dead_code)] // Not every example needs all of it.
 
 use std::io::{self, BufRead, BufReader, Write};
@@ -7,8 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Answers every line, a number of milliseconds, with the same line, after so
-/// many milliseconds. Each connection has a thread of its own.
+/// Starts a server that answers every line, a number of milliseconds, with the
+/// same line after that time. Each connection has a thread of its own.
 pub(crate) fn slow_server() -> io::Result<SocketAddr> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
@@ -30,8 +30,8 @@ fn answer_slowly(mut stream: TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// Sends so many bytes to whoever comes, says when they are sent, and hangs up
-/// no connection.
+/// Starts a server that sends `length` bytes on every connection, reports when
+/// they are sent, and closes no connection.
 pub(crate) fn server_of(length: usize) -> io::Result<(SocketAddr, Receiver<()>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let address = listener.local_addr()?;
@@ -42,7 +42,7 @@ pub(crate) fn server_of(length: usize) -> io::Result<(SocketAddr, Receiver<()>)>
             let mut stream = stream?;
             stream.write_all(&vec![b'x'; length])?;
             kept.push(stream);
-            // Nobody may be listening any more.
+            // The example may have ended.
             let _ = sender.send(());
         }
         Ok(())
@@ -50,7 +50,7 @@ pub(crate) fn server_of(length: usize) -> io::Result<(SocketAddr, Receiver<()>)>
     Ok((address, sent))
 }
 
-/// A number with a comma at every third digit.
+/// Formats a number with a comma at every third digit.
 pub(crate) fn thousands(number: usize) -> String {
     let digits = number.to_string();
     let parts: Vec<&str> = digits

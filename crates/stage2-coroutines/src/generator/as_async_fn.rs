@@ -1,8 +1,9 @@
-//! The same functions, and this time the compiler writes the state machines.
+//! The chapter's two generators as `async fn`s: the compiler writes the state
+//! machines.
 //!
-//! An `async fn` can be left in the middle, but it has nothing to say when it
-//! is, and is told nothing when it goes on. A [`Channel`] between the two sides
-//! adds that, and makes a generator of it.
+//! An `async fn` can be suspended in the middle, but it yields no value then,
+//! and receives none when it is resumed. A [`Channel`] between the two sides
+//! adds both, and makes a generator of it.
 
 use std::cell::Cell;
 use std::fmt::Display;
@@ -15,11 +16,11 @@ use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Resumed, Sent, Thrown};
 use crate::Coroutine;
 
 // ANCHOR: async_gen_fn
-/// The chapter's `gen_fn`. `channel.give(1).await` is its `yield 1`; `async` is
-/// the flag that makes calling it run nothing.
+/// The chapter's `gen_fn`. `channel.give(1).await` is its `yield 1`. `async` is
+/// the flag that makes a call run nothing of the function.
 ///
 /// # Errors
-/// What is thrown into it.
+/// The error that is thrown into it.
 pub async fn gen_fn<T: Display>(
     channel: Channel<T, i32>,
     print: impl Fn(String),
@@ -31,10 +32,10 @@ pub async fn gen_fn<T: Display>(
     Ok("done")
 }
 
-/// The chapter's `caller_fn`: `yield from` is plain `.await`.
+/// The chapter's `caller_fn`: its `yield from` is a plain `.await`.
 ///
 /// # Errors
-/// What is thrown into it.
+/// The error that is thrown into it.
 pub async fn caller_fn<T: Display>(
     channel: Channel<T, i32>,
     print: impl Fn(String) + Clone,
@@ -46,37 +47,37 @@ pub async fn caller_fn<T: Display>(
 // ANCHOR_END: async_gen_fn
 
 // ANCHOR: channel
-/// What lies between a suspended function and whoever resumes it: a place for
-/// what is yielded, and one for what is sent. Handles stand for the same
-/// channel.
-pub struct Channel<I, Y>(Rc<Slots<I, Y>>);
+/// A channel between a suspended function and the code that resumes it: one
+/// cell for the value that is yielded, one for the value that is sent. All
+/// handles stand for the same channel.
+pub struct Channel<I, Y>(Rc<Cells<I, Y>>);
 
-struct Slots<I, Y> {
+struct Cells<I, Y> {
     yielded: Cell<Option<Y>>,
     sent: Cell<Option<Sent<I>>>,
-    /// How often the function has yielded.
+    /// The number of times that the function has yielded.
     yields: Cell<i32>,
 }
 
 impl<I, Y> Channel<I, Y> {
     fn new() -> Self {
-        Self(Rc::new(Slots {
+        Self(Rc::new(Cells {
             yielded: Cell::new(None),
             sent: Cell::new(None),
             yields: Cell::new(0),
         }))
     }
 
-    /// To be awaited: yields `value`, suspends, and gives what is sent. One at
-    /// a time: there is one place for it.
+    /// Yields `value` when it is awaited, suspends, and returns what is sent. To
+    /// be awaited one at a time, since there is one cell for the value.
     pub fn give(&self, value: Y) -> Yield<'_, I, Y> {
         Yield { channel: self, value: Some(value) }
     }
 }
 
 // ANCHOR: yield
-/// See [`Channel::give`]. The one that is asked first has yielded; the one that
-/// is asked again has been resumed.
+/// The coroutine of [`Channel::give`]. The first poll yields; the second poll
+/// comes from the code that resumes the generator.
 pub struct Yield<'c, I, Y> {
     channel: &'c Channel<I, Y>,
     value: Option<Y>,
@@ -86,16 +87,16 @@ impl<I, Y: Unpin> Coroutine for Yield<'_, I, Y> {
     type Output = Sent<I>;
 
     fn poll(mut self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Sent<I>> {
-        let slots = &*self.channel.0;
+        let cells = &*self.channel.0;
         match self.value.take() {
-            // No waker is stored, since nobody waits: whoever holds the
-            // generator resumes it whenever they like.
+            // No waker is stored, since this waits for no event: the owner of
+            // the generator resumes it at any time.
             Some(value) => {
-                slots.yielded.set(Some(value));
-                slots.yields.set(slots.yields.get().saturating_add(1));
+                cells.yielded.set(Some(value));
+                cells.yields.set(cells.yields.get().saturating_add(1));
                 Poll::Pending
             }
-            None => Poll::Ready(slots.sent.take().unwrap_or(Ok(None))),
+            None => Poll::Ready(cells.sent.take().unwrap_or(Ok(None))),
         }
     }
 }
@@ -103,11 +104,11 @@ impl<I, Y: Unpin> Coroutine for Yield<'_, I, Y> {
 // ANCHOR_END: channel
 
 // ANCHOR: async_generator
-/// Resumes an `async fn` by hand, which takes nothing but a waker that wakes
-/// nobody.
+/// An `async fn` that is resumed by hand. For that, a waker that does nothing
+/// is enough.
 pub struct AsyncGenerator<C, I, Y> {
-    /// Boxed, because a frame must not move once it has begun: it may hold
-    /// references to itself. `None` when it has ended.
+    /// The coroutine; `None` when it has ended. It is boxed because a frame must
+    /// not move once it has begun: it may hold references to itself.
     coroutine: Option<Pin<Box<C>>>,
     channel: Channel<I, Y>,
 }
@@ -120,9 +121,9 @@ where
     type Yield = Y;
     type Return = R;
 
-    fn go_on(&mut self, sent: Sent<I>) -> Resumed<Y, R> {
-        // Until it is suspended again, the function is running: if an error
-        // leaves it now, it has ended.
+    fn advance(&mut self, sent: Sent<I>) -> Resumed<Y, R> {
+        // Until it is suspended again the function is running. If it raises an
+        // error now, it has ended.
         let last_yield = self.last_yield();
         let coroutine = self.coroutine.take();
         if coroutine.is_none() || last_yield == Some(NOT_BEGUN) {
@@ -142,8 +143,8 @@ where
         }
     }
 
-    /// Here the number says how often it has yielded: the compiler knows the
-    /// place, and does not tell.
+    /// Returns the number of times it has yielded. The compiler knows the resume
+    /// point, but gives no access to it.
     fn last_yield(&self) -> Option<i32> {
         self.coroutine.as_ref()?;
         match self.channel.0.yields.get() {
@@ -155,14 +156,15 @@ where
 // ANCHOR_END: async_generator
 
 impl<C: Coroutine, I, Y> AsyncGenerator<C, I, Y> {
-    /// Calls an `async fn` with a channel, which runs nothing of it.
+    /// Calls an `async fn` with a channel. The call runs nothing of the
+    /// function.
     pub fn new(function: impl FnOnce(Channel<I, Y>) -> C) -> Self {
         let channel = Channel::new();
         let coroutine = function(Channel(Rc::clone(&channel.0)));
         Self { coroutine: Some(Box::pin(coroutine)), channel }
     }
 
-    /// The size of the frame in bytes, until it has ended.
+    /// Returns the size of the frame in bytes; `None` when it has ended.
     pub fn frame_size(&self) -> Option<usize> {
         self.coroutine.as_deref().map(size_of_val)
     }

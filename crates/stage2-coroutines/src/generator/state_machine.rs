@@ -1,4 +1,5 @@
-//! The chapter's generator functions as a compiler would write them.
+//! The chapter's two generators as state machines, as a compiler would write
+//! them.
 
 use std::fmt::Display;
 use std::mem;
@@ -18,13 +19,13 @@ use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Resumed, Sent, delegate
 /// return "done";
 /// ```
 ///
-/// What it prints goes to `print`, since a library prints nothing.
+/// It prints through `print`, since a library prints nothing itself.
 pub struct GenFn<T, P> {
     print: P,
     frame: GenFnFrame<T>,
 }
 
-/// The frame of a [`GenFn`]: where it stands, and the local variables that are
+/// The frame of a [`GenFn`]: the resume point, and the local variables that are
 /// alive there.
 #[derive(Debug)]
 pub enum GenFnFrame<T> {
@@ -32,12 +33,12 @@ pub enum GenFnFrame<T> {
     Start,
     /// Suspended at the first `yield`.
     First,
-    /// Suspended at the second.
+    /// Suspended at the second `yield`.
     Second {
-        /// What the first one gave.
+        /// The value of the first `yield`.
         result: Option<T>,
     },
-    /// It has returned or raised.
+    /// Returned, or raised an error.
     Ended,
 }
 // ANCHOR_END: gen_fn_frame
@@ -47,10 +48,10 @@ impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
     type Yield = i32;
     type Return = &'static str;
 
-    // ANCHOR: gen_fn_go_on
-    fn go_on(&mut self, sent: Sent<T>) -> Resumed<i32, &'static str> {
-        // Until it is suspended again, the function is running: if an error
-        // leaves it now, it has ended.
+    // ANCHOR: gen_fn_advance
+    fn advance(&mut self, sent: Sent<T>) -> Resumed<i32, &'static str> {
+        // Until it is suspended again the function is running. If it raises an
+        // error now, it has ended.
         match mem::replace(&mut self.frame, GenFnFrame::Ended) {
             GenFnFrame::Start => {
                 sent?;
@@ -74,7 +75,7 @@ impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
             }
         }
     }
-    // ANCHOR_END: gen_fn_go_on
+    // ANCHOR_END: gen_fn_advance
 
     fn last_yield(&self) -> Option<i32> {
         match self.frame {
@@ -88,19 +89,20 @@ impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
 // ANCHOR_END: gen_fn
 
 impl<T, P> GenFn<T, P> {
-    /// Calls the function, which runs nothing of it: there is a frame now, and
-    /// it stands at its start.
+    /// Calls the function. The call runs nothing of it, but makes a frame whose
+    /// resume point is the start.
     pub fn new(print: P) -> Self {
         Self { print, frame: GenFnFrame::Start }
     }
 
-    /// The frame: Python's `gi_frame`, with `f_lasti` and `f_locals` in one.
+    /// Returns the frame: Python's `gi_frame`, with `f_lasti` and `f_locals` in
+    /// one.
     pub fn frame(&self) -> &GenFnFrame<T> {
         &self.frame
     }
 }
 
-/// What Python prints of a value that may be `None`.
+/// Returns the text that Python prints for a value that may be `None`.
 pub(super) fn text<T: Display>(value: Option<&T>) -> String {
     value.map_or_else(|| "None".to_owned(), T::to_string)
 }
@@ -119,18 +121,19 @@ pub struct CallerFn<T, P> {
 }
 
 // ANCHOR: caller_fn_frame
-/// The frame of a [`CallerFn`]. The one it delegates to is one of its local
-/// variables: frames of coroutines lie in each other, and no pointer leads from
-/// one to the next.
+/// The frame of a [`CallerFn`]. The inner generator is one of its local
+/// variables: the frame of one coroutine contains the frame of the next, with no
+/// pointer between them.
 pub enum CallerFnFrame<T, P> {
     /// Not begun.
     Start,
-    /// Suspended at the `yield from`, wherever in there the inner one stands.
+    /// Suspended at the `yield from`, at whichever `yield` the inner generator
+    /// is.
     Delegating {
-        /// The inner one.
+        /// The inner generator.
         generator: GenFn<T, P>,
     },
-    /// It has returned or raised.
+    /// Returned, or raised an error.
     Ended,
 }
 // ANCHOR_END: caller_fn_frame
@@ -140,12 +143,12 @@ impl<T: Display, P: Fn(String) + Clone> Generator for CallerFn<T, P> {
     type Yield = i32;
     type Return = ();
 
-    // ANCHOR: caller_fn_go_on
-    fn go_on(&mut self, mut sent: Sent<T>) -> Resumed<i32, ()> {
+    // ANCHOR: caller_fn_advance
+    fn advance(&mut self, mut sent: Sent<T>) -> Resumed<i32, ()> {
         let mut generator = match mem::replace(&mut self.frame, CallerFnFrame::Ended) {
             CallerFnFrame::Start => {
                 sent?;
-                // The inner one has not begun, and is sent nothing to begin.
+                // The inner generator has not begun, so no value is sent to it.
                 sent = Ok(None);
                 GenFn::new(self.print.clone())
             }
@@ -167,7 +170,7 @@ impl<T: Display, P: Fn(String) + Clone> Generator for CallerFn<T, P> {
             }
         }
     }
-    // ANCHOR_END: caller_fn_go_on
+    // ANCHOR_END: caller_fn_advance
 
     fn last_yield(&self) -> Option<i32> {
         match self.frame {
@@ -180,12 +183,12 @@ impl<T: Display, P: Fn(String) + Clone> Generator for CallerFn<T, P> {
 // ANCHOR_END: caller_fn
 
 impl<T, P> CallerFn<T, P> {
-    /// Calls the function: see [`GenFn::new`].
+    /// Calls the function, as [`GenFn::new`] does.
     pub fn new(print: P) -> Self {
         Self { print, frame: CallerFnFrame::Start }
     }
 
-    /// The frame: Python's `gi_frame`.
+    /// Returns the frame: Python's `gi_frame`.
     pub fn frame(&self) -> &CallerFnFrame<T, P> {
         &self.frame
     }

@@ -1,11 +1,11 @@
-//! One line of a journal.
+//! The format of a record: one line of a journal.
 
 use std::io::{self, Write};
 
 use flate2::Crc;
 use serde::Serialize;
 
-/// Eight hexadecimal digits and a space.
+/// Length of the checksum: eight hexadecimal digits and a space.
 const CHECKSUM: usize = 9;
 
 /// Replaces `line` by a record with this value.
@@ -19,14 +19,15 @@ pub(super) fn write(value: &impl Serialize, line: &mut Vec<u8>) -> io::Result<()
     Ok(())
 }
 
-/// The JSON of a record; `None` if the line is none, or not as it was written.
+/// Returns the JSON of a record; `None` if the line is no record, or not as it
+/// was written.
 pub(super) fn read(line: &[u8]) -> Option<&[u8]> {
     let (checked, json) = line.strip_suffix(b"\n")?.split_at_checked(CHECKSUM)?;
     (checked == checksum(json).as_bytes()).then_some(json)
 }
 
-/// CRC-32, as in gzip: enough to tell what a crash has left unfinished. It is
-/// no protection against somebody who means harm.
+/// Returns the CRC-32, as in gzip, of a record. It detects a write that a crash
+/// cut short. It is no protection against manipulation.
 fn checksum(json: &[u8]) -> String {
     let mut crc = Crc::new();
     crc.update(json);

@@ -1,10 +1,10 @@
-//! What must be the same when a crawl goes on.
+//! The options that must be the same when a crawl is resumed.
 
 use crawl_core::{Check, Options, ScopeRule};
 use serde_json::{Map, Value, json};
 
-/// The options that decide which URLs are found, by the names under which
-/// people give them.
+/// Returns the options that decide which URLs are found, by the names of their
+/// flags.
 pub(super) fn of(options: &Options) -> Map<String, Value> {
     let roots: Vec<_> = options.roots.iter().map(|root| root.as_str()).collect();
     let include: Vec<_> = options.include.iter().map(|regex| regex.as_str()).collect();
@@ -31,18 +31,18 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What is different now, as a list for people; `None` if nothing is.
-pub(super) fn differences(then: &Map<String, Value>, now: &Map<String, Value>) -> Option<String> {
+/// Returns a readable list of the options that have changed; `None` if none has.
+pub(super) fn differences(old: &Map<String, Value>, new: &Map<String, Value>) -> Option<String> {
     let of = |settings: &Map<String, Value>, name: &str| match settings.get(name) {
         None | Some(Value::Null) => "none".to_owned(),
         Some(value) => value.to_string(),
     };
-    let since = now.keys().filter(|name| !then.contains_key(*name));
-    let list: Vec<_> = then
+    let since = new.keys().filter(|name| !old.contains_key(*name));
+    let list: Vec<_> = old
         .keys()
         .chain(since)
-        .filter(|name| of(then, name) != of(now, name))
-        .map(|name| format!("{name} was {} and is {}", of(then, name), of(now, name)))
+        .filter(|name| of(old, name) != of(new, name))
+        .map(|name| format!("{name} was {} and is {}", of(old, name), of(new, name)))
         .collect();
     (!list.is_empty()).then(|| list.join("; "))
 }

@@ -1,11 +1,15 @@
-//! What the tests share. Each test file uses a part of it.
+//! Helpers shared by the tests of this stage. Each test file uses a part of them.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
-pub mod village;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
-use crawl_core::{ErrorClass, Options, Row};
+use crawl_core::{CrawlSummary, ErrorClass, Options, Row};
+use sim_net::{Request, Response, SimNet};
+use stage2_coroutines::{EventLoop, Stats};
+use stage3_queue::Crawler;
 
-/// What is asked of most crawls: ten fetches at a time.
+/// Returns the options of most crawls: ten fetches at a time.
 pub fn options(roots: &[&str]) -> Options {
     let mut options = Options::new(roots.iter().map(|root| root.parse().unwrap()).collect());
     options.max_tasks = Some(10);
@@ -13,12 +17,67 @@ pub fn options(roots: &[&str]) -> Options {
     options
 }
 
-/// The class of the error in a row.
+/// Returns the class of the error in a row.
 pub fn class(row: &Row) -> Option<ErrorClass> {
     row.error.as_ref().map(|error| error.class)
 }
 
-/// A page of so many pages, and its links.
+/// Returns the paths of `n` pages.
 pub fn paths(n: usize) -> Vec<String> {
     (0..n).map(|n| format!("/{n}")).collect()
+}
+
+/// The result of a crawl.
+pub struct Crawled {
+    pub rows: Vec<Row>,
+    pub summary: CrawlSummary,
+    pub requests: Vec<Request>,
+    /// Duration of the crawl by the simulated clock.
+    pub elapsed: Duration,
+    pub stats: Stats,
+}
+
+/// Crawls a simulated network and checks the invariants of every crawl.
+pub fn crawl(options: Options, handler: impl FnMut(&Request) -> Response + 'static) -> Crawled {
+    let net = SimNet::new(handler);
+    let no_names = |host: &str, _| panic!("{host} is looked up");
+    let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&rows);
+    let crawler =
+        Crawler::new(&event_loop, options, Box::new(move |row| sink.lock().unwrap().push(row)));
+    let summary = event_loop.run_until_complete(crawler.crawl()).unwrap();
+    let stats = event_loop.stats();
+    drop(crawler);
+    event_loop.close();
+    assert_eq!(event_loop.pending_tasks(), 0);
+    assert_eq!(event_loop.pending_timers(), 0);
+    assert_eq!(event_loop.connections(), 0);
+    let rows = std::mem::take(&mut *rows.lock().unwrap());
+    assert_eq!(summary.done, rows.len() as u64, "{rows:#?}");
+    assert_eq!(summary.admission.seen() as u64, summary.done + summary.todo, "{rows:#?}");
+    let (requests, elapsed) = (net.take_requests(), net.elapsed());
+    Crawled { rows, summary, requests, elapsed, stats }
+}
+
+impl Crawled {
+    /// Returns the only row of a URL.
+    #[track_caller]
+    pub fn row(&self, url: &str) -> &Row {
+        let mut of_url = self.rows.iter().filter(|row| &*row.url == url);
+        let row = of_url.next().unwrap_or_else(|| panic!("no row for {url}: {:#?}", self.rows));
+        assert!(of_url.next().is_none(), "two rows for {url}");
+        row
+    }
+
+    /// Returns the path and time of each request to a host.
+    pub fn requests_to(&self, host: &str) -> Vec<(&str, Duration)> {
+        let of_host = self.requests.iter().filter(|request| request.host == host);
+        of_host.map(|request| (request.path.as_str(), request.at)).collect()
+    }
+
+    /// Returns the number of requests for a path, to any host.
+    pub fn num_requests(&self, path: &str) -> usize {
+        self.requests.iter().filter(|request| request.path == path).count()
+    }
 }

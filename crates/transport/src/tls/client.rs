@@ -1,4 +1,4 @@
-//! What all secure connections of a crawl share.
+//! The TLS configuration that all connections of a crawl share.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -7,13 +7,13 @@ use rustls::ClientConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName};
 
+use super::error_messages::explain;
 use super::session::Session;
-use super::trust::Verifier;
-use super::words::explain;
-use crate::TlsError;
+use super::verifier::Verifier;
+use crate::tls_error::TlsError;
 
-/// Makes sessions. The store of roots is read, and the configuration made, for
-/// the first of them.
+/// A factory of TLS sessions. It reads the root store and builds the
+/// configuration when the first session is created.
 #[derive(Debug)]
 pub(crate) struct Client {
     certificates: Vec<CertificateDer<'static>>,
@@ -35,9 +35,9 @@ impl Client {
     fn configure(&self) -> Result<Arc<ClientConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let verifier = if self.insecure {
-            Verifier::of_nothing(&provider)
+            Verifier::accepting_all(&provider)
         } else {
-            Verifier::of_roots(&provider, &self.certificates)?
+            Verifier::with_roots(&provider, &self.certificates)?
         };
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()

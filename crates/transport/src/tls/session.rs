@@ -1,4 +1,5 @@
-//! TLS on one connection.
+//! The TLS session of one connection: the handshake, and reads that first have to
+//! write.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::mem;
@@ -7,27 +8,30 @@ use std::sync::Arc;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, Error};
 
-use super::words::explain;
-use crate::TlsError;
-use crate::stream::{Direction, Watched};
+use super::error_messages::explain;
+use crate::probed::{Direction, Probed};
+use crate::tls_error::TlsError;
 
-/// How many bytes may wait to be sealed, or sealed to be sent.
+/// The maximum size of each of rustls' two write buffers, for plain and for
+/// encrypted bytes.
 const BUFFER_LIMIT: usize = 16 * 1024;
 
-/// A call that has read so many times from the socket, to no avail, is over:
-/// a peer has many ways to say nothing, and others may have something to do.
+/// The number of reads from the socket after which a call without a result
+/// returns `Interrupted`. A peer can send many records without data; other
+/// connections must not wait for them.
 const READS_PER_CALL: u32 = 16;
 
-/// One end of a TLS connection, and what it needs to be spoken to with `read`
-/// and `write`.
+/// The client's end of a TLS connection, with `read` and `write` of plain
+/// bytes.
 #[derive(Debug)]
 pub(crate) struct Session {
     tls: ClientConnection,
-    /// How many bytes of the present write have been taken over. They are not
-    /// accounted for before they are on the socket: until then somebody has to
-    /// come back and push.
-    taken: usize,
-    /// What has made an end of it all. What came before is read first.
+    /// The number of bytes of the current write that rustls has accepted. They
+    /// are reported as written only when the socket has taken them all: until
+    /// then the caller has to repeat the write.
+    accepted: usize,
+    /// The error that has ended the session. Bytes that came before it are read
+    /// first.
     failure: Option<TlsError>,
 }
 
@@ -38,27 +42,27 @@ impl Session {
     ) -> Result<Self, Error> {
         let mut tls = ClientConnection::new(config, server)?;
         tls.set_buffer_limit(Some(BUFFER_LIMIT));
-        Ok(Self { tls, taken: 0, failure: None })
+        Ok(Self { tls, accepted: 0, failure: None })
     }
 
-    /// Whether nothing that was received is left to be told.
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns true if everything received, errors included, has been read.
+    pub(crate) fn is_drained(&self) -> bool {
         self.tls.wants_read() && self.failure.is_none()
     }
 
     pub(crate) fn read<S: Read + Write>(
         &mut self,
-        socket: &mut Watched<S>,
+        socket: &mut Probed<S>,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
         for _ in 0..READS_PER_CALL {
             match self.tls.reader().read(buffer) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.exchange(socket)?,
                 Err(error) if error.kind() == ErrorKind::UnexpectedEof => {
-                    return Err(ended("without saying so (TLS close_notify)"));
+                    return Err(unexpected_eof("without saying so (TLS close_notify)"));
                 }
                 result => {
-                    self.rest();
+                    self.shrink_buffer();
                     return result;
                 }
             }
@@ -68,41 +72,42 @@ impl Session {
 
     pub(crate) fn write<S: Read + Write>(
         &mut self,
-        socket: &mut Watched<S>,
+        socket: &mut Probed<S>,
         bytes: &[u8],
     ) -> io::Result<usize> {
-        if self.taken == 0 {
-            // Even before the handshake, with the end of which they are sent.
-            self.taken = self.tls.writer().write(bytes)?;
+        if self.accepted == 0 {
+            // Even before the handshake: they are sent when it is done.
+            self.accepted = self.tls.writer().write(bytes)?;
         }
         for _ in 0..READS_PER_CALL {
             if !self.tls.is_handshaking() {
                 self.send(socket)?;
-                self.rest();
-                return Ok(mem::take(&mut self.taken));
+                self.shrink_buffer();
+                return Ok(mem::take(&mut self.accepted));
             }
             self.exchange(socket)?;
         }
         Err(ErrorKind::Interrupted.into())
     }
 
-    /// Tells the peer that nothing more will come (RFC 9112, section 9.8), if
-    /// that can be done now.
-    pub(crate) fn close<S: Write>(&mut self, socket: &mut Watched<S>) {
+    /// Sends a `close_notify` (RFC 9112, section 9.8) if that is possible
+    /// without waiting.
+    pub(crate) fn close<S: Write>(&mut self, socket: &mut Probed<S>) {
         if !self.tls.is_handshaking() && !self.tls.wants_write() {
             self.tls.send_close_notify();
-            // Whoever does not get it will see the connection end.
+            // A peer that does not get it sees the connection end.
             let _ = self.send(socket);
         }
     }
 
-    /// Sends what the peer waits for and takes what it has sent.
-    fn exchange<S: Read + Write>(&mut self, socket: &mut Watched<S>) -> io::Result<()> {
+    /// Sends the records that are waiting, then reads and processes those that
+    /// have arrived.
+    fn exchange<S: Read + Write>(&mut self, socket: &mut Probed<S>) -> io::Result<()> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone().into());
         }
         let sent = self.send(socket);
-        // Whatever became of it: a peer that hangs up may have said why.
+        // Even if that failed: a peer that hangs up may have sent an alert.
         let received = match self.tls.read_tls(socket) {
             Ok(received) => received,
             Err(error) => {
@@ -117,29 +122,29 @@ impl Session {
         };
         if let Err(error) = self.tls.process_new_packets() {
             self.failure = Some(match error {
-                // It was readable as long as they came to an agreement.
+                // The handshake was readable, so the peer does speak TLS.
                 Error::DecryptError | Error::InvalidMessage(_) if !self.tls.is_handshaking() => {
                     TlsError::damage()
                 }
                 error => explain(&error),
             });
-            // So that the peer knows, if it still listens.
+            // The alert for the peer, if it is still there.
             let _ = self.send(socket);
             return Ok(());
         }
         if received == 0 && self.tls.is_handshaking() {
-            return Err(ended("in the middle of the TLS handshake"));
+            return Err(unexpected_eof("in the middle of the TLS handshake"));
         }
         Ok(())
     }
 
-    /// rustls makes its buffer smaller, if it can, before it reads. Should
-    /// this connection wait now, it need not hold more than that.
-    fn rest(&mut self) {
-        let _ = self.tls.read_tls(&mut Silence);
+    /// Makes the read buffer smaller, because the connection may wait now.
+    /// rustls does that, if it can, before it reads.
+    fn shrink_buffer(&mut self) {
+        let _ = self.tls.read_tls(&mut NoData);
     }
 
-    fn send<S: Write>(&mut self, socket: &mut Watched<S>) -> io::Result<()> {
+    fn send<S: Write>(&mut self, socket: &mut Probed<S>) -> io::Result<()> {
         while self.tls.wants_write() {
             if self.tls.write_tls(socket)? == 0 {
                 return Err(ErrorKind::WriteZero.into());
@@ -149,16 +154,16 @@ impl Session {
     }
 }
 
-/// Has nothing to read, for now.
-struct Silence;
+/// A reader that has no data: every read returns `WouldBlock`.
+struct NoData;
 
-impl Read for Silence {
+impl Read for NoData {
     fn read(&mut self, _buffer: &mut [u8]) -> io::Result<usize> {
         Err(ErrorKind::WouldBlock.into())
     }
 }
 
-fn ended(how: &str) -> io::Error {
+fn unexpected_eof(how: &str) -> io::Error {
     let message = format!("the server closed the connection {how}");
     io::Error::new(ErrorKind::UnexpectedEof, message)
 }

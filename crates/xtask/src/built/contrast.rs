@@ -1,7 +1,7 @@
-//! What the figures draw can be seen in every theme.
+//! The lint of contrast: figures are legible in every theme.
 //!
-//! By WCAG 2.2: 4.5 to 1 for text (1.4.3), and the same for lines and marks, of
-//! which 3 to 1 is asked (1.4.11).
+//! WCAG 2.2 requires a contrast of 4.5 to 1 for text (1.4.3) and of 3 to 1 for
+//! lines and marks (1.4.11); here it is 4.5 to 1 for both.
 
 use std::io;
 use std::path::Path;
@@ -14,13 +14,13 @@ use crate::book::Book;
 use crate::lint::Finding;
 
 const STYLES: &str = "book/figures.css";
-/// The themes that mdBook offers, and what holds for readers without
-/// JavaScript who like it dark.
+/// The selectors of mdBook's themes, and that of the dark theme without
+/// JavaScript.
 const THEMES: [&str; 6] = [".light", ".rust", ".coal", ".navy", ".ayu", "html:not(.js)"];
-/// The least contrast, AA for text.
-const LEAST: f64 = 4.5;
+/// The minimum contrast: level AA for text.
+const MIN_CONTRAST: f64 = 4.5;
 
-/// Red, green and blue, each from 0 to 1.
+/// A colour: red, green and blue, each from 0 to 1.
 type Colour = [f64; 3];
 
 pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
@@ -30,7 +30,7 @@ pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
     for theme in THEMES {
         match styles.pairs(theme) {
             Some(pairs) => {
-                for (what, contrast) in pairs.into_iter().filter(|pair| pair.1 < LEAST) {
+                for (what, contrast) in pairs.into_iter().filter(|pair| pair.1 < MIN_CONTRAST) {
                     let what = format!("{theme}: {what} has a contrast of only {contrast:.2}");
                     findings.push(Finding::new(Path::new(STYLES), 1, what));
                 }
@@ -44,6 +44,7 @@ pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// The rules of the figures' stylesheet and of the themes.
 #[derive(Debug)]
 struct Styles {
     ours: Vec<Rule>,
@@ -51,8 +52,8 @@ struct Styles {
 }
 
 impl Styles {
-    /// What is drawn on what, and its contrast; `None` if there is a colour
-    /// that cannot be told.
+    /// Returns the pairs of foreground and background in a theme, with their
+    /// contrasts; `None` if a colour is missing or not understood.
     fn pairs(&self, theme: &str) -> Option<Vec<(String, f64)>> {
         let of_page = |name| colour(value(&self.themes, theme, name)?);
         let foreground = of_page("--fg")?;
@@ -78,14 +79,14 @@ impl Styles {
     }
 }
 
-/// The selectors of a rule, and its declarations.
+/// A rule of a stylesheet: its selectors and its declarations.
 #[derive(Debug)]
 struct Rule {
     selectors: Vec<String>,
     declarations: Vec<(String, String)>,
 }
 
-/// The rules of a stylesheet, those in `@media` among them.
+/// Parses the rules of a stylesheet, including those in `@media`.
 fn rules(css: &str) -> Vec<Rule> {
     static COMMENT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?s)/\*.*?\*/").expect("a pattern"));
@@ -104,7 +105,7 @@ fn rules(css: &str) -> Vec<Rule> {
     RULE.captures_iter(&css).map(rule).collect()
 }
 
-/// What a property is under a selector, or else at the root.
+/// Returns the value of a property under a selector, or else under `:root`.
 fn value<'a>(rules: &'a [Rule], selector: &str, name: &str) -> Option<&'a str> {
     let under = |selector: &str| {
         let rules = rules.iter().filter(|rule| rule.selectors.iter().any(|it| it == selector));
@@ -114,7 +115,7 @@ fn value<'a>(rules: &'a [Rule], selector: &str, name: &str) -> Option<&'a str> {
     under(selector).or_else(|| under(":root"))
 }
 
-/// A colour in one of the two ways in which they are written here.
+/// Parses a colour, as `#rgb`, `#rrggbb` or `hsl()`.
 fn colour(value: &str) -> Option<Colour> {
     if let Some(digits) = value.strip_prefix('#') {
         let width = digits.len() / 3;
@@ -139,18 +140,18 @@ fn colour(value: &str) -> Option<Colour> {
     Some([part(0.0), part(8.0), part(4.0)])
 }
 
-/// A colour that lets the one behind it through.
+/// Mixes a colour with the one behind it (alpha blending).
 fn mixed(front: Colour, back: Colour, opacity: f64) -> Colour {
     std::array::from_fn(|part| front[part] * opacity + back[part] * (1.0 - opacity))
 }
 
-/// From 1, for none at all, to 21.
+/// Returns the contrast of two colours, from 1 (equal) to 21.
 fn contrast(one: Colour, other: Colour) -> f64 {
     let (one, other) = (luminance(one), luminance(other));
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// WCAG 2.2, "relative luminance".
+/// Returns the relative luminance of a colour (WCAG 2.2).
 fn luminance(colour: Colour) -> f64 {
     let [red, green, blue] = colour.map(|part| match part {
         ..=0.04045 => part / 12.92,
@@ -184,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_seen_and_what_cannot() {
+    fn a_low_contrast_is_a_finding() {
         assert_eq!(found(OURS), [""; 0]);
         let faint = found(&OURS.replace("#aaf", "#447"));
         assert_eq!(faint.len(), 4 * 3, "{faint:#?}");
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_theme_that_was_forgotten() {
+    fn a_missing_or_unknown_colour_is_a_finding() {
         let forgotten = found(&OURS.replace(", html:not(.js)", ""));
         assert!(forgotten.iter().all(|finding| finding.contains("html:not(.js)")));
         assert!(!forgotten.is_empty());
@@ -205,12 +206,12 @@ mod tests {
     }
 
     #[test]
-    fn colours_and_their_contrast() {
+    fn colours_are_parsed_and_compared() {
         let close = |one: Colour, other: Colour| {
             one.iter().zip(other).all(|(one, other)| (one - other).abs() < 0.003)
         };
         assert!(close(colour("#f80").unwrap(), colour("#ff8800").unwrap()));
-        // Of the CSS specification's table of examples.
+        // From the table of examples in the CSS specification.
         assert!(close(colour("hsl(30, 100%, 50%)").unwrap(), [1.0, 0.5, 0.0]));
         assert!(close(colour("hsl(197, 37%, 96%)").unwrap(), [0.945, 0.964, 0.975]));
         assert_eq!((colour("red"), colour("hsl(1, 2%)"), colour("#é1")), (None, None, None));

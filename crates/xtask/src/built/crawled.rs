@@ -1,4 +1,5 @@
-//! The book is visited by the crawler that it is about.
+//! The lint of the served book: our own crawler looks for broken links and
+//! unreachable pages.
 
 use std::env;
 use std::fs;
@@ -13,14 +14,14 @@ use super::{Built, page_name, source_of};
 use crate::book::Book;
 use crate::lint::Finding;
 
-/// All that it is able to look for.
+/// All checks of the crawler.
 const CHECKS: &str = "links,images,scripts,styles,fragments";
 
-/// What is broken, and which pages cannot be reached without JavaScript, which
-/// the crawler has none of.
+/// Finds broken links, and pages that cannot be reached without JavaScript, which
+/// the crawler does not run.
 pub(super) fn check(root: &Path, book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
     let folder = built.folder.path().to_owned();
-    let server = Server::start(move |request, reply| answer(&folder, request.path(), reply))?;
+    let server = Server::start(move |request, reply| serve(&folder, request.path(), reply))?;
     let mut findings = broken(&crawl(root, &server.url("/"))?, &server.url("/"));
     for page in book.in_order() {
         if server.hits(&format!("/{}", page_name(page))) == 0 {
@@ -31,20 +32,21 @@ pub(super) fn check(root: &Path, book: &Book, built: &Built) -> io::Result<Vec<F
     Ok(findings)
 }
 
-/// A row of JSON for each URL that is broken.
+/// Crawls the book; returns a row of JSON for each broken URL.
 fn crawl(root: &Path, url: &str) -> io::Result<String> {
     let mut crawl = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    crawl.args(["run", "--quiet", "--package", "stage3-queue", "--bin", "crawl", "--"]);
+    crawl.args(["run", "--quiet", "--package", "fourways-crawl", "--bin", "crawl", "--"]);
     crawl.args(["--check", CHECKS, "--broken-only", "--format", "jsonl", url]).current_dir(root);
     let output = crawl.output()?;
-    // 1 is to say that something is broken, which the rows say better.
+    // Exit code 1 means that rows are broken, which is no failure here.
     if !matches!(output.status.code(), Some(0 | 1)) {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("crawl ended with {}:\n{said}", output.status)));
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(io::Error::other(format!("crawl ended with {}:\n{stderr}", output.status)));
     }
     String::from_utf8(output.stdout).map_err(io::Error::other)
 }
 
+/// Makes findings of the rows.
 fn broken(rows: &str, root: &str) -> Vec<Finding> {
     let finding = |row: &str| {
         let row: Value = serde_json::from_str(row).unwrap_or_default();
@@ -60,7 +62,8 @@ fn broken(rows: &str, root: &str) -> Vec<Finding> {
     rows.lines().map(finding).collect()
 }
 
-fn answer(folder: &Path, path: &str, reply: &mut Reply<'_>) {
+/// Serves a file of the folder.
+fn serve(folder: &Path, path: &str, reply: &mut Reply<'_>) {
     let name = if path == "/" { "index.html" } else { path.trim_start_matches('/') };
     let is_inside = Path::new(name).components().all(|it| matches!(it, Component::Normal(_)));
     match fs::read(folder.join(name)) {
@@ -90,7 +93,7 @@ mod tests {
     const SUMMARY: (&str, &str) = ("book/src/SUMMARY.md", "- [A](a.md)\n- [B](b.md)\n");
 
     #[test]
-    fn broken_links_and_lost_pages() {
+    fn broken_links_and_unreachable_pages_are_findings() {
         let (_folder, book) = book(&[SUMMARY, ("book/src/a.md", "a"), ("book/src/b.md", "b")]);
         let built = built(&[
             ("index.html", "<a href=a.html#here><link rel=stylesheet href=s.css>"),
@@ -112,12 +115,12 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_book_is_served() {
+    fn only_files_of_the_book_are_served() {
         let built = built(&[("inside/page.html", "a page")]);
         let folder = built.folder.path().join("inside");
         fs::write(built.folder.path().join("secret"), "s").unwrap();
         let server =
-            Server::start(move |request, reply| answer(&folder, request.path(), reply)).unwrap();
+            Server::start(move |request, reply| serve(&folder, request.path(), reply)).unwrap();
         let status = |path: &str| {
             use std::io::{Read, Write};
             let mut stream = std::net::TcpStream::connect(server.address()).unwrap();

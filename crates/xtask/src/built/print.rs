@@ -1,4 +1,4 @@
-//! Who prints the book has all of it.
+//! The lint of the print page: it has every heading of the book.
 
 use std::io;
 
@@ -11,7 +11,7 @@ pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for page in book.in_order() {
         for (line, heading) in page.headings() {
-            // Where another page has the same heading, a number follows.
+            // If another page has the same heading, a number follows the id.
             if !print.contains(&format!(" id=\"{}", links::id_of(heading))) {
                 let what = format!("{heading} is missing in what is printed");
                 findings.push(Finding::new(&page.path, line, what));
@@ -28,7 +28,7 @@ mod tests {
     use crate::book::tests::book;
 
     #[test]
-    fn a_chapter_that_is_not_printed() {
+    fn a_heading_missing_in_the_print_page_is_a_finding() {
         let (_folder, book) = book(&[
             ("book/src/SUMMARY.md", "- [A](a.md)\n- [B](b.md)\n"),
             ("book/src/a.md", "# A\n"),

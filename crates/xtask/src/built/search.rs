@@ -1,4 +1,4 @@
-//! What a reader would type into the search is found.
+//! The lint of the search index: it has the vocabulary of the book.
 
 use std::collections::HashSet;
 use std::io;
@@ -10,7 +10,7 @@ use super::Built;
 use crate::book::SUMMARY;
 use crate::lint::Finding;
 
-/// The words that this book is about.
+/// The vocabulary: terms that a reader would search for.
 const VOCABULARY: [&str; 50] = [
     "backpressure",
     "blocking",
@@ -67,12 +67,12 @@ const VOCABULARY: [&str; 50] = [
 pub(super) fn check(built: &Built) -> io::Result<Vec<Finding>> {
     let words = words(&built.read("searchindex.js")?)?;
     let is_found = |entry: &&str| split(entry).all(|word| words.contains(&word));
-    let lost = VOCABULARY.iter().filter(|entry| !is_found(entry));
+    let missing = VOCABULARY.iter().filter(|entry| !is_found(entry));
     let what = |entry: &&str| format!("the search would not find '{entry}'");
-    Ok(lost.map(|entry| Finding::new(Path::new(SUMMARY), 1, what(entry))).collect())
+    Ok(missing.map(|entry| Finding::new(Path::new(SUMMARY), 1, what(entry))).collect())
 }
 
-/// The words that are in the index, which is JSON in a string of a script.
+/// Returns the words of the index, which is JSON in a string of a script.
 fn words(script: &str) -> io::Result<HashSet<String>> {
     let no_index = || io::Error::other("mdbook's search index is not what it was");
     let (_, rest) = script.split_once("JSON.parse('").ok_or_else(no_index)?;
@@ -84,8 +84,8 @@ fn words(script: &str) -> io::Result<HashSet<String>> {
     Ok(texts.filter_map(Value::as_str).flat_map(split).collect())
 }
 
-/// As the search does: at blanks and hyphens, and without the signs around a
-/// word.
+/// Splits a text into words like the search does: at blanks and hyphens, without
+/// the punctuation around a word.
 fn split(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|sign: char| sign.is_whitespace() || sign == '-');
     let is_sign = |sign: char| !sign.is_alphanumeric() && sign != '_';
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_never_used() {
+    fn a_term_missing_in_the_index_is_a_finding() {
         let all = VOCABULARY.join(", ");
         let found = |body: &str| check(&built(&[("searchindex-1f.js", &index(body))])).unwrap();
         assert_eq!(found(&all), []);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn words_as_the_search_sees_them() {
+    fn words_are_split_like_in_the_search() {
         let words: Vec<String> = split("(Edge-triggered) `task_done()`, don't…").collect();
         assert_eq!(words, ["edge", "triggered", "task_done", "don't"]);
         let escaped = words_of(r#"it\'s \\"quoted\\""#);

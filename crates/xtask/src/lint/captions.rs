@@ -1,4 +1,4 @@
-//! Above code stands the name of its file, which comes from the include.
+//! The lint of captions: above included code stands the name of its file.
 
 use std::io;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     book.pages.iter().flat_map(check_page).collect()
 }
 
-/// Corrects the captions of all pages, and says of which.
+/// Corrects the captions of all pages. Returns the names of the changed pages.
 pub(crate) fn fix(book: &Book) -> io::Result<Vec<String>> {
     let mut fixed = Vec::new();
     for page in &book.pages {
@@ -30,10 +30,10 @@ pub(crate) fn fix(book: &Book) -> io::Result<Vec<String>> {
 
 fn check_page(page: &Page) -> Vec<Finding> {
     let lines: Vec<&str> = page.text.lines().collect();
-    let wanted = wanted(page);
+    let expected = expected(page);
     let mut findings = Vec::new();
-    for (fence_line, file) in &wanted {
-        // The fence stands in line N, so the lines above it end at N - 2.
+    for (fence_line, file) in &expected {
+        // The fence is line N, so the last index above it is N - 2.
         let above = lines[..fence_line - 1].split_last_chunk::<2>().map(|(_, above)| above);
         if above.is_none_or(|[caption, blank]| *caption != caption_of(file) || !blank.is_empty()) {
             let what = format!("no caption that says {file}; see lint-book --fix");
@@ -41,7 +41,7 @@ fn check_page(page: &Page) -> Vec<Finding> {
         }
     }
     for (number, line) in page.prose() {
-        let is_used = wanted.iter().any(|(fence_line, _)| *fence_line == number + 2);
+        let is_used = expected.iter().any(|(fence_line, _)| *fence_line == number + 2);
         if line.starts_with(BEFORE) && !is_used {
             let what = "a caption without code below it; see lint-book --fix";
             findings.push(Finding::new(&page.path, number, what));
@@ -50,8 +50,9 @@ fn check_page(page: &Page) -> Vec<Finding> {
     findings
 }
 
-/// For each block of included Rust, its line and the file to be named.
-fn wanted(page: &Page) -> Vec<(usize, String)> {
+/// Returns the expected captions: the line and the file of each block of included
+/// Rust.
+fn expected(page: &Page) -> Vec<(usize, String)> {
     let file = |fence: &Fence<'_>| {
         let include = includes_of_line(page, fence.line, fence.lines.first()?).pop()?;
         let is_rust = fence.language() == "rust";
@@ -60,20 +61,21 @@ fn wanted(page: &Page) -> Vec<(usize, String)> {
     page.fences().iter().filter_map(file).collect()
 }
 
+/// Returns the text of a page with its captions corrected.
 fn with_captions(page: &Page) -> String {
-    let wanted = wanted(page);
+    let expected = expected(page);
     let prose: Vec<usize> = page.prose().into_iter().map(|(number, _)| number).collect();
     let mut lines: Vec<String> = Vec::new();
     let mut after_caption = false;
     for (number, line) in page.lines() {
-        if let Some((_, file)) = wanted.iter().find(|(fence_line, _)| *fence_line == number) {
+        if let Some((_, file)) = expected.iter().find(|(fence_line, _)| *fence_line == number) {
             if lines.last().is_some_and(|line| !line.is_empty()) {
                 lines.push(String::new());
             }
             lines.extend([caption_of(file), String::new()]);
         }
         let is_caption = line.starts_with(BEFORE) && prose.contains(&number);
-        // With an old caption goes the blank line below it.
+        // An old caption is removed together with the blank line below it.
         let is_outdated = is_caption || after_caption && line.is_empty();
         if !is_outdated {
             lines.push(line.to_owned());
@@ -105,7 +107,7 @@ mod tests {
     const NONE: &str = "Text.\n\n```rust,ignore\n{{#include ../../crates/a.rs:b}}\n```\n\nMore.\n";
 
     #[test]
-    fn code_without_its_name() {
+    fn included_code_without_a_caption_is_a_finding() {
         finds(check, NONE, "no caption that says crates/a.rs");
         finds(check, &NONE.replace("Text.\n\n", ""), "no caption that says crates/a.rs");
         let page = GOOD.replace("crates/a.rs</p>\n\n", "crates/a.rs</p>\n");
@@ -113,20 +115,20 @@ mod tests {
     }
 
     #[test]
-    fn an_outdated_caption() {
+    fn an_outdated_caption_is_a_finding() {
         finds(check, &GOOD.replace(">crates/a.rs<", ">crates/old.rs<"), "crates/a.rs");
     }
 
     #[test]
-    fn a_caption_of_nothing() {
+    fn a_caption_without_code_is_a_finding() {
         finds(check, "<p class=\"file\">crates/a.rs</p>\n\nText.\n", "without code below it");
     }
 
     #[test]
-    fn captions_are_corrected_and_nothing_else() {
+    fn a_fix_corrects_captions_and_nothing_else() {
         let old = GOOD.replace(">crates/a.rs<", ">crates/old.rs<");
-        let lost = GOOD.replace("More.", "<p class=\"file\">x</p>\n\nMore.");
-        for page in [NONE, GOOD, &old, &lost] {
+        let orphaned = GOOD.replace("More.", "<p class=\"file\">x</p>\n\nMore.");
+        for page in [NONE, GOOD, &old, &orphaned] {
             let (folder, book) = book(&[("book/src/a.md", page)]);
             let fixed = fix(&book).unwrap();
             assert_eq!(fixed.is_empty(), page == GOOD);

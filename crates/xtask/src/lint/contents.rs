@@ -1,4 +1,4 @@
-//! Every page has its place in the table of contents.
+//! The lint of the table of contents: it lists every page.
 
 use std::path::Path;
 
@@ -9,8 +9,9 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     let listed = book.in_order();
     let is_listed = |path: &Path| listed.iter().any(|page| page.path == path);
     let pages = book.pages.iter().filter(|page| page.path != Path::new(SUMMARY));
-    let lost = pages.filter(|page| !is_listed(&page.path));
-    lost.map(|page| Finding::new(&page.path, 1, "the table of contents does not list this page"))
+    let unlisted = pages.filter(|page| !is_listed(&page.path));
+    unlisted
+        .map(|page| Finding::new(&page.path, 1, "the table of contents does not list this page"))
         .collect()
 }
 
@@ -20,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_nobody_can_find() {
+    fn a_page_missing_in_the_contents_is_a_finding() {
         finds(check, "A page.\n", "does not list this page");
         let files = [("book/src/a.md", "A page.\n"), ("book/src/SUMMARY.md", "- [A](a.md)\n")];
         assert!(findings(check, &files).is_empty());

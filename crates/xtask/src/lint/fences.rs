@@ -1,4 +1,5 @@
-//! Blocks of code say what they are, and Rust is not pasted.
+//! The lint of code blocks: each names its language, and Rust is included, not
+//! pasted.
 
 use std::sync::LazyLock;
 
@@ -14,14 +15,15 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
 }
 
 fn check_page(page: &Page) -> Vec<Finding> {
-    let complaint = |fence: Fence<'_>| {
-        let what = complaint(page, &fence)?;
+    let finding = |fence: Fence<'_>| {
+        let what = problem(page, &fence)?;
         Some(Finding::new(&page.path, fence.line, what))
     };
-    page.fences().into_iter().filter_map(complaint).collect()
+    page.fences().into_iter().filter_map(finding).collect()
 }
 
-fn complaint(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
+/// Returns the problem of a code block, if it has one.
+fn problem(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
     match fence.language() {
         "" => Some("a block of code without a language; use text if it has none"),
         "rust" => rust(page, fence),
@@ -30,11 +32,12 @@ fn complaint(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
     }
 }
 
+/// Returns the problem of a block of Rust, if it has one.
 fn rust(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
     let included = |line: &str| !includes_of_line(page, fence.line, line).is_empty();
     match &fence.lines[..] {
         [line] if included(line) => {
-            // Otherwise `mdbook test` would compile it, all by itself.
+            // Otherwise `mdbook test` would compile it on its own.
             let is_run = !fence.has_tag("ignore") && !fence.has_tag("noplayground");
             is_run.then_some("included Rust has to be marked as rust,ignore")
         }
@@ -51,7 +54,8 @@ fn rust(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
     }
 }
 
-/// Whether a line of Rust brings in something that is not of the language.
+/// Returns true for a line of Rust that imports something beyond the standard
+/// library.
 fn uses_a_crate(line: &str) -> bool {
     static USE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^\s*(?:#\s)?\s*(?:pub\s+)?(?:use|extern\s+crate)\s+(?:::)?(\w+)")
@@ -61,8 +65,8 @@ fn uses_a_crate(line: &str) -> bool {
     USE.captures(line).is_some_and(|found| !OURS.contains(&&found[1]))
 }
 
-/// A console shows what is typed. What comes back is included where it comes
-/// from.
+/// Returns the problem of a console block, if it has one. A console shows only
+/// commands; their output is included from a file.
 fn console(fence: &Fence<'_>) -> Option<&'static str> {
     let mut continued = false;
     for line in &fence.lines {
@@ -80,12 +84,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_without_a_language() {
+    fn a_block_without_a_language_is_a_finding() {
         finds(check, "```\nx\n```\n", "without a language");
     }
 
     #[test]
-    fn pasted_rust() {
+    fn pasted_rust_is_a_finding() {
         finds(check, "```rust,ignore\nfn a() {}\n```\n", "nobody runs");
         finds(check, "```rust\nuse mio::Poll;\n```\n", "more than std");
         finds(check, "```rust\n# use tokio::spawn;\n```\n", "more than std");
@@ -93,17 +97,17 @@ mod tests {
     }
 
     #[test]
-    fn included_rust_that_would_be_compiled_alone() {
+    fn included_rust_must_be_marked_as_ignored() {
         finds(check, "```rust\n{{#include a.rs:b}}\n```\n", "rust,ignore");
     }
 
     #[test]
-    fn output_among_commands() {
+    fn output_among_commands_is_a_finding() {
         finds(check, "```console\n$ ls\na.rs\n```\n", "every line is a command");
     }
 
     #[test]
-    fn good_blocks() {
+    fn good_blocks_have_no_findings() {
         let page = "```rust,ignore\n{{#include a.rs:b}}\n```\n\
                     ```rust\nuse std::io;\nfn main() {}\n```\n\
                     ```console\n$ cargo run \\\n    -p replay\n$ ls\n```\n\

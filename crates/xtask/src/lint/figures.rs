@@ -1,5 +1,5 @@
-//! Figures can be read by everybody: in light and dark, and by those who hear
-//! them.
+//! The lint of figures: every reader can read them, in light and dark themes, and
+//! with a screen reader.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -24,7 +24,7 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     findings
 }
 
-/// Images that nobody describes, and drawings in the page itself.
+/// Finds images without a description, and drawings in the page itself.
 fn check_page(page: &Page) -> Vec<Finding> {
     static IMAGE: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"!\[\s*\]|<img\b[^>]*>|<svg\b").expect("a pattern"));
@@ -44,6 +44,7 @@ fn check_page(page: &Page) -> Vec<Finding> {
     findings
 }
 
+/// Returns the problems of a drawing.
 fn check_svg(text: &str, name: &str) -> Vec<String> {
     static TAG: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(?s)<[a-zA-Z][^>]*>").expect("a pattern"));
@@ -51,9 +52,9 @@ fn check_svg(text: &str, name: &str) -> Vec<String> {
         LazyLock::new(|| Regex::new(r#"\bid\s*=\s*"([^"]*)""#).expect("a pattern"));
     let mut found = Vec::new();
     let opening = TAG.find(text).map_or("", |tag| tag.as_str());
-    for wanted in ["viewBox=\"", "role=\"img\""] {
-        if !opening.contains(wanted) {
-            found.push(format!("the figure has no {}", wanted.trim_end_matches("=\"")));
+    for attribute in ["viewBox=\"", "role=\"img\""] {
+        if !opening.contains(attribute) {
+            found.push(format!("the figure has no {}", attribute.trim_end_matches("=\"")));
         }
     }
     let labels = format!("aria-labelledby=\"{name}-title {name}-desc\"");
@@ -81,8 +82,8 @@ fn check_svg(text: &str, name: &str) -> Vec<String> {
     found
 }
 
-/// The colours of an element that would stay as they are when the page's
-/// change.
+/// Returns the problems of an element's colours: those that do not follow the
+/// theme of the page.
 fn fixed_colours(tag: &str) -> Vec<String> {
     static COLOUR: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r#"\b(fill|stroke|color|background)\s*[=:]\s*["']?\s*([^;"'\s>]+)"#)
@@ -117,12 +118,12 @@ mod tests {
     }
 
     #[test]
-    fn a_good_figure() {
+    fn a_good_figure_has_no_findings() {
         assert_eq!(found(GOOD), [""; 0]);
     }
 
     #[test]
-    fn a_figure_that_cannot_be_heard() {
+    fn a_figure_without_a_description_is_a_finding() {
         for (part, instead) in [
             ("role=\"img\"", ""),
             ("loop-title loop-desc", "loop-title"),
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fixed_colour() {
+    fn a_fixed_colour_is_a_finding() {
         for colour in ["fill=\"#fff\"", "style=\"stroke: red\"", "stroke='rgb(0,0,0)'"] {
             let svg = GOOD.replace("fill=\"none\"", colour);
             let found = found(&svg);
@@ -145,13 +146,13 @@ mod tests {
     }
 
     #[test]
-    fn what_would_break_the_page_around_it() {
+    fn markup_that_breaks_the_page_is_a_finding() {
         assert!(found(&GOOD.replace("<path", "\n<path"))[0].contains("blank line"));
         assert!(found(&GOOD.replace("<path", "<path id=\"arrow\""))[0].contains("not prefixed"));
     }
 
     #[test]
-    fn an_image_without_words() {
+    fn an_image_without_a_description_is_a_finding() {
         finds(check, "![](a.png)", "cannot see it");
         finds(check, "<img src=\"a.png\">", "cannot see it");
         finds(check, "<img src=\"a.png\" alt=\"\">", "cannot see it");

@@ -1,4 +1,4 @@
-//! What is included is there.
+//! The lint of includes: the included file and its anchor exist.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in &book.pages {
         for include in includes(page) {
-            if let Some(what) = complaint(book, &include) {
+            if let Some(what) = problem(book, &include) {
                 findings.push(Finding::new(&page.path, include.line, what));
             }
         }
@@ -18,7 +18,8 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     findings
 }
 
-fn complaint(book: &Book, include: &Include) -> Option<String> {
+/// Returns the problem of an include, if it has one.
+fn problem(book: &Book, include: &Include) -> Option<String> {
     let Include { path, anchor, directive, .. } = include;
     let shown = path.display();
     if directive != "include" {
@@ -35,7 +36,7 @@ fn complaint(book: &Book, include: &Include) -> Option<String> {
         None if path.extension() == Some("rs".as_ref()) => {
             Some(format!("which part of {shown}? Name an anchor"))
         }
-        // What the programs say and what we drew is shown whole.
+        // Outputs of programs and drawings are shown whole.
         None if path.starts_with(Path::new(crate::book::PAGES)) => None,
         None => Some(format!("which part of {shown}? Name an anchor")),
     }
@@ -47,13 +48,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing() {
+    fn a_missing_file_is_a_finding() {
         finds(check, "{{#include ../../crates/a.rs:b}}", "there is no file crates/a.rs");
         finds(check, "{{#rustdoc_include ../../crates/a.rs:b}}", "#rustdoc_include is not used");
     }
 
     #[test]
-    fn what_is_not_named() {
+    fn code_without_a_good_anchor_is_a_finding() {
         let found = |include: &str| {
             let code = "// ANCHOR: b\nfn b() {}\n// ANCHOR_END: b\n";
             let files =

@@ -1,4 +1,4 @@
-//! Links within the book lead somewhere.
+//! The lint of links: the target of a link within the book exists.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings = Vec::new();
     for page in &book.pages {
         for (line, target) in links(page) {
-            if let Some(what) = complaint(book, page, &target) {
+            if let Some(what) = problem(book, page, &target) {
                 findings.push(Finding::new(&page.path, line, what));
             }
         }
@@ -22,7 +22,8 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     findings
 }
 
-/// Where the links of a page lead, in Markdown and in HTML.
+/// Returns the targets of the links of a page, in Markdown and in HTML, with their
+/// lines.
 pub(super) fn links(page: &Page) -> Vec<(usize, String)> {
     static LINK: LazyLock<Regex> = LazyLock::new(|| {
         let inline = r#"\]\(([^)\s]*)(?:\s+"[^"]*")?\)"#;
@@ -40,12 +41,13 @@ pub(super) fn links(page: &Page) -> Vec<(usize, String)> {
     links
 }
 
-fn complaint(book: &Book, page: &Page, target: &str) -> Option<String> {
+/// Returns the problem of a link, if it has one.
+fn problem(book: &Book, page: &Page, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
     if target.is_empty() {
-        // In the table of contents it is a page that is not written yet.
+        // In the table of contents, it means a page that is not written yet.
         let is_contents = page.path == Path::new(SUMMARY);
         return (!is_contents).then(|| "a link that leads nowhere".to_owned());
     }
@@ -62,8 +64,8 @@ fn complaint(book: &Book, page: &Page, target: &str) -> Option<String> {
     (!is_there).then(|| format!("{file} has nothing called #{fragment}"))
 }
 
-/// The names of the places in a page: those of its headings, as mdBook makes
-/// them, and those that it gives itself.
+/// Returns the fragment ids of a page: those that mdBook gives to headings, and
+/// those that the page gives itself.
 fn fragments(page: &Page) -> Vec<String> {
     static ID: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"\bid\s*=\s*"([^"]+)"|\{#([\w-]+)\}"#).expect("a pattern"));
@@ -83,8 +85,8 @@ fn fragments(page: &Page) -> Vec<String> {
     ids
 }
 
-/// What mdBook calls a heading: what its writer calls it (`{#here}`), or else
-/// its letters, digits and hyphens, in lower case.
+/// Returns the id that mdBook gives to a heading: the one in the text (`{#here}`),
+/// or else its letters, digits and hyphens, in lower case.
 pub(crate) fn id_of(heading: &str) -> String {
     static GIVEN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\{#([^}\s]+)[^}]*\}\s*$").expect("a pattern"));
@@ -108,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dead_links() {
+    fn dead_links_are_findings() {
         finds(check, "[b](b.md)", "b.md leads nowhere");
         finds(check, "a [b][1].\n\n[1]: b.md\n", "b.md leads nowhere");
         finds(check, "<a href=\"b.html\">b</a>", "b.html leads nowhere");
@@ -118,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn live_links() {
+    fn live_links_have_no_findings() {
         let page = "# The `take` of it: why?\n\n## Twice\n\n## Twice\n\n<a id=\"here\"></a>\n\
                     [1](#the-take-of-it-why) [2](#twice) [3](a.md#twice-1) [4](#here)\n\
                     [5](https://example.org/#x) `[6](no-link.md)` [7](out/o.txt \"title\")\n\

@@ -1,15 +1,16 @@
-//! What is shown of the measurements is what was measured, and all of it.
+//! The lint of measurements: tables and drawings are made from the kept figures,
+//! and pages show all of them.
 
 use std::path::Path;
 
 use super::Finding;
 use crate::book::Book;
-use crate::measurements::{FOLDER, shown};
+use crate::measurements::{FOLDER, render};
 use crate::source::includes;
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
     let folder = Path::new(FOLDER);
-    let made = match shown(|file| book.read(&folder.join(file))) {
+    let made = match render(|file| book.read(&folder.join(file))) {
         Ok(made) => made,
         Err(error) => return vec![Finding::new(folder, 1, error.to_string())],
     };
@@ -39,7 +40,7 @@ mod tests {
     use super::super::tests::findings;
     use super::*;
 
-    const TAKEN: &str = "bench,date,commit,seconds,command,machine,versions\n\
+    const PROVENANCE: &str = "bench,date,commit,seconds,command,machine,versions\n\
                          links,2026-01-02,abc,1,cargo bench,one,rustc\n";
     const LINKS: &str = "id,per_second\nlinks/8KB/ours,1e9\n";
     const PAGE: &str =
@@ -47,16 +48,16 @@ mod tests {
 
     fn found(page: &str, links: &str, more: &[(&str, &str)]) -> Vec<String> {
         let read = |file: &str| match file {
-            "taken.csv" => Some(TAKEN.to_owned()),
+            "taken.csv" => Some(PROVENANCE.to_owned()),
             "links.csv" => Some(LINKS.to_owned()),
             _ => None,
         };
-        let made = shown(read).unwrap();
+        let made = render(read).unwrap();
         let made = made.iter().map(|(file, text)| (format!("{FOLDER}/{file}"), text.as_str()));
         let made: Vec<_> = made.collect();
         let mut files = vec![
             ("book/src/a.md", page),
-            ("book/src/measurements/taken.csv", TAKEN),
+            ("book/src/measurements/taken.csv", PROVENANCE),
             ("book/src/measurements/links.csv", links),
         ];
         files.extend(made.iter().map(|(file, text)| (file.as_str(), *text)));
@@ -65,13 +66,13 @@ mod tests {
     }
 
     #[test]
-    fn shown_is_what_was_measured() {
+    fn tables_made_from_the_figures_have_no_findings() {
         assert_eq!(found(PAGE, LINKS, &[]), [""; 0]);
         assert_eq!(findings(check, &[]), [""; 0]);
     }
 
     #[test]
-    fn what_is_outdated_or_lost() {
+    fn outdated_or_unshown_tables_are_findings() {
         let other = found(PAGE, "id,per_second\nlinks/8KB/ours,2e9\n", &[]);
         assert_eq!(other.len(), 2, "{other:?}");
         assert!(other[0].starts_with("book/src/measurements/links.svg:1: not what"), "{other:?}");

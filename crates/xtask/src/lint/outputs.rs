@@ -1,6 +1,6 @@
-//! What a program says is written down by the program. Whether it is still
-//! what the program says, `cargo xtask outputs --check` tells, since that
-//! takes its time.
+//! The lint of outputs: every output is in the list, is written, and is shown. It
+//! does not run the programs, which takes a while: `cargo xtask outputs --check`
+//! does.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Where a step of the story is told for one stage, its lines lead to the same
-//! step in the others:
+//! The lint of steps: the text on a step in one stage links to the same step in
+//! the other stages:
 //!
 //! ```text
 //! <div class="same-step">
@@ -16,47 +16,48 @@ use super::{Finding, links};
 use crate::book::{Book, resolve};
 use crate::markdown::Page;
 
-/// Where a step is told.
+/// An occurrence of a step in a page.
 #[derive(Debug)]
-struct Place<'a> {
+struct Occurrence<'a> {
     page: &'a Path,
     line: usize,
-    /// The pages to which it leads.
+    /// The pages that it links to.
     others: BTreeSet<PathBuf>,
 }
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
-    let mut steps: BTreeMap<String, Vec<Place<'_>>> = BTreeMap::new();
-    for (name, place) in book.pages.iter().flat_map(places) {
-        steps.entry(name).or_default().push(place);
+    let mut steps: BTreeMap<String, Vec<Occurrence<'_>>> = BTreeMap::new();
+    for (name, occurrence) in book.pages.iter().flat_map(occurrences) {
+        steps.entry(name).or_default().push(occurrence);
     }
     let mut findings = Vec::new();
-    for (name, places) in &steps {
-        for place in places {
-            let others = places.iter().map(|other| other.page).filter(|&page| page != place.page);
-            if !others.eq(place.others.iter().map(PathBuf::as_path)) {
+    for (name, occurrences) in &steps {
+        for occurrence in occurrences {
+            let others =
+                occurrences.iter().map(|other| other.page).filter(|&page| page != occurrence.page);
+            if !others.eq(occurrence.others.iter().map(PathBuf::as_path)) {
                 let what = format!("'{name}' does not lead to all pages that say it, and no other");
-                findings.push(Finding::new(place.page, place.line, what));
+                findings.push(Finding::new(occurrence.page, occurrence.line, what));
             }
         }
     }
     findings
 }
 
-/// The steps of a page, by their names.
-fn places(page: &Page) -> Vec<(String, Place<'_>)> {
+/// Returns the steps of a page with their names.
+fn occurrences(page: &Page) -> Vec<(String, Occurrence<'_>)> {
     let prose = page.prose();
     let openings = prose.iter().filter(|(_, line)| line == "<div class=\"same-step\">");
-    let place = |&(opening, _): &(usize, String)| {
+    let occurrence = |&(opening, _): &(usize, String)| {
         let mut below = prose.iter().skip_while(move |(line, _)| *line <= opening);
         let (line, text) = below.find(|(_, text)| !text.is_empty())?;
         let (name, _) = text.strip_prefix("**")?.split_once(":**")?;
         let targets = links::links(page).into_iter().filter(|(at, _)| at == line);
         let file = |target: String| resolve(&page.path, target.split('#').next().unwrap_or(""));
         let others = targets.map(|(_, target)| file(target)).collect();
-        Some((name.to_owned(), Place { page: &page.path, line: *line, others }))
+        Some((name.to_owned(), Occurrence { page: &page.path, line: *line, others }))
     };
-    openings.filter_map(place).collect()
+    openings.filter_map(occurrence).collect()
 }
 
 #[cfg(test)]
@@ -69,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_lead_to_each_other() {
+    fn all_pages_of_a_step_link_to_each_other() {
         let found = |a: &str, b: &str, c: &str| {
             let pages = [("book/src/a.md", a), ("book/src/b.md", b), ("book/src/c.md", c)];
             let pages = pages.map(|(path, line)| (path, step(line)));

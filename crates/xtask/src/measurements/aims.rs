@@ -1,22 +1,22 @@
-//! What we had set out to reach, and what was reached.
+//! The aims: limits for figures, compared with the measured figures.
 
 use super::figures::Figures;
 use super::numbers::plain;
 
-/// A figure that was to be at most, or at least, so much.
+/// An aim: a figure, and the limit that it must not exceed or fall below.
 struct Aim {
     what: &'static str,
     is_least: bool,
-    bar: f64,
+    limit: f64,
     measured: fn(&Figures) -> Option<f64>,
 }
 
-const fn at_most(bar: f64, what: &'static str, measured: fn(&Figures) -> Option<f64>) -> Aim {
-    Aim { what, is_least: false, bar, measured }
+const fn at_most(limit: f64, what: &'static str, measured: fn(&Figures) -> Option<f64>) -> Aim {
+    Aim { what, is_least: false, limit, measured }
 }
 
-const fn at_least(bar: f64, what: &'static str, measured: fn(&Figures) -> Option<f64>) -> Aim {
-    Aim { what, is_least: true, bar, measured }
+const fn at_least(limit: f64, what: &'static str, measured: fn(&Figures) -> Option<f64>) -> Aim {
+    Aim { what, is_least: true, limit, measured }
 }
 
 const AIMS: [Aim; 20] = [
@@ -81,23 +81,23 @@ fn instructions(figures: &Figures, one: &str, other: &str) -> Option<f64> {
 
 fn scheduling(figures: &Figures, what: &str) -> Option<f64> {
     let of = |name, quantity| figures.get(&format!("scheduling/{what}/{name}"), quantity);
-    // Taken in turns, it is a better one than that of two medians.
+    // A ratio from alternating rounds is better than that of two medians.
     of("tokio", "ratio.median").or_else(|| Some(of("ours", "median")? / of("tokio", "median")?))
 }
 
-/// All of them, as a table in Markdown.
+/// Renders all aims as a table in Markdown.
 pub(super) fn table(figures: &Figures) -> String {
     let mut text = "| | aim | measured | |\n|---|--:|--:|---|\n".to_owned();
-    for Aim { what, is_least, bar, measured } in &AIMS {
+    for Aim { what, is_least, limit, measured } in &AIMS {
         let sign = if *is_least { "≥" } else { "≤" };
         let (shown, verdict) = match measured(figures) {
             None => ("–".to_owned(), "not measured"),
-            Some(value) if *is_least == (value >= *bar) || value == *bar => {
+            Some(value) if *is_least == (value >= *limit) || value == *limit => {
                 (plain(value), "reached")
             }
             Some(value) => (plain(value), "**missed**"),
         };
-        text += &format!("| {what} | {sign} {bar} | {shown} | {verdict} |\n");
+        text += &format!("| {what} | {sign} {limit} | {shown} | {verdict} |\n");
     }
     text
 }
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reached_missed_or_not_measured() {
+    fn aims_are_reached_missed_or_not_measured() {
         let mut figures = Figures::default();
         let csv = "id,median,pages_per_second\nscheduling/switch/ours,20,\n\
                    scheduling/switch/tokio,40,\nscheduling/spawn/ours,30,\n\

@@ -1,4 +1,5 @@
-//! Figures by their ids: as the benches leave them, and as the book keeps them.
+//! The figures, by the ids of benches: read from the files of the benches, and
+//! kept as CSV in the book.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -8,15 +9,16 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// What was measured: by the id of a bench, and then by what it is a figure of.
+/// The figures, by the id of a bench and the name of the quantity.
 ///
-/// Of what criterion measures, that is `median`, and between `lower` and `upper`
-/// it lies with a probability of 95 %, in nanoseconds (or bytes, for `memory`);
-/// and `per_second`, if the bench says how many elements or bytes it deals with.
+/// The quantities of criterion are `median`, and `lower` and `upper`, the bounds of
+/// its 95 % confidence interval, in nanoseconds (or bytes, for `memory`); and
+/// `per_second`, if the bench declares a number of elements or bytes.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Figures(BTreeMap<String, BTreeMap<String, f64>>);
 
 impl Figures {
+    /// Returns the figure of a quantity.
     pub(crate) fn get(&self, id: &str, quantity: &str) -> Option<f64> {
         self.0.get(id)?.get(quantity).copied()
     }
@@ -25,8 +27,8 @@ impl Figures {
         self.0.entry(id.to_owned()).or_default().insert(quantity.to_owned(), value);
     }
 
-    /// Adds what there is in a table: one line for each id, one column for each
-    /// quantity, and nothing where nothing was measured.
+    /// Adds the figures of a table: a line for each id, a column for each quantity,
+    /// and an empty cell where nothing was measured.
     pub(crate) fn add_csv(&mut self, text: &str) -> io::Result<()> {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         let columns = reader.headers()?.clone();
@@ -41,7 +43,8 @@ impl Figures {
         Ok(())
     }
 
-    /// Such a table. Five digits are more than the machine means.
+    /// Returns such a table, with five significant digits, which are more than the
+    /// measurements are good for.
     pub(crate) fn to_csv(&self) -> io::Result<String> {
         let columns: BTreeSet<_> = self.0.values().flat_map(BTreeMap::keys).collect();
         let mut writer = csv::Writer::from_writer(Vec::new());
@@ -58,8 +61,8 @@ impl Figures {
         String::from_utf8(bytes).map_err(io::Error::other)
     }
 
-    /// Adds what a bench keeps of its own: an object for each id. What lies in
-    /// objects within it is named with a dot.
+    /// Adds the figures that a bench keeps itself: a JSON object for each id. The
+    /// names of nested objects are joined with a dot.
     pub(crate) fn add_json(&mut self, text: &str) -> io::Result<()> {
         let by_id: BTreeMap<String, Value> = serde_json::from_str(text)?;
         for (id, value) in &by_id {
@@ -79,7 +82,7 @@ impl Figures {
         }
     }
 
-    /// Adds what criterion has left anywhere below a folder.
+    /// Adds the figures of all criterion files below a folder.
     pub(crate) fn add_criterion(&mut self, folder: &Path) -> io::Result<()> {
         let (bench, estimates) = (folder.join("benchmark.json"), folder.join("estimates.json"));
         if folder.ends_with("new") && bench.is_file() {
@@ -95,14 +98,14 @@ impl Figures {
         Ok(())
     }
 
-    /// Adds the instructions that callgrind has counted, for each folder of its
-    /// files below this one: of all processes and threads.
+    /// Adds the instruction counts of callgrind, for each folder of its files below
+    /// this one: the sum over all processes and threads.
     pub(crate) fn add_callgrind(&mut self, id: &str, folder: &Path) -> io::Result<()> {
         let mut instructions = None;
         for entry in fs::read_dir(folder)? {
             let path = entry?.path();
             if path.is_dir() {
-                // A bench with several cases has the one it is behind a dot.
+                // The case of a bench stands behind a dot.
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 self.add_callgrind(&format!("{id}/{}", name.replace('.', "/")), &path)?;
             } else if path.extension() == Some("out".as_ref()) {
@@ -123,7 +126,7 @@ impl Figures {
         #[derive(Deserialize)]
         struct Bench {
             full_id: String,
-            /// How many, under the name of what.
+            /// The number of elements or bytes, by the name of the unit.
             throughput: Option<BTreeMap<String, f64>>,
         }
         #[derive(Deserialize)]
@@ -152,6 +155,7 @@ impl Figures {
     }
 }
 
+/// Writes a number with five significant digits.
 fn rounded(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -169,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_survive_the_table() {
+    fn figures_are_read_back_from_a_table() {
         let mut figures = Figures::default();
         figures
             .add_json(r#"{"a/b": {"x": 1.23456789, "in": {"y": 123456.7}}, "c": {"x": 0}}"#)
@@ -185,14 +189,14 @@ mod tests {
     }
 
     #[test]
-    fn a_table_that_is_none() {
+    fn a_malformed_table_is_an_error() {
         assert!(Figures::default().add_csv("id,x\na,many\n").is_err());
         assert!(Figures::default().add_csv("id,x\na,1,2\n").is_err());
         assert!(Figures::default().add_json("[]").is_err());
     }
 
     #[test]
-    fn what_callgrind_leaves() {
+    fn the_files_of_callgrind_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let of = folder.path().join("crawls/pages.stage1");
         fs::create_dir_all(&of).unwrap();
@@ -207,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_criterion_leaves() {
+    fn the_files_of_criterion_are_read() {
         let folder = tempfile::tempdir().unwrap();
         let new = folder.path().join("links_8KB/ours/new");
         fs::create_dir_all(&new).unwrap();

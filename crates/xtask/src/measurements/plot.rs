@@ -1,37 +1,39 @@
-//! Drawings of figures, in the colours of the page: what is drawn with the
-//! classes of `book/figures.css` can be read in light and dark.
+//! The plots, as SVG in the colours of the page: with the classes of
+//! `book/figures.css`, they are legible in light and dark themes.
 
 use std::fmt::Write as _;
 
 use super::numbers::{plain, short};
 
 const WIDTH: f64 = 720.0;
-/// Where the names of rows end, and what they are names of begins.
+/// The x coordinate between the names of rows and their marks.
 const LEFT: f64 = 170.0;
+/// The x coordinate of the right end.
 const RIGHT: f64 = 690.0;
-/// Where the legend stands.
+/// The y coordinate of the legend.
 const LEGEND: f64 = 20.0;
+/// The height of a row.
 const ROW: f64 = 26.0;
 
-/// What is said about a drawing.
+/// The caption of a plot.
 pub(super) struct Caption {
-    /// The name of its file, and what its ids begin with.
+    /// The name of its file, and the prefix of its ids.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    /// What its figures are figures of, with the unit.
+    /// The quantity of its figures, with the unit.
     pub(super) unit: &'static str,
 }
 
-/// How a place belongs to a figure.
+/// The scale of an axis.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Scale {
-    /// From nothing.
+    /// Linear, from zero.
     Linear,
-    /// Ten times as much is as far everywhere.
+    /// Logarithmic.
     Log,
 }
 
-/// A row for each subject, and in each row a mark for each of the series.
+/// A dot plot: a row for each subject, and in each row a mark for each series.
 pub(super) struct Rows {
     pub(super) caption: Caption,
     pub(super) scale: Scale,
@@ -39,63 +41,67 @@ pub(super) struct Rows {
     pub(super) rows: Vec<(String, Vec<Option<f64>>)>,
 }
 
-/// Lines over a number, both logarithmic.
+/// A line plot with two logarithmic axes.
 pub(super) struct Lines {
     pub(super) caption: Caption,
-    /// What the lines are drawn over.
+    /// The quantity of the x axis.
     pub(super) over: &'static str,
     pub(super) series: Vec<(String, Vec<(f64, f64)>)>,
 }
 
+/// An axis: maps values to coordinates.
 struct Axis {
     scale: Scale,
-    least: f64,
-    most: f64,
-    /// Where they lie.
+    min: f64,
+    max: f64,
+    /// The coordinate of `min`.
     from: f64,
+    /// The coordinate of `max`.
     to: f64,
 }
 
 impl Axis {
-    /// With room for all of the values, those of a logarithmic axis being more
-    /// than nothing.
+    /// Makes an axis for all of the values. On a logarithmic axis they must be
+    /// positive.
     fn new(scale: Scale, values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
-        let (least, most) = values.fold((f64::MAX, f64::MIN), |(l, m), v| (l.min(v), m.max(v)));
-        let (least, most) = match scale {
-            Scale::Linear => (0.0, (most / step(most)).ceil() * step(most)),
+        let (min, max) = values.fold((f64::MAX, f64::MIN), |(l, m), v| (l.min(v), m.max(v)));
+        let (min, max) = match scale {
+            Scale::Linear => (0.0, (max / step(max)).ceil() * step(max)),
             Scale::Log => {
-                let least = least.log10().floor();
-                (10f64.powf(least), 10f64.powf(most.log10().ceil().max(least + 1.0)))
+                let min = min.log10().floor();
+                (10f64.powf(min), 10f64.powf(max.log10().ceil().max(min + 1.0)))
             }
         };
-        Self { scale, least, most, from, to }
+        Self { scale, min, max, from, to }
     }
 
+    /// Returns the coordinate of a value.
     fn at(&self, value: f64) -> f64 {
         let part = match self.scale {
-            Scale::Linear => (value - self.least) / (self.most - self.least),
-            Scale::Log => (value / self.least).log10() / (self.most / self.least).log10(),
+            Scale::Linear => (value - self.min) / (self.max - self.min),
+            Scale::Log => (value / self.min).log10() / (self.max / self.min).log10(),
         };
         self.from + part * (self.to - self.from)
     }
 
+    /// Returns the values of the ticks.
     fn ticks(&self) -> Vec<f64> {
         match self.scale {
             Scale::Linear => {
-                let step = step(self.most);
-                (0..=(self.most / step).round() as i32).map(|tick| f64::from(tick) * step).collect()
+                let step = step(self.max);
+                (0..=(self.max / step).round() as i32).map(|tick| f64::from(tick) * step).collect()
             }
             Scale::Log => {
-                let decades = (self.most / self.least).log10().round() as i32;
-                (0..=decades).map(|decade| self.least * 10f64.powi(decade)).collect()
+                let decades = (self.max / self.min).log10().round() as i32;
+                (0..=decades).map(|decade| self.min * 10f64.powi(decade)).collect()
             }
         }
     }
 }
 
-/// A fifth of it or so, and a round number.
-fn step(most: f64) -> f64 {
-    let about = most / 5.0;
+/// Returns a round number of about a fifth of `max`, the distance of ticks.
+fn step(max: f64) -> f64 {
+    let about = max / 5.0;
     let decade = 10f64.powf(about.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
     steps.into_iter().find(|&step| step >= about * 0.999).unwrap_or(about)
@@ -117,8 +123,8 @@ impl Rows {
             format!("{name}: {}", marks.collect::<Vec<_>>().join(", "))
         };
         let described: Vec<_> = self.rows.iter().map(described).collect();
-        let mut svg = begin(&self.caption, &described, bottom + 50.0);
-        across(&mut svg, &axis, top, bottom, self.caption.unit);
+        let mut svg = header(&self.caption, &described, bottom + 50.0);
+        draw_x_axis(&mut svg, &axis, top, bottom, self.caption.unit);
         if !is_one {
             legend(&mut svg, self.series.iter());
         }
@@ -154,8 +160,8 @@ impl Lines {
             format!("{name}: {}", points.collect::<Vec<_>>().join(", "))
         };
         let described: Vec<_> = self.series.iter().map(described).collect();
-        let mut svg = begin(&self.caption, &described, bottom + 50.0);
-        across(&mut svg, &x_axis, top, bottom, self.over);
+        let mut svg = header(&self.caption, &described, bottom + 50.0);
+        draw_x_axis(&mut svg, &x_axis, top, bottom, self.over);
         for tick in y_axis.ticks() {
             let y = y_axis.at(tick);
             line(&mut svg, "ink\" opacity=\"0.3", &[(left, y), (RIGHT, y)]);
@@ -176,7 +182,9 @@ impl Lines {
 
 const STROKES: [&str; 4] = ["accent", "second", "third", "ink"];
 
-fn begin(caption: &Caption, described: &[String], height: f64) -> String {
+/// Returns the beginning of a drawing, with its title and its description in
+/// words.
+fn header(caption: &Caption, described: &[String], height: f64) -> String {
     let &Caption { name, title, unit } = caption;
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{name}-title \
@@ -186,8 +194,8 @@ fn begin(caption: &Caption, described: &[String], height: f64) -> String {
     )
 }
 
-/// The axis at the bottom, with a line up for each tick.
-fn across(svg: &mut String, axis: &Axis, top: f64, bottom: f64, unit: &str) {
+/// Draws the x axis at the bottom, with a vertical line for each tick.
+fn draw_x_axis(svg: &mut String, axis: &Axis, top: f64, bottom: f64, unit: &str) {
     for tick in axis.ticks() {
         let x = axis.at(tick);
         line(svg, "ink\" opacity=\"0.3", &[(x, top), (x, bottom)]);
@@ -197,6 +205,7 @@ fn across(svg: &mut String, axis: &Axis, top: f64, bottom: f64, unit: &str) {
     text(svg, "dim", "end", axis.to, bottom + 38.0, unit);
 }
 
+/// Draws the legend.
 fn legend<'a>(svg: &mut String, names: impl Iterator<Item = &'a String>) {
     let mut x = 80.0;
     for (number, name) in names.enumerate() {
@@ -206,7 +215,7 @@ fn legend<'a>(svg: &mut String, names: impl Iterator<Item = &'a String>) {
     }
 }
 
-/// Each of the series has a shape as well as a colour.
+/// Draws a mark. Each series has a shape as well as a colour.
 fn mark(svg: &mut String, number: usize, x: f64, y: f64) {
     // Writing to a string cannot fail.
     let _ = match number % STROKES.len() {
@@ -245,7 +254,7 @@ mod tests {
     const CAPTION: Caption = Caption { name: "speed", title: "Speed", unit: "pages a second" };
 
     #[test]
-    fn places_on_an_axis() {
+    fn values_are_mapped_to_an_axis() {
         let linear = Axis::new(Scale::Linear, [3.0, 42.0].into_iter(), 0.0, 100.0);
         assert_eq!(linear.ticks(), [0.0, 10.0, 20.0, 30.0, 40.0, 50.0]);
         assert_eq!(linear.at(25.0), 50.0);
@@ -258,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_drawn_is_also_said() {
+    fn a_plot_describes_its_figures_in_words() {
         let rows = vec![("ours".to_owned(), vec![Some(2000.0)]), ("theirs".to_owned(), vec![None])];
         let series = vec!["speed".to_owned()];
         let svg = Rows { caption: CAPTION, scale: Scale::Linear, series, rows }.draw();

@@ -1,11 +1,11 @@
-//! Which figures are drawn, and how.
+//! The plots of the book: the figures that are drawn, and in what form.
 
 use super::figures::Figures;
 use super::plot::{Caption, Lines, Rows, Scale};
-use super::tables::{CRAWLERS, EXTRACTORS, GROWING, GROWTH, RUNTIMES, TURNS, USUAL};
+use super::tables::{CRAWLERS, EXTRACTORS, GROWING, GROWTH, OPERATIONS, RUNTIMES, USUAL};
 
-/// The drawings, by the names of their files. Those of which there is nothing
-/// to draw are left out.
+/// Draws all plots; returns them with the names of their files. Plots without
+/// figures are left out.
 pub(super) fn all(figures: &Figures) -> Vec<(String, String)> {
     let plots = [
         ("throughput", throughput(figures)),
@@ -19,7 +19,7 @@ pub(super) fn all(figures: &Figures) -> Vec<(String, String)> {
     plots.into_iter().filter_map(file).collect()
 }
 
-/// Rows of those in which there is something.
+/// Returns the rows of the subjects that have a figure.
 fn rows<'a>(
     subjects: impl Iterator<Item = (&'a str, Vec<Option<f64>>)>,
 ) -> Vec<(String, Vec<Option<f64>>)> {
@@ -53,7 +53,7 @@ fn throughput(figures: &Figures) -> Option<String> {
 
 fn memory(figures: &Figures) -> Option<String> {
     let marks = |subject: &'static str| {
-        // As many as all can have.
+        // A thousand fetches in flight, which all subjects can have.
         let get = |kind: &str| figures.get(&format!("memory/{subject}/1000"), kind);
         let positive = |kind| get(kind).filter(|&bytes| bytes >= 1.0);
         let kinds = ["heap_per_fetch", "resident_per_fetch", "reserved_per_fetch"];
@@ -84,7 +84,7 @@ fn scheduling(figures: &Figures) -> Option<String> {
         },
         scale: Scale::Log,
         series: named(&RUNTIMES),
-        rows: rows(TURNS.into_iter().map(marks)),
+        rows: rows(OPERATIONS.into_iter().map(marks)),
     })
 }
 
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_measured_is_not_drawn() {
+    fn plots_without_figures_are_left_out() {
         let mut figures = Figures::default();
         assert_eq!(all(&figures), []);
         figures.add_csv("id,peak\ngrowth/stage3-queue/1000,5e6\n").unwrap();

@@ -3,9 +3,9 @@
 use super::aims;
 use super::figures::Figures;
 use super::numbers::{plain, whole};
-use super::taken::Taken;
+use super::provenance::Provenance;
 
-/// Everybody who crawls, in the order in which they are shown.
+/// The crawling subjects, in the order of the rows.
 pub(super) const CRAWLERS: [&str; 12] = [
     "stage0-threads",
     "stage1-callbacks",
@@ -20,10 +20,11 @@ pub(super) const CRAWLERS: [&str; 12] = [
     "smol",
     "spider",
 ];
-/// Whoever runs tasks.
+/// The executors.
 pub(super) const RUNTIMES: [&str; 4] = ["ours", "tokio", "async-executor", "local-pool"];
-/// What they do, in the order in which it is shown.
-pub(super) const TURNS: [(&str, &str); 7] = [
+/// The measured operations of executors, with their names in tables, in the order
+/// of the rows.
+pub(super) const OPERATIONS: [(&str, &str); 7] = [
     ("switch", "switch"),
     ("spawn", "spawn, and await it"),
     ("foreign-wake", "wake by a thread"),
@@ -32,13 +33,13 @@ pub(super) const TURNS: [(&str, &str); 7] = [
     ("timer-1000000", "timer among 1,000,000"),
     ("queue", "queue"),
 ];
-/// Whoever looks for links.
+/// The link extractors.
 pub(super) const EXTRACTORS: [&str; 5] = ["ours", "lol_html", "html5gum", "html5ever", "scraper"];
-/// How many pages the sites have that grow.
+/// The numbers of pages in the bench `growth`.
 pub(super) const GROWTH: [&str; 4] = ["1000", "10000", "100000", "1000000"];
-/// Whoever crawls them.
+/// The subjects of the bench `growth`.
 pub(super) const GROWING: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
-/// The workload around which all others vary.
+/// The workload that all others vary in one factor.
 pub(super) const USUAL: &str = "8KB-100-tasks";
 const WORKLOADS: [&str; 9] = [
     USUAL,
@@ -51,19 +52,19 @@ const WORKLOADS: [&str; 9] = [
     "8KB-1000-tasks",
     "8KB-100-tasks-https",
 ];
-/// What stage 3 takes, divided by what the subject of the row takes.
+/// The titles of ratios: stage 3, divided by the subject of the row.
 const TIME_RATIO: &str = "stage 3's time ÷ its time";
 const CPU_RATIO: &str = "stage 3's CPU ÷ its CPU";
-/// How many fetches are held at once.
+/// The numbers of fetches in flight in the bench `memory`.
 const IN_FLIGHT: [&str; 4] = ["100", "1000", "10000", "19000"];
 
-/// What a column says, and what it says of the subject of a row.
+/// A column: its title, and its cell for the key of a row.
 type Column<'a> = (String, Box<dyn Fn(&str) -> Option<String> + 'a>);
 
-/// All tables, each between anchors of its own.
-pub(super) fn all(figures: &Figures, taken: &[Taken]) -> String {
+/// Renders all tables, each between its own anchors.
+pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
     let tables = [
-        ("taken", Taken::table(taken)),
+        ("taken", Provenance::table(taken)),
         ("paired", paired(figures)),
         ("ratios", ratios(figures)),
         ("throughput", throughput(figures)),
@@ -82,8 +83,8 @@ pub(super) fn all(figures: &Figures, taken: &[Taken]) -> String {
     })
 }
 
-/// Leaves out those rows and columns in which there is nothing. Names of rows
-/// may be of several cells, as the corner is.
+/// Renders a table without its empty rows and columns. Like the corner, the name of
+/// a row may have several cells.
 pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>]) -> String {
     let has = |(_, show): &&Column<'_>| rows.iter().any(|(key, _)| show(key).is_some());
     let columns: Vec<_> = columns.iter().filter(has).collect();
@@ -107,24 +108,25 @@ pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>])
     text
 }
 
-/// Rows whose keys are of two parts, which are cells of their own.
+/// Returns rows whose keys have two parts, each with a cell of its own.
 fn in_two_cells(keys: &[String]) -> Vec<(&str, String)> {
     let number = |part: &str| part.parse().map_or_else(|_| part.to_owned(), plain);
     let name = |key: &str| key.split('/').map(number).collect::<Vec<_>>().join(" | ");
     keys.iter().map(|key| (key.as_str(), name(key))).collect()
 }
 
-/// The same rows, with names that are borrowed.
+/// Returns the same rows with borrowed names.
 fn borrowed<'a>(rows: &'a [(&'a str, String)]) -> Vec<(&'a str, &'a str)> {
     rows.iter().map(|(key, name)| (*key, name.as_str())).collect()
 }
 
-/// Rows that are called what they are.
+/// Returns rows whose names are their keys.
 fn named<'a>(keys: &[&'a str]) -> Vec<(&'a str, &'a str)> {
     keys.iter().map(|&key| (key, key)).collect()
 }
 
-/// One column: a figure of the id that begins and ends so, divided by `unit`.
+/// Returns a column of figures divided by `unit`. `id` is the beginning and the end
+/// of the ids, around the key of the row.
 fn column<'a>(
     figures: &'a Figures,
     title: &str,
@@ -132,20 +134,21 @@ fn column<'a>(
     quantity: &'a str,
     unit: f64,
 ) -> Column<'a> {
-    shown(figures, title, id, quantity, move |value| plain(value / unit))
+    formatted(figures, title, id, quantity, move |value| plain(value / unit))
 }
 
-/// One column of bytes, of which there are no parts.
+/// Returns a column of bytes, which have no decimals.
 fn bytes<'a>(
     figures: &'a Figures,
     title: &str,
     id: (&'a str, &'a str),
     quantity: &'a str,
 ) -> Column<'a> {
-    shown(figures, title, id, quantity, whole)
+    formatted(figures, title, id, quantity, whole)
 }
 
-fn shown<'a>(
+/// Returns a column of figures in the format of `show`.
+fn formatted<'a>(
     figures: &'a Figures,
     title: &str,
     (before, after): (&'a str, &'a str),
@@ -157,7 +160,7 @@ fn shown<'a>(
     (title.to_owned(), Box::new(show))
 }
 
-/// A median, and between what half of the rounds lay.
+/// Returns a column of medians with their quartiles.
 fn with_quartiles<'a>(
     figures: &'a Figures,
     title: &str,
@@ -197,7 +200,7 @@ fn ratios(figures: &Figures) -> String {
     table("workload | stage 3 against", &borrowed(&in_two_cells(&ids)), &columns)
 }
 
-/// Several tables, as wide as a page is.
+/// Renders the throughput in several tables, each as wide as a page.
 fn throughput(figures: &Figures) -> String {
     let starts = WORKLOADS.map(|workload| (workload, format!("throughput/{workload}/")));
     let tables = starts.chunks(3).map(|starts| {
@@ -257,7 +260,7 @@ fn scheduling(figures: &Figures) -> String {
         Some(format!("{runtime} {}", whole(bytes)))
     });
     let parked: Vec<_> = parked.collect();
-    let mut text = table("ns", &TURNS, &columns);
+    let mut text = table("ns", &OPERATIONS, &columns);
     if !parked.is_empty() {
         text += &format!("\nThe bytes that a parked task takes: {}.\n", parked.join(", "));
     }
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown_of_what_was_not_measured() {
+    fn rows_and_columns_without_figures_are_left_out() {
         let expected = "|  | a page of 8 KB, µs | MB/s of 8 KB |\n|---|--:|--:|\n\
                         | ours | 6.00 | 1,000 |\n| scraper | 110 | – |\n";
         assert_eq!(links(&figures()), expected);
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_be_of_two_cells() {
+    fn the_name_of_a_row_may_have_two_cells() {
         let mut figures = Figures::default();
         figures.add_csv("id,heap_per_fetch\nmemory/smol/1000,65.4\n").unwrap();
         let expected = "| bytes a fetch | in flight | heap |\n|---|---|--:|\n\
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_found_by_its_name() {
+    fn a_table_has_an_anchor() {
         let text = all(&figures(), &[]);
         for name in ["taken", "links", "aims"] {
             assert_eq!(crate::source::anchor_error(&text, name), None, "{name}");

@@ -1,0 +1,104 @@
+//! The worker process: a subject that crawls and reports its costs.
+
+use std::env;
+use std::io::{self, BufRead};
+use std::thread::{self, JoinHandle};
+
+use serde::{Deserialize, Serialize};
+
+use crate::crawl::{Crawl, Memory, Run};
+use crate::machine::{Core, pin, status};
+use crate::process::{RoleProcess, reply};
+use crate::subjects::{Subject, Work};
+
+/// The name of the crawling role.
+pub(crate) const ROLE: &str = "crawl";
+
+/// A message to a worker process.
+#[derive(Debug, Serialize, Deserialize)]
+enum Command {
+    /// Starts a crawl.
+    Begin,
+    /// Asks for the memory of the process.
+    Look,
+    /// Asks for the costs of the crawl, once it has ended.
+    End,
+}
+
+/// Crawls as often as requested, until standard input ends.
+pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
+    pin(Core::First);
+    // Every subject needs a descriptor for each task.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+    let subject = Subject::named(&crawl.subject)
+        .ok_or_else(|| io::Error::other(format!("there is no {}", crawl.subject)))?;
+    let work = Work::new(&crawl)?;
+    let mut current: Option<JoinHandle<io::Result<Run>>> = None;
+    for line in io::stdin().lock().lines() {
+        match serde_json::from_str(&line?)? {
+            Command::Begin => {
+                let work = work.clone();
+                current = Some(thread::spawn(move || subject.run(work)));
+            }
+            Command::Look => reply(&Memory {
+                heap: heap.map_or(0, |heap| heap()),
+                resident: status("VmRSS"),
+                peak: status("VmHWM"),
+                reserved: status("VmSize"),
+            })?,
+            Command::End => {
+                let joined = current.take().map(JoinHandle::join);
+                let run = joined.ok_or_else(|| io::Error::other("nothing has begun"))?;
+                reply(&run.map_err(|_| io::Error::other("the crawl has panicked"))??)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A running worker process, until this is dropped.
+#[derive(Debug)]
+pub struct SubjectProcess(RoleProcess);
+
+impl SubjectProcess {
+    /// Starts another process of this program in the crawling role.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start(crawl: Crawl) -> io::Result<Self> {
+        RoleProcess::start(ROLE, &crawl, &env::current_exe()?).map(Self)
+    }
+
+    /// Runs one crawl and returns its costs.
+    ///
+    /// # Errors
+    /// When the subject has not found all pages, or the process is gone.
+    pub fn run(&mut self) -> io::Result<Run> {
+        self.begin()?;
+        self.end()
+    }
+
+    /// Starts a crawl.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn begin(&mut self) -> io::Result<()> {
+        self.0.send(&Command::Begin)
+    }
+
+    /// Returns the memory of the process, during a crawl as well.
+    ///
+    /// # Errors
+    /// When the process is gone.
+    pub fn memory(&mut self) -> io::Result<Memory> {
+        self.0.ask(&Command::Look)
+    }
+
+    /// Waits for the end of the crawl and returns its costs.
+    ///
+    /// # Errors
+    /// The same as those of [`SubjectProcess::run`].
+    pub fn end(&mut self) -> io::Result<Run> {
+        self.0.ask(&Command::End)
+    }
+}

@@ -1,0 +1,261 @@
+//! The definition of the command line.
+
+mod limits;
+mod output;
+mod request;
+mod scope;
+mod tool;
+
+use std::path::PathBuf;
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, FromArgMatches, Parser};
+use crawl_core::Options;
+use url::Url;
+
+use self::limits::Limits;
+use self::request::Request;
+use self::scope::Scope;
+use crate::log::Level;
+use crate::parsers;
+
+pub(crate) use self::output::{Format, OutputFlags};
+pub(crate) use self::tool::Tool;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  nothing is broken
+  1  something is broken: an error status (4xx, 5xx), or no complete response
+  2  the command line is wrong
+  3  could not run: every root failed, the output or the journal cannot be
+     written, or an internal error
+  130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
+     found; what is under way has 2 s, and none after the second signal
+
+Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1G.";
+
+/// The command line, taken apart. The defaults are those of [`Options::new`];
+/// a test sees to it.
+#[derive(Debug, Parser)]
+#[command(version, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    /// Where to begin. Without a scheme: https, or http for localhost and IP addresses
+    #[arg(value_name = "URL", required = true, value_parser = parsers::root)]
+    roots: Vec<Url>,
+
+    #[command(flatten)]
+    scope: Scope,
+
+    #[command(flatten)]
+    limits: Limits,
+
+    #[command(flatten)]
+    request: Request,
+
+    #[command(flatten)]
+    pub(crate) output: OutputFlags,
+}
+
+/// What only the last stage understands, beside what all do.
+#[derive(Debug, Parser)]
+pub(crate) struct ToolArguments {
+    #[command(flatten)]
+    pub(crate) common: Arguments,
+
+    #[command(flatten)]
+    pub(crate) tool: Tool,
+}
+
+/// Parses the arguments of this process. Exits the process if they are wrong, or
+/// ask for the help or the version.
+pub(crate) fn parse_process_args<T>(about: &str) -> T
+where
+    T: CommandFactory + FromArgMatches + Consistency,
+{
+    let mut command = T::command().about(about.to_owned());
+    // This crate serves several binaries, so the name is that of the process.
+    let file = std::env::args_os().next().map(PathBuf::from);
+    if let Some(name) = file.as_ref().and_then(|file| file.file_stem()) {
+        command = command.display_name(name.to_string_lossy().into_owned());
+    }
+    let matches = command.get_matches_mut();
+    let arguments = T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    if let Some(contradiction) = arguments.contradiction() {
+        command.error(ErrorKind::ArgumentConflict, contradiction).exit();
+    }
+    arguments
+}
+
+/// A check for flags that are valid alone but contradict each other.
+pub(crate) trait Consistency {
+    /// Returns the message for a contradiction, if there is one.
+    fn contradiction(&self) -> Option<&'static str>;
+}
+
+impl Consistency for Arguments {
+    fn contradiction(&self) -> Option<&'static str> {
+        if self.output.broken_only && self.output.format == Format::Sitemap {
+            Some(
+                "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
+            )
+        } else if self.request.logs_in_twice() {
+            Some("--user and --header 'Authorization: ...' say the same in two ways")
+        } else {
+            None
+        }
+    }
+}
+
+impl Consistency for ToolArguments {
+    fn contradiction(&self) -> Option<&'static str> {
+        let is_overwritten = |state| self.common.output.goes_to(state);
+        if self.tool.state.as_deref().is_some_and(is_overwritten) {
+            Some("--output and --state are the same file, and the report would replace the journal")
+        } else if self.tool.selects() && !self.common.output.format.is_json() {
+            Some("--select adds to JSON rows, and so needs --format json or jsonl")
+        } else {
+            self.common.contradiction()
+        }
+    }
+}
+
+impl ToolArguments {
+    /// Returns true if the user wants a progress line.
+    pub(crate) fn wants_progress(&self) -> bool {
+        !self.tool.no_progress && self.common.output.level() > Level::Errors
+    }
+
+    /// Returns the options of the crawl.
+    pub(crate) fn options(&self) -> Options {
+        let mut options = self.common.options();
+        self.tool.set(&mut options);
+        options
+    }
+}
+
+impl Arguments {
+    /// Returns the options of the crawl.
+    pub(crate) fn options(&self) -> Options {
+        let mut options = Options::new(self.roots.clone());
+        self.scope.set(&mut options);
+        self.limits.set(&mut options);
+        self.request.set(&mut options);
+        self.output.set(&mut options);
+        options
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crawl_core::{Check, ScopeRule};
+
+    use super::*;
+
+    fn parse_as<T: Parser>(line: &str) -> Result<T, String> {
+        let words = ["crawl"].into_iter().chain(line.split_whitespace());
+        T::try_parse_from(words).map_err(|error| error.to_string())
+    }
+
+    fn parse(line: &str) -> Result<Arguments, String> {
+        parse_as(line)
+    }
+
+    #[test]
+    fn the_definition_is_valid() {
+        Arguments::command().debug_assert();
+        ToolArguments::command().debug_assert();
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_library() {
+        let arguments = parse("example.com").unwrap();
+        let root = Url::parse("https://example.com/").unwrap();
+        let (ours, theirs) = (arguments.options(), Options::new(vec![root]));
+        assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+        let tool: ToolArguments = parse_as("example.com").unwrap();
+        assert_eq!(format!("{:?}", tool.options()), format!("{theirs:?}"));
+        assert_eq!(arguments.output.format, Format::Text);
+        assert_eq!(arguments.output.output, PathBuf::from("-"));
+        assert_eq!(arguments.output.level(), Level::Warnings);
+    }
+
+    #[test]
+    fn every_flag_sets_its_option() {
+        let arguments = parse(
+            "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never \
+             --check images,fragments --check styles \
+             --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
+             --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
+             --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
+             --max-body-size 64K -A me -k --format jsonl -o rows -vv",
+        )
+        .unwrap();
+        let options = arguments.options();
+        assert_eq!(options.roots.len(), 2);
+        assert_eq!(options.scope, ScopeRule::Lenient);
+        assert_eq!((options.exclude.len(), options.include.len()), (2, 2));
+        assert_eq!(options.max_depth, Some(0));
+        let check = Check { images: true, scripts: false, styles: true, fragments: true };
+        assert_eq!(options.check, check);
+        assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
+        assert_eq!(options.max_pages, Some(7));
+        assert_eq!(options.max_tasks, Some(3));
+        assert_eq!((options.max_tries, options.max_redirect), (2, 0));
+        assert_eq!(options.connect_timeout, Duration::from_secs(1));
+        assert_eq!(options.read_timeout, Duration::from_secs(2));
+        assert_eq!(options.timeout, Duration::from_millis(500));
+        assert_eq!(options.max_body_size, 65_536);
+        assert_eq!(options.user_agent, "me");
+        assert!(options.insecure);
+        assert_eq!(options.accept, [403..=403, 500..=503]);
+        assert_eq!(options.headers.len(), 3);
+        assert!(arguments.output.broken_only);
+        assert_eq!(arguments.output.color, output::Color::Never);
+        assert_eq!(arguments.output.format, Format::Jsonl);
+        assert_eq!(arguments.output.output, PathBuf::from("rows"));
+        assert_eq!(arguments.output.level(), Level::Verbose);
+        assert_eq!(parse("a.test -q").unwrap().output.level(), Level::Errors);
+    }
+
+    #[test]
+    fn aliases_from_other_crawlers_are_understood() {
+        let options = parse("a.test --max-concurrency 5 --max-redirects 6").unwrap().options();
+        assert_eq!((options.max_tasks, options.max_redirect), (Some(5), 6));
+    }
+
+    #[test]
+    fn a_bad_value_is_named_with_its_flag() {
+        for (flag, value) in [
+            ("--include", "["),
+            ("--exclude", "("),
+            ("--max-depth", "-1"),
+            ("--check", "pictures"),
+            ("--strip-query", "a&b"),
+            ("--max-pages", "0"),
+            ("--max-tasks", "0"),
+            ("--max-tries", "0"),
+            ("--max-redirect", "-1"),
+            ("--connect-timeout", "soon"),
+            ("--read-timeout", "0"),
+            ("--timeout", "8000h"),
+            ("--max-body-size", "10X"),
+            ("--user-agent", ""),
+            ("--cacert", "/no/such/file"),
+            ("--format", "xml"),
+        ] {
+            let message = parse(&format!("a.test {flag}={value}")).unwrap_err();
+            assert!(message.contains(flag), "{message}");
+            assert!(message.contains(value), "{message}");
+        }
+        assert!(parse("ftp://a.test").unwrap_err().contains("'ftp://a.test'"));
+    }
+
+    #[test]
+    fn contradictions_are_refused() {
+        assert!(parse("").is_err());
+        assert!(parse("a.test --strict --lenient").is_err());
+        assert!(parse("a.test -q -v").is_err());
+    }
+}

@@ -1,0 +1,47 @@
+//! Flags for requests: headers, credentials and trusted certificates.
+
+use clap::Args;
+use crawl_core::Options;
+use web::http::Header;
+
+use crate::parsers::{self, Certificates};
+
+/// The flags under "Request".
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Request")]
+pub(super) struct Request {
+    /// Who to say we are [default: crawl/VERSION]
+    #[arg(short = 'A', long, value_name = "TEXT", value_parser = parsers::user_agent)]
+    user_agent: Option<String>,
+
+    /// Say this, too, to the roots' hosts (repeatable)
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = parsers::header)]
+    header: Vec<Header>,
+
+    /// Log in at the roots' hosts (basic authentication)
+    #[arg(short, long, value_name = "NAME:PASSWORD", value_parser = parsers::credentials)]
+    user: Option<Header>,
+
+    /// A PEM file of certificates to trust beside the system's (repeatable)
+    #[arg(long, value_name = "FILE", value_parser = parsers::certificates)]
+    cacert: Vec<Certificates>,
+
+    /// Accept any certificate of a server
+    #[arg(short = 'k', long)]
+    insecure: bool,
+}
+
+impl Request {
+    pub(super) fn logs_in_twice(&self) -> bool {
+        self.user.is_some() && self.header.iter().any(|header| header.is("Authorization"))
+    }
+
+    pub(super) fn set(&self, options: &mut Options) {
+        if let Some(user_agent) = &self.user_agent {
+            options.user_agent.clone_from(user_agent);
+        }
+        options.headers = self.header.iter().chain(&self.user).cloned().collect();
+        options.ca_certificates = self.cacert.iter().flat_map(|file| file.0.clone()).collect();
+        options.insecure = self.insecure;
+    }
+}

@@ -1,0 +1,77 @@
+//! Flags that only the tool `crawl` has.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use crawl_core::Options;
+use web::select::Selection;
+
+use crate::parsers;
+
+/// The flags of `crawl` that the other stages do not have.
+#[derive(Args, Debug)]
+pub(crate) struct Tool {
+    /// Stop after so long, and report what was found [default: no limit]
+    #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
+    max_time: Option<Duration>,
+
+    /// Also check links that leave the site, without following them
+    #[arg(long, help_heading = "Scope")]
+    external: bool,
+
+    /// Begin with what the sites' sitemaps name, too
+    #[arg(long, help_heading = "Scope")]
+    sitemap: bool,
+
+    /// Send a host at most N requests a second [default: no limit]
+    #[arg(
+        long, value_name = "N", help_heading = "Speed and manners",
+        value_parser = parsers::at_least_one::<u32>
+    )]
+    rate_limit: Option<u32>,
+
+    /// Pause so long between two requests to a host [default: none]
+    #[arg(
+        long, value_name = "DURATION", help_heading = "Speed and manners",
+        value_parser = parsers::duration
+    )]
+    delay: Option<Duration>,
+
+    /// Visit what robots.txt and "nofollow" ask robots not to
+    #[arg(long, help_heading = "Speed and manners")]
+    no_robots: bool,
+
+    /// Add the text of what matches on a page to its JSON row, or with
+    /// CSS@ATTRIBUTE an attribute of it (repeatable)
+    #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
+    select: Vec<Selection>,
+
+    /// Show no line of progress on a terminal
+    #[arg(long, help_heading = "Output")]
+    pub(crate) no_progress: bool,
+
+    /// Keep a journal here; go on with the crawl of one that is there
+    #[arg(long, value_name = "FILE", help_heading = "State")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Begin anew and replace the journal
+    #[arg(long, requires = "state", help_heading = "State")]
+    pub(crate) fresh: bool,
+}
+
+impl Tool {
+    pub(super) fn selects(&self) -> bool {
+        !self.select.is_empty()
+    }
+
+    pub(crate) fn set(&self, options: &mut Options) {
+        options.max_time = self.max_time;
+        options.external = self.external;
+        options.sitemap = self.sitemap;
+        options.rate_limit = self.rate_limit;
+        options.delay = self.delay.unwrap_or_default();
+        options.robots = !self.no_robots;
+        options.select.clone_from(&self.select);
+    }
+}

@@ -1,0 +1,90 @@
+//! The command line that the binaries of all stages share: arguments, reports,
+//! progress and log. So two stages differ in nothing but how they wait.
+//!
+//! The rules of this crate:
+//!
+//! 1. **Results go to stdout, messages to stderr.** A row is written as its URL is
+//!    finished; without `-v`, stderr stays empty unless something is wrong.
+//! 2. **A bad value is refused before the first packet**, with the names of
+//!    the flag and the value.
+//! 3. **The exit code is the result of a crawl in one number**: nothing broken,
+//!    something broken, bad usage, could not run, interrupted.
+//! 4. **Nothing from the network reaches a terminal unescaped.** All text goes
+//!    out through one function, [`printable`].
+//!
+//! [`printable`]: parsers::printable
+
+mod arguments;
+mod log;
+mod output;
+pub mod parsers;
+mod progress;
+mod run;
+
+pub use log::print;
+pub use progress::Progress;
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::CommandFactory;
+use crawl_core::{CrawlSummary, Options, Sink};
+
+use crate::arguments::{Arguments, ToolArguments};
+
+/// Runs the program of one stage: parses the arguments of the process, calls
+/// `crawl`, writes the report and returns the exit code.
+///
+/// `about` is the first line of the help. Exits the process on wrong arguments,
+/// and when its output can no longer be written. Raises the soft limit on open
+/// files to the hard limit, since each fetch takes a file descriptor.
+pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
+    prepare();
+    let arguments: Arguments = arguments::parse_process_args(about);
+    run::run(arguments.options(), &arguments.output, crawl).into()
+}
+
+const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
+
+/// The parsed command line of the tool, which has more than [`Options`].
+pub struct Invocation {
+    /// Options of the crawl.
+    pub options: Options,
+    /// Sink for the rows.
+    pub sink: Sink,
+    /// Path of the journal to keep, or to resume from.
+    pub state: Option<PathBuf>,
+    /// True if the crawl begins anew and replaces the journal.
+    pub is_fresh: bool,
+    /// The progress line, if one is to be shown.
+    pub progress: Option<Progress>,
+    /// Prints a warning on stderr, unless the log level is lower.
+    pub warn: Box<dyn Fn(&str)>,
+}
+
+/// Runs the tool: the same as [`main`], with the flags that only the tool has.
+pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode {
+    prepare();
+    let arguments: ToolArguments = arguments::parse_process_args(TOOL_ABOUT);
+    let progress = arguments.wants_progress().then(Progress::on_terminal).flatten();
+    let (state, is_fresh) = (arguments.tool.state.clone(), arguments.tool.fresh);
+    let log = log::Log::new(arguments.common.output.level());
+    let warn = Box::new(move |message: &str| log.warning(message));
+    run::run(arguments.options(), &arguments.common.output, |options, sink| {
+        crawl(Invocation { options, sink, state, is_fresh, warn, progress })
+    })
+    .into()
+}
+
+/// Returns the command line of the tool, for generating manuals and completions.
+pub fn tool_command() -> clap::Command {
+    ToolArguments::command().name("crawl").about(TOOL_ABOUT)
+}
+
+/// Installs the panic hook and raises the limit on open files.
+fn prepare() {
+    log::print_panics();
+    // If it cannot be raised, fetches wait until others free their descriptors.
+    let _ = rlimit::increase_nofile_limit(u64::MAX);
+}

@@ -1,0 +1,415 @@
+//! Parsers for the values of flags: durations, sizes, roots and others.
+
+use std::borrow::Cow;
+use std::fmt::{Display, Write};
+use std::fs::File;
+use std::io::Read;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use url::{Host, Url};
+use web::http::{BadHeader, Header};
+use web::is_terminal_control;
+
+/// Limit on durations. A longer one is taken for a mistake.
+const MAX_LEN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// Parses a duration: `30` and `30s` are seconds, `500ms`, `2m` and `1h`
+/// milliseconds, minutes and hours. More than zero, and at most seven days.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let (number, unit) = number_and_unit(text);
+    let milliseconds = match unit {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 60 * 60 * 1000,
+        _ => 0,
+    };
+    match number {
+        Some(number) if milliseconds > 0 => {
+            let duration = Duration::from_millis(number.saturating_mul(milliseconds));
+            if duration.is_zero() {
+                Err("must be more than nothing".into())
+            } else if duration > MAX_LEN {
+                Err("must not be more than seven days".into())
+            } else {
+                Ok(duration)
+            }
+        }
+        _ => Err("write a duration as 30, 30s, 500ms, 2m or 1h".into()),
+    }
+}
+
+/// Parses a size in bytes: `65536`, `64K`, `10M` or `1G`, in powers of 1024. At
+/// least 1.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn size(text: &str) -> Result<u64, String> {
+    let (number, unit) = number_and_unit(text);
+    let bytes = match unit {
+        "" => 1,
+        "K" | "k" => 1 << 10,
+        "M" | "m" => 1 << 20,
+        "G" | "g" => 1 << 30,
+        _ => 0,
+    };
+    match number {
+        Some(0) => Err("must be more than nothing".into()),
+        Some(number) if bytes > 0 => number.checked_mul(bytes).ok_or("is too large".into()),
+        _ => Err("write a size as 65536, 64K, 10M or 1G".into()),
+    }
+}
+
+/// Parses a number that is not 0.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn at_least_one<T>(text: &str) -> Result<T, String>
+where
+    T: FromStr<Err: Display> + Default + PartialEq,
+{
+    match text.parse() {
+        Ok(number) if number == T::default() => Err("must be at least 1".into()),
+        Ok(number) => Ok(number),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Splits a text into the number at its front, if there is one, and the rest. A
+/// number that is too large becomes the largest one.
+fn number_and_unit(text: &str) -> (Option<u64>, &str) {
+    let unit = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = &text[..text.len() - unit.len()];
+    let number = (!digits.is_empty()).then(|| digits.parse().unwrap_or(u64::MAX));
+    (number, unit)
+}
+
+/// Parses a root of the crawl: an http or https URL.
+///
+/// Without a scheme it is taken as https, or as http if the host is this machine
+/// (`localhost:8000`) or an IP address (`[::1]:80`).
+///
+/// A password is refused, because URLs are shown in reports and stored.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn root(text: &str) -> Result<Url, String> {
+    let url = web_address(text.trim())?;
+    if url.username().is_empty() && url.password().is_none() {
+        Ok(url)
+    } else {
+        Err("say name and password with --user, and not in the URL".into())
+    }
+}
+
+fn web_address(text: &str) -> Result<Url, String> {
+    let parse = |text: &str| Url::parse(text).map_err(|error| error.to_string());
+    if has_scheme(text) {
+        let url = parse(text)?;
+        return match url.scheme() {
+            "http" | "https" => Ok(url),
+            other => Err(format!("{other} is neither http nor https")),
+        };
+    }
+    if text.starts_with(['/', '\\']) {
+        return Err("a URL begins with http://, https:// or the name of a host".into());
+    }
+    let url = parse(&format!("https://{text}"))?;
+    let is_local = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) => true,
+        None => false,
+    };
+    if is_local {
+        // Parsed again, since the default port differs.
+        parse(&format!("http://{text}"))
+    } else {
+        Ok(url)
+    }
+}
+
+/// Returns true if the text before the first colon is a scheme (RFC 3986, section
+/// 3.1), and not a host before its port.
+fn has_scheme(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return false;
+    };
+    let is_port = rest
+        .split(['/', '?', '#'])
+        .next()
+        .is_some_and(|port| !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()));
+    scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+        && !is_port
+}
+
+/// Parses the key of a query parameter, in its decoded form.
+///
+/// # Errors
+/// When no query can contain it.
+pub(crate) fn query_key(text: &str) -> Result<String, String> {
+    if text.is_empty() || text.contains(['&', '=', '#']) {
+        return Err("write keys as sid or sid,utm_source, or * for all".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// Parses the user agent that the crawler sends in its requests.
+///
+/// # Errors
+/// When `text` cannot be the value of a header field.
+pub(crate) fn user_agent(text: &str) -> Result<String, String> {
+    if text.is_empty() || !web::http::is_header_value(text) {
+        return Err("must be text without control characters".into());
+    }
+    Ok(text.to_owned())
+}
+
+/// Parses a header to send with every request.
+///
+/// # Errors
+/// When it cannot be sent.
+pub(crate) fn header(text: &str) -> Result<Header, BadHeader> {
+    Header::parse(text)
+}
+
+/// Parses a name and a password into the header for basic authentication (RFC
+/// 7617).
+///
+/// # Errors
+/// When they cannot be in such a header.
+pub(crate) fn credentials(text: &str) -> Result<Header, String> {
+    if !text.contains(':') || text.contains(char::is_control) {
+        return Err("write name and password as NAME:PASSWORD".into());
+    }
+    let value = format!("Basic {}", BASE64_STANDARD.encode(text));
+    Header::new("Authorization", &value).map_err(|error| error.to_string())
+}
+
+/// Parses statuses: `404`, or `500..=503`, or `500..504` without the last.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
+    let number = |text: &str| text.trim().parse::<u16>().ok();
+    let (first, end) = match text.split_once("..") {
+        None => (number(text), number(text).map(|last| last.saturating_add(1))),
+        Some((first, end)) => match end.strip_prefix('=') {
+            Some(last) => (number(first), number(last).map(|last| last.saturating_add(1))),
+            None => (number(first), number(end)),
+        },
+    };
+    match (first, end) {
+        (Some(first @ 100..), Some(end @ ..=600)) if first < end => Ok(first..=end - 1),
+        _ => Err("write statuses as 403 or 500..=503, from 100 to 599".into()),
+    }
+}
+
+/// The certificates of a PEM file, in DER.
+#[derive(Clone, Debug)]
+pub(crate) struct Certificates(pub(crate) Vec<Vec<u8>>);
+
+/// Reads a PEM file of certificates.
+///
+/// # Errors
+/// When it cannot be read or is no such file.
+pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
+    // A bundle of all common certificate authorities has about 200 KB.
+    const MAX: u64 = 16 << 20;
+    let mut pem = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(MAX).read_to_end(&mut pem));
+    read.map_err(|error| error.to_string())?;
+    let certificates = transport::certificates_from_pem(&pem);
+    certificates.map(Certificates).map_err(|error| error.to_string())
+}
+
+/// Escapes text for a terminal: control characters (see
+/// [`web::is_terminal_control`]) appear as `\u001b`, except for the ends of lines.
+/// JSON stays the same value.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let is_terminal_control = |c: char| is_terminal_control(c) && c != '\n';
+    // Fast path: nearly all text is plain, and bytes are tested faster.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
+    if is_plain || !text.contains(is_terminal_control) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 5);
+    for c in text.chars() {
+        if is_terminal_control(c) {
+            // Writing to a String cannot fail.
+            let _ = write!(shown, "\\u{:04x}", u32::from(c));
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_have_a_number_and_a_unit() {
+        let ms = |text| duration(text).map(|duration| duration.as_millis());
+        assert_eq!(ms("30"), Ok(30_000));
+        assert_eq!(ms("30s"), Ok(30_000));
+        assert_eq!(ms("500ms"), Ok(500));
+        assert_eq!(ms("2m"), Ok(120_000));
+        assert_eq!(ms("168h"), Ok(7 * 24 * 3_600_000));
+        for bad in ["", "s", "1d", "-1", "1.5", "1 s", "0", "0ms", "169h", "99999999999999999999"] {
+            assert!(ms(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_number_and_a_unit() {
+        assert_eq!(size("1"), Ok(1));
+        assert_eq!(size("64K"), Ok(65_536));
+        assert_eq!(size("10m"), Ok(10_485_760));
+        assert_eq!(size("1G"), Ok(1 << 30));
+        for bad in ["", "M", "0", "0K", "1T", "1KB", "-1", "1.5M", "18446744073709551615K"] {
+            assert!(size(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_at_least_one() {
+        assert_eq!(at_least_one("1"), Ok(1_u32));
+        for bad in ["", "0", "-1", "1.0", "one", "4294967296"] {
+            assert!(at_least_one::<u32>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn roots_get_the_scheme_they_need() {
+        let root = |text| root(text).map(String::from);
+        for (text, url) in [
+            ("http://example.com", "http://example.com/"),
+            (" https://example.com/a?b ", "https://example.com/a?b"),
+            ("example.com", "https://example.com/"),
+            ("example.com:8080/x", "https://example.com:8080/x"),
+            ("example.com/?u=http://other.com", "https://example.com/?u=http://other.com"),
+            ("localhost", "http://localhost/"),
+            ("localhost:8000", "http://localhost:8000/"),
+            ("docs.localhost?q", "http://docs.localhost/?q"),
+            ("127.0.0.1:8000/x", "http://127.0.0.1:8000/x"),
+            ("127.0.0.1:443", "http://127.0.0.1:443/"),
+            ("[::1]:80", "http://[::1]/"),
+        ] {
+            assert_eq!(root(text).as_deref(), Ok(url), "{text}");
+        }
+    }
+
+    #[test]
+    fn bad_roots_are_refused() {
+        for bad in [
+            "",
+            "/",
+            "/index.html",
+            "//example.com",
+            "ftp://example.com/",
+            "mailto:somebody@example.com",
+            "file:///etc/passwd",
+            "http://",
+            "two words",
+            "http://exa mple.com/",
+            "https://me@example.com/",
+            "https://me:secret@example.com/",
+            ":secret@example.com",
+            "example.com:99999",
+            "[::1",
+        ] {
+            assert!(root(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn statuses_are_numbers_or_ranges() {
+        for (text, range) in [
+            ("404", 404..=404),
+            ("500..=503", 500..=503),
+            ("500..504", 500..=503),
+            ("400..600", 400..=599),
+        ] {
+            assert_eq!(statuses(text), Ok(range), "{text}");
+        }
+        for bad in
+            ["", "x", "99", "600", "65535", "404..404", "404..=403", "404..", "..404", "400-404"]
+        {
+            assert!(statuses(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn credentials_are_a_name_and_a_password() {
+        // The example of RFC 7617, section 2.
+        let header = Header::parse("Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==").unwrap();
+        assert_eq!(credentials("Aladdin:open sesame"), Ok(header));
+        for bad in ["", "Aladdin", "a\n:b"] {
+            assert!(credentials(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn query_keys_have_no_separators() {
+        for key in ["sid", "*", "utm source", "a[]", "é"] {
+            assert_eq!(query_key(key).as_deref(), Ok(key));
+        }
+        for bad in ["", "a=b", "a&b", "#"] {
+            assert!(query_key(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_user_agent_is_one_line_of_text() {
+        assert_eq!(
+            user_agent("me/1.0 (+http://me.test)").as_deref(),
+            Ok("me/1.0 (+http://me.test)")
+        );
+        for bad in ["", "a\r\nHost: b", "a\u{7}"] {
+            assert!(user_agent(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_taken_or_refused(text: String) {
+            let _ = (duration(&text), size(&text));
+            if let Ok(url) = root(&text) {
+                prop_assert!(matches!(url.scheme(), "http" | "https"));
+                prop_assert_eq!(root(url.as_str()), Ok(url.clone()), "a root stays what it is");
+            }
+        }
+
+        #[test]
+        fn printable_text_has_no_control_characters(text: String) {
+            let shown = printable(&text);
+            prop_assert!(!shown.contains(|c: char| is_terminal_control(c) && c != '\n'));
+        }
+
+        #[test]
+        fn json_means_the_same_when_printable(text: String) {
+            let json = serde_json::to_string(&text).unwrap();
+            let shown: String = serde_json::from_str(&printable(&json)).unwrap();
+            prop_assert_eq!(shown, text);
+        }
+    }
+
+    #[test]
+    fn control_characters_are_escaped_and_line_ends_kept() {
+        assert_eq!(printable("plain\ntext: é\n"), "plain\ntext: é\n");
+        assert_eq!(printable("\u{1b}[2J\u{9b}\r\n"), "\\u001b[2J\\u009b\\u000d\n");
+        assert_eq!(printable("a\u{202e}b\u{2066}c\u{200f}"), "a\\u202eb\\u2066c\\u200f");
+        assert_eq!(printable("evil\u{202e}gpj.exe"), "evil\\u202egpj.exe");
+    }
+}

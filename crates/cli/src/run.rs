@@ -1,0 +1,191 @@
+//! The run of a program: crawls, writes the report, and finds the exit code.
+
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{self, ExitCode};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crawl_core::{CrawlSummary, Options, Sink, StopReason};
+
+use crate::arguments::OutputFlags;
+use crate::log::Log;
+use crate::output::Output;
+
+/// The result of the process. Bad usage is not here: clap exits with code 2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    NothingBroken,
+    SomethingBroken,
+    CouldNotRun,
+    /// Stopped by the signal with this number.
+    Interrupted(u8),
+}
+
+impl Exit {
+    /// Returns the exit code. After a signal it is the one that a shell reports for
+    /// a process killed by that signal.
+    fn code(self) -> u8 {
+        match self {
+            Self::NothingBroken => 0,
+            Self::SomethingBroken => 1,
+            Self::CouldNotRun => 3,
+            Self::Interrupted(signal) => 128 | signal,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+/// Crawls as the options say, and writes the report.
+pub(crate) fn run(
+    mut options: Options,
+    flags: &OutputFlags,
+    crawl: impl FnOnce(Options, Sink) -> io::Result<CrawlSummary>,
+) -> Exit {
+    let log = Log::new(flags.level());
+    let output = match Output::open(flags) {
+        Ok(output) => Arc::new(Mutex::new(output)),
+        Err(error) => {
+            let file = flags.output.display();
+            return unwritable(log, &format!("{file} cannot be created"), &error);
+        }
+    };
+    // Jitter: with different seeds, crawlers that failed together do not retry at
+    // the same moments.
+    options.seed = RandomState::new().hash_one(0);
+    for root in &options.roots {
+        if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
+            log.warning(&format!("{root} is excluded, although it is a root"));
+        }
+    }
+    let started = Instant::now();
+    let caught = catch_unwind(AssertUnwindSafe(|| crawl(options, sink(log, Arc::clone(&output)))));
+    let elapsed = started.elapsed();
+    let summary = match caught {
+        Ok(Ok(summary)) => Ok(summary),
+        Ok(Err(error)) => Err(error.to_string()),
+        // The panic hook has printed the message.
+        Err(_panic) => Err("internal error".to_owned()),
+    };
+    let mut output = lock(&output);
+    if let Err(error) = output.end(summary.as_ref().map_err(String::as_str), elapsed) {
+        return unwritable(log, UNWRITABLE, &error);
+    }
+    if let Some(warning) = output.warning() {
+        log.warning(&warning);
+    }
+    let summary = match summary {
+        Ok(summary) => summary,
+        Err(problem) => {
+            log.error(&format!("the crawl cannot go on: {problem}"));
+            return Exit::CouldNotRun;
+        }
+    };
+    for warning in &summary.warnings {
+        log.warning(warning);
+    }
+    let report = output.report();
+    let (total, broken) = (report.total(), report.broken());
+    log.info(&format!(
+        "finished {total} URLs in {:.3} s, {broken} broken, {} left to do, {} too deep",
+        elapsed.as_secs_f64(),
+        summary.todo,
+        summary.too_deep,
+    ));
+    if let Some(left_out) = summary.left_out() {
+        log.warning(&left_out);
+    }
+    match summary.stopped {
+        Some(StopReason::Signal(signal)) => return Exit::Interrupted(signal),
+        Some(StopReason::Journal(error)) => {
+            log.error(&error.to_string());
+            return Exit::CouldNotRun;
+        }
+        Some(StopReason::MaxTime) | None => {}
+    }
+    if report.every_root_failed() {
+        let why = report.why_a_root_failed().unwrap_or("none was finished in time");
+        log.error(&format!("no root could be crawled: {why}"));
+        Exit::CouldNotRun
+    } else if broken > 0 {
+        Exit::SomethingBroken
+    } else {
+        Exit::NothingBroken
+    }
+}
+
+/// Returns a sink that writes rows to the log and the output. Exits the process
+/// when the output cannot be written, since the crawl would be useless.
+fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
+    Box::new(move |row| {
+        log.row(&row);
+        if let Err(error) = lock(&output).row(&row) {
+            process::exit(unwritable(log, UNWRITABLE, &error).code().into());
+        }
+    })
+}
+
+const UNWRITABLE: &str = "the output cannot be written";
+
+/// Logs a failed write and returns its exit code. A broken pipe is no error: a
+/// reader like `head` has read all that it wants.
+fn unwritable(log: Log, what: &str, error: &io::Error) -> Exit {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Exit::NothingBroken;
+    }
+    log.error(&format!("{what}: {error}"));
+    Exit::CouldNotRun
+}
+
+/// Locks the output. A panic leaves it usable, so poisoning is ignored.
+fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
+    output.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use crawl_core::{Crawl, ErrorClass, FetchError};
+
+    use super::*;
+    use crate::arguments::Arguments;
+
+    fn run_with(crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> Exit {
+        let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
+        let arguments = Arguments::try_parse_from(words).unwrap();
+        run(arguments.options(), &arguments.output, crawl)
+    }
+
+    fn roots_fail(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {
+        let mut crawl = Crawl::new(options);
+        for root in crawl.roots(&mut sink) {
+            let error = FetchError::new(ErrorClass::Dns, "no such host");
+            sink(crawl.abandon(&root, error).row);
+        }
+        Ok(crawl.end(0, None))
+    }
+
+    #[test]
+    fn a_crawl_that_fails_could_not_run() {
+        let exit = run_with(|_, _| Err(io::Error::other("no event queue")));
+        assert_eq!(exit, Exit::CouldNotRun);
+        let exit = run_with(|_, _| panic!("a bug"));
+        assert_eq!(exit, Exit::CouldNotRun);
+        assert_eq!(run_with(roots_fail), Exit::CouldNotRun);
+    }
+
+    #[test]
+    fn exit_codes_are_those_of_the_help() {
+        assert_eq!(Exit::NothingBroken.code(), 0);
+        assert_eq!(Exit::SomethingBroken.code(), 1);
+        assert_eq!(Exit::CouldNotRun.code(), 3);
+        assert_eq!(Exit::Interrupted(2).code(), 130);
+        assert_eq!(Exit::Interrupted(15).code(), 143);
+    }
+}

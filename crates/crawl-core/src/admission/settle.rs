@@ -1,0 +1,61 @@
+//! The settling of URLs: the result of one URL decides the status of the links
+//! and redirects that lead to it, and of the fragments that links name in it.
+
+use super::fragments::{Fragments, MissingFragment};
+use super::url_record::LinkStatus;
+use super::{Admission, Job};
+use web::Address;
+
+/// The result of a URL, as far as it matters for the links to it.
+#[derive(Clone, Copy)]
+pub(crate) enum Settled<'a> {
+    /// The links need no repair.
+    Fine,
+    /// The links are broken.
+    Broken,
+    /// A page with this status, and the ids that fragments can name in it.
+    Page(u16, &'a [&'a str]),
+    /// A redirect to a URL that has just passed through the admission.
+    Redirect(Address<'a>),
+}
+
+impl Admission {
+    /// Settles the URL of a job. This is called before the links of a page are
+    /// admitted, and after the target of a redirect is admitted.
+    pub(crate) fn settle(&mut self, job: &Job, settled: Settled<'_>) {
+        let target = match settled {
+            Settled::Redirect(address) => self.number_of(address),
+            _ => None,
+        };
+        let Self { url_table, fragments, .. } = self;
+        match settled {
+            Settled::Broken => url_table.set_status(job.number, LinkStatus::Broken),
+            Settled::Fine | Settled::Page(..) => url_table.set_fine(job.number),
+            Settled::Redirect(_) => url_table.set_redirect(job.number, target),
+        }
+        let Some(fragments) = fragments else { return };
+        match (settled, target) {
+            (Settled::Page(status @ 200..=299, ids), _) => {
+                fragments.settle_page(job.number, status, ids, url_table);
+            }
+            // A fragment in the redirect replaces the fragments of links.
+            (Settled::Redirect(address), Some(target)) if address.fragment().is_none() => {
+                fragments.settle_redirect(job.number, target, url_table);
+            }
+            _ => fragments.settle(job.number, url_table),
+        }
+    }
+
+    /// Returns the number of a URL that has passed through the admission.
+    pub(super) fn number_of(&mut self, address: Address<'_>) -> Option<u32> {
+        let is_in_scope = self.scope.contains(address);
+        let address = if is_in_scope { self.strip_query.strip(address) } else { address };
+        let text = self.traps.shorten(address.as_str());
+        self.url_table.find(self.url_table.hash(text), text)
+    }
+
+    /// Takes the fragments that were found missing since the last call.
+    pub(crate) fn take_missing_fragments(&mut self) -> Vec<MissingFragment> {
+        self.fragments.as_mut().map(Fragments::take_missing).unwrap_or_default()
+    }
+}

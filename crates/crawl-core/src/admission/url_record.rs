@@ -1,0 +1,224 @@
+//! The record of one known URL: its state, its link status and its referrers.
+
+use std::mem;
+use std::sync::Arc;
+
+use super::referrers::{LinkContext, Referrers};
+use web::links::Link;
+
+/// The maximum number of referrers that are stored for one URL.
+pub(super) const MAX_REFERRERS: usize = 10;
+
+/// A URL with its first referrers and the number of all its referrers.
+///
+/// In the middle of a crawl most URLs are queued, each with a few referrers. Most
+/// URLs turn out to be fine, and then all referrers but the first are forgotten.
+///
+/// There may be millions of records, so each is small: 48 bytes.
+#[derive(Debug)]
+pub(super) struct UrlRecord {
+    pub(super) url: Arc<str>,
+    /// The hash of the URL, stored so that a growing table does not have to read
+    /// all texts again.
+    pub(super) hash: u32,
+    /// The [`State`] in the two lowest bits, and the [`LinkStatus`] above it.
+    status: u8,
+    /// The number of referrers, the lowest byte first: up to 16,777,215.
+    count: [u8; 3],
+    /// The number of the first referrer.
+    first: u32,
+    /// The number of the last referrer.
+    last: u32,
+    referrers: Referrers,
+}
+
+/// The state of the decision about a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Not decided: all ways to it that are known have too many clicks.
+    TooDeep,
+    /// Decided, and found first as a root or in a sitemap.
+    Seed,
+    /// Decided, and found first through a referrer.
+    Referred,
+}
+
+/// The status of all links to a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LinkStatus {
+    /// Not known yet.
+    Open,
+    /// The URL redirects to another one whose status is not known yet.
+    Redirecting,
+    /// The links need no repair.
+    Fine,
+    /// The URL is broken, or redirects to a broken one.
+    Broken,
+}
+
+impl UrlRecord {
+    /// Creates the record of an undecided URL without referrers.
+    pub(super) fn new(url: Arc<str>, hash: u32) -> Self {
+        let referrers = Referrers::default();
+        Self { url, hash, status: 0, count: [0; 3], first: 0, last: 0, referrers }
+    }
+
+    pub(super) fn state(&self) -> State {
+        match self.status & 0b11 {
+            0 => State::TooDeep,
+            1 => State::Seed,
+            _ => State::Referred,
+        }
+    }
+
+    pub(super) fn set_state(&mut self, state: State) {
+        self.status = self.status & !0b11 | state as u8;
+    }
+
+    pub(super) fn status(&self) -> LinkStatus {
+        match self.status >> 2 {
+            0 => LinkStatus::Open,
+            1 => LinkStatus::Redirecting,
+            2 => LinkStatus::Fine,
+            _ => LinkStatus::Broken,
+        }
+    }
+
+    pub(super) fn set_status(&mut self, status: LinkStatus) {
+        self.status = self.status & 0b11 | (status as u8) << 2;
+    }
+
+    /// Adds a referrer with its link context. Returns the number of bytes by which
+    /// the stored referrers have grown, or `None` if the referrer is the same as
+    /// the last one. The links of a page are added one after the other, so it is
+    /// enough to compare with the last.
+    pub(super) fn add_referrer(&mut self, from: u32, link: Option<Link<'_>>) -> Option<usize> {
+        let (old_count, bytes) = (self.count(), self.referrers.bytes());
+        if old_count == 0 {
+            (self.first, self.last) = (from, from);
+        } else if self.last == from {
+            return None;
+        }
+        if self.status() != LinkStatus::Fine && (old_count as usize) < MAX_REFERRERS {
+            let context = link.and_then(LinkContext::of);
+            // A single referrer without a link context is stored in `first` only.
+            if old_count == 1 && bytes == 0 {
+                self.referrers.add(0, None);
+            }
+            if old_count > 0 || context.is_some() {
+                self.referrers.add(from.wrapping_sub(self.last), context);
+            }
+        }
+        self.last = from;
+        if self.count != [u8::MAX; 3] {
+            let [low, middle, high, _] = (old_count + 1).to_le_bytes();
+            self.count = [low, middle, high];
+        }
+        Some(self.referrers.bytes() - bytes)
+    }
+
+    /// Returns the first byte of each allocation of the record, for a prefetch.
+    pub(super) fn first_bytes(&self) -> [Option<u8>; 2] {
+        [self.url.bytes().next(), self.referrers.first_byte()]
+    }
+
+    /// Returns the number of referrers.
+    pub(super) fn count(&self) -> u32 {
+        let [low, middle, high] = self.count;
+        u32::from_le_bytes([low, middle, high, 0])
+    }
+
+    pub(super) fn first_referrer(&self) -> Option<u32> {
+        (self.count() > 0).then_some(self.first)
+    }
+
+    /// Returns the stored referrers with their link contexts.
+    pub(super) fn referrers(&self) -> impl Iterator<Item = (u32, Option<LinkContext<'_>>)> {
+        let only_referrer = self.only_referrer().map(|first| (first, None));
+        only_referrer.into_iter().chain(self.referrers.iter(self.first))
+    }
+
+    /// Returns the first referrer, if no other referrer and no link context is
+    /// stored.
+    fn only_referrer(&self) -> Option<u32> {
+        self.first_referrer().filter(|_| self.referrers.bytes() == 0)
+    }
+
+    /// Forgets all referrers but the first. Returns the referrers that may be
+    /// redirects, and the number of bytes that are freed.
+    pub(super) fn forget_referrers(&mut self) -> (Vec<u32>, usize) {
+        let (only_referrer, referrers) = (self.only_referrer(), mem::take(&mut self.referrers));
+        let redirects = only_referrer.into_iter().chain(referrers.without_context(self.first));
+        (redirects.collect(), referrers.bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use web::links::{Element, Position};
+
+    proptest! {
+        /// All referrers that are added are returned, up to the maximum.
+        #[test]
+        fn referrers_are_stored_and_forgotten(
+            referrers in prop::collection::vec(
+                (
+                    any::<u32>(),
+                    prop::option::of((any::<u32>(), any::<u32>())),
+                    0..Element::ALL.len(),
+                    "[ab\u{fc}]{0,2}|.{80}",
+                ),
+                0..12,
+            ),
+        ) {
+            let (mut url_record, mut bytes) = (UrlRecord::new("".into(), 0), 0);
+            let mut expected: Vec<(u32, Option<LinkContext<'_>>)> = Vec::new();
+            for (from, position, element, text) in &referrers {
+                let element = Element::ALL[*element];
+                let position = position.map(|(line, column)| Position { line, column });
+                let link = Link { href: "", element, position, text, nofollow: false };
+                let is_new_referrer = expected.last().is_none_or(|(last, _)| last != from);
+                let grown = url_record.add_referrer(*from, Some(link));
+                prop_assert_eq!(grown.is_some(), is_new_referrer);
+                prop_assert_eq!(url_record.add_referrer(*from, Some(link)), None);
+                bytes += grown.unwrap_or_default();
+                if is_new_referrer {
+                    let context = position.map(|position| LinkContext { position, element, text });
+                    expected.push((*from, context));
+                }
+            }
+            prop_assert_eq!(url_record.count() as usize, expected.len());
+            expected.truncate(MAX_REFERRERS);
+            prop_assert_eq!(url_record.referrers().collect::<Vec<_>>(), expected.clone());
+            let redirects = expected.iter().filter(|(_, context)| context.is_none());
+            let redirects: Vec<u32> = redirects.map(|(from, _)| *from).collect();
+            prop_assert_eq!(url_record.forget_referrers(), (redirects, bytes));
+            let remaining: Vec<u32> = url_record.referrers().map(|(from, _)| from).collect();
+            let first = expected.first().map(|(from, _)| *from);
+            prop_assert_eq!(remaining, Vec::from_iter(first));
+        }
+    }
+
+    #[test]
+    fn state_status_and_count_are_packed_without_loss() {
+        let mut url_record = UrlRecord::new("".into(), 0);
+        assert_eq!(size_of_val(&url_record), 48);
+        for state in [State::TooDeep, State::Seed, State::Referred] {
+            for status in
+                [LinkStatus::Open, LinkStatus::Redirecting, LinkStatus::Fine, LinkStatus::Broken]
+            {
+                url_record.set_state(state);
+                url_record.set_status(status);
+                assert_eq!((url_record.state(), url_record.status()), (state, status));
+            }
+        }
+        url_record.count = [0xfe, 0xff, 0xff];
+        for from in [1, 2, 3] {
+            url_record.add_referrer(from, None);
+        }
+        assert_eq!(url_record.count(), 0xff_ffff);
+    }
+}

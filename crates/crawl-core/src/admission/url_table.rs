@@ -1,0 +1,187 @@
+//! The table of all URLs that were seen, to find duplicates; interned in little
+//! memory.
+
+use std::hash::{BuildHasher, RandomState};
+use std::hint::black_box;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use super::url_record::{LinkStatus, UrlRecord};
+use web::links::Link;
+
+/// The URLs found so far, numbered in the order in which they were found
+/// (interning), with their referrers.
+///
+/// A site chooses its URLs, so it must not be able to choose their slots in the
+/// hash table (hash flooding). The hash of the standard library (SipHash with
+/// random keys) prevents that, and for the length of a URL it is hardly slower
+/// than other hashes.
+#[derive(Debug, Default)]
+pub(super) struct UrlTable {
+    hasher: RandomState,
+    /// The numbers of the records, by the hashes of their URLs.
+    numbers: HashTable<u32>,
+    records: SegmentedVec<UrlRecord>,
+    /// The size of all stored referrers, in bytes.
+    referrer_bytes: usize,
+}
+
+/// The memory limit for stored referrers: 64 MiB. Beyond it, referrers are stored
+/// without a link context. The second half is reserved for the first link to each
+/// URL.
+pub(super) const MAX_REFERRER_BYTES: usize = 64 * 1024 * 1024;
+
+impl UrlTable {
+    pub(super) fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Returns the hash by which a URL is found.
+    pub(super) fn hash(&self, url: &str) -> u32 {
+        self.hasher.hash_one(url) as u32
+    }
+
+    /// Prefetches the records with these hashes into the processor's caches.
+    ///
+    /// In a table that does not fit into the caches, each lookup needs several
+    /// accesses to memory, which take as long as all other work on a URL. Here no
+    /// access waits for the URL before, so the processor makes several of them at
+    /// the same time.
+    pub(super) fn prefetch(&self, hashes: &[u32]) {
+        let with_hash = |&hash: &u32| {
+            let has_hash = |n: &u32| self.get(*n).is_some_and(|record| record.hash == hash);
+            self.get(*self.numbers.find(spread(hash), has_hash)?)
+        };
+        let records: Vec<&UrlRecord> = hashes.iter().filter_map(with_hash).collect();
+        for record in records {
+            black_box(record.first_bytes());
+        }
+    }
+
+    /// Returns the number of a URL, if the table has it.
+    pub(super) fn find(&self, hash: u32, url: &str) -> Option<u32> {
+        let is_same_url = |number: &u32| {
+            self.get(*number).is_some_and(|record| record.hash == hash && &*record.url == url)
+        };
+        self.numbers.find(spread(hash), is_same_url).copied()
+    }
+
+    /// Adds a URL that the table does not have, undecided, and returns its number;
+    /// `None` when no number is left, which would take more memory than a machine
+    /// has.
+    pub(super) fn insert(&mut self, hash: u32, url: Arc<str>) -> Option<u32> {
+        let number = u32::try_from(self.len()).ok()?;
+        self.records.push(UrlRecord::new(url, hash));
+        let records = &self.records;
+        let hash_of = |number: &u32| records.get(*number as usize).map_or(0, |record| record.hash);
+        self.numbers.insert_unique(spread(hash), number, |number| spread(hash_of(number)));
+        Some(number)
+    }
+
+    /// Adds a referrer to a URL, with the context of its link if there is one and
+    /// memory is left. Returns false if it is the same referrer as the last one.
+    pub(super) fn add_referrer(&mut self, number: u32, from: u32, link: Option<Link<'_>>) -> bool {
+        let Some(record) = self.records.get_mut(number as usize) else { return false };
+        let limit = if record.count() == 0 { MAX_REFERRER_BYTES } else { MAX_REFERRER_BYTES / 2 };
+        let grown = record.add_referrer(from, link.filter(|_| self.referrer_bytes < limit));
+        self.referrer_bytes += grown.unwrap_or_default();
+        grown.is_some()
+    }
+
+    /// Sets the status of a URL, and of all URLs that redirect to it, to
+    /// [`LinkStatus::Fine`]. Their referrers are forgotten, except for the first
+    /// of each.
+    pub(super) fn set_fine(&mut self, number: u32) {
+        let (mut next, mut others) = (Some(number), Vec::new());
+        while let Some(number) = next {
+            if let Some(record) = self.get_mut(number) {
+                record.set_status(LinkStatus::Fine);
+                let (redirects, bytes) = record.forget_referrers();
+                self.referrer_bytes -= bytes;
+                let is_redirecting =
+                    |from: &u32| self.status(*from) == Some(LinkStatus::Redirecting);
+                others.extend(redirects.into_iter().filter(is_redirecting));
+            }
+            next = others.pop();
+        }
+    }
+
+    /// Records that a URL redirects to `target`, or to a URL that is not requested
+    /// if that is `None`. Its status becomes that of the target.
+    pub(super) fn set_redirect(&mut self, number: u32, target: Option<u32>) {
+        let target = target.and_then(|target| self.get(target));
+        // A referrer that is not stored does not hear of the target's status.
+        let target = target.filter(|target| target.referrers().any(|(from, _)| from == number));
+        match target.map_or(LinkStatus::Fine, |target| target.status()) {
+            LinkStatus::Fine => self.set_fine(number),
+            LinkStatus::Broken => self.set_status(number, LinkStatus::Broken),
+            LinkStatus::Open | LinkStatus::Redirecting => {
+                self.set_status(number, LinkStatus::Redirecting)
+            }
+        }
+    }
+
+    pub(super) fn set_status(&mut self, number: u32, status: LinkStatus) {
+        if let Some(record) = self.get_mut(number) {
+            record.set_status(status);
+        }
+    }
+
+    pub(super) fn status(&self, number: u32) -> Option<LinkStatus> {
+        self.get(number).map(|record| record.status())
+    }
+
+    pub(super) fn get(&self, number: u32) -> Option<&UrlRecord> {
+        self.records.get(number as usize)
+    }
+
+    pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut UrlRecord> {
+        self.records.get_mut(number as usize)
+    }
+}
+
+/// Returns a hash of 64 bits: the table takes the slot from the lower bits and a
+/// tag from the upper ones.
+fn spread(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
+}
+
+/// A segmented vector, which never moves its items: growing needs no second copy,
+/// and at most one segment is partly unused.
+#[derive(Debug)]
+struct SegmentedVec<T>(Vec<Vec<T>>);
+
+/// The number of items in one segment.
+const SEGMENT_LEN: usize = 128;
+
+impl<T> Default for SegmentedVec<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> SegmentedVec<T> {
+    fn len(&self) -> usize {
+        self.0.last().map_or(0, |last| (self.0.len() - 1) * SEGMENT_LEN + last.len())
+    }
+
+    fn push(&mut self, item: T) {
+        match self.0.last_mut().filter(|last| last.len() < SEGMENT_LEN) {
+            Some(last) => last.push(item),
+            None => {
+                let mut segment = Vec::with_capacity(SEGMENT_LEN);
+                segment.push(item);
+                self.0.push(segment);
+            }
+        }
+    }
+
+    fn get(&self, n: usize) -> Option<&T> {
+        self.0.get(n / SEGMENT_LEN)?.get(n % SEGMENT_LEN)
+    }
+
+    fn get_mut(&mut self, n: usize) -> Option<&mut T> {
+        self.0.get_mut(n / SEGMENT_LEN)?.get_mut(n % SEGMENT_LEN)
+    }
+}

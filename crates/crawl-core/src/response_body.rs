@@ -1,0 +1,157 @@
+//! The response to one request, as far as a visit keeps it.
+
+use url::Url;
+
+use crate::{ErrorClass, FetchError};
+use web::Address;
+use web::UrlCache;
+use web::body::{BodyDecoder, Codings, ContentType};
+use web::http::{self, Head};
+use web::links::ExtractOptions;
+use web::page::{Page, PageReader};
+
+/// The part of a response that a visit keeps, as far as it has arrived: some
+/// fields of the head, and the reader of the body.
+#[derive(Debug, Default)]
+pub(crate) struct ResponseBody {
+    pub(crate) status: Option<u16>,
+    pub(crate) content_type: Option<ContentType>,
+    pub(crate) location: Option<Vec<u8>>,
+    /// The value of `Retry-After`.
+    pub(crate) retry_after: Option<Vec<u8>>,
+    /// The values of all `X-Robots-Tag` headers.
+    pub(crate) robots_tags: Vec<Vec<u8>>,
+    /// The size of the body in bytes, see [`Row::size`](crate::Row::size).
+    pub(crate) size: u64,
+    /// The decoded body, if a [`SiteFile`](crate::SiteFile) was requested.
+    pub(crate) file: Vec<u8>,
+    /// The reader of the body, allocated when the head has arrived. Until then
+    /// a response is small.
+    body: Option<Box<Body>>,
+}
+
+/// The reader of a body whose bytes are needed. Other bodies are only counted,
+/// not decoded.
+#[derive(Debug)]
+struct Body {
+    decoder: BodyDecoder,
+    /// The reader of the page, with the URL of the page; `None` for a file.
+    page: Option<(Url, PageReader)>,
+}
+
+/// The kind of response that a visit expects.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Expected {
+    /// A page of the site, which is searched for these things.
+    Page(ExtractOptions),
+    /// A file, of which the decoded body is kept.
+    SiteFile,
+    /// Any response: only its existence is checked, and its body is counted.
+    Existence,
+}
+
+/// The sink of the response parser: writes head and body into a
+/// [`ResponseBody`].
+pub(crate) struct ResponseSink<'a> {
+    pub(crate) response: &'a mut ResponseBody,
+    /// The URL of the request.
+    pub(crate) url: Address<'a>,
+    pub(crate) urls: &'a UrlCache,
+    pub(crate) expected: Expected,
+    /// The maximum size of a decoded body, in bytes.
+    pub(crate) limit: u64,
+    /// True if the text of a page is kept for [`select`](web::select::select).
+    pub(crate) keeps_text: bool,
+}
+
+impl ResponseBody {
+    /// Returns true while the body is decoded, to be searched for links or kept.
+    pub(crate) fn is_decoding(&self) -> bool {
+        self.body.is_some()
+    }
+
+    /// Finishes a complete response, and returns the page, if it is one.
+    ///
+    /// # Errors
+    /// [`Decode`](crate::ErrorClass::Decode) when the encoded body is invalid or
+    /// ends too early.
+    pub(crate) fn finish(&mut self) -> Result<Option<Page>, FetchError> {
+        let Some(body) = self.body.take() else {
+            return Ok(None);
+        };
+        body.decoder.finish()?;
+        Ok(body.page.map(|(url, page)| page.finish(&url)))
+    }
+}
+
+/// Returns the status, or the status that an unknown one is treated as (RFC 9110
+/// section 15): the first of its class, or 500 if it belongs to no class.
+pub(crate) fn known_status(status: u16) -> u16 {
+    match status {
+        306 | 309..=399 => 300,
+        0..=99 | 600.. => 500,
+        known => known,
+    }
+}
+
+impl http::Sink for ResponseSink<'_> {
+    fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+        let response = &mut *self.response;
+        response.status = Some(head.status);
+        response.location = head.get("location").map(<[u8]>::to_vec);
+        response.content_type = head.get("content-type").map(ContentType::parse);
+        response.retry_after = head.get("retry-after").map(<[u8]>::to_vec);
+        response.robots_tags = head.get_all("x-robots-tag").map(<[u8]>::to_vec).collect();
+        if !matches!(known_status(head.status), 200..=300) {
+            return Ok(());
+        }
+        let page = match (self.expected, &response.content_type) {
+            (Expected::Page(options), Some(content_type)) if content_type.is_html() => {
+                let charset = content_type.charset.as_deref();
+                let url = self.urls.parse(self.url).map_err(invalid_url)?;
+                let page = PageReader::new(&url, charset, options);
+                Some((url, if self.keeps_text { page.keeping_text() } else { page }))
+            }
+            (Expected::Page(_) | Expected::Existence, _) => return Ok(()),
+            (Expected::SiteFile, _) => None,
+        };
+        let codings = Codings::parse(head.get_all("content-encoding"))?;
+        let decoder = BodyDecoder::new(&codings, self.limit);
+        response.body = Some(Box::new(Body { decoder, page }));
+        Ok(())
+    }
+
+    fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+        let ResponseBody { size, file, body, .. } = &mut *self.response;
+        let Some(body) = body else {
+            *size += bytes.len() as u64;
+            return Ok(());
+        };
+        let Body { decoder, page } = &mut **body;
+        decoder.feed(bytes, &mut |decoded| {
+            *size += decoded.len() as u64;
+            match page {
+                Some((_, page)) => page.feed(decoded),
+                None => append(decoded, file, self.limit)?,
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Makes the error for a URL that does not parse. An admitted URL always parses,
+/// so this does not happen; without a URL no link of the page could be resolved.
+fn invalid_url(error: url::ParseError) -> FetchError {
+    FetchError::new(ErrorClass::Protocol, error.to_string())
+}
+
+/// Appends bytes to a file, up to its limit.
+fn append(bytes: &[u8], file: &mut Vec<u8>, limit: u64) -> Result<(), FetchError> {
+    let room = usize::try_from(limit).map_or(bytes.len(), |limit| limit - file.len());
+    file.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+    if bytes.len() > room {
+        let message = format!("the file has more than {limit} bytes");
+        return Err(FetchError::new(ErrorClass::TooLarge, message));
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! A crawler as a library: everything that a program needs to crawl a site and
+//! to act on the results, from one place.
+//!
+//! ```
+//! use crawl::{Crawler, Options, Outcome};
+//!
+//! # let server = demo_site::scripted::Server::start(|_, reply| reply.page("<a href=/a>a</a>"))?;
+//! # let site = server.url("/");
+//! let options = Options::new(vec![site.parse()?]);
+//! let mut pages = Vec::new();
+//! let summary = Crawler::builder(options)
+//!     .on_row(|row| {
+//!         if row.outcome == Outcome::Page {
+//!             pages.push(row.url);
+//!         }
+//!     })
+//!     .run()?;
+//! assert_eq!((pages.len(), summary.done), (2, 2));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The rules of this crate:
+//!
+//! 1. **[`Options`] say where a crawl begins and how far it goes**; the
+//!    [`Builder`] says what becomes of it: rows, progress, warnings, a journal
+//!    from which it can be resumed.
+//! 2. **Every URL asked, or refused for good, arrives as exactly one [`Row`].**
+//! 3. **Callbacks run on the caller's thread**, one at a time, and may borrow
+//!    from it.
+//! 4. **A [`Stopper`] ends a crawl from any thread**: a graceful shutdown with a
+//!    [`CrawlSummary`] of what was done and what is left.
+//!
+//! The parts behind it are crates of their own: `stage3-queue` (queue, workers,
+//! politeness, journal), `stage2-coroutines` (the runtime), `crawl-core` (the
+//! decisions), `web` (the formats), `transport` (TLS and DNS) and
+//! `selector-core` (readiness and timers).
+
+pub use crawl_core::{
+    Admission, Check, CrawlProgress, CrawlSummary, ErrorClass, FetchError, LinkContext, Options,
+    Outcome, Referrer, Report, Row, ScopeRule, StopReason, TrapLimits,
+};
+pub use stage3_queue::{Builder, Crawler, Stopper};

@@ -1,0 +1,33 @@
+//! The program `crawl`: the crawler of stage 3 with all its flags.
+
+mod signals;
+
+use std::io;
+use std::process::ExitCode;
+
+use cli::{Invocation, Progress};
+use crawl::Crawler;
+use crawl_core::CrawlSummary;
+use stage2_coroutines::EventLoop;
+
+fn main() -> ExitCode {
+    cli::tool_main(crawl)
+}
+
+fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
+    let event_loop = EventLoop::new()?;
+    event_loop.report_to(cli::print)?;
+    let mut crawler =
+        Crawler::builder(invocation.options).on_row(invocation.sink).on_warning(invocation.warn);
+    if let Some(path) = invocation.state {
+        crawler = crawler.journal(path);
+    }
+    if invocation.is_fresh {
+        crawler = crawler.fresh();
+    }
+    if let Some(mut progress) = invocation.progress {
+        crawler = crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts));
+    }
+    let _guard = signals::watch(crawler.stopper())?;
+    crawler.run_on(&event_loop)
+}

@@ -1,0 +1,76 @@
+//! An HTTP exchange: a request and its response as a state machine that never
+//! waits.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use crawl_core::{ErrorClass, FetchError, Options, Received, Visit};
+use transport::{Direction, Stream, is_tls_error};
+
+/// The result of one step of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// ANCHOR: step
+pub(crate) enum Step {
+    /// The exchange has to wait until the socket is ready in this direction.
+    Blocked(Direction),
+    /// The exchange made progress, and the next step may be possible at once.
+    Progress,
+    /// The response is complete.
+    Complete,
+}
+// ANCHOR_END: step
+
+/// A request that is being sent, and its response.
+pub(crate) struct Exchange {
+    request: Vec<u8>,
+    sent: usize,
+}
+
+impl Exchange {
+    pub(crate) fn new(visit: &mut Visit, options: &Options) -> Self {
+        Self { request: visit.request(options, false), sent: 0 }
+    }
+
+    // ANCHOR: advance
+    /// Writes the rest of the request, then reads once.
+    ///
+    /// # Errors
+    /// If no complete, valid response will come.
+    pub(crate) fn advance<S: Read + Write>(
+        &mut self,
+        stream: &mut Stream<S>,
+        visit: &mut Visit,
+    ) -> Result<Step, FetchError> {
+        while let Some(rest) = self.request.get(self.sent..).filter(|rest| !rest.is_empty()) {
+            match stream.write(rest) {
+                Ok(0) => return blocked_or_failed(stream, visit, ErrorKind::WriteZero.into()),
+                Ok(written) => self.sent += written,
+                Err(error) => return blocked_or_failed(stream, visit, error),
+            }
+        }
+        // On the stack, so that a task that waits holds no buffer.
+        let mut buffer = [0; 16 * 1024];
+        match stream.read(&mut buffer) {
+            Ok(0) => visit.receive_end().map(|()| Step::Complete),
+            Ok(length) => match visit.receive(&buffer[..length])? {
+                Received::More => Ok(Step::Progress),
+                Received::Complete { .. } => Ok(Step::Complete),
+            },
+            Err(error) => blocked_or_failed(stream, visit, error),
+        }
+    }
+    // ANCHOR_END: advance
+}
+
+/// Returns the step or the error that an I/O error of the stream stands for.
+fn blocked_or_failed<S: Read + Write>(
+    stream: &Stream<S>,
+    visit: &Visit,
+    error: io::Error,
+) -> Result<Step, FetchError> {
+    match error.kind() {
+        ErrorKind::WouldBlock => Ok(Step::Blocked(stream.blocked_on())),
+        ErrorKind::Interrupted => Ok(Step::Progress),
+        _ if is_tls_error(&error) => Err(FetchError::new(ErrorClass::Tls, error.to_string())),
+        _ => Err(visit.interrupted(&error)),
+    }
+}

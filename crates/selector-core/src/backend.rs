@@ -1,0 +1,153 @@
+//! The seam between an event loop and everything it cannot compute: readiness,
+//! the clock, and the results of connecting, reading and writing.
+
+#[cfg(feature = "os")]
+mod os;
+mod virtual_clock;
+
+use std::fmt;
+use std::io::{self, IoSlice, Read, Write};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+#[cfg(feature = "os")]
+pub use self::os::OsBackend;
+pub use self::virtual_clock::VirtualClock;
+use crate::{Key, Readiness};
+
+/// The source of a [`Selector`](crate::Selector)'s events and of its clock.
+pub trait Backend {
+    /// Returns the present moment.
+    fn now(&self) -> Instant;
+
+    /// Opens a connection to `address` and registers it for both directions
+    /// under `key`, until the socket is dropped. Returns at once; the
+    /// connection is not established yet.
+    ///
+    /// # Errors
+    /// Those of the operating system for opening a socket or connecting it.
+    fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket>;
+
+    /// Waits until there are events, a [`Notifier`] is called, or `timeout` has
+    /// passed (`None`: without a limit), and appends the events.
+    ///
+    /// # Errors
+    /// Those that make further waiting pointless. An interrupted wait is no
+    /// error.
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()>;
+
+    /// Returns a handle that ends [`Backend::wait`] from any thread.
+    fn notifier(&self) -> Notifier;
+}
+
+/// One change of readiness.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    /// The key of the socket.
+    pub key: Key,
+    /// The operations that became possible.
+    pub readiness: Readiness,
+}
+
+/// A handle that ends a loop's wait from another thread. Called twice before
+/// the loop looks, it ends one wait; called before the wait begins, it ends the
+/// next one.
+#[derive(Clone)]
+pub struct Notifier(Arc<dyn Fn() + Send + Sync>);
+
+impl Notifier {
+    /// Makes a notifier that calls `notify`.
+    pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
+        Self(Arc::new(notify))
+    }
+
+    /// Ends the present wait, or the next one.
+    pub fn notify(&self) {
+        (self.0)();
+    }
+}
+
+impl fmt::Debug for Notifier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Notifier")
+    }
+}
+
+/// A non-blocking byte stream: a TCP connection, or the mock of one.
+#[derive(Debug)]
+pub struct Socket(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    #[cfg(feature = "os")]
+    Os(mio::net::TcpStream),
+    /// Boxed twice, so that a real socket does not become as large as a mock.
+    Mock(Box<Box<dyn MockSocket>>),
+}
+
+/// The behaviour of a connection that no operating system has made.
+pub trait MockSocket: Read + Write + fmt::Debug {
+    /// Returns true once the connection is established: see
+    /// [`Socket::connected`].
+    ///
+    /// # Errors
+    /// The reason why the connection could not be established.
+    fn connected(&self) -> io::Result<bool>;
+}
+
+impl Socket {
+    /// Makes a socket whose every result comes from `mock`.
+    pub fn mock(mock: impl MockSocket + 'static) -> Self {
+        Self(Kind::Mock(Box::new(Box::new(mock))))
+    }
+
+    /// Returns true once the connection is established. To be called when the
+    /// socket has become writable.
+    ///
+    /// # Errors
+    /// The reason why the connection could not be established.
+    pub fn connected(&self) -> io::Result<bool> {
+        match &self.0 {
+            #[cfg(feature = "os")]
+            Kind::Os(stream) => os::connected(stream),
+            Kind::Mock(mock) => mock.connected(),
+        }
+    }
+}
+
+impl Read for Socket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            #[cfg(feature = "os")]
+            Kind::Os(stream) => stream.read(buffer),
+            Kind::Mock(mock) => mock.read(buffer),
+        }
+    }
+}
+
+impl Write for Socket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            #[cfg(feature = "os")]
+            Kind::Os(stream) => stream.write(bytes),
+            Kind::Mock(mock) => mock.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        match &mut self.0 {
+            #[cfg(feature = "os")]
+            Kind::Os(stream) => stream.write_vectored(bytes),
+            Kind::Mock(mock) => mock.write_vectored(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.0 {
+            #[cfg(feature = "os")]
+            Kind::Os(stream) => stream.flush(),
+            Kind::Mock(mock) => mock.flush(),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The crawl: the state that its fetches share, and the start of each fetch.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io;
+use std::rc::Rc;
+
+use crawl_core::{Completion, Crawl, CrawlSummary, Job, Options, Sink, Visit};
+use transport::TlsConnector;
+
+use crate::{EventLoop, Fetcher};
+
+/// Crawls a site with callbacks. At most `max_tasks` fetches are under way at a
+/// time; by default, as many as the process may open connections.
+///
+/// # Errors
+/// When the operating system refuses to create an event queue.
+pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    crawl_on(&mut EventLoop::new()?, options, sink)
+}
+
+/// Crawls like [`crawl`], on an event loop of your own.
+///
+/// # Errors
+/// Those of [`EventLoop::run`].
+pub fn crawl_on(
+    event_loop: &mut EventLoop<Fetcher>,
+    options: Options,
+    sink: Sink,
+) -> io::Result<CrawlSummary> {
+    let (crawl_state, roots) = CrawlState::new(options, sink);
+    crawl_state.start_fetches(roots, event_loop);
+    event_loop.run()?;
+    let mut frontier = crawl_state.frontier.borrow_mut();
+    let num_todo = frontier.urls_todo.len();
+    Ok(frontier.crawl.end(num_todo, crawl_state.options.max_tasks.map(|max| max.max(1))))
+}
+
+/// The state that all fetches share. In the chapter these are globals.
+pub(crate) struct CrawlState {
+    pub(crate) options: Options,
+    pub(crate) tls_connector: TlsConnector,
+    frontier: RefCell<Frontier>,
+    sink: RefCell<Sink>,
+}
+
+/// The URLs to fetch, and the number of fetches under way.
+struct Frontier {
+    urls_todo: VecDeque<Job>,
+    crawl: Crawl,
+    in_flight: usize,
+    /// Set while `start_fetches` runs.
+    is_starting: bool,
+}
+
+impl CrawlState {
+    /// Creates the state of a new crawl, and the jobs of its roots.
+    fn new(options: Options, mut sink: Sink) -> (Rc<Self>, Vec<Job>) {
+        let mut crawl = Crawl::new(options.clone());
+        let roots = crawl.roots(&mut sink);
+        let crawl_state = Rc::new(Self {
+            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
+            frontier: RefCell::new(Frontier {
+                urls_todo: VecDeque::new(),
+                crawl,
+                in_flight: 0,
+                is_starting: false,
+            }),
+            sink: RefCell::new(sink),
+            options,
+        });
+        (crawl_state, roots)
+    }
+
+    // ANCHOR: start_fetches
+    /// Adds jobs, starts as many fetches as `max_tasks` allows, and stops the
+    /// loop when nothing is left.
+    fn start_fetches(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
+        let mut frontier = self.frontier.borrow_mut();
+        frontier.urls_todo.extend(jobs);
+        // A fetch that fails at once calls this method again, before `fetch`
+        // has returned. The outer call then starts the jobs added here.
+        if std::mem::replace(&mut frontier.is_starting, true) {
+            return;
+        }
+        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX).max(1);
+        while frontier.in_flight < max_tasks
+            && let Some(job) = frontier.urls_todo.pop_front()
+        {
+            if let Some(visit) = frontier.crawl.begin(job, event_loop.now()) {
+                frontier.in_flight += 1;
+                drop(frontier);
+                Fetcher::new(Rc::clone(self), visit, event_loop).fetch(event_loop);
+                frontier = self.frontier.borrow_mut();
+            }
+        }
+        frontier.is_starting = false;
+        if frontier.in_flight == 0 {
+            event_loop.stop();
+        }
+    }
+    // ANCHOR_END: start_fetches
+
+    // ANCHOR: fetch_done
+    /// Ends a fetch: reports its rows and starts the jobs that it has found.
+    pub(crate) fn fetch_done(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
+        let mut frontier = self.frontier.borrow_mut();
+        let Completion { row, others, jobs, .. } = frontier.crawl.complete(visit, event_loop.now());
+        frontier.in_flight -= 1;
+        drop(frontier);
+        others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
+        self.start_fetches(jobs, event_loop);
+    }
+    // ANCHOR_END: fetch_done
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    thread_local! {
+        static MAX_TIMERS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Records the number of timers, a thousand times a second. Its own timer is
+    /// not set at that moment.
+    fn observe(observer: Box<Fetcher>, event_loop: &mut EventLoop<Fetcher>) {
+        MAX_TIMERS.set(MAX_TIMERS.get().max(event_loop.timers.len()));
+        event_loop.call_at(event_loop.now() + Duration::from_millis(1), observer, observe);
+    }
+
+    /// A fetch has at most one timer, in all its phases and attempts.
+    #[test]
+    fn one_timer_per_fetch() {
+        const ROOTS: usize = 20;
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        // Half of the connections end early; the others drip.
+        let serve = move |number: usize, mut stream: std::net::TcpStream| {
+            let _ = stream.read(&mut [0; 1000]);
+            let response = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n012345678";
+            for byte in response.iter().take(if number.is_multiple_of(2) { 10 } else { 100 }) {
+                let _ = stream.write_all(&[*byte]);
+                thread::sleep(Duration::from_millis(1));
+            }
+        };
+        thread::spawn(move || {
+            for (number, stream) in listener.incoming().flatten().enumerate() {
+                thread::spawn(move || serve(number, stream));
+            }
+        });
+        let roots = (0..ROOTS).map(|n| format!("{origin}/{n}").parse().unwrap());
+        let mut options = Options::new(roots.collect());
+        options.max_tries = 3;
+        let mut event_loop = EventLoop::new().unwrap();
+        let (crawl_state, roots) = CrawlState::new(options.clone(), Box::new(|_| ()));
+        let visit = Crawl::new(options).begin(roots[0].clone(), event_loop.now()).unwrap();
+        observe(Fetcher::new(Rc::clone(&crawl_state), visit, &event_loop), &mut event_loop);
+        crawl_state.start_fetches(roots, &mut event_loop);
+        event_loop.run().unwrap();
+        let most = MAX_TIMERS.get();
+        assert!((ROOTS / 2..=ROOTS).contains(&most), "{most} timers");
+        assert_eq!(event_loop.timers.len(), 1, "the observer's");
+    }
+}

@@ -1,0 +1,105 @@
+//! The inject queue: wake-ups and calls that come to a loop from other threads
+//! (`call_soon_threadsafe`), or while it does not run.
+
+use std::mem::take;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use selector_core::Notifier;
+
+use crate::EventLoop;
+use crate::waker::TaskWaker;
+
+/// An entry of the inject queue.
+pub(crate) enum Injected {
+    Wake(Arc<TaskWaker>),
+    /// A function to be called on the thread of the loop.
+    Call(RemoteCall),
+}
+
+pub(crate) type RemoteCall = Box<dyn FnOnce(&EventLoop) + Send>;
+
+/// A queue to which any thread may push. Only the loop drains it, between two
+/// batches.
+pub(crate) struct InjectQueue {
+    state: Mutex<State>,
+    notifier: Notifier,
+}
+
+struct State {
+    injected: Vec<Injected>,
+    /// True while the loop sleeps or is about to: then the next push has to
+    /// notify it.
+    is_loop_asleep: bool,
+    is_closed: bool,
+}
+
+impl InjectQueue {
+    pub(crate) fn new(notifier: Notifier) -> Self {
+        let state = State { injected: Vec::new(), is_loop_asleep: false, is_closed: false };
+        Self { state: Mutex::new(state), notifier }
+    }
+
+    /// Adds an entry, and wakes the loop if it sleeps. A task that is in the
+    /// queue already is not added again.
+    pub(crate) fn push(&self, injected: Injected) {
+        let mut state = self.lock();
+        if state.is_closed {
+            drop(state);
+            return drop(injected);
+        }
+        if let Injected::Wake(task) = &injected
+            && task.is_injected.swap(true, Relaxed)
+        {
+            drop(state);
+            return drop(injected);
+        }
+        state.injected.push(injected);
+        let must_notify = take(&mut state.is_loop_asleep);
+        drop(state);
+        if must_notify {
+            self.notifier.notify();
+        }
+    }
+
+    /// Removes and returns all entries. The lock gives the memory order: all
+    /// that a thread wrote before its push is visible when this returns, even
+    /// if the push added nothing because the task was in the queue already.
+    pub(crate) fn drain(&self) -> Vec<Injected> {
+        let mut state = self.lock();
+        state.is_loop_asleep = false;
+        for injected in &state.injected {
+            if let Injected::Wake(task) = injected {
+                task.is_injected.store(false, Relaxed);
+            }
+        }
+        take(&mut state.injected)
+    }
+
+    // ANCHOR: may_sleep
+    /// Returns true if the queue is empty, so that the loop may sleep. From then
+    /// on the next push notifies the loop. The test and this promise are one
+    /// step under the lock, so that no wake-up is lost between them.
+    pub(crate) fn may_sleep(&self) -> bool {
+        let mut state = self.lock();
+        state.is_loop_asleep = state.injected.is_empty();
+        state.is_loop_asleep
+    }
+    // ANCHOR_END: may_sleep
+
+    /// Closes the queue when its loop is closed or dropped: drops all entries,
+    /// and every later push.
+    pub(crate) fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        let injected = take(&mut state.injected);
+        drop(state);
+        drop(injected);
+    }
+
+    /// Locks the state. A poisoned lock is used all the same: the state is
+    /// consistent between any two statements under the lock.
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,677 @@
+//! The combinators, which wait for several futures at once.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::collections::BTreeMap;
+use std::future::pending;
+use std::time::Duration;
+
+use stage2_coroutines::{
+    EventLoop, Exception, Future, InvalidState, ReturnWhen, Task, as_completed, ensure_future,
+    gather, gather_outcomes, multi, multi_map, shield, sleep, sleep_and_return, wait, wait_for,
+    yield_now,
+};
+use test_support::event_loops::{run, virtual_loop};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Spawns a task that returns `result` after so many seconds.
+fn later<T: 'static>(event_loop: &EventLoop, seconds: u32, result: T) -> Task<T> {
+    let event_loop_inside = event_loop.clone();
+    Task::spawn(event_loop, async move {
+        sleep(&event_loop_inside, SECOND * seconds).await;
+        result
+    })
+}
+
+/// Spawns a task that panics after so many seconds.
+fn panics_later(event_loop: &EventLoop, seconds: u32, message: &'static str) -> Task<u32> {
+    let event_loop_inside = event_loop.clone();
+    Task::spawn(event_loop, async move {
+        sleep(&event_loop_inside, SECOND * seconds).await;
+        panic!("{message}")
+    })
+}
+
+fn resolved<T: 'static>(event_loop: &EventLoop, result: T) -> Future<T> {
+    let future = Future::new(event_loop);
+    future.set_result(result).unwrap();
+    future
+}
+
+fn is_cancelled<T>(outcome: &Result<T, Exception>) -> bool {
+    matches!(outcome, Err(Exception::Cancelled))
+}
+
+fn is_timed_out<T>(outcome: &Result<T, Exception>) -> bool {
+    matches!(outcome, Err(Exception::TimedOut))
+}
+
+/// Runs one round of the loop, so that a spawned task begins to wait.
+fn run_one_round(event_loop: &EventLoop) {
+    run(event_loop, yield_now(event_loop));
+}
+
+mod gathering {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_arguments() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [3, 1, 2].map(|seconds| later(&event_loop, seconds, seconds * 10));
+        let results = run(&event_loop, gather(&event_loop, tasks));
+        assert_eq!(results.unwrap(), [30, 10, 20]);
+        assert_eq!(event_loop.now() - start, SECOND * 3, "all at the same time");
+    }
+
+    #[test]
+    fn futures_that_are_done_take_no_time() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let futures = ["a", "b"].map(|result| resolved(&event_loop, result));
+        assert_eq!(run(&event_loop, gather(&event_loop, futures)).unwrap(), ["a", "b"]);
+        assert_eq!(event_loop.now(), start);
+    }
+
+    #[test]
+    fn no_futures_give_no_results() {
+        let event_loop = virtual_loop();
+        let none: [Future<()>; 0] = [];
+        assert_eq!(run(&event_loop, gather(&event_loop, none.clone())).unwrap(), []);
+        assert!(run(&event_loop, gather_outcomes(&event_loop, none)).is_empty());
+    }
+
+    #[test]
+    fn the_first_exception_is_returned_at_once_and_other_futures_continue() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let slow = later(&event_loop, 3, 3);
+        let slow_result: Future<u32> = Future::clone(&slow);
+        let fails = panics_later(&event_loop, 1, "no luck");
+        let outcome = run(&event_loop, gather(&event_loop, [slow, fails]));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: no luck");
+        assert_eq!(event_loop.now() - start, SECOND);
+        assert!(!slow_result.done());
+        assert_eq!(run(&event_loop, slow_result).unwrap(), 3);
+    }
+
+    #[test]
+    fn an_exception_of_a_done_future_is_returned() {
+        let event_loop = virtual_loop();
+        let failed: Future<u32> = Future::new(&event_loop);
+        failed.set_exception("broken").unwrap();
+        let pending = Future::new(&event_loop);
+        let outcome = run(&event_loop, gather(&event_loop, [pending.clone(), failed]));
+        assert_eq!(outcome.unwrap_err().to_string(), "broken");
+        assert!(!pending.done());
+    }
+
+    #[test]
+    fn cancelling_the_gathering_task_cancels_the_children() {
+        let event_loop = virtual_loop();
+        let done = later(&event_loop, 0, 0);
+        let children = [done, later(&event_loop, 2, 2), later(&event_loop, 3, 3)];
+        let watched: Vec<Future<u32>> = children.iter().map(|child| Future::clone(child)).collect();
+        let gathers = {
+            let event_loop = event_loop.clone();
+            async move { gather(&event_loop, children).await }
+        };
+        let gathers = Task::spawn(&event_loop, gathers);
+        run(&event_loop, sleep(&event_loop, SECOND));
+        gathers.cancel();
+        let cancelled: Vec<bool> = watched.iter().map(Future::cancelled).collect();
+        assert_eq!(cancelled, [false, true, true], "what is done stays as it is");
+        assert_eq!(event_loop.pending_tasks(), 0);
+        assert_eq!(event_loop.pending_timers(), 0);
+    }
+
+    #[test]
+    fn cancelling_a_child_is_an_exception_like_any_other() {
+        let event_loop = virtual_loop();
+        let cancelled = later(&event_loop, 3, 3);
+        let other = later(&event_loop, 3, 3);
+        let others_result: Future<u32> = Future::clone(&other);
+        cancelled.cancel();
+        let gathers = {
+            let event_loop = event_loop.clone();
+            async move { gather(&event_loop, [cancelled, other]).await }
+        };
+        let gathers = Task::spawn(&event_loop, gathers);
+        let outcome = run(&event_loop, gathers).expect("the one who gathers is not cancelled");
+        assert!(is_cancelled(&outcome));
+        assert_eq!(run(&event_loop, others_result).unwrap(), 3, "nor is the other child");
+    }
+
+    #[test]
+    fn gather_outcomes_returns_results_and_exceptions() {
+        let event_loop = virtual_loop();
+        let cancelled = later(&event_loop, 9, 9);
+        cancelled.cancel();
+        let tasks = [later(&event_loop, 2, 2), panics_later(&event_loop, 1, "bad"), cancelled];
+        let outcomes = run(&event_loop, gather_outcomes(&event_loop, tasks));
+        assert_eq!(*outcomes[0].as_ref().unwrap(), 2);
+        assert_eq!(outcomes[1].as_ref().unwrap_err().to_string(), "panicked: bad");
+        assert!(is_cancelled(&outcomes[2]));
+    }
+
+    #[test]
+    fn a_result_that_was_taken_gives_an_exception() {
+        let event_loop = virtual_loop();
+        let future = resolved(&event_loop, 1);
+        let twice = [future.clone(), future];
+        let outcome = run(&event_loop, gather(&event_loop, twice));
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::Taken))));
+    }
+}
+
+mod waiting {
+    use super::*;
+
+    fn numbers(futures: &[Future<u32>]) -> Vec<u32> {
+        futures.iter().map(|future| future.result().unwrap()).collect()
+    }
+
+    #[test]
+    fn first_completed_returns_after_the_first_future() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [3, 1, 2].map(|seconds| later(&event_loop, seconds, seconds));
+        let first = wait(&event_loop, tasks, ReturnWhen::FirstCompleted, None);
+        let (done, pending) = run(&event_loop, first);
+        assert_eq!(numbers(&done), [1]);
+        assert_eq!(pending.len(), 2);
+        assert_eq!(event_loop.now() - start, SECOND);
+
+        let rest = wait(&event_loop, pending, ReturnWhen::AllCompleted, None);
+        let (done, pending) = run(&event_loop, rest);
+        assert_eq!(numbers(&done), [3, 2], "nothing was cancelled; in the order of the arguments");
+        assert!(pending.is_empty());
+    }
+
+    #[test]
+    fn first_completed_counts_a_cancelled_future() {
+        let event_loop = virtual_loop();
+        let tasks = [later(&event_loop, 3, 3), later(&event_loop, 9, 9)];
+        tasks[1].cancel();
+        let start = event_loop.now();
+        let (done, pending) =
+            run(&event_loop, wait(&event_loop, tasks, ReturnWhen::FirstCompleted, None));
+        assert!(done.len() == 1 && done[0].cancelled());
+        assert_eq!(pending.len(), 1);
+        assert_eq!(event_loop.now(), start);
+    }
+
+    #[test]
+    fn first_exception_does_not_count_a_cancelled_future() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let cancelled = later(&event_loop, 9, 9);
+        cancelled.cancel();
+        let tasks = [
+            later(&event_loop, 1, 1),
+            cancelled,
+            panics_later(&event_loop, 2, "bad"),
+            later(&event_loop, 3, 3),
+        ];
+        let (done, pending) =
+            run(&event_loop, wait(&event_loop, tasks, ReturnWhen::FirstException, None));
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+        assert_eq!((done.len(), pending.len()), (3, 1));
+        assert!(done[2].exception().unwrap().is_some(), "not raised, but there");
+    }
+
+    #[test]
+    fn first_exception_waits_for_all_if_there_is_no_exception() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [2, 1].map(|seconds| later(&event_loop, seconds, seconds));
+        let (done, pending) =
+            run(&event_loop, wait(&event_loop, tasks, ReturnWhen::FirstException, None));
+        assert_eq!(numbers(&done), [2, 1]);
+        assert!(pending.is_empty());
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+    }
+
+    #[test]
+    fn a_timeout_of_wait_raises_and_cancels_nothing() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [1, 5].map(|seconds| later(&event_loop, seconds, seconds));
+        let in_time = wait(&event_loop, tasks, ReturnWhen::AllCompleted, Some(SECOND * 3));
+        let (done, pending) = run(&event_loop, in_time);
+        assert_eq!(event_loop.now() - start, SECOND * 3);
+        assert_eq!(numbers(&done), [1]);
+        assert_eq!(event_loop.pending_timers(), 1, "that of the sleeper alone");
+        let [pending] = &pending[..] else { panic!("one is left") };
+        assert_eq!(run(&event_loop, pending.clone()).unwrap(), 5);
+    }
+
+    #[test]
+    fn no_futures_are_waited_for_in_no_time() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        for mode in
+            [ReturnWhen::FirstCompleted, ReturnWhen::FirstException, ReturnWhen::AllCompleted]
+        {
+            let none: [Future<()>; 0] = [];
+            let (done, pending) = run(&event_loop, wait(&event_loop, none, mode, Some(SECOND)));
+            assert!(done.is_empty() && pending.is_empty());
+        }
+        assert_eq!(event_loop.now(), start);
+    }
+
+    #[test]
+    fn a_timeout_of_zero_still_returns_the_done_futures() {
+        let event_loop = virtual_loop();
+        let futures = [Future::new(&event_loop), resolved(&event_loop, 7)];
+        let at_once = wait(&event_loop, futures, ReturnWhen::AllCompleted, Some(Duration::ZERO));
+        let (done, pending) = run(&event_loop, at_once);
+        assert_eq!(numbers(&done), [7]);
+        assert_eq!(pending.len(), 1);
+    }
+
+    #[test]
+    fn cancelling_the_waiting_task_does_not_cancel_the_futures() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 2, 2);
+        let result: Future<u32> = Future::clone(&task);
+        let waits = {
+            let event_loop = event_loop.clone();
+            async move { drop(wait(&event_loop, [task], ReturnWhen::AllCompleted, None).await) }
+        };
+        let waits = Task::spawn(&event_loop, waits);
+        run_one_round(&event_loop);
+        waits.cancel();
+        assert_eq!(run(&event_loop, result).unwrap(), 2);
+    }
+
+    #[test]
+    fn wait_for_returns_a_result_that_is_in_time() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let task = later(&event_loop, 1, "in time");
+        let result = run(&event_loop, wait_for(&event_loop, task, SECOND * 9));
+        assert_eq!(result.unwrap(), "in time");
+        assert_eq!(event_loop.now() - start, SECOND);
+        assert_eq!(event_loop.pending_timers(), 0);
+    }
+
+    #[test]
+    fn wait_for_cancels_the_task_at_the_timeout() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let task = later(&event_loop, 9, ());
+        let watched: Future<()> = Future::clone(&task);
+        let outcome = run(&event_loop, wait_for(&event_loop, task, SECOND));
+        assert!(is_timed_out(&outcome));
+        assert_eq!(event_loop.now() - start, SECOND);
+        assert!(watched.cancelled());
+        assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
+    }
+
+    #[test]
+    fn wait_for_returns_a_result_that_comes_at_the_deadline() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, "just so");
+        run_one_round(&event_loop);
+        let result = run(&event_loop, wait_for(&event_loop, task, SECOND));
+        assert_eq!(result.unwrap(), "just so");
+    }
+
+    #[test]
+    fn wait_for_returns_the_exception_of_the_task() {
+        let event_loop = virtual_loop();
+        let task = panics_later(&event_loop, 1, "bad");
+        let outcome = run(&event_loop, wait_for(&event_loop, task, SECOND * 9));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: bad");
+        let cancelled = later(&event_loop, 1, ());
+        cancelled.cancel();
+        let outcome = run(&event_loop, wait_for(&event_loop, cancelled, SECOND));
+        assert!(is_cancelled(&outcome));
+    }
+
+    #[test]
+    fn cancelling_a_task_in_wait_for_cancels_the_task_it_waits_for() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 9, ());
+        let watched: Future<()> = Future::clone(&task);
+        let waits = {
+            let event_loop = event_loop.clone();
+            async move { wait_for(&event_loop, task, SECOND * 5).await }
+        };
+        let waits = Task::spawn(&event_loop, waits);
+        run_one_round(&event_loop);
+        waits.cancel();
+        assert!(watched.cancelled());
+        assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
+    }
+
+    #[test]
+    fn wait_for_with_the_largest_timeout_has_no_deadline() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, 1);
+        let result = run(&event_loop, wait_for(&event_loop, task, Duration::MAX));
+        assert_eq!(result.unwrap(), 1);
+    }
+}
+
+mod as_they_complete {
+    use super::*;
+
+    #[test]
+    fn outcomes_come_in_the_order_of_completion() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let tasks = [3, 1, 2].map(|seconds| later(&event_loop, seconds, seconds));
+        let order = run(&event_loop, async {
+            let mut order = Vec::new();
+            let mut completed = as_completed(&event_loop, tasks, None);
+            while let Some(outcome) = completed.next().await {
+                order.push((outcome.unwrap(), event_loop.now() - start));
+            }
+            assert!(completed.next().await.is_none(), "and that is all");
+            order
+        });
+        assert_eq!(order, [(1, SECOND), (2, SECOND * 2), (3, SECOND * 3)]);
+    }
+
+    #[test]
+    fn futures_that_completed_earlier_are_returned_without_waiting() {
+        let event_loop = virtual_loop();
+        let tasks = [2, 1].map(|seconds| later(&event_loop, seconds, seconds));
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, tasks, Some(SECOND * 4));
+            sleep(&event_loop, SECOND * 9).await;
+            // The deadline has passed, but these were in time.
+            assert_eq!(completed.next().await.unwrap().unwrap(), 1);
+            assert_eq!(completed.next().await.unwrap().unwrap(), 2);
+            assert!(completed.next().await.is_none());
+        });
+    }
+
+    #[test]
+    fn exceptions_are_returned_as_outcomes() {
+        let event_loop = virtual_loop();
+        let tasks = [later(&event_loop, 2, 2), panics_later(&event_loop, 1, "bad")];
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, tasks, None);
+            assert!(completed.next().await.unwrap().is_err());
+            assert_eq!(completed.next().await.unwrap().unwrap(), 2);
+        });
+    }
+
+    #[test]
+    fn the_timeout_is_the_last_outcome_and_cancels_nothing() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let slow = later(&event_loop, 9, 9);
+        let slow_result: Future<u32> = Future::clone(&slow);
+        let tasks = [later(&event_loop, 1, 1), slow];
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, tasks, Some(SECOND * 3));
+            assert_eq!(completed.next().await.unwrap().unwrap(), 1);
+            assert!(is_timed_out(&completed.next().await.unwrap()));
+            assert!(completed.next().await.is_none());
+        });
+        assert_eq!(event_loop.now() - start, SECOND * 3);
+        assert_eq!(run(&event_loop, slow_result).unwrap(), 9);
+    }
+
+    #[test]
+    fn no_futures_give_no_outcome_and_no_timeout() {
+        let event_loop = virtual_loop();
+        let none: [Future<()>; 0] = [];
+        let mut completed = as_completed(&event_loop, none, Some(Duration::ZERO));
+        assert!(run(&event_loop, completed.next()).is_none());
+    }
+
+    #[test]
+    fn dropping_a_pending_next_loses_no_outcome() {
+        let event_loop = virtual_loop();
+        let mut completed = as_completed(&event_loop, [later(&event_loop, 2, "kept")], None);
+        run(&event_loop, async {
+            let deadline = event_loop.now() + SECOND;
+            let next = stage2_coroutines::timeout_at(&event_loop, || deadline, completed.next());
+            assert!(next.await.is_err());
+            assert_eq!(completed.next().await.unwrap().unwrap(), "kept");
+        });
+    }
+}
+
+mod shielding {
+    use super::*;
+
+    #[test]
+    fn a_shield_passes_a_result_and_an_exception_on() {
+        let event_loop = virtual_loop();
+        let shielded = shield(later(&event_loop, 1, 1));
+        assert_eq!(run(&event_loop, shielded).unwrap(), 1);
+        let shielded = shield(panics_later(&event_loop, 1, "bad"));
+        assert_eq!(run(&event_loop, shielded).unwrap_err().to_string(), "panicked: bad");
+        let shielded = shield(resolved(&event_loop, "there"));
+        assert_eq!(run(&event_loop, shielded).unwrap(), "there");
+    }
+
+    #[test]
+    fn cancelling_the_outer_future_does_not_cancel_the_inner_one() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, 1);
+        let inner: Future<u32> = Future::clone(&task);
+        let outer = shield(task);
+        assert!(outer.cancel());
+        assert!(outer.cancelled() && !inner.done());
+        assert_eq!(run(&event_loop, inner).unwrap(), 1, "and its result is not taken away");
+    }
+
+    #[test]
+    fn cancelling_the_inner_future_cancels_the_outer_one() {
+        let event_loop = virtual_loop();
+        let inner = Future::<()>::new(&event_loop);
+        let outer = shield(inner.clone());
+        inner.cancel();
+        run_one_round(&event_loop);
+        assert!(outer.cancelled());
+    }
+
+    #[test]
+    fn a_timeout_of_wait_for_does_not_cancel_a_shielded_task() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 2, 2);
+        let inner: Future<u32> = Future::clone(&task);
+        let outcome = run(&event_loop, wait_for(&event_loop, shield(task), SECOND));
+        assert!(is_timed_out(&outcome));
+        assert_eq!(run(&event_loop, inner).unwrap(), 2);
+    }
+}
+
+mod in_parallel {
+    use super::*;
+
+    #[test]
+    fn multi_runs_a_list_of_coroutines_in_parallel() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let coroutines = [2, 3, 1].map(|seconds| {
+            let event_loop = event_loop.clone();
+            async move { sleep_and_return(&event_loop, SECOND * seconds, seconds).await }
+        });
+        assert_eq!(run(&event_loop, multi(&event_loop, coroutines)).unwrap(), [2, 3, 1]);
+        assert_eq!(event_loop.now() - start, SECOND * 3);
+    }
+
+    #[test]
+    fn multi_map_runs_coroutines_in_parallel_and_keeps_their_keys() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let coroutines = [("two", 2), ("one", 1)].map(|(key, seconds)| {
+            let event_loop = event_loop.clone();
+            (key, async move { sleep_and_return(&event_loop, SECOND * seconds, seconds).await })
+        });
+        let results = run(&event_loop, multi_map(&event_loop, coroutines)).unwrap();
+        assert_eq!(results, BTreeMap::from([("one", 1), ("two", 2)]));
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+    }
+
+    #[test]
+    fn an_exception_of_one_coroutine_is_returned() {
+        let event_loop = virtual_loop();
+        let coroutines = [1, 0].map(|divisor| async move { 10_u32.checked_div(divisor).unwrap() });
+        let outcome = run(&event_loop, multi(&event_loop, coroutines));
+        assert!(matches!(outcome, Err(Exception::Panicked(_))));
+        let coroutines = [("only", async { panic!("bad") })];
+        let outcome: Result<BTreeMap<_, ()>, _> =
+            run(&event_loop, multi_map(&event_loop, coroutines));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: bad");
+    }
+
+    #[test]
+    fn no_coroutines_give_no_results() {
+        let event_loop = virtual_loop();
+        let none: [std::future::Ready<()>; 0] = [];
+        assert_eq!(run(&event_loop, multi(&event_loop, none)).unwrap(), []);
+        let none: [((), std::future::Ready<()>); 0] = [];
+        assert!(run(&event_loop, multi_map(&event_loop, none)).unwrap().is_empty());
+    }
+}
+
+mod single_coroutines {
+    use super::*;
+
+    #[test]
+    fn ensure_future_spawns_the_coroutine() {
+        let event_loop = virtual_loop();
+        let future = ensure_future(&event_loop, async { 5 });
+        assert!(!future.done());
+        run_one_round(&event_loop);
+        assert_eq!(future.result().unwrap(), 5);
+    }
+
+    #[test]
+    fn sleep_and_return_takes_its_time_and_returns_its_argument() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let result = run(&event_loop, sleep_and_return(&event_loop, SECOND, "rested"));
+        assert_eq!((result, event_loop.now() - start), ("rested", SECOND));
+        run(&event_loop, sleep(&event_loop, Duration::ZERO));
+        assert_eq!(event_loop.now() - start, SECOND);
+    }
+
+    #[test]
+    fn yield_now_lets_every_ready_task_take_one_step() {
+        let event_loop = virtual_loop();
+        let order = std::rc::Rc::new(std::cell::RefCell::new(Vec::new()));
+        let tasks = ["a", "b"].map(|name| {
+            let (event_loop, order) = (event_loop.clone(), std::rc::Rc::clone(&order));
+            async move {
+                for round in 1..=2 {
+                    order.borrow_mut().push(format!("{name}{round}"));
+                    yield_now(&event_loop).await;
+                }
+            }
+        });
+        run(&event_loop, multi(&event_loop, tasks)).unwrap();
+        assert_eq!(*order.borrow(), ["a1", "b1", "a2", "b2"]);
+    }
+
+    #[test]
+    fn run_sync_returns_in_time_or_fails() {
+        let event_loop = virtual_loop();
+        let in_time = event_loop.run_sync(sleep_and_return(&event_loop, SECOND, 1), SECOND * 2);
+        assert_eq!(in_time.unwrap(), 1);
+        let timed_out = event_loop.run_sync(pending::<()>(), SECOND).unwrap_err();
+        assert_eq!(timed_out.kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!(event_loop.pending_timers(), 0);
+        let no_limit = event_loop.run_sync(async { 2 }, Duration::MAX);
+        assert_eq!(no_limit.unwrap(), 2, "beyond the end of the clock is no limit");
+    }
+}
+
+mod invalid_states {
+    use super::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_task_that_awaits_itself_gets_an_error() {
+        let event_loop = virtual_loop();
+        let own: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+        let outcome: Future<Result<(), Exception>> = Future::new(&event_loop);
+        let task = {
+            let (own, outcome) = (Rc::clone(&own), outcome.clone());
+            Task::spawn(&event_loop, async move {
+                let own = own.borrow_mut().take().unwrap();
+                outcome.set_result(own.await).unwrap();
+            })
+        };
+        own.replace(Some(Future::clone(&task)));
+        run(&event_loop, task).unwrap();
+        let outcome = outcome.result().unwrap();
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::AwaitsItself))));
+    }
+
+    #[test]
+    fn awaiting_a_future_of_another_loop_is_an_error() {
+        let (event_loop, other) = (virtual_loop(), virtual_loop());
+        let foreign = Future::<()>::new(&other);
+        let outcome = run(&event_loop, foreign.clone());
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::OtherLoop))));
+        foreign.set_result(()).unwrap();
+        run(&event_loop, foreign).expect("a result that is there is there for everybody");
+    }
+
+    #[test]
+    fn running_a_loop_within_a_loop_is_an_error() {
+        let (event_loop, other) = (virtual_loop(), virtual_loop());
+        let nested = async {
+            [&event_loop, &other]
+                .map(|inner| inner.run_until_complete(async {}).unwrap_err().kind())
+        };
+        assert_eq!(run(&event_loop, nested), [std::io::ErrorKind::ResourceBusy; 2]);
+        run(&other, async {});
+    }
+
+    #[test]
+    fn a_result_can_be_read_only_once_it_is_set() {
+        let event_loop = virtual_loop();
+        let future = Future::<u32>::new(&event_loop);
+        let too_early = future.result().unwrap_err();
+        assert!(matches!(too_early, Exception::InvalidState(InvalidState::Pending)));
+        assert!(future.exception().is_err());
+        assert!(future.take_result().is_none());
+        future.set_result(1).unwrap();
+        assert_eq!(future.set_exception("late"), Err(InvalidState::Done));
+        assert!(!future.cancel());
+        assert!(future.exception().unwrap().is_none());
+        assert_eq!(run(&event_loop, future.clone()).unwrap(), 1);
+        assert!(future.done());
+        let taken = future.result().unwrap_err();
+        assert!(matches!(taken, Exception::InvalidState(InvalidState::Taken)));
+        assert!(run(&event_loop, future).is_err());
+    }
+
+    #[test]
+    fn an_exception_is_copied_to_every_caller() {
+        let event_loop = virtual_loop();
+        let cancelled = Future::<u32>::new(&event_loop);
+        cancelled.cancel();
+        let failed = Future::<u32>::new(&event_loop);
+        failed.set_exception("bad").unwrap();
+        for _ in 0..2 {
+            assert!(is_cancelled(&run(&event_loop, cancelled.clone())));
+            assert!(cancelled.cancelled());
+            assert_eq!(failed.take_result().unwrap().unwrap_err().to_string(), "bad");
+            assert!(failed.exception().unwrap().is_some());
+        }
+    }
+}
+
+#[test]
+fn gathering_what_belongs_to_another_loop_is_an_error() {
+    let (here, there) = (virtual_loop(), virtual_loop());
+    let foreign = || -> Future<()> { Future::new(&there) };
+    let result = here.run_until_complete(gather(&here, [foreign()])).unwrap();
+    assert!(matches!(result, Err(Exception::InvalidState(InvalidState::OtherLoop))));
+    let wait = wait_for(&here, foreign(), Duration::from_secs(1));
+    let result = here.run_until_complete(wait).unwrap();
+    assert!(matches!(result, Err(Exception::InvalidState(InvalidState::OtherLoop))));
+}

@@ -1,0 +1,137 @@
+//! Graceful shutdown: stops a crawl before all work is done.
+
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crawl_core::StopReason;
+use stage2_coroutines::{Coroutine, EventLoop, timeout_at};
+
+/// Time that fetches in flight have to finish after the first request to stop.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A handle that stops a crawl. Handles are cheap to clone, refer to the same
+/// crawl, and may be used from any thread.
+#[derive(Clone)]
+pub struct Stopper(Arc<Mutex<State>>);
+
+struct State {
+    times_asked: u32,
+    reason: Option<StopReason>,
+    /// Waker of the task that runs [`Stopper::supervise`].
+    waker: Option<Waker>,
+}
+
+impl Stopper {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(State { times_asked: 0, reason: None, waker: None })))
+    }
+
+    /// Asks the crawl to stop: no new fetch starts, and fetches in flight have
+    /// two seconds to finish. A second call stops them at once. The first reason
+    /// counts.
+    pub fn stop(&self, reason: StopReason) {
+        let mut state = self.state();
+        state.times_asked += 1;
+        state.reason.get_or_insert(reason);
+        wake(state);
+    }
+
+    /// Stops the crawl at once, because the journal cannot be written. This reason
+    /// replaces all others.
+    pub(crate) fn abort(&self, reason: StopReason) {
+        let mut state = self.state();
+        state.times_asked = u32::MAX;
+        // The first failure is the cause of those that follow it.
+        if !matches!(state.reason, Some(StopReason::Journal(_))) {
+            state.reason = Some(reason);
+        }
+        wake(state);
+    }
+
+    // ANCHOR: supervise
+    /// Waits until all work is done, or until the crawl has been stopped; in
+    /// that case returns the reason. Calls `start_draining` when no new fetch may
+    /// start.
+    pub(crate) async fn supervise(
+        &self,
+        event_loop: &EventLoop,
+        max_time: Option<Duration>,
+        all_done: impl Coroutine<Output = ()>,
+        start_draining: impl FnOnce(),
+    ) -> Option<StopReason> {
+        let mut all_done = pin!(all_done);
+        let asked = self.done_or_asked(1, all_done.as_mut());
+        let result = match max_time.and_then(|max_time| event_loop.now().checked_add(max_time)) {
+            Some(deadline) => {
+                timeout_at(event_loop, || deadline, asked).await.unwrap_or_else(|_elapsed| {
+                    self.stop(StopReason::MaxTime);
+                    WaitResult::StopAsked
+                })
+            }
+            None => asked.await,
+        };
+        if result == WaitResult::AllDone {
+            return None;
+        }
+        start_draining();
+        let deadline = event_loop.now() + DRAIN_TIMEOUT;
+        // The result does not matter: either way, the crawl ends now.
+        let _ = timeout_at(event_loop, || deadline, self.done_or_asked(2, all_done)).await;
+        self.state().reason.take()
+    }
+    // ANCHOR_END: supervise
+
+    /// Waits until all work is done, or until a stop was requested `times` times.
+    async fn done_or_asked(
+        &self,
+        times: u32,
+        mut all_done: Pin<&mut impl Coroutine<Output = ()>>,
+    ) -> WaitResult {
+        poll_fn(|context| {
+            if all_done.as_mut().poll(context).is_ready() {
+                return Poll::Ready(WaitResult::AllDone);
+            }
+            self.poll_asked(times, context).map(|()| WaitResult::StopAsked)
+        })
+        .await
+    }
+
+    fn poll_asked(&self, times: u32, context: &Context<'_>) -> Poll<()> {
+        let mut state = self.state();
+        if state.times_asked >= times {
+            return Poll::Ready(());
+        }
+        state.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Wakes the waiting task. Unlocks the state first, because a waker may run foreign code.
+fn wake(mut state: MutexGuard<'_, State>) {
+    let waker = state.waker.take();
+    drop(state);
+    if let Some(waker) = waker {
+        waker.wake();
+    }
+}
+
+#[derive(PartialEq)]
+enum WaitResult {
+    AllDone,
+    StopAsked,
+}
+
+impl fmt::Debug for Stopper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Stopper").field("times_asked", &state.times_asked).finish_non_exhaustive()
+    }
+}

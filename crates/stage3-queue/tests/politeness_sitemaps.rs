@@ -1,0 +1,256 @@
+//! Sitemaps: with the option, the pages that they name are crawled.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::io::Write;
+use std::time::Duration;
+
+use common::{Crawled, crawl, options};
+use crawl_core::{Options, Outcome};
+use sim_net::{Request, Response, not_found, page, response, silence, text};
+
+const ROOT: &str = "http://10.0.0.1/";
+
+fn with_sitemap(roots: &[&str]) -> Options {
+    let mut options = options(roots);
+    options.sitemap = true;
+    options
+}
+
+fn urls(root: &str, paths: &[&str]) -> String {
+    let url = |path: &&str| format!("<url><loc>{root}{path}</loc></url>");
+    let urls: String = paths.iter().map(url).collect();
+    format!("<?xml version='1.0'?><urlset>{urls}</urlset>")
+}
+
+fn index(sitemaps: &[&str]) -> String {
+    let sitemap = |url: &&str| format!("<sitemap><loc>{url}</loc></sitemap>");
+    let sitemaps: String = sitemaps.iter().map(sitemap).collect();
+    format!("<sitemapindex>{sitemaps}</sitemapindex>")
+}
+
+/// Returns the paths of all rows of the first host.
+fn paths(crawled: &Crawled) -> Vec<&str> {
+    let mut paths: Vec<&str> =
+        crawled.rows.iter().filter_map(|row| row.url.strip_prefix(ROOT)).collect();
+    paths.sort_unstable();
+    paths
+}
+
+fn plain(request: &Request) -> Response {
+    match &*request.path {
+        "/robots.txt" => not_found(),
+        _ => page([""; 0]),
+    }
+}
+
+#[test]
+fn without_the_option_no_sitemap_is_fetched() {
+    let crawled = crawl(options(&[ROOT]), |request| match &*request.path {
+        "/robots.txt" => text("Sitemap: http://10.0.0.1/map"),
+        _ => plain(request),
+    });
+    assert_eq!(crawled.requests.len(), 2);
+}
+
+#[test]
+fn sitemaps_that_robots_txt_names_are_read() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match &*request.path {
+        "/robots.txt" => text("Sitemap: http://10.0.0.1/map\nSitemap: http://10.0.0.2/map"),
+        "/map" if request.host == "10.0.0.1" => text(urls(ROOT, &["a", "b", "", "a"])),
+        "/map" => text(urls(ROOT, &["c"]) + "junk"),
+        "/a" => page(["/a/x"]),
+        _ => plain(request),
+    });
+    assert_eq!(paths(&crawled), ["", "a", "a/x", "b", "c"]);
+    assert_eq!(crawled.num_requests("/sitemap.xml"), 0);
+    assert_eq!(crawled.num_requests("/robots.txt"), 1);
+    let depth = |path: &str| crawled.row(&format!("{ROOT}{path}")).depth;
+    assert_eq!((depth(""), depth("a"), depth("a/x")), (0, 1, 2));
+    assert_eq!(crawled.row("http://10.0.0.1/b").referrer, None);
+    assert_eq!(crawled.summary.warnings.len(), 1, "{:?}", crawled.summary.warnings);
+    assert!(crawled.summary.warnings[0].starts_with("sitemap http://10.0.0.2/map: "));
+}
+
+#[test]
+fn sitemap_xml_is_read_if_robots_txt_names_none() {
+    for robots in [true, false] {
+        let mut options = with_sitemap(&["http://10.0.0.1/deep/page?q", "http://10.0.0.1/other"]);
+        options.robots = robots;
+        let crawled = crawl(options, |request| match &*request.path {
+            "/sitemap.xml" => text(urls(ROOT, &["a", "http://10.0.0.9/elsewhere"])),
+            _ => plain(request),
+        });
+        assert_eq!(paths(&crawled), ["a", "deep/page?q", "http://10.0.0.9/elsewhere", "other"]);
+        assert_eq!(crawled.num_requests("/robots.txt"), usize::from(robots));
+        assert_eq!(crawled.num_requests("/sitemap.xml"), 1);
+    }
+}
+
+#[test]
+fn index_files_lead_to_other_sitemaps() {
+    let mut packed = gzip_stored(&urls(ROOT, &["packed"]));
+    let crawled = crawl(with_sitemap(&[ROOT]), move |request| match &*request.path {
+        "/sitemap.xml" => text(index(&[
+            "http://10.0.0.1/1.xml",
+            "http://10.0.0.1/2.xml.gz",
+            "http://10.0.0.1/missing",
+        ])),
+        "/1.xml" => text(index(&["http://10.0.0.1/11.xml", "http://10.0.0.1/1.xml"])),
+        "/2.xml.gz" => text(std::mem::take(&mut packed)),
+        "/11.xml" => text(urls(ROOT, &["far"])),
+        "/missing" => not_found(),
+        _ => plain(request),
+    });
+    assert_eq!(paths(&crawled), ["", "far", "packed"]);
+    assert_eq!(crawled.summary.warnings, ["sitemap http://10.0.0.1/missing: status 404"]);
+    assert_eq!(crawled.num_requests("/1.xml"), 1);
+}
+
+/// Endless index files are read up to a limit.
+#[test]
+fn index_files_are_not_followed_for_ever() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match &*request.path {
+        "/robots.txt" => not_found(),
+        path if path == "/sitemap.xml" || path.starts_with("/m") => {
+            let next: Vec<String> =
+                (0..40).map(|n| format!("http://10.0.0.1/m{n}{path}")).collect();
+            let next: Vec<&str> = next.iter().map(String::as_str).collect();
+            text(index(&next))
+        }
+        _ => plain(request),
+    });
+    assert_eq!(paths(&crawled), [""]);
+    assert!(crawled.requests.len() <= 1_010, "{}", crawled.requests.len());
+    assert_eq!(crawled.summary.warnings.len(), 1);
+    assert!(crawled.summary.warnings[0].contains("more sitemaps than are read"));
+}
+
+/// A sitemap that never arrives delays no page, and the crawl still ends.
+#[test]
+fn a_silent_sitemap_is_a_warning() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match &*request.path {
+        "/sitemap.xml" => silence(),
+        "/" => page(["/a", "/b"]),
+        _ => plain(request),
+    });
+    assert_eq!(paths(&crawled), ["", "a", "b"]);
+    assert_eq!(
+        crawled.summary.warnings,
+        ["sitemap http://10.0.0.1/sitemap.xml: timeout: the server was silent for 15s"]
+    );
+    assert!(crawled.requests.iter().all(|request| request.at < Duration::from_secs(1)));
+}
+
+/// If robots.txt forbids everything, no sitemap is fetched. If no root is admitted,
+/// reading sitemaps does not wait for a visit that never comes.
+#[test]
+fn robots_txt_applies_to_sitemaps() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match &*request.path {
+        "/robots.txt" => text("User-agent: *\nDisallow: /"),
+        path => panic!("{path}"),
+    });
+    assert_eq!(crawled.row(ROOT).outcome, Outcome::Skipped);
+    let mut options = with_sitemap(&[ROOT]);
+    options.exclude = vec!["10".parse().unwrap()];
+    let crawled = crawl(options, |request| match &*request.path {
+        "/robots.txt" => not_found(),
+        "/sitemap.xml" => response("500 Oops", "", ""),
+        path => panic!("{path}"),
+    });
+    assert_eq!((crawled.rows.len(), crawled.summary.warnings.len()), (0, 1));
+}
+
+/// The crawl does not wait for the sitemaps of a site that it will not visit any
+/// more.
+#[test]
+fn a_limit_on_pages_ends_the_reading_of_sitemaps() {
+    let roots = ["http://10.0.0.1/", "http://10.0.0.2/", "http://10.0.0.3/", "http://10.0.0.4/"];
+    let mut options = with_sitemap(&roots);
+    options.max_pages = Some(1);
+    options.max_tasks = Some(1);
+    let crawled = crawl(options, plain);
+    assert_eq!((crawled.rows.len(), crawled.summary.todo), (1, 3));
+}
+
+#[test]
+fn requests_for_sitemaps_keep_the_delay() {
+    let mut options = with_sitemap(&[ROOT]);
+    options.delay = Duration::from_secs(2);
+    let crawled = crawl(options, |request| match &*request.path {
+        "/sitemap.xml" => text(urls(ROOT, &["a", "b", "c"])),
+        _ => plain(request),
+    });
+    assert_eq!(paths(&crawled), ["", "a", "b", "c"]);
+    for pair in crawled.requests_to("10.0.0.1").windows(2) {
+        assert!(pair[1].1 - pair[0].1 >= Duration::from_secs(2), "{pair:?}");
+    }
+}
+
+/// Reaching a limit ends the reading of sitemaps, even in the middle of one.
+#[test]
+fn a_silent_sitemap_does_not_outlive_the_crawl() {
+    let mut options = with_sitemap(&[ROOT]);
+    options.max_pages = Some(1);
+    let crawled = crawl(options, |request| match &*request.path {
+        "/sitemap.xml" => silence(),
+        "/" => page(["/a", "/b"]).after(Duration::from_secs(1)),
+        _ => plain(request),
+    });
+    assert_eq!(crawled.num_requests("/sitemap.xml"), 1);
+    assert_eq!((paths(&crawled), crawled.summary.todo), (vec![""], 2));
+    assert!(crawled.summary.warnings.is_empty(), "{:?}", crawled.summary.warnings);
+}
+
+/// The request for a sitemap may be throttled like any other.
+#[test]
+fn a_throttled_sitemap_is_fetched_again() {
+    let mut refusals = 0;
+    let crawled = crawl(with_sitemap(&[ROOT]), move |request| match &*request.path {
+        "/sitemap.xml" if refusals < 3 => {
+            refusals += 1;
+            response("429 Too Many Requests", "Retry-After: 7\r\n", "")
+        }
+        "/sitemap.xml" => text(urls(ROOT, &["a"])),
+        _ => plain(request),
+    });
+    assert_eq!(paths(&crawled), ["", "a"]);
+    assert!(crawled.summary.warnings.is_empty(), "{:?}", crawled.summary.warnings);
+    let requests: Vec<_> = crawled.requests.iter().filter(|a| a.path == "/sitemap.xml").collect();
+    assert_eq!(requests.len(), 4);
+    for pair in requests.windows(2) {
+        assert!(pair[1].at - pair[0].at >= Duration::from_secs(7), "{pair:?}");
+    }
+}
+
+/// A sitemap whose response is always 429 is abandoned.
+#[test]
+fn a_sitemap_that_always_throttles_is_a_warning() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match &*request.path {
+        "/sitemap.xml" => response("429 Too Many Requests", "", ""),
+        _ => plain(request),
+    });
+    assert_eq!(crawled.num_requests("/sitemap.xml"), 6);
+    assert_eq!(crawled.summary.warnings, ["sitemap http://10.0.0.1/sitemap.xml: status 429"]);
+}
+
+/// Returns the text as a gzip member without compression (RFC 1952, RFC 1951
+/// section 3.2.4).
+fn gzip_stored(text: &str) -> Vec<u8> {
+    let mut crc = !0_u32;
+    for byte in text.bytes() {
+        crc ^= u32::from(byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xedb8_8320 & (0_u32.wrapping_sub(crc & 1)));
+        }
+    }
+    let length = text.len() as u16;
+    let mut packed = b"\x1f\x8b\x08\0\0\0\0\0\0\xff\x01".to_vec();
+    packed.write_all(&length.to_le_bytes()).unwrap();
+    packed.write_all(&(!length).to_le_bytes()).unwrap();
+    packed.write_all(text.as_bytes()).unwrap();
+    packed.write_all(&(!crc).to_le_bytes()).unwrap();
+    packed.write_all(&u32::from(length).to_le_bytes()).unwrap();
+    packed
+}

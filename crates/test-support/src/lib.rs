@@ -1,0 +1,17 @@
+//! Helpers shared by the tests of several crates: certificates, encoders, event
+//! loops with a virtual clock, expensive pages, examples run with a timeout,
+//! programs, and the sources of the workspace.
+//!
+//! Only tests and benches depend on this crate.
+#![allow(clippy::unwrap_used)]
+
+#[cfg(feature = "authority")]
+pub mod authority;
+#[cfg(feature = "encoders")]
+pub mod encoders;
+#[cfg(feature = "event-loops")]
+pub mod event_loops;
+pub mod examples;
+pub mod pathological;
+pub mod programs;
+pub mod sources;

@@ -1,0 +1,39 @@
+//! Source files of the workspace.
+
+use std::fs;
+use std::path::PathBuf;
+
+/// Returns the root folder of the workspace.
+pub fn workspace() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Returns the names and texts of the files in `src` of a crate, sorted by name.
+pub fn sources(name: &str) -> Vec<(String, String)> {
+    let directory = workspace().join("crates").join(name).join("src");
+    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut sources: Vec<_> = paths
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| {
+            let file = path.file_name().unwrap().to_string_lossy().into_owned();
+            (file, fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    sources.sort();
+    sources
+}
+
+/// Returns the text of one file in `src` of a crate.
+pub fn source(name: &str, file: &str) -> String {
+    let path = workspace().join("crates").join(name).join("src").join(file);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Returns the lines of a source that are code: no comments, no blank lines, and
+/// not the unit tests at its end.
+pub fn code_lines(source: &str) -> impl Iterator<Item = &str> {
+    let lines = source.lines().map(str::trim);
+    lines
+        .take_while(|line| *line != "#[cfg(test)]")
+        .filter(|line| !line.is_empty() && !line.starts_with("//"))
+}

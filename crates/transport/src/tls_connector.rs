@@ -1,0 +1,50 @@
+//! The TLS connector of a crawl.
+
+use std::io;
+
+use crate::stream::TlsLayer;
+use crate::tls::Client;
+
+/// A factory of [`TlsLayer`]s, with the certificates to trust.
+///
+/// A crawl has one for all its connections: it keeps the sessions with each
+/// server, so that the next connection can resume one, which costs less.
+#[derive(Debug)]
+pub struct TlsConnector {
+    client: Client,
+}
+
+impl TlsConnector {
+    /// Creates a connector that trusts the roots of the system, or those named
+    /// by the environment variables `SSL_CERT_FILE` and `SSL_CERT_DIR`; if there
+    /// are none at all, those of Mozilla as of the day of the build. In addition
+    /// it trusts `certificates`, in DER. With `insecure`, it accepts any
+    /// certificate.
+    ///
+    /// No file is read before the first secure connection.
+    pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Self {
+        Self { client: Client::new(certificates, insecure) }
+    }
+
+    /// Creates the layer for one connection, before it is opened. `None` means
+    /// no TLS. Otherwise the certificate has to be for `host`: a name, an IPv4
+    /// address, or an IPv6 address with or without brackets.
+    ///
+    /// # Errors
+    /// Only for a secure connection. `Unsupported` when this build has no TLS;
+    /// others when there is no root to trust, or when no certificate can be for
+    /// such a host.
+    pub fn layer(&self, host: Option<&str>) -> io::Result<TlsLayer> {
+        let Some(host) = host else {
+            return Ok(TlsLayer::plain());
+        };
+        let session = self.client.session(host)?;
+        Ok(TlsLayer(Some(Box::new(session))))
+    }
+}
+
+impl Default for TlsConnector {
+    fn default() -> Self {
+        Self::new(&[], false)
+    }
+}

@@ -1,0 +1,148 @@
+//! The error of a fetch: a class for programs and a message for people.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The class of an error, a word that programs can match on.
+///
+/// The list is closed on purpose: readers of `--format jsonl` may rely on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorClass {
+    /// The host name has no address, or the DNS lookup failed.
+    Dns,
+    /// No address of the host accepted a connection.
+    Connect,
+    /// The TLS handshake failed, or the certificate is not valid.
+    Tls,
+    /// A deadline passed: that of connecting, of waiting for the next byte, or of
+    /// the whole fetch.
+    Timeout,
+    /// The server closed the connection before a response began.
+    Closed,
+    /// The response began and was cut short.
+    Truncated,
+    /// The bytes received are not HTTP as RFC 9112 defines it.
+    Protocol,
+    /// A limit on the size of the head, the number of headers or the size of the
+    /// body was crossed.
+    TooLarge,
+    /// The page nests its elements too deeply to be parsed safely.
+    Nesting,
+    /// The body has a content coding that is unknown, or its data are not valid.
+    Decode,
+    /// A chain of redirects is longer than allowed.
+    RedirectLimit,
+    /// A redirect has no usable target.
+    RedirectTarget,
+    /// The fragment of a link names an element that its page does not have.
+    Fragment,
+    /// A server outside of the site refuses the crawler, and perhaps would not
+    /// refuse a browser.
+    Blocked,
+    /// The URL was not requested: it seems to belong to a crawler trap, a part of
+    /// the site without an end.
+    Trap,
+    /// The URL was not requested: robots.txt does not allow it, or could not be
+    /// fetched.
+    Robots,
+    /// The server refused every try with 429 (Too Many Requests); or the URL was
+    /// not requested, because its host had answered so too often.
+    RateLimited,
+    /// The crawler itself failed on this URL; a bug worth reporting.
+    Panic,
+}
+
+impl ErrorClass {
+    /// Returns the word that rows and statistics use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dns => "dns",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Timeout => "timeout",
+            Self::Closed => "closed",
+            Self::Truncated => "truncated",
+            Self::Protocol => "protocol",
+            Self::TooLarge => "too_large",
+            Self::Nesting => "nesting",
+            Self::Decode => "decode",
+            Self::RedirectLimit => "redirect_limit",
+            Self::RedirectTarget => "redirect_target",
+            Self::Fragment => "fragment",
+            Self::Blocked => "blocked",
+            Self::Trap => "trap",
+            Self::Robots => "robots",
+            Self::RateLimited => "rate_limited",
+            Self::Panic => "panic",
+        }
+    }
+
+    /// Returns true if the same request may succeed a moment later, so that a retry
+    /// makes sense.
+    ///
+    /// Errors of the network are transient. Errors in a response are not: a
+    /// malformed response will be as malformed the second time.
+    pub fn is_transient(self) -> bool {
+        matches!(self, Self::Dns | Self::Connect | Self::Timeout | Self::Closed | Self::Truncated)
+    }
+}
+
+/// An error with its class, and a message that a user can act on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FetchError {
+    /// The class, for programs.
+    pub class: ErrorClass,
+    /// The message, for people: one line, without characters that a terminal could
+    /// take for a command.
+    pub message: String,
+}
+
+impl FetchError {
+    /// Creates an error. The message may contain text from a name server, a
+    /// certificate or a panic, and so text that an attacker chose: the characters of
+    /// [`is_terminal_control`] are escaped.
+    pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
+        let mut message = message.into();
+        if message.contains(is_terminal_control) {
+            let escaped = |c: char| {
+                if is_terminal_control(c) { c.escape_default().to_string() } else { c.into() }
+            };
+            message = message.chars().map(escaped).collect();
+        }
+        Self { class, message }
+    }
+}
+
+/// Returns true if a terminal may take this character for more than text: control
+/// characters, line ends, and characters that change the direction of writing, so
+/// that the text shown differs from the text that is there (Unicode's UAX #9,
+/// section 2).
+pub fn is_terminal_control(c: char) -> bool {
+    let changes_direction =
+        |c| matches!(c, '\u{61c}' | '\u{200e}'..='\u{200f}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}') || changes_direction(c)
+}
+
+impl fmt::Display for FetchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.class.name(), self.message)
+    }
+}
+
+impl std::error::Error for FetchError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_in_a_message_are_escaped() {
+        let message = "a\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}txt\u{2069}\u{2028}é";
+        let error = FetchError::new(ErrorClass::Panic, message);
+        let escaped = r"a\u{1b}]0;title\u{7}\r\n\u{9b}2J\u{202e}txt\u{2069}\u{2028}é";
+        assert_eq!(error.message, escaped);
+        assert_eq!(error.to_string(), format!("panic: {escaped}"));
+    }
+}

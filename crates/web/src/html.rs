@@ -1,0 +1,96 @@
+//! Streaming HTML tokenizer: the tokenization of the HTML standard (section
+//! 13.2.5), without a tree builder.
+//!
+//! 1. A [`Tokenizer`] is fed the text of a page in slices of any length, and
+//!    passes tags and text to a [`TokenSink`]. The result does not depend on
+//!    where the text was cut.
+//! 2. It allocates memory only for what a slice boundary cuts through. It keeps
+//!    only attribute values that the sink wants, each up to [`MAX_VALUE_LEN`].
+//! 3. It looks at each byte once, and skips what cannot matter (text, comments,
+//!    scripts, values) as fast as memory is read.
+//! 4. Some elements hold only text (`script`, `title`), but not inside `svg` and
+//!    `math`. So the tokenizer keeps a stack of the elements that are open
+//!    inside `svg` and `math`, and of no others.
+//!
+//! # Differences from a tree builder
+//! There is no stack of open HTML elements. A tree builder ignores some start
+//! tags where they are not allowed (a `textarea` within a `select`, anything
+//! but frames after a `frameset`); this tokenizer reports them as it does
+//! everywhere else.
+
+mod comment;
+mod content;
+mod foreign;
+mod name;
+mod raw_text;
+mod references;
+mod scan;
+mod tail;
+mod tokenizer;
+
+pub use name::Name;
+pub(crate) use references::is_plain;
+pub use references::{decode_attribute, decode_text};
+pub use tokenizer::{MAX_VALUE_LEN, Tokenizer};
+
+const SCRIPT: Name = Name::of(b"script");
+
+/// The kind of a text, which says how to decode it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Text {
+    /// Ordinary text and RCDATA: character references stand for characters, see
+    /// [`decode_text`].
+    #[default]
+    WithReferences,
+    /// Raw text: `&` is only an ampersand.
+    Literal,
+}
+
+// ANCHOR: token_sink
+/// Receiver of the tokens of a page, in the order of the page.
+pub trait TokenSink {
+    /// Returns true if any attribute of start tags with this name may be wanted.
+    fn wants_any(&mut self, tag: Name) -> bool;
+
+    /// Returns true if the value of this attribute of this start tag is wanted.
+    fn wants(&mut self, tag: Name, attribute: Name) -> bool;
+
+    /// Takes the value of a wanted attribute; it is empty if the attribute has
+    /// none. The value is not decoded yet, see [`decode_attribute`].
+    ///
+    /// If the page ends within a tag, the tag is ignored:
+    /// [`TokenSink::start_tag`] is not called for its attributes.
+    fn attribute(&mut self, attribute: Name, value: Value<'_>);
+
+    /// Takes a start tag, after its attributes.
+    fn start_tag(&mut self, tag: StartTag);
+
+    /// Takes an end tag.
+    fn end_tag(&mut self, tag: Name);
+
+    /// Takes a piece of text; the next call may continue the same text.
+    fn text(&mut self, text: &[u8], kind: Text);
+}
+// ANCHOR_END: token_sink
+
+/// A start tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartTag {
+    /// The name of its element.
+    pub name: Name,
+    /// The offset of its `<`, in bytes from the beginning of the page.
+    pub at: u64,
+    /// True if it ends in `/>`, which has a meaning in foreign elements only.
+    pub is_self_closing: bool,
+    /// True if its element is a foreign element: one of SVG or MathML.
+    pub is_foreign: bool,
+}
+
+/// The value of an attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// The complete value.
+    Whole(&'a [u8]),
+    /// A value longer than [`MAX_VALUE_LEN`], which was not kept.
+    TooLong,
+}

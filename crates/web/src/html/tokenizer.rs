@@ -1,0 +1,483 @@
+//! State machine that splits a page into tags and text.
+
+use super::comment::Comment;
+use super::content::Content;
+use super::foreign::ForeignElements;
+use super::name::{self, Name, is_blank};
+use super::raw_text::RawText;
+use super::scan::{find, run};
+use super::{StartTag, Text, TokenSink, Value};
+
+/// The longest attribute value, in bytes. A longer one is not kept.
+pub const MAX_VALUE_LEN: usize = 64 * 1024;
+
+/// A streaming HTML tokenizer, see [the module](super).
+#[derive(Debug)]
+pub struct Tokenizer {
+    state: State,
+    raw_text: RawText,
+    foreign: ForeignElements,
+    /// The length of all earlier slices, in bytes.
+    consumed: u64,
+    /// The offset of the current tag's `<`.
+    tag_at: u64,
+    tag: Name,
+    is_end_tag: bool,
+    /// True if the tag ends raw text, and thus the HTML element around that.
+    ends_raw_text: bool,
+    /// True if the sink may want an attribute of the tag.
+    wants_any: bool,
+    attribute: Name,
+    /// True if the sink wants the value of the attribute.
+    is_wanted: bool,
+    /// The part of the value in earlier slices.
+    value: Vec<u8>,
+}
+
+/// The state of the tokenizer: what the next byte belongs to. A state has its
+/// name in the standard, unless it stands for several states there.
+#[derive(Clone, Copy, Debug)]
+enum State {
+    Data,
+    RawText,
+    Plaintext,
+    Comment(Comment),
+    TagOpen,
+    EndTagOpen,
+    MarkupDeclarationOpen,
+    /// After `<!-`.
+    CommentOpen,
+    /// After `<!` and the first `matched` bytes of [`CDATA`].
+    CdataOpen {
+        matched: usize,
+    },
+    TagName,
+    BeforeAttributeName,
+    AttributeName,
+    AfterAttributeName,
+    BeforeAttributeValue,
+    /// In a value in these quotes.
+    Quoted(u8),
+    Unquoted,
+    SelfClosingStartTag,
+}
+
+const CDATA: &[u8] = b"[CDATA[";
+
+impl Default for Tokenizer {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Tokenizer {
+    /// Creates a tokenizer at the beginning of a page.
+    pub fn new() -> Self {
+        Self {
+            state: State::Data,
+            raw_text: RawText::default(),
+            foreign: ForeignElements::default(),
+            consumed: 0,
+            tag_at: 0,
+            tag: Name::default(),
+            is_end_tag: false,
+            ends_raw_text: false,
+            wants_any: false,
+            attribute: Name::default(),
+            is_wanted: false,
+            value: Vec::new(),
+        }
+    }
+
+    /// Creates a tokenizer within an element that holds nothing but text of this
+    /// kind, up to its end tag. In a `script`, the rules for scripts apply.
+    pub fn within(element: Name, kind: Text) -> Self {
+        let raw_text = RawText::of(element, kind);
+        Self { state: State::RawText, raw_text, ..Self::new() }
+    }
+
+    // ANCHOR: feed
+    /// Takes the next slice of the page, cut anywhere. Malformed UTF-8 is passed
+    /// on unchanged, in values and text.
+    pub fn feed(&mut self, input: &[u8], sink: &mut impl TokenSink) {
+        let mut at = 0;
+        while at < input.len() {
+            at = match self.state {
+                State::Data => self.data(input, at, sink),
+                _ => self.step(input, at, sink),
+            };
+        }
+        self.consumed += input.len() as u64;
+    }
+    // ANCHOR_END: feed
+
+    /// Returns the length of all slices so far, in bytes.
+    pub fn consumed(&self) -> u64 {
+        self.consumed
+    }
+
+    /// Returns the offset of the `<` of the tag that the end of the last slice
+    /// cuts through, in bytes from the beginning of the page.
+    pub fn open_tag(&self) -> Option<u64> {
+        match self.state {
+            State::Data | State::RawText | State::Plaintext | State::Comment(_) => None,
+            _ => Some(self.tag_at),
+        }
+    }
+
+    /// Ends the page. Markup that is not complete becomes text, or is dropped.
+    pub fn finish(mut self, sink: &mut impl TokenSink) {
+        match self.state {
+            State::TagOpen => sink.text(b"<", Text::WithReferences),
+            State::EndTagOpen => sink.text(b"</", Text::WithReferences),
+            State::RawText => self.raw_text.finish(sink),
+            _ => {}
+        }
+    }
+
+    /// Takes at least one byte, or changes the state. Returns the index of the
+    /// next byte to take.
+    #[inline]
+    fn step(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let byte = input[at];
+        match self.state {
+            State::Data => self.data(input, at, sink),
+            State::TagOpen => match byte {
+                b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(false, input, at, sink),
+                b'/' => self.switch_to(State::EndTagOpen, at + 1),
+                b'!' => self.switch_to(State::MarkupDeclarationOpen, at + 1),
+                b'?' => self.switch_to(State::Comment(Comment::BOGUS), at),
+                _ => {
+                    sink.text(b"<", Text::WithReferences);
+                    self.switch_to(State::Data, at)
+                }
+            },
+            State::EndTagOpen => match byte {
+                b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(true, input, at, sink),
+                b'>' => self.switch_to(State::Data, at + 1),
+                _ => self.switch_to(State::Comment(Comment::BOGUS), at),
+            },
+            State::TagName => self.tag_name(self.tag, input, at, sink),
+            State::BeforeAttributeName => self.attributes(input, at, sink),
+            State::AttributeName => {
+                let end = self.attribute_name(self.attribute, input, at, sink);
+                if end < input.len() { self.switch_to(State::AfterAttributeName, end) } else { end }
+            }
+            State::AfterAttributeName => match byte {
+                b'=' => self.switch_to(State::BeforeAttributeValue, at + 1),
+                _ if is_blank(byte) => at + 1,
+                _ => {
+                    self.finish_value(b"", sink);
+                    self.switch_to(State::BeforeAttributeName, at)
+                }
+            },
+            State::BeforeAttributeValue => match byte {
+                b'"' | b'\'' => self.switch_to(State::Quoted(byte), at + 1),
+                b'>' => {
+                    self.finish_value(b"", sink);
+                    self.switch_to(State::BeforeAttributeName, at)
+                }
+                _ if is_blank(byte) => at + 1,
+                _ => self.switch_to(State::Unquoted, at),
+            },
+            State::Quoted(quote) => self.quoted(quote, input, at, sink),
+            State::Unquoted => self.unquoted(input, at, sink),
+            State::SelfClosingStartTag => match byte {
+                b'>' => self.emit_tag(true, at + 1, sink),
+                _ => self.switch_to(State::BeforeAttributeName, at),
+            },
+            State::MarkupDeclarationOpen => match byte {
+                b'-' => self.switch_to(State::CommentOpen, at + 1),
+                b'[' if self.foreign.in_foreign_content() => {
+                    self.switch_to(State::CdataOpen { matched: 1 }, at + 1)
+                }
+                _ => self.switch_to(State::Comment(Comment::BOGUS), at),
+            },
+            State::CommentOpen => match byte {
+                b'-' => self.switch_to(State::Comment(Comment::COMMENT), at + 1),
+                _ => self.switch_to(State::Comment(Comment::BOGUS), at),
+            },
+            State::CdataOpen { matched } => match CDATA.get(matched) {
+                None => self.switch_to(State::Comment(Comment::CDATA), at),
+                Some(&next) if byte == next => {
+                    self.switch_to(State::CdataOpen { matched: matched + 1 }, at + 1)
+                }
+                Some(_) => self.switch_to(State::Comment(Comment::BOGUS), at),
+            },
+            State::Comment(comment) => self.skip(comment, input, at),
+            State::RawText => match self.raw_text.feed(input, at, sink) {
+                Ok(end) => {
+                    self.tag = self.raw_text.element();
+                    self.is_end_tag = true;
+                    self.ends_raw_text = true;
+                    self.wants_any = false;
+                    self.switch_to(State::BeforeAttributeName, end)
+                }
+                Err(()) => input.len(),
+            },
+            State::Plaintext => {
+                sink.text(&input[at..], Text::Literal);
+                input.len()
+            }
+        }
+    }
+
+    /// Switches to `state`, and returns `at`.
+    fn switch_to(&mut self, state: State, at: usize) -> usize {
+        self.state = state;
+        at
+    }
+
+    /// Takes text, and the markup behind it as far as its first bytes tell its
+    /// kind.
+    #[inline]
+    fn data(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let mut from = at;
+        loop {
+            let Some(less) = find(b'<', input, from) else {
+                sink.text(&input[at..], Text::WithReferences);
+                return input.len();
+            };
+            let next = input.get(less + 1);
+            if next.is_some_and(u8::is_ascii_alphabetic) {
+                if at < less {
+                    sink.text(&input[at..less], Text::WithReferences);
+                }
+                self.tag_at = self.consumed + less as u64;
+                return self.begin_tag(false, input, less + 1, sink);
+            }
+            if matches!(next, None | Some(b'/' | b'!' | b'?')) {
+                return self.markup(input, at, less, sink);
+            }
+            // This `<` is text.
+            from = less + 1;
+        }
+    }
+
+    /// Takes the text from `at` to `less`, the index of a `<` that begins no
+    /// start tag, and the markup that it begins.
+    #[inline(always)]
+    fn markup(&mut self, input: &[u8], at: usize, less: usize, sink: &mut impl TokenSink) -> usize {
+        if at < less {
+            sink.text(&input[at..less], Text::WithReferences);
+        }
+        self.tag_at = self.consumed + less as u64;
+        match input[less + 1..] {
+            [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(true, input, less + 2, sink),
+            [b'!', b'-', b'-', ..] => self.skip(Comment::COMMENT, input, less + 4),
+            [b'!', byte, ..] if !matches!(byte, b'-' | b'[') => {
+                self.skip(Comment::BOGUS, input, less + 2)
+            }
+            _ => self.switch_to(State::TagOpen, less + 1),
+        }
+    }
+
+    /// Skips a comment, from `at` on.
+    #[inline]
+    fn skip(&mut self, mut comment: Comment, input: &[u8], at: usize) -> usize {
+        match comment.end(input, at) {
+            Some(end) => self.switch_to(State::Data, end),
+            None => self.switch_to(State::Comment(comment), input.len()),
+        }
+    }
+
+    #[inline(always)]
+    fn begin_tag(
+        &mut self,
+        is_end_tag: bool,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
+        self.is_end_tag = is_end_tag;
+        self.ends_raw_text = false;
+        self.tag_name(Name::default(), input, at, sink)
+    }
+
+    #[inline(always)]
+    fn tag_name(
+        &mut self,
+        start: Name,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
+        let (tag, end) = start.take(input, at, &name::TAG);
+        self.tag = tag;
+        match input.get(end) {
+            None => self.switch_to(State::TagName, end),
+            Some(b'>') => self.emit_tag(false, end + 1, sink),
+            Some(_) => {
+                self.wants_any = !self.is_end_tag && sink.wants_any(tag);
+                self.attributes(input, end, sink)
+            }
+        }
+    }
+
+    /// Takes the attributes from `at` to the end of the tag. Stops at an
+    /// attribute that the slice cuts through, or that has a blank behind its
+    /// name or its equals sign.
+    fn attributes(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let mut at = at;
+        let is_self_closing = loop {
+            let Some(&byte) = input.get(at) else {
+                return self.switch_to(State::BeforeAttributeName, at);
+            };
+            match byte {
+                b'>' => break false,
+                b'/' => match input.get(at + 1) {
+                    None => return self.switch_to(State::SelfClosingStartTag, at + 1),
+                    Some(b'>') => break true,
+                    Some(_) => at += 1,
+                },
+                _ if is_blank(byte) => at += 1,
+                _ => {
+                    let mut start = Name::default();
+                    if byte == b'=' {
+                        // At this point, `=` is the first byte of a name.
+                        start.append(byte);
+                        at += 1;
+                    }
+                    at = self.attribute_name(start, input, at, sink);
+                    let (value, end) = match input[at..] {
+                        [] => return self.switch_to(State::AttributeName, at),
+                        [b'=', quote @ (b'"' | b'\''), ..] => match find(quote, input, at + 2) {
+                            None => return self.switch_to(State::Quoted(quote), at + 2),
+                            Some(end) => (&input[at + 2..end], end + 1),
+                        },
+                        [b'=', first, ..] if first != b'>' && !is_blank(first) => {
+                            match end_of_unquoted(input, at + 1) {
+                                None => return self.switch_to(State::Unquoted, at + 1),
+                                Some(end) => (&input[at + 1..end], end),
+                            }
+                        }
+                        [b'>' | b'/', ..] => (&[][..], at),
+                        _ => return self.switch_to(State::AfterAttributeName, at),
+                    };
+                    self.emit_value(value, sink);
+                    at = end;
+                }
+            }
+        };
+        self.emit_tag(is_self_closing, at + 1 + usize::from(is_self_closing), sink)
+    }
+
+    /// Continues the name of an attribute at `at`.
+    #[inline(always)]
+    fn attribute_name(
+        &mut self,
+        start: Name,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
+        if !self.wants_any {
+            self.is_wanted = false;
+            return run(input, at, |byte| name::ATTRIBUTE[usize::from(byte)] != name::NONE);
+        }
+        let (attribute, end) = start.take(input, at, &name::ATTRIBUTE);
+        self.attribute = attribute;
+        self.is_wanted = end < input.len() && sink.wants(self.tag, attribute);
+        end
+    }
+
+    // ANCHOR: quoted
+    /// Continues a value in quotes at `at`.
+    fn quoted(&mut self, quote: u8, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let Some(end) = find(quote, input, at) else {
+            return self.continue_value(input, at);
+        };
+        self.finish_value(&input[at..end], sink);
+        self.switch_to(State::BeforeAttributeName, end + 1)
+    }
+    // ANCHOR_END: quoted
+
+    /// Continues a value without quotes at `at`.
+    fn unquoted(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
+        let Some(end) = end_of_unquoted(input, at) else {
+            return self.continue_value(input, at);
+        };
+        self.finish_value(&input[at..end], sink);
+        self.switch_to(State::BeforeAttributeName, end)
+    }
+
+    /// Keeps the rest of the slice for a value that continues in the next one.
+    fn continue_value(&mut self, input: &[u8], at: usize) -> usize {
+        self.keep_value(&input[at..]);
+        input.len()
+    }
+
+    // ANCHOR: keep_value
+    fn keep_value(&mut self, part: &[u8]) {
+        if self.is_wanted && self.value.len() <= MAX_VALUE_LEN {
+            // One byte more than allowed marks a value that is too long.
+            let room = MAX_VALUE_LEN + 1 - self.value.len();
+            self.value.extend_from_slice(&part[..part.len().min(room)]);
+        }
+    }
+    // ANCHOR_END: keep_value
+
+    /// Ends a value, which may have begun in an earlier slice.
+    fn finish_value(&mut self, rest: &[u8], sink: &mut impl TokenSink) {
+        if self.value.is_empty() {
+            return self.emit_value(rest, sink);
+        }
+        self.keep_value(rest);
+        let value = std::mem::take(&mut self.value);
+        self.emit_value(&value, sink);
+    }
+
+    #[inline]
+    fn emit_value(&mut self, value: &[u8], sink: &mut impl TokenSink) {
+        if self.is_wanted {
+            let is_too_long = value.len() > MAX_VALUE_LEN;
+            let value = if is_too_long { Value::TooLong } else { Value::Whole(value) };
+            sink.attribute(self.attribute, value);
+        }
+    }
+
+    #[inline(always)]
+    fn emit_tag(&mut self, is_self_closing: bool, end: usize, sink: &mut impl TokenSink) -> usize {
+        let (name, at) = (self.tag, self.tag_at);
+        self.state = State::Data;
+        if self.is_end_tag {
+            if !self.ends_raw_text {
+                self.foreign.end_tag(name);
+            }
+            sink.end_tag(name);
+            return end;
+        }
+        let content = Content::of(name);
+        let is_foreign = if content == Content::Elements && self.foreign.is_empty() {
+            // This is the case for nearly all elements.
+            false
+        } else {
+            self.enter(content, is_self_closing)
+        };
+        sink.start_tag(StartTag { name, at, is_self_closing, is_foreign });
+        end
+    }
+
+    /// Switches to the content of the current tag's element; `content` is the
+    /// content model of its name in HTML. Returns true if the element is foreign.
+    #[inline(never)]
+    fn enter(&mut self, content: Content, is_self_closing: bool) -> bool {
+        if self.foreign.start_tag(self.tag, content, is_self_closing) {
+            return true;
+        }
+        match content {
+            Content::Text(kind) => {
+                self.raw_text = RawText::of(self.tag, kind);
+                self.state = State::RawText;
+            }
+            Content::Plaintext => self.state = State::Plaintext,
+            Content::Elements | Content::Foreign(_) => {}
+        }
+        false
+    }
+}
+
+fn end_of_unquoted(input: &[u8], at: usize) -> Option<usize> {
+    let length = input[at..].iter().position(|&byte| byte == b'>' || is_blank(byte))?;
+    Some(at + length)
+}

@@ -1,0 +1,33 @@
+//! Parsers for the formats of the web, without any IO: HTTP/1.1, content codings,
+//! character encodings, HTML, robots.txt, sitemaps and URLs.
+//!
+//! The parsers take bytes and return values. They know no crawl, no socket and no
+//! clock, and they import no other crate of the workspace.
+//!
+//! The rules of this crate:
+//!
+//! 1. **A response is parsed as it arrives** (streaming). Its bytes pass through
+//!    the transfer coding ([`http`]), the content codings and the character
+//!    encoding ([`body`]) and the tokenizer ([`html`]) to the link extractor
+//!    ([`links`]). The result does not depend on how the bytes were cut, and only
+//!    the links are kept.
+//! 2. **Everything has a limit.** Crossing a limit is a [`FetchError`] with a
+//!    class.
+//! 3. **Dependencies point one way.** A parser does not know its caller, and no
+//!    two files import each other.
+
+pub mod body;
+pub mod html;
+pub mod http;
+pub mod links;
+pub mod page;
+pub mod robots;
+#[cfg_attr(not(feature = "select"), path = "no_select.rs")]
+pub mod select;
+pub mod sitemap;
+
+mod address;
+mod error;
+
+pub use address::{Address, BaseUrl, LinkError, UrlCache};
+pub use error::{ErrorClass, FetchError, is_terminal_control};

@@ -1,0 +1,73 @@
+//! Streaming link extractor: finds the links of an HTML page.
+//!
+//! 1. A page is fed in slices of any length and finished once. The result does
+//!    not depend on where it was cut.
+//! 2. For any page, the time is proportional to its length, and the memory to
+//!    what is found. No tree is built: the time of a browser's tree builder
+//!    grows with the square of the number of nested or misnested elements, and
+//!    on an ordinary page it is ten times that of this extractor.
+//! 3. A tag means what it means to browsers (see [`crate::html`]). The [`Tree`]
+//!    is the test oracle for this, and serves what needs a tree.
+
+mod collector;
+mod css;
+mod dedup_cache;
+mod extractor;
+mod link_attributes;
+mod link_text;
+#[cfg(feature = "select")]
+mod nesting;
+mod page_links;
+mod position;
+mod refresh;
+mod srcset;
+#[cfg(feature = "select")]
+mod tree;
+
+pub use extractor::LinkExtractor;
+pub use page_links::{Element, Link, PageLinks};
+pub use position::Position;
+#[cfg(feature = "select")]
+pub use tree::{MAX_NESTED, Tree};
+
+/// The longest page of which a tree is built, in bytes. The tree is about ten
+/// times as large.
+pub const MAX_TREE_BYTES: usize = 10 * 1024 * 1024;
+
+/// Selection of what to extract besides hyperlinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExtractOptions {
+    /// Pages shown within or after the page: `iframe`, `frame`, `meta` refresh.
+    pub frames: bool,
+    /// `img`, `srcset`, `video poster`, `input src`.
+    pub images: bool,
+    /// `audio`, `video`, `source`, `track`, `embed`, `object`.
+    pub media: bool,
+    /// `script src`.
+    pub scripts: bool,
+    /// `link rel=stylesheet`, and what CSS in the page loads.
+    pub styles: bool,
+    /// Every other `link`.
+    pub relations: bool,
+    /// The targets of fragments: `id`, and `name` of an `a`.
+    pub ids: bool,
+    /// The text of each link, its line and its column.
+    pub details: bool,
+    /// The requests not to follow links: in a link's `rel` or a `meta` element.
+    pub nofollow: bool,
+}
+
+impl ExtractOptions {
+    /// Selects everything.
+    pub const ALL: Self = Self {
+        frames: true,
+        images: true,
+        media: true,
+        scripts: true,
+        styles: true,
+        relations: true,
+        ids: true,
+        details: true,
+        nofollow: true,
+    };
+}

@@ -1,0 +1,428 @@
+//! Collector of links: the token sink that keeps what matters of a page.
+
+use super::dedup_cache::DedupCache;
+use super::link_attributes::*;
+use super::link_text::LinkText;
+use super::page_links::{Element, PageLinks, RawLink, Span};
+use super::position::{LineCounter, Position};
+use super::{ExtractOptions, css, refresh, srcset};
+use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute, is_plain};
+use crate::robots;
+
+/// The part of a `style` element that is searched for addresses, in bytes.
+const MAX_STYLE_SHEET_LEN: usize = 1024 * 1024;
+
+/// The number of links for which memory is reserved at the first one.
+const FEW_LINKS: usize = 16;
+
+/// The links found so far, and the tag being read.
+#[derive(Debug)]
+pub(super) struct Collector {
+    options: ExtractOptions,
+    /// True if the options select more than hyperlinks. It is tested at every
+    /// tag.
+    wants_more: bool,
+    pub(super) page_links: PageLinks,
+    link_cache: DedupCache,
+    id_cache: DedupCache,
+    /// The wanted attributes of the current tag. Their values are at the end of
+    /// the texts of `page_links`. A value that is too long is `None`; its name
+    /// is kept, because the first attribute of a name counts.
+    attributes: Vec<(Name, Option<Span>)>,
+    /// The offset in those texts at which the values of the current tag begin.
+    tag_texts: usize,
+    line_counter: LineCounter,
+    /// The position of the tag that the end of the last slice cuts through.
+    open_tag: Option<Position>,
+    link_text: LinkText,
+    /// The style sheet being read, as far as it has arrived.
+    style: Option<StyleSheet>,
+}
+
+/// The content of a `style` element.
+#[derive(Debug)]
+struct StyleSheet {
+    css: Vec<u8>,
+    position: Option<Position>,
+}
+
+/// Token sink of one slice: a collector and the slice being read.
+pub(super) struct CollectorSink<'a> {
+    pub(super) collector: &'a mut Collector,
+    pub(super) slice: &'a [u8],
+    /// The offset of the slice, in bytes from the beginning of the page.
+    pub(super) slice_at: u64,
+}
+
+impl Collector {
+    pub(super) fn new(options: ExtractOptions) -> Self {
+        Self {
+            options,
+            wants_more: options.has_more_than_hyperlinks(),
+            page_links: PageLinks::default(),
+            link_cache: DedupCache::default(),
+            id_cache: DedupCache::default(),
+            attributes: Vec::new(),
+            tag_texts: 0,
+            line_counter: LineCounter::new(),
+            open_tag: None,
+            link_text: LinkText::default(),
+            style: None,
+        }
+    }
+
+    /// Counts the lines of a slice that has been read, before it is dropped.
+    pub(super) fn count_lines(&mut self, open_tag: Option<u64>, slice: &[u8], slice_at: u64) {
+        if !self.options.details {
+            return;
+        }
+        match open_tag {
+            Some(at) if at >= slice_at => {
+                self.open_tag = Some(self.line_counter.position(slice, slice_at, at));
+            }
+            // The tag began in an earlier slice, and has not ended yet.
+            Some(_) => {}
+            None => self.open_tag = None,
+        }
+        self.line_counter.position(slice, slice_at, slice_at + slice.len() as u64);
+    }
+
+    /// Returns true if this attribute is wanted for something other than the
+    /// address of a hyperlink.
+    #[inline]
+    fn wants_extra(&self, tag: Name, attribute: Name) -> bool {
+        let is_for_robots = match tag {
+            A | AREA => attribute == REL,
+            META => matches!(attribute, NAME | CONTENT),
+            _ => false,
+        };
+        (self.options.nofollow && is_for_robots)
+            || (self.wants_more && self.is_selected(tag, attribute))
+    }
+
+    /// Returns true if the options select this attribute.
+    fn is_selected(&self, tag: Name, attribute: Name) -> bool {
+        let options = self.options;
+        let is_selected = match tag {
+            A if attribute == NAME => options.ids,
+            AREA if attribute == ALT => options.details,
+            LINK => (options.styles || options.relations) && matches!(attribute, REL | HREF),
+            META => options.frames && matches!(attribute, HTTP_EQUIV | CONTENT),
+            IMG if attribute == ALT => options.details,
+            _ => resource(tag, attribute).is_some_and(|(_, kind)| options.has(kind)),
+        };
+        is_selected || (attribute == ID && options.ids) || (attribute == STYLE && options.styles)
+    }
+
+    /// Returns the value of this attribute of the current tag.
+    fn get(&self, attribute: Name) -> Option<Span> {
+        self.attributes.iter().find(|(name, _)| *name == attribute)?.1
+    }
+
+    fn text_of(&self, attribute: Name) -> Option<&str> {
+        Some(self.page_links.text(self.get(attribute)?))
+    }
+
+    /// Returns the address of the last link, if it equals this one.
+    #[inline]
+    fn same_as_last(&self, href: &[u8]) -> Option<Span> {
+        let last = self.page_links.links.last()?.href;
+        (self.page_links.is_text(last, href) && is_plain(href)).then_some(last)
+    }
+
+    /// Returns true if the current tag asks robots not to follow its link.
+    #[inline]
+    fn is_nofollow(&self) -> bool {
+        self.options.nofollow && self.text_of(REL).is_some_and(robots::rel_forbids_following)
+    }
+
+    /// Adds a link, unless the cache holds the same one.
+    fn add_link(&mut self, element: Element, href: Span, position: Option<Position>) {
+        let nofollow = element.is_hyperlink() && self.is_nofollow();
+        let links = &self.page_links.links;
+        let is_same = |index: usize| {
+            let other: &RawLink = &links[index];
+            (other.element, other.nofollow) == (element, nofollow)
+                && self.page_links.is_same(other.href, href)
+        };
+        let text = self.page_links.text(href).as_bytes();
+        if self.link_cache.contains_or_insert(text, links.len(), is_same) {
+            return;
+        }
+        if self.page_links.links.is_empty() {
+            // A page with one link usually has more.
+            self.page_links.links.reserve(FEW_LINKS);
+            self.page_links.texts.reserve(FEW_LINKS * 32);
+        }
+        let link = RawLink { href, element, position, text: Span::EMPTY, nofollow };
+        self.page_links.links.push(link);
+        // From now on, the values of the tag are in use.
+        self.tag_texts = self.page_links.texts.len();
+    }
+
+    /// Adds a fragment target, unless the cache holds the same one.
+    fn add_id(&mut self, id: Span) {
+        let (ids, text) = (&self.page_links.ids, self.page_links.text(id));
+        let is_same = |index: usize| self.page_links.is_same(ids[index], id);
+        if !self.id_cache.contains_or_insert(text.as_bytes(), ids.len(), is_same) {
+            self.page_links.ids.push(id);
+            self.tag_texts = self.page_links.texts.len();
+        }
+    }
+
+    /// Adds a link whose address is only a part of an attribute or text.
+    fn add_link_to(&mut self, element: Element, href: &str, position: Option<Position>) {
+        if let Some(href) = self.page_links.push_text(href) {
+            self.add_link(element, href, position);
+        }
+    }
+}
+
+impl CollectorSink<'_> {
+    /// Returns the position of the current tag, if the options select positions.
+    #[inline]
+    fn position_of(&mut self, tag: StartTag) -> Option<Position> {
+        let collector = &mut *self.collector;
+        if !collector.options.details {
+            return None;
+        }
+        match collector.open_tag {
+            Some(position) if tag.at < self.slice_at => Some(position),
+            _ => Some(collector.line_counter.position(self.slice, self.slice_at, tag.at)),
+        }
+    }
+
+    /// Adds what the attributes of a start tag contain.
+    fn attributes(&mut self, tag: StartTag) {
+        let mut wants_more = self.collector.wants_more;
+        match tag.name {
+            A | AREA => {
+                self.hyperlink(if tag.name == A { Element::A } else { Element::Area }, tag);
+                let ExtractOptions { ids, styles, .. } = self.collector.options;
+                wants_more = ids || styles;
+            }
+            BASE if self.collector.page_links.base.is_none() => {
+                self.collector.page_links.base = self.collector.get(HREF);
+                if self.collector.page_links.base.is_some() {
+                    self.collector.tag_texts = self.collector.page_links.texts.len();
+                }
+            }
+            META if self.collector.options.nofollow => self.robots(),
+            _ => {}
+        }
+        if wants_more {
+            self.resources(tag);
+        }
+        self.collector.attributes.clear();
+        self.collector.page_links.texts.truncate(self.collector.tag_texts);
+    }
+
+    #[inline(always)]
+    fn hyperlink(&mut self, element: Element, tag: StartTag) {
+        let Some(href) = self.collector.get(HREF) else {
+            return;
+        };
+        let is_same = |last: &RawLink| {
+            last.href == href
+                && last.element == element
+                && last.nofollow == self.collector.is_nofollow()
+        };
+        if self.collector.page_links.links.last().is_some_and(is_same) {
+            return;
+        }
+        let position = self.position_of(tag);
+        let index = self.collector.page_links.links.len();
+        self.collector.add_link(element, href, position);
+        let is_new = self.collector.page_links.links.len() > index;
+        if is_new && self.collector.options.details {
+            self.begin_link_text(element, index);
+        }
+    }
+
+    fn begin_link_text(&mut self, element: Element, index: usize) {
+        let collector = &mut *self.collector;
+        collector.link_text.begin(index);
+        if element == Element::Area {
+            if let Some(alt) = collector.get(ALT) {
+                collector.link_text.add(collector.page_links.text(alt));
+            }
+            self.end_link_text();
+        }
+    }
+
+    /// Takes a tag within a link; `ends_link` is true if the tag ends the link.
+    fn tag_in_link(&mut self, ends_link: bool) {
+        self.collector.link_text.end_run();
+        if ends_link {
+            self.end_link_text();
+        }
+    }
+
+    pub(super) fn end_link_text(&mut self) {
+        let collector = &mut *self.collector;
+        let Some((index, text)) = collector.link_text.end() else {
+            return;
+        };
+        let text = collector.page_links.push_text(text).unwrap_or(Span::EMPTY);
+        collector.page_links.links[index].text = text;
+        collector.tag_texts = collector.page_links.texts.len();
+    }
+
+    pub(super) fn end_style_sheet(&mut self) {
+        if let Some(sheet) = self.collector.style.take() {
+            let css = String::from_utf8_lossy(&sheet.css);
+            for url in css::urls(&css) {
+                self.collector.add_link_to(Element::Css, &url, sheet.position);
+            }
+        }
+    }
+
+    /// Adds what an element loads, and its ID.
+    fn resources(&mut self, tag: StartTag) {
+        let position = self.position_of(tag);
+        let collector = &mut *self.collector;
+        if tag.name == IMG
+            && collector.link_text.is_open()
+            && let Some((_, Some(alt))) = collector.attributes.iter().find(|(name, _)| *name == ALT)
+        {
+            collector.link_text.add(collector.page_links.text(*alt));
+        }
+        let attributes = std::mem::take(&mut collector.attributes);
+        for &(name, value) in &attributes {
+            let Some(value) = value else { continue };
+            if name == ID || (tag.name == A && name == NAME) {
+                collector.add_id(value);
+            } else if name == STYLE {
+                let css = collector.page_links.text(value).to_owned();
+                css::urls(&css).for_each(|url| collector.add_link_to(Element::Css, &url, position));
+            } else if let Some((element, _)) = resource(tag.name, name) {
+                if name == SRCSET {
+                    let images = collector.page_links.text(value).to_owned();
+                    for url in srcset::urls(&images) {
+                        collector.add_link_to(element, url, position);
+                    }
+                } else {
+                    collector.add_link(element, value, position);
+                }
+            }
+        }
+        collector.attributes = attributes;
+        match tag.name {
+            LINK => self.relation(position),
+            META => self.refresh(position),
+            _ => {}
+        }
+    }
+
+    /// Adds the address of a `link` element.
+    fn relation(&mut self, position: Option<Position>) {
+        let collector = &mut *self.collector;
+        let rel = collector.text_of(REL).unwrap_or_default();
+        let mut relations = rel.split_ascii_whitespace();
+        let is_style = relations.any(|relation| relation.eq_ignore_ascii_case("stylesheet"));
+        let options = collector.options;
+        if let Some(href) = collector.get(HREF)
+            && if is_style { options.styles } else { options.relations }
+        {
+            collector.add_link(Element::Link, href, position);
+        }
+    }
+
+    /// Adds the name of a robot that a `meta` element asks not to follow links.
+    fn robots(&mut self) {
+        let collector = &mut *self.collector;
+        if let Some(name) = collector.get(NAME)
+            && collector.text_of(CONTENT).is_some_and(robots::directives_forbid_following)
+        {
+            collector.page_links.nofollow.push(name);
+            collector.tag_texts = collector.page_links.texts.len();
+        }
+    }
+
+    /// Adds the address of a `meta` refresh.
+    fn refresh(&mut self, position: Option<Position>) {
+        let collector = &mut *self.collector;
+        let is_refresh = |equivalent: &str| equivalent.eq_ignore_ascii_case("refresh");
+        if collector.text_of(HTTP_EQUIV).is_some_and(is_refresh)
+            && let Some(content) = collector.text_of(CONTENT)
+            && let Some(url) = refresh::url(content).map(str::to_owned)
+        {
+            collector.add_link_to(Element::Meta, &url, position);
+        }
+    }
+}
+
+impl TokenSink for CollectorSink<'_> {
+    // ANCHOR: wants
+    #[inline]
+    fn wants_any(&mut self, tag: Name) -> bool {
+        let options = self.collector.options;
+        matches!(tag, A | AREA | BASE)
+            || (tag == META && options.nofollow)
+            || self.collector.wants_more
+    }
+
+    #[inline]
+    fn wants(&mut self, tag: Name, attribute: Name) -> bool {
+        // If a tag has several attributes of one name, the first counts.
+        let is_new = |collector: &Collector| {
+            !collector.attributes.iter().any(|(name, _)| *name == attribute)
+        };
+        let is_hyperlink = attribute == HREF && matches!(tag, A | AREA | BASE);
+        (is_hyperlink || self.collector.wants_extra(tag, attribute)) && is_new(self.collector)
+    }
+    // ANCHOR_END: wants
+
+    #[inline]
+    fn attribute(&mut self, attribute: Name, value: Value<'_>) {
+        let collector = &mut *self.collector;
+        let value = match value {
+            Value::Whole(href)
+                if attribute == HREF
+                    && let Some(last) = collector.same_as_last(href) =>
+            {
+                Some(last)
+            }
+            Value::Whole(value) => {
+                collector.page_links.push_with(|texts| decode_attribute(value, texts))
+            }
+            Value::TooLong => None,
+        };
+        collector.attributes.push((attribute, value));
+    }
+
+    #[inline(always)]
+    fn start_tag(&mut self, tag: StartTag) {
+        if self.collector.link_text.is_open() {
+            self.tag_in_link(matches!(tag.name, A | AREA));
+        }
+        if self.collector.options.styles && tag.name == STYLE && !tag.is_foreign {
+            let position = self.position_of(tag);
+            self.collector.style = Some(StyleSheet { css: Vec::new(), position });
+        }
+        if !self.collector.attributes.is_empty() {
+            self.attributes(tag);
+        }
+    }
+
+    #[inline]
+    fn end_tag(&mut self, tag: Name) {
+        if self.collector.link_text.is_open() {
+            self.tag_in_link(tag == A);
+        }
+        if tag == STYLE {
+            self.end_style_sheet();
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, text: &[u8], kind: Text) {
+        let collector = &mut *self.collector;
+        if let Some(sheet) = &mut collector.style {
+            let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
+            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
+        } else if kind == Text::WithReferences && collector.link_text.is_open() {
+            collector.link_text.feed(text);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Links and fragment targets of a page.
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::position::Position;
+
+/// The links of a page, as they are written there, and what else
+/// [`ExtractOptions`](super::ExtractOptions) selected.
+///
+/// All texts are in one string (an arena), so a page costs a few allocations in
+/// all, not a few for each link.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct PageLinks {
+    pub(super) texts: String,
+    pub(super) base: Option<Span>,
+    pub(super) links: Vec<RawLink>,
+    pub(super) ids: Vec<Span>,
+    /// The names of the robots that `meta` elements ask not to follow links.
+    pub(super) nofollow: Vec<Span>,
+}
+
+/// A range of the texts of a page, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Span {
+    start: u32,
+    length: u32,
+}
+
+impl Span {
+    pub(super) const EMPTY: Self = Self { start: 0, length: 0 };
+}
+
+/// A [`Link`] whose texts are ranges of the page's texts.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct RawLink {
+    pub(super) href: Span,
+    pub(super) element: Element,
+    pub(super) position: Option<Position>,
+    pub(super) text: Span,
+    pub(super) nofollow: bool,
+}
+
+/// A link of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link<'a> {
+    /// The reference as it is written in the page, relative to
+    /// [`PageLinks::base`].
+    pub href: &'a str,
+    /// The element that holds the link.
+    pub element: Element,
+    /// The position of the tag, if `details` were selected.
+    pub position: Option<Position>,
+    /// The text that a reader sees, if `details` were selected: at most 80
+    /// characters, with single blanks.
+    pub text: &'a str,
+    /// True if its `rel` asks not to follow it and `nofollow` was selected.
+    pub nofollow: bool,
+}
+
+impl PageLinks {
+    /// Returns the links in the order of the page. A link that the page repeats
+    /// appears once or several times.
+    pub fn links(&self) -> impl ExactSizeIterator<Item = Link<'_>> {
+        self.links.iter().map(|link| Link {
+            href: self.text(link.href),
+            element: link.element,
+            position: link.position,
+            text: self.text(link.text),
+            nofollow: link.nofollow,
+        })
+    }
+
+    /// Returns the fragment targets of the page, if `ids` were selected.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.ids.iter().map(|&id| self.text(id))
+    }
+
+    /// Returns true if the page asks all robots, or the one of this name, not to
+    /// follow its hyperlinks, and `nofollow` was selected.
+    pub fn is_nofollow(&self, product_token: &str) -> bool {
+        let names = self.nofollow.iter().map(|&name| self.text(name).trim());
+        names.into_iter().any(|name| {
+            name.eq_ignore_ascii_case("robots")
+                || (!name.is_empty() && name.eq_ignore_ascii_case(product_token))
+        })
+    }
+
+    /// Returns the base URL of the links: that of the first `base` element with an
+    /// `href`, if it is usable, or else the URL of the page (HTML standard,
+    /// section 2.4.1).
+    pub fn base(&self, page: &Url) -> Url {
+        let base = self.base.and_then(|href| page.join(self.text(href)).ok());
+        let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
+        base.unwrap_or_else(|| page.clone())
+    }
+
+    pub(super) fn text(&self, span: Span) -> &str {
+        let start = span.start as usize;
+        self.texts.get(start..start + span.length as usize).unwrap_or_default()
+    }
+
+    /// Returns true if two spans have the same text.
+    pub(super) fn is_same(&self, one: Span, other: Span) -> bool {
+        one == other || self.is_text(one, self.text(other).as_bytes())
+    }
+
+    /// Returns true if `text` is the text of a span.
+    #[inline]
+    pub(super) fn is_text(&self, span: Span, text: &[u8]) -> bool {
+        // On some machines, comparing empty texts takes longer than comparing short
+        // ones: there may be no memory at the address of an empty text.
+        span.length as usize == text.len()
+            && (text.is_empty() || self.text(span).as_bytes() == text)
+    }
+
+    /// Adds a text, unless there are 4 GiB already.
+    pub(super) fn push_text(&mut self, text: &str) -> Option<Span> {
+        self.push_with(|texts| texts.push_str(text))
+    }
+
+    /// Adds the text that `write` appends, unless there are 4 GiB already.
+    pub(super) fn push_with(&mut self, write: impl FnOnce(&mut String)) -> Option<Span> {
+        let start = self.texts.len();
+        write(&mut self.texts);
+        let length = self.texts.len() - start;
+        Some(Span { start: u32::try_from(start).ok()?, length: u32::try_from(length).ok()? })
+    }
+}
+
+/// The element that holds a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Element {
+    /// `a href`
+    #[default]
+    A,
+    /// `area href`
+    Area,
+    /// `audio src`
+    Audio,
+    /// `url()` or `@import` in a `style` element or attribute
+    Css,
+    /// `embed src`
+    Embed,
+    /// `frame src`
+    Frame,
+    /// `iframe src`
+    Iframe,
+    /// `img src` and `img srcset`
+    Img,
+    /// `input src`
+    Input,
+    /// `link href`
+    Link,
+    /// `meta http-equiv=refresh`
+    Meta,
+    /// `object data`
+    Object,
+    /// `script src`
+    Script,
+    /// `source src` and `source srcset`
+    Source,
+    /// `track src`
+    Track,
+    /// `video src` and `video poster`
+    Video,
+}
+
+impl Element {
+    /// All elements, in the order of their numbers.
+    pub const ALL: [Self; 16] = [
+        Self::A,
+        Self::Area,
+        Self::Audio,
+        Self::Css,
+        Self::Embed,
+        Self::Frame,
+        Self::Iframe,
+        Self::Img,
+        Self::Input,
+        Self::Link,
+        Self::Meta,
+        Self::Object,
+        Self::Script,
+        Self::Source,
+        Self::Track,
+        Self::Video,
+    ];
+
+    /// Returns true for a hyperlink, which a reader follows; the other links are
+    /// loaded by the page.
+    pub fn is_hyperlink(self) -> bool {
+        matches!(self, Self::A | Self::Area)
+    }
+
+    /// Returns true if the link shows another page to the reader; the other links
+    /// load resources.
+    pub fn is_clicked(self) -> bool {
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta)
+    }
+
+    /// Returns the name of the element; `style` for CSS.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::A => "a",
+            Self::Area => "area",
+            Self::Audio => "audio",
+            Self::Css => "style",
+            Self::Embed => "embed",
+            Self::Frame => "frame",
+            Self::Iframe => "iframe",
+            Self::Img => "img",
+            Self::Input => "input",
+            Self::Link => "link",
+            Self::Meta => "meta",
+            Self::Object => "object",
+            Self::Script => "script",
+            Self::Source => "source",
+            Self::Track => "track",
+            Self::Video => "video",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! The element structure of a sitemap in XML, which tells the elements with URLs from
+//! others.
+
+use super::charset::BYTE_ORDER_MARK;
+use super::{Emit, MAX_NESTED, MAX_URL_LEN, SitemapEntry, decode_error};
+use crate::{ErrorClass, FetchError};
+
+/// The stack of open elements of a sitemap.
+///
+/// A URL is in a `loc` in a `url` in a `urlset`, or in a `loc` in a `sitemap` in a
+/// `sitemapindex`. All three have the same namespace prefix, or none. Extensions have
+/// `loc` elements as well, but with another prefix, or in another position.
+#[derive(Debug, Default)]
+pub(super) struct Document {
+    /// The names of the open elements, the root element first.
+    open: Vec<String>,
+    /// The kind of the sitemap; `None` before the root element.
+    kind: Option<Kind>,
+    /// The text of the current `loc`.
+    url: String,
+}
+
+/// The kind of a sitemap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A list of pages (`urlset`).
+    Pages,
+    /// A list of other sitemaps (`sitemapindex`).
+    Index,
+}
+
+impl Document {
+    /// Handles a start tag.
+    pub(super) fn start_tag(&mut self, name: &str) -> Result<(), FetchError> {
+        if self.open.len() == MAX_NESTED {
+            let message = format!("elements lie more than {MAX_NESTED} deep in each other");
+            return Err(FetchError::new(ErrorClass::Nesting, message));
+        }
+        if self.open.is_empty() {
+            self.kind = match (self.kind, split(name).1) {
+                (None, "urlset") => Some(Kind::Pages),
+                (None, "sitemapindex") => Some(Kind::Index),
+                (None, _) => return Err(decode_error("neither a urlset nor a sitemapindex")),
+                (Some(_), _) => return Err(decode_error("XML: a second root element")),
+            };
+        }
+        self.open.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Handles an end tag. That of a `loc` with a URL emits an entry.
+    pub(super) fn end_tag(&mut self, name: &str, emit: &mut Emit<'_>) -> Result<(), FetchError> {
+        if self.open.last().is_none_or(|open| open != name) {
+            return Err(decode_error("XML: an end tag without its start tag"));
+        }
+        if let Some(kind) = self.in_loc() {
+            match (kind, self.url.trim()) {
+                _ if self.url.len() > MAX_URL_LEN => emit(SitemapEntry::TooLong)?,
+                (_, "") => {}
+                (Kind::Pages, url) => emit(SitemapEntry::Page(url))?,
+                (Kind::Index, url) => emit(SitemapEntry::Sitemap(url))?,
+            }
+            self.url.clear();
+        }
+        self.open.pop();
+        Ok(())
+    }
+
+    /// Handles text between tags. Of a URL that is too long, only so much is kept
+    /// that its length is known to be too large.
+    pub(super) fn text(&mut self, text: &str) -> Result<(), FetchError> {
+        if self.open.is_empty() && !text.trim_matches(is_blank).is_empty() {
+            return Err(decode_error("XML: text outside of the root element"));
+        }
+        if self.in_loc().is_some() && self.url.len() <= MAX_URL_LEN {
+            self.url.extend(text.chars().filter(|&c| c != BYTE_ORDER_MARK));
+        }
+        Ok(())
+    }
+
+    /// Handles the end of the document.
+    pub(super) fn finish(&self) -> Result<(), FetchError> {
+        if self.open.is_empty() && self.kind.is_some() {
+            return Ok(());
+        }
+        Err(decode_error("XML: the end comes before that of the root element"))
+    }
+
+    /// Returns the kind of URL in the innermost element, if that is a `loc` in the
+    /// right position.
+    fn in_loc(&self) -> Option<Kind> {
+        let kind = self.kind?;
+        let [root, entry, loc] = self.open.as_slice() else {
+            return None;
+        };
+        let expected = if kind == Kind::Pages { "url" } else { "sitemap" };
+        let (prefix, _) = split(root);
+        (split(entry) == (prefix, expected) && split(loc) == (prefix, "loc")).then_some(kind)
+    }
+}
+
+fn is_blank(character: char) -> bool {
+    character.is_whitespace() || character == BYTE_ORDER_MARK
+}
+
+/// Splits a name into its namespace prefix, if it has one, and its local part.
+fn split(name: &str) -> (Option<&str>, &str) {
+    match name.split_once(':') {
+        Some((prefix, rest)) => (Some(prefix), rest),
+        None => (None, name),
+    }
+}

@@ -1,0 +1,110 @@
+//! A tokenizer of sitemaps in XML, which splits them into tags and text.
+
+use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
+use quick_xml::events::{BytesRef, Event};
+
+use super::charset::BYTE_ORDER_MARK;
+use super::document::Document;
+use super::{Emit, MAX_PIECE_LEN, decode_error, too_large};
+use crate::FetchError;
+
+/// A streaming XML reader.
+///
+/// The library needs a complete tag. So an error of the library may only mean that
+/// the rest of a tag has not arrived. It counts as an error at the end of the sitemap,
+/// or when the tag is too long.
+#[derive(Debug, Default)]
+pub(super) struct Xml {
+    document: Document,
+}
+
+impl Xml {
+    /// Handles the complete tags and texts in `text` and returns the number of bytes
+    /// consumed.
+    pub(super) fn read(
+        &mut self,
+        text: &str,
+        is_last: bool,
+        emit: &mut Emit<'_>,
+    ) -> Result<usize, FetchError> {
+        // The reader skips a byte order mark without counting it in its position.
+        let readable = text.trim_start_matches(BYTE_ORDER_MARK);
+        let mut reader = reader(readable);
+        let skipped = text.len() - readable.len();
+        let mut consumed = skipped;
+        loop {
+            let event = reader.read_event();
+            let end =
+                usize::try_from(reader.buffer_position()).map_or(text.len(), |at| skipped + at);
+            match event {
+                Ok(Event::Eof) => break,
+                // Text at the end may continue: for example, an ampersand may be the
+                // beginning of a reference.
+                Ok(Event::Text(_)) if end == text.len() && !is_last => break,
+                Ok(event) => {
+                    check_piece_len(end - consumed)?;
+                    self.handle(&event, emit)?;
+                    consumed = end;
+                }
+                Err(error) if is_last => return Err(decode_error(format!("XML: {error}"))),
+                Err(_) => break,
+            }
+        }
+        check_piece_len(text.len() - consumed)?;
+        if is_last {
+            self.document.finish()?;
+        }
+        Ok(consumed)
+    }
+
+    /// Passes an event of the library on to the document.
+    fn handle(&mut self, event: &Event<'_>, emit: &mut Emit<'_>) -> Result<(), FetchError> {
+        match event {
+            Event::Start(tag) => self.document.start_tag(tag.name().as_ref()),
+            Event::End(tag) => self.document.end_tag(tag.name().as_ref(), emit),
+            Event::Empty(tag) => {
+                self.document.start_tag(tag.name().as_ref())?;
+                self.document.end_tag(tag.name().as_ref(), emit)
+            }
+            Event::Text(text) => self.document.text(text),
+            Event::CData(text) => self.document.text(text),
+            Event::GeneralRef(reference) => self.document.text(&resolve(reference)),
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Eof => {
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Creates a lenient reader.
+fn reader(text: &str) -> Reader<&[u8]> {
+    let mut reader = Reader::from_str(text);
+    let config = reader.config_mut();
+    // Many sites write URLs into XML without escaping the ampersands.
+    config.allow_dangling_amp = true;
+    // Each reader sees only a part; the document knows the open elements.
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    reader
+}
+
+/// Returns the text of a reference. Only character references and the predefined
+/// entities are resolved. Entities that a sitemap declares stay as they are, so a
+/// small sitemap cannot grow (as in the "billion laughs" attack).
+fn resolve(reference: &BytesRef<'_>) -> String {
+    match (resolve_predefined_entity(reference), reference.resolve_char_ref()) {
+        (Some(text), _) => text.to_owned(),
+        (None, Ok(Some(character))) => character.to_string(),
+        _ => format!("&{};", &**reference),
+    }
+}
+
+/// Returns an error if a tag, comment or text is longer than [`MAX_PIECE_LEN`].
+fn check_piece_len(bytes: usize) -> Result<(), FetchError> {
+    if bytes > MAX_PIECE_LEN {
+        let message = format!("XML: more than {MAX_PIECE_LEN} bytes without the end of a tag");
+        return Err(too_large(message));
+    }
+    Ok(())
+}
