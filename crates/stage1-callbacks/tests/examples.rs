@@ -40,3 +40,12 @@ nothing has happened yet
 "#;
     assert_eq!(common::example("countdowns", &[]), expected.trim_start());
 }
+
+#[test]
+fn chapter_fetcher() {
+    let output = common::example("chapter_fetcher", &[]);
+    let mut lines: Vec<&str> = output.lines().collect();
+    lines.sort_unstable();
+    let expected = ["/ read to its end", "/1 read to its end", "/2 read to its end", "seen: 3"];
+    assert_eq!(lines, expected);
+}

@@ -148,3 +148,25 @@ the workers are cancelled: true
     let stderr = destroyed("left", "8.0s") + &destroyed("right", "9.0s");
     assert_eq!(run("unfinished_task_warning"), (stdout.to_owned(), stderr));
 }
+
+#[test]
+fn chapter_task() {
+    let expected = r#"
+to its end:
+  3
+  2
+  1
+  0
+  the generator has returned
+cancelled:
+  3
+  the generator has ended with: cancelled
+cancelled, and denied once:
+  3
+  cancelled? not now
+  1
+  0
+  the generator has returned
+"#;
+    assert_eq!(common::example("chapter_task", &[]), expected.trim_start());
+}

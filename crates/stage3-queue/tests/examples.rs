@@ -68,3 +68,20 @@ fn awkward_servers() {
 "#;
     assert_eq!(common::example("awkward_servers", &[]), expected.trim_start());
 }
+
+#[test]
+fn chapter_crawler() {
+    let output = common::example("chapter_crawler", &[]);
+    let mut lines: Vec<&str> = output.lines().collect();
+    lines.sort_unstable();
+    let expected = [
+        "/ is a page",
+        "/loop/1 redirects to /loop/11",
+        "/loop/11 redirects to /loop/111",
+        "/loop/111 redirects to /loop/1111",
+        "/loop/1111 redirects too often",
+        "/new is a page",
+        "/old redirects to /new",
+    ];
+    assert_eq!(lines, expected);
+}
