@@ -31,21 +31,21 @@ pub fn crawl_on(
     let (crawl_state, roots) = CrawlState::new(options, sink);
     crawl_state.start_fetches(roots, event_loop);
     event_loop.run()?;
-    let mut frontier = crawl_state.frontier.borrow_mut();
-    let num_todo = frontier.urls_todo.len();
-    Ok(frontier.crawl.end(num_todo, crawl_state.options.max_tasks.map(|max| max.max(1))))
+    let mut state = crawl_state.state.borrow_mut();
+    let num_todo = state.urls_todo.len();
+    Ok(state.crawl.end(num_todo, crawl_state.options.max_tasks.map(|max| max.max(1))))
 }
 
 /// The state that all fetches share. In the chapter these are globals.
 pub(crate) struct CrawlState {
     pub(crate) options: Options,
     pub(crate) tls_connector: TlsConnector,
-    frontier: RefCell<Frontier>,
+    state: RefCell<State>,
     sink: RefCell<Sink>,
 }
 
 /// The URLs to fetch, and the number of fetches under way.
-struct Frontier {
+struct State {
     urls_todo: VecDeque<Job>,
     crawl: Crawl,
     in_flight: usize,
@@ -60,7 +60,7 @@ impl CrawlState {
         let roots = crawl.roots(&mut sink);
         let crawl_state = Rc::new(Self {
             tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
-            frontier: RefCell::new(Frontier {
+            state: RefCell::new(State {
                 urls_todo: VecDeque::new(),
                 crawl,
                 in_flight: 0,
@@ -76,26 +76,26 @@ impl CrawlState {
     /// Adds jobs, starts as many fetches as `max_tasks` allows, and stops the
     /// loop when nothing is left.
     fn start_fetches(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
-        let mut frontier = self.frontier.borrow_mut();
-        frontier.urls_todo.extend(jobs);
+        let mut state = self.state.borrow_mut();
+        state.urls_todo.extend(jobs);
         // A fetch that fails at once calls this method again, before `fetch`
         // has returned. The outer call then starts the jobs added here.
-        if std::mem::replace(&mut frontier.is_starting, true) {
+        if std::mem::replace(&mut state.is_starting, true) {
             return;
         }
         let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX).max(1);
-        while frontier.in_flight < max_tasks
-            && let Some(job) = frontier.urls_todo.pop_front()
+        while state.in_flight < max_tasks
+            && let Some(job) = state.urls_todo.pop_front()
         {
-            if let Some(visit) = frontier.crawl.begin(job, event_loop.now()) {
-                frontier.in_flight += 1;
-                drop(frontier);
+            if let Some(visit) = state.crawl.begin(job, event_loop.now()) {
+                state.in_flight += 1;
+                drop(state);
                 Fetcher::new(Rc::clone(self), visit, event_loop).fetch(event_loop);
-                frontier = self.frontier.borrow_mut();
+                state = self.state.borrow_mut();
             }
         }
-        frontier.is_starting = false;
-        if frontier.in_flight == 0 {
+        state.is_starting = false;
+        if state.in_flight == 0 {
             event_loop.stop();
         }
     }
@@ -104,10 +104,10 @@ impl CrawlState {
     // ANCHOR: fetch_done
     /// Ends a fetch: reports its rows and starts the jobs that it has found.
     pub(crate) fn fetch_done(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
-        let mut frontier = self.frontier.borrow_mut();
-        let Completion { row, others, jobs, .. } = frontier.crawl.complete(visit, event_loop.now());
-        frontier.in_flight -= 1;
-        drop(frontier);
+        let mut state = self.state.borrow_mut();
+        let Completion { row, others, jobs, .. } = state.crawl.complete(visit, event_loop.now());
+        state.in_flight -= 1;
+        drop(state);
         others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
         self.start_fetches(jobs, event_loop);
     }
