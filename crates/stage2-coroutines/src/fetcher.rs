@@ -17,7 +17,7 @@ use crawl_core::{
 };
 use transport::{Candidates, TlsConnector, is_fd_limit, is_tls_error};
 
-use crate::time::timeout_at_pinned;
+use crate::net::time::timeout_at_pinned;
 use crate::{
     Connection, Coroutine, Elapsed, EventLoop, Exception, Future, Wait, catch, lookup, read_all,
     sleep, write_all,

@@ -37,53 +37,35 @@
 //! * **exception handler**: [`EventLoop::set_exception_handler`],
 //!   [`LoopError`]
 
-mod callbacks;
-mod catch;
-mod combinators;
-mod connect_limit;
-mod connection;
-mod current_loop;
-mod event_loop;
-mod exception;
-mod fd_limit;
-mod future;
-mod inject_queue;
-mod inspect;
-mod io;
-mod lookup;
-mod peers;
-#[cfg(feature = "os")]
-mod signals;
-mod task;
-mod task_table;
-mod time;
-mod waker;
+mod asyncio;
+mod net;
+mod runtime;
 
 pub mod fetcher;
 pub mod generator;
 pub mod names_of_asyncio;
-pub mod read_by_hand;
-pub mod traceback;
 
-pub use callbacks::{Handle, Remote};
-pub use catch::catch;
-pub use combinators::{
+pub use asyncio::callbacks::{Handle, Remote};
+pub use asyncio::catch::catch;
+pub use asyncio::combinators::{
     AsCompleted, ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi,
     multi_map, shield, wait, wait_for,
 };
-pub use connect_limit::ConnectPermit;
-pub use connection::Connection;
-pub use event_loop::EventLoop;
-pub use exception::{Exception, InvalidState};
+pub use asyncio::exceptions::{Exception, InvalidState};
+pub use asyncio::inspection::{LoopError, Stats, TaskInfo, Wait, with_wait};
+pub use asyncio::traceback;
 #[cfg(feature = "os")]
 pub use fetcher::crawl;
 pub use fetcher::crawl_on;
-pub use future::{CallbackId, Future};
-pub use inspect::{LoopError, Stats, TaskInfo, Wait, with_wait};
-pub use io::{connect, read, read_all, write_all};
-pub use lookup::lookup;
-pub use task::Task;
-pub use time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
+pub use net::connect_limit::ConnectPermit;
+pub use net::connection::Connection;
+pub use net::io::{connect, read, read_all, write_all};
+pub use net::lookup::lookup;
+pub use net::read_by_hand;
+pub use net::time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
+pub use runtime::event_loop::EventLoop;
+pub use runtime::future::{CallbackId, Future};
+pub use runtime::task::Task;
 
 /// A coroutine: the value that an `async fn` returns. Rust's name for this
 /// trait is `Future`. In the chapter, a future is a thing that has a result

@@ -7,8 +7,8 @@ use std::task::Wake;
 use selector_core::Key;
 
 use crate::EventLoop;
-use crate::current_loop::with_current;
-use crate::inject_queue::{InjectQueue, Injected};
+use crate::runtime::current_loop::with_current;
+use crate::runtime::inject_queue::{InjectQueue, Injected};
 
 // ANCHOR: task_waker
 /// The waker of a task: its key, and the inject queue of its loop. With these

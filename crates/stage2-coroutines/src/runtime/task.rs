@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
-use crate::task_table::Step;
-use crate::waker::TaskWaker;
+use crate::runtime::task_table::Step;
+use crate::runtime::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A handle to a coroutine that the loop drives. A task is a [`Future`] of the

@@ -9,8 +9,8 @@ use std::task::Waker;
 
 use selector_core::{Key, Selector, Timers};
 
-use crate::event_loop::Inner;
-use crate::inject_queue::{InjectQueue, Injected};
+use crate::runtime::event_loop::Inner;
+use crate::runtime::inject_queue::{InjectQueue, Injected};
 use crate::{EventLoop, InvalidState};
 
 thread_local! {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
-use crate::inspect::increment;
+use crate::asyncio::inspection::increment;
 use crate::{EventLoop, Exception, InvalidState, Wait};
 
 mod api;

@@ -8,9 +8,9 @@ use std::task::{Poll, Waker};
 
 use selector_core::Key;
 
-use crate::inspect::{LoopError, WaitInfo, increment};
-use crate::task::Driver;
-use crate::waker::TaskWaker;
+use crate::asyncio::inspection::{LoopError, WaitInfo, increment};
+use crate::runtime::task::Driver;
+use crate::runtime::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception};
 
 /// A task or a callback, as the executor sees it: a thing that can take a step.

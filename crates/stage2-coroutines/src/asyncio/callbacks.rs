@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use selector_core::{Key, TimerKey};
 
-use crate::inject_queue::{InjectQueue, Injected};
-use crate::task_table::Step;
+use crate::runtime::inject_queue::{InjectQueue, Injected};
+use crate::runtime::task_table::Step;
 use crate::{Coroutine, EventLoop, Exception, timeout_at};
 
 /// A handle that cancels a callback.

@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 use selector_core::{Backend, Key, Selector, Slab, Timers};
 use transport::{ConnectLimiter, LookupFn, Resolver};
 
-use crate::connect_limit::Waiter;
-use crate::current_loop::{Batch, EnterGuard, RunQueue};
-use crate::inject_queue::InjectQueue;
-use crate::inspect::{ExceptionHandler, WaitInfo, increment};
-use crate::lookup::LookupWaiter;
-use crate::peers::Peers;
-use crate::task_table::{TaskSlot, main_key};
+use crate::net::connect_limit::Waiter;
+use crate::runtime::current_loop::{Batch, EnterGuard, RunQueue};
+use crate::runtime::inject_queue::InjectQueue;
+use crate::asyncio::inspection::{ExceptionHandler, WaitInfo, increment};
+use crate::net::lookup::LookupWaiter;
+use crate::net::peers::Peers;
+use crate::runtime::task_table::{TaskSlot, main_key};
 use crate::{Coroutine, Future};
 
 /// A handle to the event loop of one thread. Handles are cheap to clone; all

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use selector_core::Notifier;
 
 use crate::EventLoop;
-use crate::waker::TaskWaker;
+use crate::runtime::waker::TaskWaker;
 
 /// An entry of the inject queue.
 pub(crate) enum Injected {

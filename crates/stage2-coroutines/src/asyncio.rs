@@ -1,0 +1,11 @@
+//! The rest of asyncio's interface: callbacks, combinators, exceptions,
+//! tracebacks and the inspection of tasks.
+
+pub(crate) mod callbacks;
+pub(crate) mod catch;
+pub(crate) mod combinators;
+pub(crate) mod exceptions;
+pub(crate) mod inspection;
+#[cfg(feature = "os")]
+mod signals;
+pub mod traceback;

@@ -1,0 +1,10 @@
+//! The network and the clock as coroutines: lookup, connect, read, write, sleep.
+
+pub(crate) mod connect_limit;
+pub(crate) mod connection;
+pub(crate) mod fd_limit;
+pub(crate) mod io;
+pub(crate) mod lookup;
+pub(crate) mod peers;
+pub mod read_by_hand;
+pub(crate) mod time;
