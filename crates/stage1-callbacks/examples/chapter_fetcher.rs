@@ -1,5 +1,5 @@
-//! The chapter's first program: a fetcher of three callbacks, `connected`,
-//! `read_response` and the `fetch` that starts them, on the bare event loop.
+//! The chapter's first program: a fetcher of callbacks on the bare event loop.
+//! `fetch` leads to `connected`, and that leads to `read_response`.
 //!
 //! `cargo run -p stage1-callbacks --example chapter_fetcher`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -7,7 +7,6 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
 use std::rc::Rc;
 
 use demo_site::scripted::Server;
@@ -15,19 +14,17 @@ use selector_core::{Interest, Key, Socket};
 use stage1_callbacks::EventLoop;
 use web::links::{ExtractOptions, LinkExtractor};
 
-type Loop = EventLoop<Fetcher>;
-
 // ANCHOR: fetcher
-/// The chapter's global variables.
+/// The chapter's global variables, but for `stopped`, which is in the loop.
 struct Crawl {
-    address: SocketAddr,
-    urls_todo: HashSet<String>,
-    seen_urls: HashSet<String>,
+    site: Server,
+    urls_todo: RefCell<HashSet<String>>,
+    seen_urls: RefCell<HashSet<String>>,
 }
 
-/// One URL on its way through the callbacks.
+/// The fetch of one URL. It travels from callback to callback.
 struct Fetcher {
-    crawl: Rc<RefCell<Crawl>>,
+    crawl: Rc<Crawl>,
     url: String,
     response: Vec<u8>,
     socket: Socket,
@@ -35,77 +32,74 @@ struct Fetcher {
 }
 
 impl Fetcher {
-    fn new(crawl: &Rc<RefCell<Crawl>>, url: &str, event_loop: &mut Loop) -> io::Result<Box<Self>> {
-        let (socket, key) = event_loop.selector.connect(crawl.borrow().address)?;
-        let (crawl, url, response) = (Rc::clone(crawl), url.to_owned(), Vec::new());
-        Ok(Box::new(Self { crawl, url, response, socket, key }))
+    /// Begins to connect.
+    fn new(crawl: Rc<Crawl>, url: &str, event_loop: &mut EventLoop<Self>) -> io::Result<Box<Self>> {
+        crawl.seen_urls.borrow_mut().insert(url.to_owned());
+        let (socket, key) = event_loop.selector.connect(crawl.site.address())?;
+        crawl.urls_todo.borrow_mut().insert(url.to_owned());
+        Ok(Box::new(Self { crawl, url: url.to_owned(), response: Vec::new(), socket, key }))
     }
 
-    fn fetch(self: Box<Self>, event_loop: &mut Loop) {
+    /// Waits until the attempt to connect has succeeded or failed.
+    fn fetch(self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+        event_loop.selector.clear(self.key, Interest::Writable);
         event_loop.register(self.key, Interest::Writable, self, Self::connected);
     }
 
-    fn connected(mut self: Box<Self>, event_loop: &mut Loop) {
+    /// Sends the request, unless the attempt has failed.
+    fn connected(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
         let request = format!("GET {} HTTP/1.0\r\nHost: example\r\n\r\n", self.url);
         match self.socket.connected().and_then(|_| self.socket.write_all(request.as_bytes())) {
-            Ok(()) => {
-                event_loop.register(self.key, Interest::Readable, self, Self::read_response);
-            }
-            Err(error) => self.finish(&error.to_string(), event_loop),
+            Ok(()) => event_loop.register(self.key, Interest::Readable, self, Self::read_response),
+            // A spurious event: it is not connected yet.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => self.fetch(event_loop),
+            Err(error) => self.done(&error.to_string(), event_loop),
         }
     }
 
-    fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
-        let mut chunk = [0; 4096];
-        match self.socket.read(&mut chunk) {
-            Ok(0) => {
-                self.parse_links(event_loop);
-                return self.finish("read to its end", event_loop);
-            }
-            Ok(length) => self.response.extend_from_slice(&chunk[..length]),
+    /// Reads all that has arrived, since there is no second event for it.
+    fn read_response(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
+        match self.socket.read_to_end(&mut self.response) {
+            Ok(_) => self.done("read to its end", event_loop),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 event_loop.selector.clear(self.key, Interest::Readable);
+                event_loop.register(self.key, Interest::Readable, self, Self::read_response);
             }
-            Err(error) => return self.finish(&error.to_string(), event_loop),
-        }
-        event_loop.register(self.key, Interest::Readable, self, Self::read_response);
-    }
-
-    /// Fetches every URL of the page that was never seen.
-    fn parse_links(&self, event_loop: &mut Loop) {
-        let mut extractor = LinkExtractor::new(ExtractOptions::default());
-        extractor.feed(&self.response);
-        for link in extractor.finish().links() {
-            let is_new = self.crawl.borrow_mut().seen_urls.insert(link.href.to_owned());
-            if is_new && let Ok(fetcher) = Self::new(&self.crawl, link.href, event_loop) {
-                self.crawl.borrow_mut().urls_todo.insert(link.href.to_owned());
-                fetcher.fetch(event_loop);
-            }
+            Err(error) => self.done(&error.to_string(), event_loop),
         }
     }
 
-    /// Ends the fetch: no callback is registered. The last one stops the loop.
-    fn finish(&self, reason: &str, event_loop: &mut Loop) {
+    /// Ends the fetch and starts one for each new link. The last fetch of all
+    /// stops the loop.
+    fn done(&self, reason: &str, event_loop: &mut EventLoop<Self>) {
         println!("{} {reason}", self.url);
         drop(event_loop.selector.unregister(self.key));
-        let mut crawl = self.crawl.borrow_mut();
-        crawl.urls_todo.remove(&self.url);
-        if crawl.urls_todo.is_empty() {
+        let new_links = &self.parse_links() - &*self.crawl.seen_urls.borrow();
+        for link in &new_links {
+            match Self::new(Rc::clone(&self.crawl), link, event_loop) {
+                Ok(fetcher) => fetcher.fetch(event_loop),
+                Err(error) => println!("{link} {error}"),
+            }
+        }
+        self.crawl.urls_todo.borrow_mut().remove(&self.url);
+        if self.crawl.urls_todo.borrow().is_empty() {
+            // The chapter's `stopped = True`.
             event_loop.stop();
         }
+    }
+
+    fn parse_links(&self) -> HashSet<String> {
+        let mut extractor = LinkExtractor::new(ExtractOptions::default());
+        extractor.feed(&self.response);
+        extractor.finish().links().map(|link| link.href.to_owned()).collect()
     }
 }
 
 fn main() -> io::Result<()> {
-    let page = "<a href=/1>1</a> <a href=/2>2</a> <a href=/>home</a>";
-    let site = Server::start(move |_, reply| reply.page(page))?;
+    let site = Server::start(|_, reply| reply.page("<a href=/1></a> <a href=/2></a> <a href=/>"))?;
+    let crawl = Crawl { site, urls_todo: RefCell::default(), seen_urls: RefCell::default() };
     let mut event_loop = EventLoop::new()?;
-    let root = HashSet::from(["/".to_owned()]);
-    let crawl = Crawl { address: site.address(), urls_todo: root.clone(), seen_urls: root };
-    let crawl = Rc::new(RefCell::new(crawl));
-    Fetcher::new(&crawl, "/", &mut event_loop)?.fetch(&mut event_loop);
-    event_loop.run()?;
-    println!("seen: {}", crawl.borrow().seen_urls.len());
-    Ok(())
+    Fetcher::new(Rc::new(crawl), "/", &mut event_loop)?.fetch(&mut event_loop);
+    event_loop.run()
 }
 // ANCHOR_END: fetcher

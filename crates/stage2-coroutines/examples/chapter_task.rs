@@ -1,6 +1,7 @@
-//! The chapter's Task: a generator driven by `step`. Each step sends the result
-//! of the last future into the generator, and asks the future that it yields to
-//! call `step` again. `throw` cancels, and a generator may deny that.
+//! The chapter's Task: the driver of a generator. Each step sends the result of
+//! the last future into the generator, and adds itself as a callback to the
+//! future that the generator yields next. `throw` cancels, and a generator may
+//! deny that.
 //!
 //! `cargo run -p stage2-coroutines --example chapter_task`
 #![allow(clippy::print_stdout)] // An example may print.
@@ -8,107 +9,98 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Duration;
 
-use stage2_coroutines::generator::{CoroutineState, Generator, Resumed, Sent};
-use stage2_coroutines::{CallbackId, EventLoop, Future, sleep};
+use selector_core::VirtualClock;
+use stage2_coroutines::generator::{AsyncGenerator, Channel, CoroutineState, Generator};
+use stage2_coroutines::{EventLoop, Future, sleep};
+use transport::system_lookup;
 
 // ANCHOR: task
-type Coroutine = Box<dyn Generator<Input = u32, Yield = Future<u32>, Return = ()>>;
+type Coroutine = Box<dyn Generator<Input = u32, Yield = Future<Option<u32>>, Return = ()>>;
 
 /// The driver of one generator.
 struct Task {
-    coroutine: RefCell<Coroutine>,
-    /// The future that it waits for, and the callback that steps it again.
-    waiting: RefCell<Option<(Future<u32>, CallbackId)>>,
+    coro: RefCell<Coroutine>,
+    waits_for: RefCell<Future<Option<u32>>>,
 }
 
 impl Task {
-    fn new(coroutine: Coroutine) -> Rc<Self> {
-        let task = Rc::new(Self { coroutine: coroutine.into(), waiting: RefCell::new(None) });
-        task.step(Ok(None));
+    /// Takes the first step, with a future that is done already.
+    fn new(coro: Coroutine, event_loop: &EventLoop) -> Rc<Self> {
+        let future = Future::new(event_loop);
+        future.set_result(None).expect("a new future is pending");
+        let task = Rc::new(Self { coro: coro.into(), waits_for: future.clone().into() });
+        task.step(&future);
         task
     }
 
     /// Runs the generator to its next `yield`.
-    fn step(self: &Rc<Self>, sent: Sent<u32>) {
-        let resumed = match sent {
-            Ok(value) => self.coroutine.borrow_mut().resume(value),
-            Err(error) => self.coroutine.borrow_mut().throw(error),
+    fn step(self: &Rc<Self>, future: &Future<Option<u32>>) {
+        let resumed = match future.result() {
+            Ok(value) => self.coro.borrow_mut().resume(value),
+            Err(error) => self.coro.borrow_mut().throw(error.into()),
         };
         match resumed {
-            Ok(CoroutineState::Yielded(future)) => {
+            Ok(CoroutineState::Yielded(next_future)) => {
                 let task = Rc::clone(self);
-                let step = move |future: &Future<u32>| task.step(Ok(future.result().ok()));
-                let callback = future.add_done_callback(step);
-                self.waiting.replace(Some((future, callback)));
+                next_future.add_done_callback(move |future| task.step(future));
+                self.waits_for.replace(next_future);
             }
             Ok(CoroutineState::Complete(())) => println!("  the generator has returned"),
             Err(error) => println!("  the generator has ended with: {error}"),
         }
     }
 
-    /// Raises `cancelled` where the generator is suspended.
-    fn cancel(self: &Rc<Self>) {
-        if let Some((future, callback)) = self.waiting.take() {
-            future.remove_done_callback(callback);
-        }
-        self.step(Err("cancelled".into()));
+    /// Cancels the future, so that the next step throws its error.
+    fn cancel(&self) {
+        self.waits_for.borrow().cancel();
     }
 }
 // ANCHOR_END: task
 
 // ANCHOR: countdown
-/// The generator `n = yield timer(n - 1)`, in a loop until `n` is 0.
-struct Countdown {
-    event_loop: EventLoop,
-    /// The number of cancellations that it denies.
-    denials: u32,
+/// Returns a generator that yields a timer for each number from 3 down to 1. If
+/// it denies cancellation, it stays at its number instead and waits again.
+fn countdown(event_loop: EventLoop, denies: bool) -> Coroutine {
+    Box::new(AsyncGenerator::new(async move |channel: Channel<_, _>| {
+        let mut n = 3;
+        while n > 0 {
+            println!("  {n}");
+            // In Python: `n = yield timer(n - 1)`.
+            n = match channel.give(timer(&event_loop, n - 1)).await {
+                Ok(sent) => sent.unwrap_or_default(),
+                Err(_) if denies => n,
+                Err(error) => return Err(error),
+            };
+        }
+        Ok(())
+    }))
 }
 
-impl Generator for Countdown {
-    type Input = u32;
-    type Yield = Future<u32>;
-    type Return = ();
-
-    fn advance(&mut self, sent: Sent<u32>) -> Resumed<Future<u32>, ()> {
-        let n = match sent {
-            Ok(n) => n.unwrap_or(3),
-            Err(error) if self.denials > 0 => {
-                self.denials -= 1;
-                println!("  {error}? not now");
-                1
-            }
-            Err(error) => return Err(error),
-        };
-        println!("  {n}");
-        if n == 0 {
-            return Ok(CoroutineState::Complete(()));
-        }
-        let timer = Future::new(&self.event_loop);
-        let fired = timer.clone();
-        // A future that was given up in the meantime has no use for its result.
-        let fire = move || fired.set_result(n - 1).unwrap_or(());
-        self.event_loop.call_later(Duration::from_millis(10), fire);
-        Ok(CoroutineState::Yielded(timer))
-    }
-
-    fn last_yield(&self) -> Option<i32> {
-        None
-    }
+/// Returns a future whose result is `n`, one second from now.
+fn timer(event_loop: &EventLoop, n: u32) -> Future<Option<u32>> {
+    let timer = Future::new(event_loop);
+    let fired = timer.clone();
+    // A future that was cancelled in the meantime has no use for a result.
+    let fire = move || fired.set_result(Some(n)).unwrap_or(());
+    event_loop.call_later(Duration::from_secs(1), fire);
+    timer
 }
 // ANCHOR_END: countdown
 
 fn main() -> io::Result<()> {
-    let event_loop = EventLoop::new()?;
-    let run = || event_loop.run_until_complete(sleep(&event_loop, Duration::from_millis(60)));
-    let task = |denials| Task::new(Box::new(Countdown { event_loop: event_loop.clone(), denials }));
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let run = || event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(9)));
+    let task = |denies| Task::new(countdown(event_loop.clone(), denies), &event_loop);
     println!("to its end:");
-    task(0);
+    task(false);
     run()?;
     println!("cancelled:");
-    task(0).cancel();
-    println!("cancelled, and denied once:");
-    task(1).cancel();
+    task(false).cancel();
+    run()?;
+    println!("cancelled, and denied:");
+    task(true).cancel();
     run()
 }

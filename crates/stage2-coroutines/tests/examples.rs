@@ -156,16 +156,15 @@ to its end:
   3
   2
   1
-  0
   the generator has returned
 cancelled:
   3
   the generator has ended with: cancelled
-cancelled, and denied once:
+cancelled, and denied:
   3
-  cancelled? not now
+  3
+  2
   1
-  0
   the generator has returned
 "#;
     assert_eq!(common::example("chapter_task", &[]), expected.trim_start());

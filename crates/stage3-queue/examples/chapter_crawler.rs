@@ -6,13 +6,11 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::io;
-use std::net::SocketAddr;
-use std::ops::ControlFlow;
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, Task, connect, read_all, write_all};
+use stage2_coroutines::{EventLoop, Task, connect, read, write_all};
 use stage3_queue::JoinableQueue;
 use transport::TlsLayer;
 use web::links::{ExtractOptions, LinkExtractor};
@@ -23,7 +21,8 @@ const MAX_REDIRECT: u32 = 3;
 
 struct Crawler {
     event_loop: EventLoop,
-    address: SocketAddr,
+    site: Server,
+    /// The URLs to fetch, each with the number of redirects left.
     q: JoinableQueue<(String, u32)>,
     seen_urls: RefCell<HashSet<String>>,
 }
@@ -31,7 +30,7 @@ struct Crawler {
 impl Crawler {
     /// Runs the workers until all work is done.
     async fn crawl(self: &Rc<Self>) {
-        self.put("/", MAX_REDIRECT);
+        self.add_url("/", MAX_REDIRECT);
         let work = |_| Task::spawn(&self.event_loop, Rc::clone(self).work());
         let workers: Vec<Task<()>> = (0..MAX_TASKS).map(work).collect();
         self.q.join().await;
@@ -43,50 +42,44 @@ impl Crawler {
 
     async fn work(self: Rc<Self>) {
         loop {
-            // The item is done when it is dropped: after the URLs that it leads to
-            // were put in.
             let item = self.q.get().await;
             let (url, redirects_left) = &*item;
-            match self.fetch(url).await {
-                Ok(response) => self.take_response(url, *redirects_left, &response),
-                Err(error) => println!("{url} {error}"),
+            if let Err(error) = self.fetch(url, *redirects_left).await {
+                println!("{url} {error}");
             }
+            // Only now, when the URLs that it led to are in the queue.
+            item.task_done();
         }
     }
 
-    async fn fetch(&self, url: &str) -> io::Result<Vec<u8>> {
-        let mut connection = connect(&self.event_loop, self.address, TlsLayer::plain()).await?;
-        let request = format!("GET {url} HTTP/1.0\r\nHost: example\r\n\r\n");
-        write_all(&mut connection, request.as_bytes()).await?;
-        let mut response = Vec::new();
-        let keep = |bytes: &[u8]| {
-            response.extend_from_slice(bytes);
-            ControlFlow::<()>::Continue(())
-        };
-        read_all(&mut connection, keep).await?;
-        Ok(response)
-    }
-
-    fn take_response(&self, url: &str, redirects_left: u32, response: &[u8]) {
-        let text = String::from_utf8_lossy(response);
-        match text.lines().find_map(|line| line.strip_prefix("Location: ")) {
-            Some(next_url) if redirects_left > 0 => {
-                println!("{url} redirects to {next_url}");
-                self.put(next_url, redirects_left - 1);
-            }
+    /// Downloads a page and adds its links, or the target of its redirect.
+    async fn fetch(&self, url: &str, redirects_left: u32) -> io::Result<()> {
+        println!("{url} {redirects_left} redirects left");
+        let response = self.get(url).await?;
+        let (head, body) = response.split_once("\r\n\r\n").ok_or(ErrorKind::UnexpectedEof)?;
+        match head.lines().find_map(|line| line.strip_prefix("Location: ")) {
+            Some(next_url) if redirects_left > 0 => self.add_url(next_url, redirects_left - 1),
             Some(_) => println!("{url} redirects too often"),
             None => {
-                println!("{url} is a page");
                 let mut extractor = LinkExtractor::new(ExtractOptions::default());
-                extractor.feed(response);
-                let links = extractor.finish();
-                links.links().for_each(|link| self.put(link.href, MAX_REDIRECT));
+                extractor.feed(body.as_bytes());
+                extractor.finish().links().for_each(|link| self.add_url(link.href, MAX_REDIRECT));
             }
         }
+        Ok(())
     }
 
-    /// Puts a URL in unless it was seen.
-    fn put(&self, url: &str, redirects_left: u32) {
+    async fn get(&self, url: &str) -> io::Result<String> {
+        let mut stream = connect(&self.event_loop, self.site.address(), TlsLayer::plain()).await?;
+        let request = format!("GET {url} HTTP/1.0\r\nHost: example\r\n\r\n");
+        write_all(&mut stream, request.as_bytes()).await?;
+        let mut response = Vec::new();
+        while read(&mut stream, |bytes| response.extend_from_slice(bytes)).await?.is_some() {}
+        Ok(String::from_utf8_lossy(&response).into_owned())
+    }
+
+    /// Puts a URL in, unless it was seen.
+    fn add_url(&self, url: &str, redirects_left: u32) {
         if self.seen_urls.borrow_mut().insert(url.to_owned()) {
             self.q.put_nowait((url.to_owned(), redirects_left));
         }
@@ -96,17 +89,12 @@ impl Crawler {
 
 fn main() -> io::Result<()> {
     let site = Server::start(|request, reply| match request.path() {
-        "/" => reply.page("<a href=/old>old</a> <a href=/loop/1>loop</a>"),
+        "/" | "/new" => reply.page("<a href=/old>old</a> <a href=/loop/1>loop</a>"),
         "/old" => reply.status(301, "Moved Permanently", &[("Location", "/new")], ""),
-        "/new" => reply.page("<a href=/>home</a>"),
         path => reply.status(302, "Found", &[("Location", &format!("{path}1"))], ""),
     })?;
     let event_loop = EventLoop::new()?;
-    let crawler = Rc::new(Crawler {
-        event_loop: event_loop.clone(),
-        address: site.address(),
-        q: JoinableQueue::new(&event_loop),
-        seen_urls: RefCell::default(),
-    });
-    event_loop.run_until_complete(crawler.crawl())
+    let q = JoinableQueue::new(&event_loop);
+    let crawler = Rc::new(Crawler { event_loop, site, q, seen_urls: RefCell::default() });
+    crawler.event_loop.run_until_complete(crawler.crawl())
 }

@@ -75,13 +75,14 @@ fn chapter_crawler() {
     let mut lines: Vec<&str> = output.lines().collect();
     lines.sort_unstable();
     let expected = [
-        "/ is a page",
-        "/loop/1 redirects to /loop/11",
-        "/loop/11 redirects to /loop/111",
-        "/loop/111 redirects to /loop/1111",
+        "/ 3 redirects left",
+        "/loop/1 3 redirects left",
+        "/loop/11 2 redirects left",
+        "/loop/111 1 redirects left",
+        "/loop/1111 0 redirects left",
         "/loop/1111 redirects too often",
-        "/new is a page",
-        "/old redirects to /new",
+        "/new 2 redirects left",
+        "/old 3 redirects left",
     ];
     assert_eq!(lines, expected);
 }
