@@ -1,7 +1,11 @@
-//! The sizes of the stages: each is short enough to be read in one sitting.
+//! The sizes of the stages and of the chapter's own programs: each is short
+//! enough to be read in one sitting.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-use test_support::sources::{code_lines, sources};
+use std::fs;
+use std::ops::RangeInclusive;
+
+use test_support::sources::{code_lines, sources, workspace};
 
 /// The files of each crate that a reader reads, and the number of lines they
 /// should have, without comments, blank lines and tests.
@@ -33,4 +37,30 @@ fn every_stage_is_short() {
         }
     }
     assert!(too_long.is_empty(), "{too_long}");
+}
+
+/// The number of code lines that one of the chapter's own programs may have.
+const CHAPTER_PROGRAM: RangeInclusive<usize> = 60..=80;
+
+#[test]
+fn every_program_of_the_chapter_is_short() {
+    let (mut programs, mut outside) = (0, String::new());
+    for package in fs::read_dir(workspace().join("crates")).unwrap() {
+        // Most crates have no examples.
+        let Ok(examples) = fs::read_dir(package.unwrap().path().join("examples")) else { continue };
+        for example in examples {
+            let path = example.unwrap().path();
+            let file = path.file_name().unwrap().to_string_lossy();
+            if file.starts_with("chapter_") && file.ends_with(".rs") {
+                let lines = code_lines(&fs::read_to_string(&path).unwrap()).count();
+                println!("{file}: {lines}");
+                programs += 1;
+                if !CHAPTER_PROGRAM.contains(&lines) {
+                    outside += &format!("{file}: {lines} lines, outside {CHAPTER_PROGRAM:?}\n");
+                }
+            }
+        }
+    }
+    assert!(outside.is_empty(), "{outside}");
+    assert!(programs >= 3, "{programs} programs of the chapter");
 }
