@@ -2,10 +2,8 @@
 //! tracebacks and the inspection of tasks.
 
 pub(crate) mod callbacks;
-pub(crate) mod catch;
 pub(crate) mod combinators;
 pub(crate) mod exceptions;
 pub(crate) mod inspection;
-#[cfg(feature = "os")]
-mod signals;
+pub(crate) mod inspector;
 pub mod traceback;

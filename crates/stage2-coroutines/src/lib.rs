@@ -46,13 +46,13 @@ pub mod generator;
 pub mod names_of_asyncio;
 
 pub use asyncio::callbacks::{Handle, Remote};
-pub use asyncio::catch::catch;
 pub use asyncio::combinators::{
     AsCompleted, ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi,
     multi_map, shield, wait, wait_for,
 };
-pub use asyncio::exceptions::{Exception, InvalidState};
-pub use asyncio::inspection::{LoopError, Stats, TaskInfo, Wait, with_wait};
+pub use asyncio::exceptions::{Exception, InvalidState, catch};
+pub use asyncio::inspection::{Stats, with_wait};
+pub use asyncio::inspector::{LoopError, TaskInfo};
 pub use asyncio::traceback;
 #[cfg(feature = "os")]
 pub use fetcher::crawl;
@@ -66,6 +66,7 @@ pub use net::time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
 pub use runtime::event_loop::EventLoop;
 pub use runtime::future::{CallbackId, Future};
 pub use runtime::task::Task;
+pub use runtime::wait::Wait;
 
 /// A coroutine: the value that an `async fn` returns. Rust's name for this
 /// trait is `Future`. In the chapter, a future is a thing that has a result

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use std::panic::Location;
 use std::rc::Rc;
 
-use stage2_coroutines::{Coroutine, EventLoop, Future, Wait, with_wait};
+use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
 
 use crate::segmented_deque::SegmentedDeque;
 
@@ -93,7 +93,8 @@ impl<T> JoinableQueue<T> {
             let mut getter = Getter::new(self);
             if let Some(promise) = getter.promise.clone() {
                 let event_loop = promise.event_loop();
-                let promise = with_wait(&event_loop, Wait::Get, at, promise).await;
+                let wait = event_loop.other_wait("waiting for an item of a queue");
+                let promise = with_wait(&event_loop, wait, at, promise).await;
                 promise.expect("a queue is used in its own loop");
             }
             getter.take()
@@ -114,7 +115,8 @@ impl<T> JoinableQueue<T> {
                 let all_done = Future::new(&event_loop);
                 self.state.borrow_mut().joiners.push(all_done.clone());
                 // Only this coroutine could cancel it.
-                let _ = with_wait(&event_loop, Wait::Join, at, all_done).await;
+                let wait = event_loop.other_wait("waiting for all work on a queue to be done");
+                let _ = with_wait(&event_loop, wait, at, all_done).await;
             }
         }
     }

@@ -1,8 +1,9 @@
 //! Callbacks: functions that the loop calls soon, later, or on behalf of
 //! another thread.
 
+use std::any::Any;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,7 +12,9 @@ use std::time::{Duration, Instant};
 use selector_core::{Key, TimerKey};
 
 use crate::runtime::inject_queue::{InjectQueue, Injected};
-use crate::runtime::task_table::Step;
+use crate::runtime::scheduler::{Scheduler, Step};
+use crate::runtime::task::Driver;
+use crate::runtime::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, timeout_at};
 
 /// A handle that cancels a callback.
@@ -26,7 +29,7 @@ impl Handle {
     /// Cancels the callback, unless it has been called.
     pub fn cancel(&self) {
         if let Some(timer) = self.timer {
-            let waker = self.event_loop.timers().cancel(timer);
+            let waker = self.event_loop.0.reactor.timers.borrow_mut().cancel(timer);
             drop(waker);
         }
         drop(self.event_loop.remove_task(self.key));
@@ -42,7 +45,7 @@ impl<F> Unpin for CallOnce<F> {}
 impl<F: FnOnce()> Step for CallOnce<F> {
     fn step(
         mut self: Pin<&mut Self>,
-        _event_loop: &EventLoop,
+        _scheduler: &Scheduler,
         _key: Key,
     ) -> Poll<Option<Exception>> {
         let call = self.0.take();
@@ -52,10 +55,21 @@ impl<F: FnOnce()> Step for CallOnce<F> {
 }
 
 impl EventLoop {
+    // ANCHOR: spawn_detached
+    /// Spawns a task without a future, which cannot be awaited or cancelled. If
+    /// it panics, the exception handler is called.
+    #[track_caller]
+    pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
+        let driver = Driver { coroutine, end: Result::err, waker: None };
+        let key = self.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
+        self.schedule_last(key);
+    }
+    // ANCHOR_END: spawn_detached
+
     /// Calls `callback` in the next batch, after all tasks that were woken
     /// before. If it panics, the exception handler is called.
     pub fn call_soon(&self, callback: impl FnOnce() + 'static) -> Handle {
-        let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
+        let key = self.0.scheduler.add_task(Box::pin(CallOnce(Some(callback))), None);
         self.schedule_last(key);
         Handle { event_loop: self.clone(), key, timer: None }
     }
@@ -75,15 +89,15 @@ impl EventLoop {
     /// Calls `callback` at a point in time; never at `None`, which is beyond
     /// the end of the clock.
     fn call_when(&self, at: Option<Instant>, callback: impl FnOnce() + 'static) -> Handle {
-        let key = self.add_task(Box::pin(CallOnce(Some(callback))), None);
-        let waker = self.waker_of(key).into();
-        let timer = at.map(|at| self.timers().set(at, waker));
+        let key = self.0.scheduler.add_task(Box::pin(CallOnce(Some(callback))), None);
+        let waker = TaskWaker::new(key, &self.0.scheduler).into();
+        let timer = at.map(|at| self.0.reactor.timers.borrow_mut().set(at, waker));
         Handle { event_loop: self.clone(), key, timer }
     }
 
     /// Returns a handle to the loop for other threads.
     pub fn remote(&self) -> Remote {
-        Remote { inject_queue: Arc::clone(&self.0.inject_queue) }
+        Remote { inject_queue: Arc::clone(&self.0.scheduler.inject_queue) }
     }
 
     /// Runs a coroutine, no longer than `timeout`: Tornado's `run_sync`.
@@ -117,11 +131,12 @@ impl Remote {
     /// to it: asyncio's `call_soon_threadsafe`. If the loop is closed, the
     /// callback is dropped.
     pub fn call_soon(&self, callback: impl FnOnce(&EventLoop) + Send + 'static) {
-        let callback = Box::new(move |event_loop: &EventLoop| {
-            let event_loop = event_loop.clone();
+        let call = move |event_loop: &dyn Any| {
+            let event_loop =
+                event_loop.downcast_ref::<EventLoop>().expect("the loop calls").clone();
             // Through the run queue, since panics are caught there.
             event_loop.clone().call_soon(move || callback(&event_loop));
-        });
-        self.inject_queue.push(Injected::Call(callback));
+        };
+        self.inject_queue.push(Injected::Call(Box::new(call)));
     }
 }

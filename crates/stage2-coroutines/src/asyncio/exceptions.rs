@@ -2,7 +2,13 @@
 
 use std::any::Any;
 use std::error::Error;
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::rc::Rc;
+use std::task::Poll;
+
+use crate::Coroutine;
 
 /// The reason why a future or a task has no result. It is cheap to clone, so
 /// that every waiter can have a copy.
@@ -64,3 +70,18 @@ pub enum InvalidState {
     #[error("the future belongs to another loop")]
     OtherLoop,
 }
+
+// ANCHOR: catch
+/// Runs a coroutine and returns its panic as an error.
+pub fn catch<T>(
+    mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
+) -> impl Coroutine<Output = Result<T, Exception>> {
+    poll_fn(move |context| {
+        let poll = AssertUnwindSafe(|| coroutine.as_mut().poll(context));
+        match catch_unwind(poll) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(Exception::panicked(&*panic))),
+        }
+    })
+}
+// ANCHOR_END: catch

@@ -4,130 +4,19 @@
 //! It is always on, and costs 24 bytes for each task. The start of a wait is
 //! taken from the time of the tick, so that it needs no reading of the clock.
 
-use std::cell::Cell;
 use std::fmt;
 use std::future::poll_fn;
 use std::io::{self, Write};
 use std::panic::Location;
 use std::pin::pin;
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use selector_core::Key;
 
-use crate::{Coroutine, EventLoop, Exception, Future, Task};
-
-/// The operation that a task waits in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// No wait: the task is running or ready.
-    Nothing,
-    /// A yield: the task waits for its next step.
-    Yield,
-    /// A future that is pending.
-    Future,
-    /// Another task that is pending.
-    Task(Key),
-    /// A read from this connection.
-    Read(Key),
-    /// A write to this connection.
-    Write(Key),
-    /// The opening of this connection.
-    Connect(Key),
-    /// A lookup of the addresses of a name.
-    Lookup,
-    /// A sleep until this time, in milliseconds since the loop was made.
-    Sleep(u32),
-    /// A `get` from a queue.
-    Get,
-    /// A `join` of a queue, until all its work is done.
-    Join,
-}
-
-/// The wait of a task: the operation, its place in the code, and its start.
-/// Small, since every task has one.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WaitInfo {
-    wait: Wait,
-    at: Option<&'static Location<'static>>,
-    /// Milliseconds since the loop was made.
-    since: u32,
-}
-
-impl WaitInfo {
-    pub(crate) const NONE: Self = Self { wait: Wait::Nothing, at: None, since: 0 };
-
-    /// Replaces this wait by that of the last step, unless both may be the same
-    /// one: a bare future does not know since when it is awaited.
-    pub(crate) fn update(&mut self, next: &Cell<Self>) {
-        // A task that has set no wait in two steps costs two comparisons.
-        let is_blank = |info: Self| info.wait == Wait::Nothing;
-        if is_blank(next.get()) && is_blank(*self) {
-            return;
-        }
-        let next = next.replace(Self::NONE);
-        if next.at.is_some() || self.wait != next.wait {
-            *self = next;
-        }
-    }
-}
-
-/// A snapshot of a task that is not done.
-#[derive(Clone, Debug)]
-pub struct TaskInfo {
-    /// The key of the task.
-    pub key: Key,
-    /// The name of the task, if it was given one.
-    pub name: Option<String>,
-    /// The place in the code that spawned the task.
-    pub spawned: &'static Location<'static>,
-    /// The operation that the task waits in.
-    pub wait: Wait,
-    /// A description of the wait in words.
-    pub waiting: String,
-    /// The place in the code of the wait, if that is known.
-    pub at: Option<&'static Location<'static>>,
-    /// The time since the wait began; zero if the task does not wait.
-    pub waited: Duration,
-}
-
-impl fmt::Display for TaskInfo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, spawned, waiting, at, waited, .. } = self;
-        write!(f, "task {}", name.as_deref().unwrap_or("without a name"))?;
-        write!(f, ", spawned at {spawned}, {waiting}")?;
-        if let Some(at) = at {
-            write!(f, " at {at}")?;
-        }
-        if self.wait == Wait::Nothing {
-            return Ok(());
-        }
-        write!(f, " for {waited:.1?}")
-    }
-}
-
-/// An error that no caller receives, so that the loop passes it to the exception
-/// handler.
-#[derive(Clone, Debug)]
-pub enum LoopError {
-    /// The loop was closed while the task was pending.
-    TaskDestroyed(TaskInfo),
-    /// A future or task ended with an exception that was never retrieved.
-    ExceptionNeverRetrieved(Exception),
-    /// A panic of a callback, of a task without a future, or of a destructor
-    /// while the loop dropped a task.
-    Panicked(Exception),
-}
-
-impl fmt::Display for LoopError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TaskDestroyed(task) => write!(f, "destroyed but pending: {task}"),
-            Self::ExceptionNeverRetrieved(e) => write!(f, "exception was never retrieved: {e}"),
-            Self::Panicked(e) => write!(f, "exception in a callback or destructor: {e}"),
-        }
-    }
-}
+use crate::runtime::event_loop::Inner;
+use crate::runtime::wait::WaitInfo;
+use crate::{Coroutine, EventLoop, Future, LoopError, Task, TaskInfo, Wait};
 
 /// Counters of a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -138,40 +27,27 @@ pub struct Stats {
     pub polls: u64,
 }
 
-pub(crate) type ExceptionHandler = dyn Fn(&LoopError);
-
 impl EventLoop {
     /// Returns the counters of the loop.
     pub fn stats(&self) -> Stats {
-        Stats { ticks: self.0.ticks.get(), polls: self.0.polls.get() }
+        Stats { ticks: self.0.reactor.ticks.get(), polls: self.0.scheduler.polls.get() }
     }
 
     /// Returns the number of pending timers.
     pub fn pending_timers(&self) -> usize {
-        self.0.timers.borrow().len()
+        self.0.reactor.timers.borrow().len()
     }
 
     /// Returns the number of open connections.
     pub fn connections(&self) -> usize {
-        self.selector().len()
+        self.0.reactor.selector.borrow().len()
     }
 
     /// Sets the exception handler, which the loop calls with every
     /// [`LoopError`]. Without a handler these errors are lost.
     pub fn set_exception_handler(&self, handler: impl Fn(&LoopError) + 'static) {
-        let replaced = self.0.exception_handler.replace(Some(Rc::new(handler)));
+        let replaced = self.0.inspector.exception_handler.replace(Some(Rc::new(handler)));
         drop(replaced);
-    }
-
-    pub(crate) fn report(&self, error: &LoopError) {
-        let handler = self.0.exception_handler.borrow().clone();
-        if let Some(handler) = handler {
-            handler(error);
-        }
-    }
-
-    pub(crate) fn report_unretrieved(&self, exception: &Exception) {
-        self.report(&LoopError::ExceptionNeverRetrieved(exception.clone()));
     }
 
     // ANCHOR: set_wait
@@ -185,54 +61,58 @@ impl EventLoop {
         at: Option<&'static Location<'static>>,
         since: &mut Option<u32>,
     ) {
-        if self.0.current_wait.get().wait == Wait::Nothing {
-            let since =
-                *since.get_or_insert_with(|| self.milliseconds_at(Some(self.0.tick_start.get())));
-            self.0.current_wait.set(WaitInfo { wait, at, since });
+        let Inner { inspector, reactor, .. } = &*self.0;
+        if inspector.current_wait.get().wait == Wait::Nothing {
+            let now = || inspector.milliseconds_at(Some(reactor.tick_start.get()));
+            let since = *since.get_or_insert_with(now);
+            inspector.current_wait.set(WaitInfo { wait, at, since });
         }
     }
     // ANCHOR_END: set_wait
 
-    /// Clears the recorded wait of the current task: it is over.
-    pub(crate) fn clear_wait(&self) {
-        self.0.current_wait.set(WaitInfo::NONE);
-    }
-
-    /// Returns the age of the loop in milliseconds.
-    pub(crate) fn milliseconds(&self) -> u32 {
-        self.milliseconds_at(Some(self.now()))
-    }
-
-    pub(crate) fn milliseconds_at(&self, moment: Option<Instant>) -> u32 {
-        let age = moment.map(|at| at.saturating_duration_since(self.0.started).as_millis());
-        age.and_then(|age| u32::try_from(age).ok()).unwrap_or(u32::MAX)
-    }
-
     /// Returns the key of the task that is taking a step.
     pub fn current_task(&self) -> Option<Key> {
-        self.0.current_task.get()
+        self.0.scheduler.current_task.get()
     }
 
     pub(crate) fn name_task(&self, key: Key, name: String) {
-        if self.0.tasks.borrow().get(key).is_some() {
-            self.0.task_names.borrow_mut().insert(key, name.into());
+        if self.0.scheduler.tasks.borrow().get(key).is_some() {
+            self.0.inspector.task_names.borrow_mut().insert(key, name.into());
         }
+    }
+
+    /// Returns the wait of an operation that this crate does not know. The
+    /// description is what inspection shows. It stands in a table of the loop,
+    /// so that the wait itself takes four bytes for it.
+    pub fn other_wait(&self, description: &'static str) -> Wait {
+        let mut descriptions = self.0.inspector.other_waits.borrow_mut();
+        let known = descriptions.iter().position(|known| *known == description);
+        let number = known.unwrap_or_else(|| {
+            descriptions.push(description);
+            descriptions.len() - 1
+        });
+        Wait::Other(number as u32)
+    }
+
+    /// Returns the number of tasks and callbacks that have not ended.
+    pub fn pending_tasks(&self) -> usize {
+        self.0.scheduler.tasks.borrow().len()
     }
 
     /// Returns all tasks that are not done.
     pub fn all_tasks(&self) -> Vec<TaskInfo> {
-        let keys: Vec<Key> = self.0.tasks.borrow().keys().collect();
+        let keys: Vec<Key> = self.0.scheduler.tasks.borrow().keys().collect();
         keys.into_iter().filter_map(|key| self.task(key)).collect()
     }
 
     /// Returns a snapshot of a task; `None` if it is done.
     pub fn task(&self, key: Key) -> Option<TaskInfo> {
-        let tasks = self.0.tasks.borrow();
+        let tasks = self.0.scheduler.tasks.borrow();
         let slot = tasks.get(key)?;
         let WaitInfo { wait, at, since } = slot.wait;
         Some(TaskInfo {
             key,
-            name: self.0.task_names.borrow().get(&key).map(|name| name.to_string()),
+            name: self.0.inspector.task_names.borrow().get(&key).map(|name| name.to_string()),
             spawned: slot.spawned?,
             wait,
             waiting: self.describe_wait(wait),
@@ -244,16 +124,21 @@ impl EventLoop {
         })
     }
 
+    /// Returns the age of the loop in milliseconds.
+    fn milliseconds(&self) -> u32 {
+        self.0.inspector.milliseconds_at(Some(self.now()))
+    }
+
     fn describe_wait(&self, wait: Wait) -> String {
         let peer = |key| {
-            let peer = self.0.peers.borrow().get(key);
+            let peer = self.0.reactor.peers.borrow().get(key);
             peer.map_or("nobody any more".to_owned(), |peer| peer.to_string())
         };
         match wait {
             Wait::Nothing => "not waiting".into(),
             Wait::Yield => "waiting for its turn".into(),
             Wait::Future => "waiting for a future".into(),
-            Wait::Task(key) => match self.0.task_names.borrow().get(&key) {
+            Wait::Task(key) => match self.0.inspector.task_names.borrow().get(&key) {
                 Some(name) => format!("waiting for task {name}"),
                 None => "waiting for a task".into(),
             },
@@ -265,8 +150,10 @@ impl EventLoop {
                 let remaining = until.saturating_sub(self.milliseconds());
                 format!("sleeping for another {:?}", Duration::from_millis(remaining.into()))
             }
-            Wait::Get => "waiting for an item of a queue".into(),
-            Wait::Join => "waiting for all work on a queue to be done".into(),
+            Wait::Other(number) => {
+                let descriptions = self.0.inspector.other_waits.borrow();
+                descriptions.get(number as usize).copied().unwrap_or("waiting").into()
+            }
         }
     }
 
@@ -283,6 +170,44 @@ impl EventLoop {
     /// The errors of `out`.
     pub fn print_tasks(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.describe_tasks().as_bytes())
+    }
+
+    /// Calls `print` with every error of the loop, and on SIGUSR1 with what each
+    /// task is doing. A program that has a stderr calls this once.
+    ///
+    /// # Errors
+    /// As for [`EventLoop::report_tasks_on_sigusr1`].
+    #[cfg(feature = "os")]
+    pub fn report_to(&self, print: impl Fn(&str) + Clone + Send + 'static) -> io::Result<()> {
+        let print_error = print.clone();
+        self.set_exception_handler(move |error| print_error(&format!("{error}\n")));
+        self.report_tasks_on_sigusr1(print)
+    }
+
+    /// Calls `report`, whenever the process receives SIGUSR1, with a text that
+    /// has one line for each task. The call is made on the thread of the loop,
+    /// and wakes the loop if it sleeps.
+    ///
+    /// # Errors
+    /// When the signal handler cannot be installed, or the thread that waits
+    /// for the signal cannot be started.
+    #[cfg(feature = "os")]
+    pub fn report_tasks_on_sigusr1(
+        &self,
+        report: impl Fn(&str) + Clone + Send + 'static,
+    ) -> io::Result<()> {
+        use signal_hook::consts::SIGUSR1;
+        use signal_hook::iterator::Signals;
+        let mut signals = Signals::new([SIGUSR1])?;
+        let remote = self.remote();
+        let watch = move || {
+            for _ in signals.forever() {
+                let report = report.clone();
+                remote.call_soon(move |event_loop| report(&event_loop.describe_tasks()));
+            }
+        };
+        std::thread::Builder::new().name("signals".into()).spawn(watch)?;
+        Ok(())
     }
 }
 
@@ -302,7 +227,7 @@ pub async fn with_wait<C: Coroutine>(
         event_loop.set_wait(wait, Some(at), &mut since);
         let poll = coroutine.as_mut().poll(context);
         if poll.is_ready() {
-            event_loop.clear_wait();
+            event_loop.0.inspector.current_wait.set(WaitInfo::NONE);
         }
         poll
     })
@@ -332,10 +257,6 @@ impl<T: 'static> Task<T> {
             None => writeln!(out, "the task is done"),
         }
     }
-}
-
-pub(crate) fn increment(counter: &Cell<u64>) {
-    counter.set(counter.get() + 1);
 }
 
 impl fmt::Debug for EventLoop {

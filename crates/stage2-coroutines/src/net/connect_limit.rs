@@ -34,12 +34,12 @@ impl EventLoop {
         address: SocketAddr,
         wake_at: impl Fn(Instant),
     ) -> impl Coroutine<Output = ConnectPermit> {
-        let address_id = self.0.connect_limiter.borrow_mut().address_id(address);
+        let address_id = self.0.limits.connect_limiter.borrow_mut().address_id(address);
         let mut connect_waiter =
             ConnectWaiter { event_loop: self, address_id, queued: None, is_granted: false };
         // The waker of the caller is not known before the first poll.
         let waiter = Some(Waker::noop().clone());
-        let acquired = self.0.connect_limiter.borrow_mut().acquire(address_id, waiter);
+        let acquired = self.0.limits.connect_limiter.borrow_mut().acquire(address_id, waiter);
         if let Acquire::Queued(waiter_id, grace_period) = acquired {
             let retry_at = self.now() + grace_period;
             wake_at(retry_at);
@@ -50,7 +50,7 @@ impl EventLoop {
 
     fn release_permit(&self, address_id: AddressId) {
         loop {
-            let next = self.0.connect_limiter.borrow_mut().release(address_id);
+            let next = self.0.limits.connect_limiter.borrow_mut().release(address_id);
             match next {
                 // This waiter was dropped: the permit goes to the one after it.
                 Some(None) => {}
@@ -110,7 +110,7 @@ impl Queued {
         context: &mut Context<'_>,
     ) -> Poll<()> {
         let (now, waker) = (event_loop.now(), context.waker().clone());
-        let mut connect_limiter = event_loop.0.connect_limiter.borrow_mut();
+        let mut connect_limiter = event_loop.0.limits.connect_limiter.borrow_mut();
         let Some(waiter) = connect_limiter.waiter_mut(self.waiter_id) else {
             return Poll::Ready(());
         };
@@ -135,7 +135,7 @@ impl Drop for ConnectWaiter<'_> {
         if self.is_granted {
             return;
         }
-        let mut connect_limiter = self.event_loop.0.connect_limiter.borrow_mut();
+        let mut connect_limiter = self.event_loop.0.limits.connect_limiter.borrow_mut();
         let queued = self.queued.as_ref();
         let waiter = queued.and_then(|queued| connect_limiter.waiter_mut(queued.waiter_id));
         if let Some(waiter) = waiter {

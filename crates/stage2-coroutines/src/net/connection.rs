@@ -19,8 +19,8 @@ pub struct Connection {
     pub(crate) permit: Option<ConnectPermit>,
     /// The number of reads since the connection last had to wait.
     reads_in_a_row: u8,
-    /// The tick of the loop in which a read last drained the socket. Zero, the
-    /// number before the first tick, stands for none.
+    /// The tick of the loop, modulo 2^32, in which a read last drained the
+    /// socket. Zero, the number before the first tick, stands for none.
     drained_tick: u32,
 }
 
@@ -35,8 +35,8 @@ impl Connection {
         address: SocketAddr,
         layer: TlsLayer,
     ) -> io::Result<Self> {
-        let (socket, key) = event_loop.selector().connect(address)?;
-        event_loop.0.peers.borrow_mut().set(key, address);
+        let (socket, key) = event_loop.0.reactor.selector.borrow_mut().connect(address)?;
+        event_loop.0.reactor.peers.borrow_mut().set(key, address);
         let (stream, event_loop) = (Stream::new(socket, layer), event_loop.clone());
         Ok(Self { stream, key, event_loop, permit: None, reads_in_a_row: 0, drained_tick: 0 })
     }
@@ -50,7 +50,7 @@ impl Connection {
                 return Poll::Ready(Ok(()));
             }
             // A spurious event: wait for the next one.
-            self.event_loop.selector().clear(self.key, Interest::Writable);
+            self.event_loop.0.reactor.selector.borrow_mut().clear(self.key, Interest::Writable);
         }
     }
     // ANCHOR_END: poll_connected
@@ -59,7 +59,7 @@ impl Connection {
     /// Ready when the readiness cache says that the socket may be ready.
     /// Otherwise stores the waker under the key of the socket.
     pub(crate) fn poll_ready(&mut self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
-        let mut selector = self.event_loop.selector();
+        let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
         if selector.readiness(self.key).satisfies(interest) {
             return Poll::Ready(());
         }
@@ -78,7 +78,7 @@ impl Connection {
             Direction::Read => Interest::Readable,
             Direction::Write => Interest::Writable,
         };
-        self.event_loop.selector().clear(self.key, interest);
+        self.event_loop.0.reactor.selector.borrow_mut().clear(self.key, interest);
         interest
     }
 
@@ -90,7 +90,7 @@ impl Connection {
     ) -> Poll<io::Result<Option<R>>> {
         let mut interest = Interest::Readable;
         let event_loop = self.event_loop.clone();
-        event_loop.with_scratch(|scratch| {
+        event_loop.0.reactor.with_scratch(|scratch| {
             loop {
                 ready!(self.poll_ready(interest, context));
                 // The budget is used up: yield to the other tasks.
@@ -105,9 +105,9 @@ impl Connection {
                     Ok(length) => {
                         self.permit = None;
                         if self.stream.is_drained() {
-                            let mut selector = event_loop.selector();
+                            let mut selector = event_loop.0.reactor.selector.borrow_mut();
                             selector.clear(self.key, Interest::Readable);
-                            self.drained_tick = event_loop.this_tick();
+                            self.drained_tick = event_loop.0.reactor.ticks.get() as u32;
                         }
                         return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
                     }
@@ -157,11 +157,17 @@ impl Connection {
     /// tick of the loop, and no event has come since.
     pub fn is_quiet(&mut self) -> bool {
         let event_loop = self.event_loop.clone();
-        let is_readable = event_loop.selector().readiness(self.key).satisfies(Interest::Readable);
-        if self.drained_tick == event_loop.this_tick() && !is_readable {
+        let is_readable = event_loop
+            .0
+            .reactor
+            .selector
+            .borrow_mut()
+            .readiness(self.key)
+            .satisfies(Interest::Readable);
+        if self.drained_tick == event_loop.0.reactor.ticks.get() as u32 && !is_readable {
             return true;
         }
-        let read = event_loop.with_scratch(|scratch| self.stream.read(scratch));
+        let read = event_loop.0.reactor.with_scratch(|scratch| self.stream.read(scratch));
         let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         if is_quiet {
             self.would_block();
@@ -173,25 +179,5 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.event_loop.unregister(self.key);
-    }
-}
-
-/// The size in bytes of the scratch buffer that all reads of a loop share.
-const SCRATCH: usize = 64 * 1024;
-
-impl EventLoop {
-    /// Returns the number of the current tick, modulo 2^32.
-    fn this_tick(&self) -> u32 {
-        self.0.ticks.get() as u32
-    }
-
-    /// Calls `f` with the scratch buffer that all reads of this loop share, so
-    /// that a waiting connection owns no buffer. `f` cannot suspend.
-    pub(crate) fn with_scratch<R>(&self, f: impl FnOnce(&mut [u8]) -> R) -> R {
-        let mut scratch = self.0.scratch.take();
-        scratch.resize(SCRATCH, 0);
-        let result = f(&mut scratch);
-        self.0.scratch.set(scratch);
-        result
     }
 }

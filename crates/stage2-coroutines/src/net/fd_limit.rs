@@ -10,7 +10,7 @@ impl EventLoop {
     /// open.
     pub async fn fd_freed(&self) {
         let freed = Future::new(self);
-        self.0.fd_waiters.borrow_mut().push_back(freed.clone());
+        self.0.limits.fd_waiters.borrow_mut().push_back(freed.clone());
         let _waiter = FdWaiter { event_loop: self, freed: freed.clone() };
         // Resolved or not, the caller tries again.
         let _ = freed.await;
@@ -18,13 +18,13 @@ impl EventLoop {
 
     /// Returns true if a task waits for a connection of this loop to be closed.
     pub fn has_fd_waiters(&self) -> bool {
-        !self.0.fd_waiters.borrow().is_empty()
+        !self.0.limits.fd_waiters.borrow().is_empty()
     }
 
     /// Unregisters a connection that is about to be closed, and wakes the next
     /// task that waits for a descriptor.
     pub(crate) fn unregister(&self, key: Key) {
-        let waiter = self.selector().unregister(key);
+        let waiter = self.0.reactor.selector.borrow_mut().unregister(key);
         drop(waiter);
         self.wake_fd_waiter();
     }
@@ -33,7 +33,7 @@ impl EventLoop {
     /// connection is left whose closing would free one.
     pub(crate) fn wake_fd_waiter(&self) {
         loop {
-            let next = self.0.fd_waiters.borrow_mut().pop_front();
+            let next = self.0.limits.fd_waiters.borrow_mut().pop_front();
             // A waiter that was cancelled refuses the result.
             if next.is_none_or(|next| next.set_result(()).is_ok()) {
                 return;

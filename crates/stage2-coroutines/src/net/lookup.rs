@@ -1,14 +1,13 @@
 //! DNS lookups: waiting for the addresses of a name.
 
+use std::future::poll_fn;
 use std::panic::Location;
+use std::rc::Rc;
 
 use transport::{Addresses, Lookup, LookupError, LookupId};
 
-use crate::{Coroutine, EventLoop, Future, Wait, with_wait};
-
-/// A caller that waits for the addresses of a name: its future, once the
-/// resolver has said that the lookup is pending.
-pub(crate) type LookupWaiter = Option<Future<Result<Addresses, LookupError>>>;
+use crate::net::lookups::LookupWaiter;
+use crate::{Coroutine, EventLoop, Wait, with_wait};
 
 /// Looks up the addresses of a host, which is a name, an IPv4 address or an
 /// IPv6 address in brackets.
@@ -26,24 +25,24 @@ pub fn lookup(
 ) -> impl Coroutine<Output = Result<Addresses, LookupError>> {
     let at = Location::caller();
     async move {
+        let lookups = &event_loop.0.reactor.lookups;
         let now = event_loop.now();
-        let cached = event_loop.0.resolver.borrow_mut().cached(host, port, now);
-        if let Some(addresses) = cached {
+        if let Some(addresses) = lookups.cached(host, port, now) {
             return Ok(addresses);
         }
-        let reply = event_loop.0.resolver.borrow_mut().lookup(host, port, now, None);
-        match reply {
+        let waiter = Rc::new(LookupWaiter::default());
+        match lookups.start(host, port, now, &waiter) {
             Lookup::Cached(addresses, _) => Ok(addresses),
             Lookup::Pending(lookup_id) => {
-                let answer = Future::new(event_loop);
-                if let Some(waiter) = event_loop.0.resolver.borrow_mut().waiter_mut(lookup_id) {
-                    *waiter = Some(answer.clone());
-                }
                 let _guard = CancelLookup { event_loop, lookup_id };
+                let answer = poll_fn(|context| {
+                    let checked = event_loop.0.scheduler.may_wait_for(None);
+                    checked.expect("a look-up is awaited in its own loop");
+                    waiter.poll(context.waker())
+                });
                 // Boxed: most calls find a cached answer, and their frames need
                 // no room for this.
-                let answer = Box::pin(with_wait(event_loop, Wait::Lookup, at, answer)).await;
-                answer.expect("a look-up is awaited in its own loop")
+                Box::pin(with_wait(event_loop, Wait::Lookup, at, answer)).await
             }
         }
     }
@@ -57,7 +56,6 @@ struct CancelLookup<'l> {
 
 impl Drop for CancelLookup<'_> {
     fn drop(&mut self) {
-        let waiter = self.event_loop.0.resolver.borrow_mut().cancel(self.lookup_id);
-        drop(waiter);
+        self.event_loop.0.reactor.lookups.cancel(self.lookup_id);
     }
 }

@@ -34,7 +34,7 @@ pub fn sleep_and_return<T>(
             let now = event_loop.now();
             let poll = until.map_or(Poll::Pending, |until| timer.poll(now, until, context));
             if poll.is_pending() {
-                let wait = Wait::Sleep(event_loop.milliseconds_at(until));
+                let wait = Wait::Sleep(event_loop.0.inspector.milliseconds_at(until));
                 event_loop.set_wait(wait, Some(at), &mut since);
             }
             poll
@@ -132,7 +132,7 @@ impl<'l> Timer<'l> {
         if !is_set {
             self.cancel();
             let waker = context.waker();
-            let key = self.event_loop.timers().set(at, waker.clone());
+            let key = self.event_loop.0.reactor.timers.borrow_mut().set(at, waker.clone());
             self.entry = Some((key, waker.clone()));
         }
         Poll::Pending
@@ -140,7 +140,7 @@ impl<'l> Timer<'l> {
 
     fn cancel(&mut self) {
         if let Some((key, _)) = self.entry.take() {
-            let waker = self.event_loop.timers().cancel(key);
+            let waker = self.event_loop.0.reactor.timers.borrow_mut().cancel(key);
             drop(waker);
         }
     }

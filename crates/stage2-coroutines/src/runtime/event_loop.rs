@@ -1,26 +1,25 @@
-//! The event loop: an executor that resumes woken tasks, and a reactor that
-//! waits for events and wakes the tasks they belong to.
+//! The event loop: a scheduler that resumes woken tasks, a reactor that waits
+//! for events and wakes the tasks they belong to, and an inspector beside them.
 
-use std::cell::{Cell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::cell::Cell;
 use std::io;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::task::{Context, Poll};
+use std::time::Instant;
 
-use selector_core::{Backend, Key, Selector, Slab, Timers};
-use transport::{ConnectLimiter, LookupFn, Resolver};
+use selector_core::{Backend, Key, Selector};
+use transport::LookupFn;
 
-use crate::net::connect_limit::Waiter;
-use crate::runtime::current_loop::{Batch, EnterGuard, RunQueue};
-use crate::runtime::inject_queue::InjectQueue;
-use crate::asyncio::inspection::{ExceptionHandler, WaitInfo, increment};
-use crate::net::lookup::LookupWaiter;
-use crate::net::peers::Peers;
-use crate::runtime::task_table::{TaskSlot, main_key};
-use crate::{Coroutine, Future};
+use crate::Coroutine;
+use crate::asyncio::inspector::{Inspector, LoopError};
+use crate::net::limits::Limits;
+use crate::runtime::inject_queue::Injected;
+use crate::runtime::reactor::Reactor;
+use crate::runtime::scheduler::{Batch, Scheduler, TaskSlot, main_key};
+use crate::runtime::wait::WaitInfo;
+use crate::runtime::waker::TaskWaker;
 
 /// A handle to the event loop of one thread. Handles are cheap to clone; all
 /// clones stand for the same loop.
@@ -28,34 +27,12 @@ use crate::{Coroutine, Future};
 pub struct EventLoop(pub(crate) Rc<Inner>);
 
 pub(crate) struct Inner {
-    pub(crate) selector: RefCell<Selector<Waker>>,
-    pub(crate) timers: RefCell<Timers<Waker>>,
-    pub(crate) resolver: RefCell<Resolver<LookupWaiter>>,
-    pub(crate) tasks: RefCell<Slab<TaskSlot>>,
-    pub(crate) run_queue: RefCell<RunQueue>,
-    /// The wake-ups and calls that come from other threads.
-    pub(crate) inject_queue: Arc<InjectQueue>,
-    is_stopping: Cell<bool>,
-    pub(crate) is_closed: Cell<bool>,
-    /// The task that is taking a step.
-    pub(crate) current_task: Cell<Option<Key>>,
-    /// The wait that the current task has begun in this step.
-    pub(crate) current_wait: Cell<WaitInfo>,
-    pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
-    pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
-    pub(crate) started: Instant,
-    /// The time of the last tick: a clock that is cheap to read, and behind by
-    /// the time that the steps since then took.
-    pub(crate) tick_start: Cell<Instant>,
-    /// The tasks that wait until a connection is closed and its descriptor is
-    /// free.
-    pub(crate) fd_waiters: RefCell<VecDeque<Future<()>>>,
-    pub(crate) connect_limiter: RefCell<ConnectLimiter<Waiter>>,
-    pub(crate) peers: RefCell<Peers>,
-    pub(crate) scratch: Cell<Vec<u8>>,
-    pub(crate) ticks: Cell<u64>,
-    pub(crate) polls: Cell<u64>,
+    pub(crate) scheduler: Rc<Scheduler>,
+    pub(crate) reactor: Reactor,
+    pub(crate) inspector: Inspector,
+    pub(crate) limits: Limits,
     pub(crate) last_callback_id: Cell<u64>,
+    is_stopping: Cell<bool>,
 }
 
 impl EventLoop {
@@ -73,32 +50,13 @@ impl EventLoop {
     /// from `lookup`.
     pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
         let selector = Selector::with_backend(backend);
-        let started = selector.now();
-        let notifier = selector.notifier();
-        let inject_queue = Arc::new(InjectQueue::new(notifier.clone()));
-        let resolver = Resolver::new(lookup, move || notifier.notify());
         Self(Rc::new(Inner {
-            selector: RefCell::new(selector),
-            timers: RefCell::new(Timers::new()),
-            resolver: RefCell::new(resolver),
-            tasks: RefCell::new(Slab::new()),
-            run_queue: RefCell::new(RunQueue::new()),
-            inject_queue,
-            is_stopping: Cell::new(false),
-            is_closed: Cell::new(false),
-            current_task: Cell::new(None),
-            current_wait: Cell::new(WaitInfo::NONE),
-            task_names: RefCell::new(HashMap::new()),
-            exception_handler: RefCell::new(None),
-            started,
-            tick_start: Cell::new(started),
-            fd_waiters: RefCell::new(VecDeque::new()),
-            connect_limiter: RefCell::new(ConnectLimiter::new()),
-            peers: RefCell::default(),
-            scratch: Cell::new(Vec::new()),
-            ticks: Cell::new(0),
-            polls: Cell::new(0),
+            scheduler: Rc::new(Scheduler::new(selector.notifier())),
+            inspector: Inspector::new(selector.now()),
+            reactor: Reactor::new(selector, lookup),
+            limits: Limits::default(),
             last_callback_id: Cell::new(0),
+            is_stopping: Cell::new(false),
         }))
     }
 
@@ -145,74 +103,88 @@ impl EventLoop {
     /// Runs batches and ticks in turn until `stop` is called. `main` is one
     /// step of the main coroutine, which stays on the caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
-        let _entered = EnterGuard::new(self)?;
-        let mut batch = Batch::new(&self.0.run_queue);
+        let Inner { scheduler, reactor, inspector, .. } = &*self.0;
+        let _entered = scheduler.enter()?;
+        reactor.tick_start.set(self.now());
+        let mut batch = Batch::new(scheduler);
         let mut waker = None;
         let mut keys = Vec::new();
         loop {
             // A task that is woken from here on takes its step after the next
             // tick: tasks that keep waking each other cannot hold up tasks that
             // wait for a socket or a timer.
-            self.next_batch(&mut batch);
+            self.drain_inject_queue();
+            batch.refill();
             for key in &mut batch {
                 if key != main_key() {
-                    self.step(key);
+                    scheduler.step(key, inspector);
                 } else {
-                    increment(&self.0.polls);
-                    main(&mut Context::from_waker(&self.waker_for_step(key, &mut waker)));
-                    self.clear_wait();
+                    scheduler.polls.update(|polls| polls + 1);
+                    let waker = TaskWaker::for_step(key, scheduler, &mut waker);
+                    main(&mut Context::from_waker(&waker));
+                    inspector.current_wait.set(WaitInfo::NONE);
                 }
             }
             if self.0.is_stopping.replace(false) {
                 return Ok(());
             }
-            if self.0.is_closed.get() {
+            if scheduler.is_closed.get() {
                 return Err(io::Error::other("the loop is closed"));
             }
-            self.tick(&mut keys)?;
+            reactor.tick(scheduler.may_sleep(), &mut keys)?;
         }
     }
     // ANCHOR_END: run
 
-    // ANCHOR: tick
-    /// One tick of the reactor: waits for events and for the next timer, and
-    /// wakes the tasks that they belong to.
-    fn tick(&self, keys: &mut Vec<Key>) -> io::Result<()> {
-        let inner = &*self.0;
-        let timeout = if inner.run_queue.borrow().is_empty() && inner.inject_queue.may_sleep() {
-            let next = inner.timers.borrow().next_due();
-            next.map(|at| at.saturating_duration_since(self.now()))
-        } else {
-            Some(Duration::ZERO)
-        };
-        increment(&inner.ticks);
-        inner.selector.borrow_mut().select(timeout, keys)?;
-        // Each borrow ends before the waker is called: a waker may be foreign
-        // code.
-        for key in keys.drain(..) {
-            let waiter = inner.selector.borrow_mut().take(key);
-            if let Some(waker) = waiter {
-                waker.wake();
+    fn drain_inject_queue(&self) {
+        let scheduler = &self.0.scheduler;
+        for injected in scheduler.inject_queue.drain() {
+            match injected {
+                Injected::Wake(task) => scheduler.wake(&*task),
+                Injected::Call(call) => call(self),
             }
         }
-        let now = self.now();
-        inner.tick_start.set(now);
-        loop {
-            let due = inner.timers.borrow_mut().pop_due(now);
-            let Some(waker) = due else { break };
-            waker.wake();
-        }
-        let answered = inner.resolver.borrow_mut().answered(now);
-        for (future, answer) in answered {
-            // Refused only if the future is done already.
-            let _ = future.map(|future| future.set_result(answer));
-        }
-        Ok(())
     }
-    // ANCHOR_END: tick
+
+    /// Schedules a new task behind all tasks that were woken before.
+    pub(crate) fn schedule_last(&self, key: Key) {
+        // While the loop does not run, wake-ups go to the inject queue.
+        if self.0.scheduler.is_current() != Some(true) {
+            self.drain_inject_queue();
+        }
+        self.0.scheduler.schedule(key);
+    }
+
+    /// Removes a task and returns its slot. The caller drops the slot, since
+    /// that runs foreign code.
+    #[must_use]
+    pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
+        self.0.inspector.forget(key);
+        self.0.scheduler.remove_task(key)
+    }
 
     /// Returns the current time of the loop's clock.
     pub fn now(&self) -> Instant {
-        self.0.selector.borrow().now()
+        self.0.reactor.now()
     }
+
+    /// Returns true if the two handles stand for the same loop.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    // ANCHOR: close
+    /// Closes the loop: reports every pending task to the exception handler and
+    /// drops it where it is suspended. Tasks hold handles to their loop, so a
+    /// loop with pending tasks is never freed without this call. A task that is
+    /// spawned on a closed loop is dropped at once.
+    pub fn close(&self) {
+        for task in self.all_tasks() {
+            self.0.inspector.report(&LoopError::TaskDestroyed(task));
+        }
+        self.0.scheduler.close();
+        drop(self.0.reactor.timers.take());
+        drop(self.0.limits.fd_waiters.take());
+    }
+    // ANCHOR_END: close
 }

@@ -7,7 +7,6 @@ use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
-use crate::asyncio::inspection::increment;
 use crate::{EventLoop, Exception, InvalidState, Wait};
 
 mod api;
@@ -57,14 +56,10 @@ pub struct CallbackId(u64);
 impl<T: 'static> Future<T> {
     /// Returns a pending future of this loop.
     pub fn new(event_loop: &EventLoop) -> Self {
-        Self::of_task(event_loop, None)
-    }
-
-    pub(crate) fn of_task(event_loop: &EventLoop, task: Option<Key>) -> Self {
         Self(Rc::new(RefCell::new(State {
             outcome: Outcome::Pending(Vec::new()),
             event_loop: event_loop.clone(),
-            task,
+            task: None,
             retrieved: false,
         })))
     }
@@ -125,7 +120,7 @@ impl<T: 'static> Future<T> {
     pub fn add_done_callback(&self, callback: impl FnOnce(&Self) + 'static) -> CallbackId {
         let mut state = self.0.borrow_mut();
         let last_callback_id = &state.event_loop.0.last_callback_id;
-        increment(last_callback_id);
+        last_callback_id.update(|id| id + 1);
         let id = CallbackId(last_callback_id.get());
         if let Outcome::Pending(callbacks) = &mut state.outcome {
             callbacks.reserve_exact(usize::from(callbacks.is_empty()));
@@ -153,7 +148,7 @@ impl<T: 'static> std::future::Future for Future<T> {
                 Poll::Ready(take(outcome).unwrap_or(Err(InvalidState::Taken.into())))
             }
             Outcome::Pending(callbacks) => {
-                if let Err(error) = event_loop.may_wait_for(*task) {
+                if let Err(error) = event_loop.0.scheduler.may_wait_for(*task) {
                     return Poll::Ready(Err(error.into()));
                 }
                 event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);

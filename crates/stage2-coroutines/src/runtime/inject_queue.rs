@@ -1,23 +1,32 @@
 //! The inject queue: wake-ups and calls that come to a loop from other threads
 //! (`call_soon_threadsafe`), or while it does not run.
 
+use std::any::Any;
 use std::mem::take;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use selector_core::Notifier;
-
-use crate::EventLoop;
-use crate::runtime::waker::TaskWaker;
+use selector_core::{Key, Notifier};
 
 /// An entry of the inject queue.
 pub(crate) enum Injected {
-    Wake(Arc<TaskWaker>),
+    Wake(Arc<dyn Wakeable>),
     /// A function to be called on the thread of the loop.
     Call(RemoteCall),
 }
 
-pub(crate) type RemoteCall = Box<dyn FnOnce(&EventLoop) + Send>;
+/// Its argument is the handle to the loop, whose type the queue does not know.
+pub(crate) type RemoteCall = Box<dyn FnOnce(&dyn Any) + Send>;
+
+/// The waker of a task, as the queues see it.
+pub(crate) trait Wakeable: Send + Sync {
+    /// Returns the flag that is true while the waker is in the inject queue.
+    fn is_injected(&self) -> &AtomicBool;
+
+    /// Marks the task as queued and returns its key. Returns `None` if it is in
+    /// the run queue already.
+    fn mark_queued(&self) -> Option<Key>;
+}
 
 /// A queue to which any thread may push. Only the loop drains it, between two
 /// batches.
@@ -44,13 +53,9 @@ impl InjectQueue {
     /// queue already is not added again.
     pub(crate) fn push(&self, injected: Injected) {
         let mut state = self.lock();
-        if state.is_closed {
-            drop(state);
-            return drop(injected);
-        }
-        if let Injected::Wake(task) = &injected
-            && task.is_injected.swap(true, Relaxed)
-        {
+        let is_in_queue =
+            matches!(&injected, Injected::Wake(task) if task.is_injected().swap(true, Relaxed));
+        if state.is_closed || is_in_queue {
             drop(state);
             return drop(injected);
         }
@@ -70,7 +75,7 @@ impl InjectQueue {
         state.is_loop_asleep = false;
         for injected in &state.injected {
             if let Injected::Wake(task) = injected {
-                task.is_injected.store(false, Relaxed);
+                task.is_injected().store(false, Relaxed);
             }
         }
         take(&mut state.injected)

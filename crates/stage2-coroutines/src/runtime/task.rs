@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
-use crate::runtime::task_table::Step;
+use crate::runtime::scheduler::{Scheduler, Step};
 use crate::runtime::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
@@ -35,7 +35,7 @@ impl<T: 'static> Task<T> {
         // Refused if the task was cancelled during this very step.
         let end = move |outcome| awaited.finish(outcome).err().and(None);
         let driver = Driver { coroutine, end, waker: None };
-        let key = event_loop.add_task(Box::pin(driver), Some(Location::caller()));
+        let key = event_loop.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
         event_loop.schedule_last(key);
         Self { future }
@@ -82,9 +82,9 @@ where
     C: Coroutine,
     E: Fn(Result<C::Output, Exception>) -> Option<Exception>,
 {
-    fn step(self: Pin<&mut Self>, event_loop: &EventLoop, key: Key) -> Poll<Option<Exception>> {
+    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
-        let waker = event_loop.waker_for_step(key, this.waker);
+        let waker = TaskWaker::for_step(key, scheduler, this.waker);
         let step = AssertUnwindSafe(|| this.coroutine.poll(&mut Context::from_waker(&waker)));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,

@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::task::Wake;
+use std::task::{Wake, Waker};
 
 use selector_core::Key;
 
-use crate::EventLoop;
-use crate::runtime::current_loop::with_current;
-use crate::runtime::inject_queue::{InjectQueue, Injected};
+use crate::runtime::inject_queue::{InjectQueue, Injected, Wakeable};
+use crate::runtime::scheduler::{Scheduler, with_current};
 
 // ANCHOR: task_waker
 /// The waker of a task: its key, and the inject queue of its loop. With these
@@ -20,7 +19,7 @@ pub(crate) struct TaskWaker {
     is_queued: AtomicBool,
     /// True while the waker is in the inject queue. Used under the lock of that
     /// queue only.
-    pub(crate) is_injected: AtomicBool,
+    is_injected: AtomicBool,
     inject_queue: Arc<InjectQueue>,
 }
 // ANCHOR_END: task_waker
@@ -28,52 +27,68 @@ pub(crate) struct TaskWaker {
 // ANCHOR: wake
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
-        if !self.wake_on_loop_thread() {
-            Arc::clone(&self.inject_queue).push(Injected::Wake(self));
-        }
+        self.wake_by_ref();
     }
 
+    /// Wakes the task without lock and inject queue if this thread runs the loop
+    /// of the task.
     fn wake_by_ref(self: &Arc<Self>) {
-        if !self.wake_on_loop_thread() {
-            self.inject_queue.push(Injected::Wake(Arc::clone(self)));
+        let is_woken = with_current(|scheduler| {
+            let is_its_loop = Arc::ptr_eq(&scheduler.inject_queue, &self.inject_queue);
+            if is_its_loop {
+                scheduler.wake(&**self);
+            }
+            is_its_loop
+        });
+        if is_woken != Some(true) {
+            self.inject_queue.push(Injected::Wake(self.clone()));
         }
     }
 }
 
+impl Wakeable for TaskWaker {
+    fn is_injected(&self) -> &AtomicBool {
+        &self.is_injected
+    }
+
+    fn mark_queued(&self) -> Option<Key> {
+        // Load and store need not be one operation: only the thread of the
+        // loop comes here.
+        if self.is_queued.load(Relaxed) {
+            return None;
+        }
+        self.is_queued.store(true, Relaxed);
+        Some(self.key)
+    }
+}
+// ANCHOR_END: wake
+
 impl TaskWaker {
-    pub(crate) fn new(key: Key, inject_queue: &Arc<InjectQueue>) -> Arc<Self> {
+    pub(crate) fn new(key: Key, scheduler: &Scheduler) -> Arc<Self> {
         let [is_queued, is_injected] = [const { AtomicBool::new(false) }; 2];
-        Arc::new(Self { key, is_queued, is_injected, inject_queue: Arc::clone(inject_queue) })
+        let inject_queue = Arc::clone(&scheduler.inject_queue);
+        Arc::new(Self { key, is_queued, is_injected, inject_queue })
+    }
+
+    // ANCHOR: waker_for_step
+    /// Returns the waker for the next step of a task. It is made for the first
+    /// step, and kept in `cached` for the others.
+    #[inline]
+    pub(crate) fn for_step(
+        key: Key,
+        scheduler: &Scheduler,
+        cached: &mut Option<Arc<Self>>,
+    ) -> Waker {
+        let waker = cached.get_or_insert_with(|| Self::new(key, scheduler));
+        waker.clear_queued();
+        Waker::from(Arc::clone(waker))
     }
 
     /// Marks the task as not queued. This must be called before a step: an
     /// event that comes during the step may have been missed by it, and must
     /// be able to queue the task again.
-    pub(crate) fn clear_queued(&self) {
+    fn clear_queued(&self) {
         self.is_queued.store(false, Relaxed);
     }
-
-    /// Wakes the task without lock and inject queue. This works if this thread
-    /// runs the loop of the task; otherwise it returns false.
-    fn wake_on_loop_thread(&self) -> bool {
-        let is_woken = with_current(|event_loop| {
-            let is_its_loop = event_loop.owns(&self.inject_queue);
-            if is_its_loop {
-                self.wake_in(event_loop);
-            }
-            is_its_loop
-        });
-        is_woken == Some(true)
-    }
-
-    /// Puts the task at the end of the run queue, unless it is in it already.
-    pub(crate) fn wake_in(&self, event_loop: &EventLoop) {
-        // Load and store need not be one operation: only the thread of the
-        // loop comes here.
-        if !self.is_queued.load(Relaxed) {
-            self.is_queued.store(true, Relaxed);
-            event_loop.schedule(self.key);
-        }
-    }
+    // ANCHOR_END: waker_for_step
 }
-// ANCHOR_END: wake

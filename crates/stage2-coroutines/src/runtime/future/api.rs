@@ -7,7 +7,7 @@ use std::rc::Rc;
 use selector_core::Key;
 
 use super::{Callback, CallbackId, Future, Outcome, State};
-use crate::{EventLoop, Exception, InvalidState};
+use crate::{EventLoop, Exception, InvalidState, LoopError};
 
 impl<T: 'static> Future<T> {
     pub(crate) fn set_task(&self, task: Key) {
@@ -47,12 +47,8 @@ impl<T: 'static> Future<T> {
         if self.finish(Err(Exception::Cancelled)).is_err() {
             return false;
         }
-        let (event_loop, task) = {
-            let state = self.0.borrow();
-            (state.event_loop.clone(), state.task)
-        };
-        if let Some(task) = task {
-            drop(event_loop.remove_task(task));
+        if let Some(task) = self.task() {
+            drop(self.event_loop().remove_task(task));
         }
         true
     }
@@ -123,7 +119,8 @@ impl<T> Drop for State<T> {
             && !self.retrieved
             && !exception.is_cancelled()
         {
-            self.event_loop.report_unretrieved(exception);
+            let error = LoopError::ExceptionNeverRetrieved(exception.clone());
+            self.event_loop.0.inspector.report(&error);
         }
     }
 }

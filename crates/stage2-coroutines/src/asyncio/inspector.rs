@@ -1,0 +1,115 @@
+//! The inspector of a loop: the names and waits of its tasks, and the errors
+//! that reach the exception handler.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::Location;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use selector_core::Key;
+
+use crate::asyncio::exceptions::Exception;
+use crate::runtime::wait::{Wait, WaitInfo};
+
+/// A snapshot of a task that is not done.
+#[derive(Clone, Debug)]
+pub struct TaskInfo {
+    /// The key of the task.
+    pub key: Key,
+    /// The name of the task, if it was given one.
+    pub name: Option<String>,
+    /// The place in the code that spawned the task.
+    pub spawned: &'static Location<'static>,
+    /// The operation that the task waits in.
+    pub wait: Wait,
+    /// A description of the wait in words.
+    pub waiting: String,
+    /// The place in the code of the wait, if that is known.
+    pub at: Option<&'static Location<'static>>,
+    /// The time since the wait began; zero if the task does not wait.
+    pub waited: Duration,
+}
+
+impl fmt::Display for TaskInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, spawned, waiting, at, waited, .. } = self;
+        write!(f, "task {}", name.as_deref().unwrap_or("without a name"))?;
+        write!(f, ", spawned at {spawned}, {waiting}")?;
+        if let Some(at) = at {
+            write!(f, " at {at}")?;
+        }
+        if self.wait == Wait::Nothing {
+            return Ok(());
+        }
+        write!(f, " for {waited:.1?}")
+    }
+}
+
+/// An error that no caller receives, so that the loop passes it to the exception
+/// handler.
+#[derive(Clone, Debug)]
+pub enum LoopError {
+    /// The loop was closed while the task was pending.
+    TaskDestroyed(TaskInfo),
+    /// A future or task ended with an exception that was never retrieved.
+    ExceptionNeverRetrieved(Exception),
+    /// A panic of a callback, of a task without a future, or of a destructor
+    /// while the loop dropped a task.
+    Panicked(Exception),
+}
+
+impl fmt::Display for LoopError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TaskDestroyed(task) => write!(f, "destroyed but pending: {task}"),
+            Self::ExceptionNeverRetrieved(e) => write!(f, "exception was never retrieved: {e}"),
+            Self::Panicked(e) => write!(f, "exception in a callback or destructor: {e}"),
+        }
+    }
+}
+
+/// What a loop keeps for its inspection.
+pub(crate) struct Inspector {
+    pub(crate) started: Instant,
+    /// The wait that the current task has begun in this step.
+    pub(crate) current_wait: Cell<WaitInfo>,
+    /// The descriptions of the waits of other crates.
+    pub(crate) other_waits: RefCell<Vec<&'static str>>,
+    pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
+    pub(crate) exception_handler: RefCell<Option<Rc<dyn Fn(&LoopError)>>>,
+}
+
+impl Inspector {
+    pub(crate) fn new(started: Instant) -> Self {
+        Self {
+            started,
+            current_wait: Cell::new(WaitInfo::NONE),
+            other_waits: RefCell::default(),
+            task_names: RefCell::default(),
+            exception_handler: RefCell::default(),
+        }
+    }
+
+    /// Calls the exception handler.
+    pub(crate) fn report(&self, error: &LoopError) {
+        let handler = self.exception_handler.borrow().clone();
+        if let Some(handler) = handler {
+            handler(error);
+        }
+    }
+
+    /// Removes the name of a task that has ended.
+    pub(crate) fn forget(&self, key: Key) {
+        if !self.task_names.borrow().is_empty() {
+            self.task_names.borrow_mut().remove(&key);
+        }
+    }
+
+    /// Returns the age of the loop at this time, in milliseconds.
+    pub(crate) fn milliseconds_at(&self, moment: Option<Instant>) -> u32 {
+        let age = moment.map(|at| at.saturating_duration_since(self.started).as_millis());
+        age.and_then(|age| u32::try_from(age).ok()).unwrap_or(u32::MAX)
+    }
+}

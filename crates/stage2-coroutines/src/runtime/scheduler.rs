@@ -1,0 +1,258 @@
+//! The scheduler, or executor: the task table, the run queue, and the steps of
+//! the tasks.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
+
+use selector_core::{Key, Notifier, Slab};
+
+use crate::asyncio::exceptions::{Exception, InvalidState};
+use crate::asyncio::inspector::{Inspector, LoopError};
+use crate::runtime::inject_queue::{InjectQueue, Wakeable};
+use crate::runtime::wait::WaitInfo;
+
+thread_local! {
+    /// The scheduler that this thread runs; `None` if it runs none.
+    static CURRENT: RefCell<Option<Rc<Scheduler>>> = const { RefCell::new(None) };
+}
+
+/// Calls `f` with the scheduler that this thread runs. Returns `None` if it runs
+/// none, or if the thread is about to end. No foreign code may run in `f`.
+pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
+    CURRENT.try_with(|current| current.borrow().as_deref().map(f)).ok().flatten()
+}
+
+/// A guard that marks this thread as running a scheduler, until it is dropped.
+pub(crate) struct EnterGuard(());
+
+impl Drop for EnterGuard {
+    fn drop(&mut self) {
+        drop(CURRENT.take());
+    }
+}
+
+/// A task or a callback, as the scheduler sees it: a thing that can take a step.
+pub(crate) trait Step {
+    /// Runs until the task waits or ends. Returns an exception if it ended with
+    /// one that no future has taken.
+    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>>;
+}
+
+/// The slot of a task, or of a callback, which is a task of one step.
+pub(crate) struct TaskSlot {
+    /// The coroutine; `None` while it takes a step.
+    step: Option<Pin<Box<dyn Step>>>,
+    /// The line that spawned the task; `None` for a callback.
+    pub(crate) spawned: Option<&'static Location<'static>>,
+    pub(crate) wait: WaitInfo,
+}
+
+/// Returns the key of the main coroutine, that of `run_until_complete`. It is
+/// in no slot of the table: no table is large enough to have this key.
+pub(crate) fn main_key() -> Key {
+    Key::from_bits(u64::MAX)
+}
+
+/// The tasks of a loop, and the order of their steps.
+pub(crate) struct Scheduler {
+    /// The task table: the coroutines are kept here between two steps.
+    pub(crate) tasks: RefCell<Slab<TaskSlot>>,
+    run_queue: RefCell<RunQueue>,
+    /// The wake-ups and calls that come from other threads.
+    pub(crate) inject_queue: Arc<InjectQueue>,
+    /// The task that is taking a step.
+    pub(crate) current_task: Cell<Option<Key>>,
+    /// The number of steps that have been taken.
+    pub(crate) polls: Cell<u64>,
+    pub(crate) is_closed: Cell<bool>,
+}
+
+impl Scheduler {
+    pub(crate) fn new(notifier: Notifier) -> Self {
+        Self {
+            tasks: RefCell::new(Slab::new()),
+            run_queue: RefCell::default(),
+            inject_queue: Arc::new(InjectQueue::new(notifier)),
+            current_task: Cell::new(None),
+            polls: Cell::new(0),
+            is_closed: Cell::new(false),
+        }
+    }
+
+    pub(crate) fn enter(self: &Rc<Self>) -> io::Result<EnterGuard> {
+        if with_current(|_| ()).is_some() {
+            let message = "this thread runs an event loop already";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
+        }
+        CURRENT.set(Some(Rc::clone(self)));
+        Ok(EnterGuard(()))
+    }
+
+    /// Returns true if this thread runs this scheduler, `None` if it runs none.
+    pub(crate) fn is_current(&self) -> Option<bool> {
+        with_current(|current| std::ptr::eq(current, self))
+    }
+
+    // ANCHOR: may_wait_for
+    /// Checks that the current task may wait for a future of this loop, which
+    /// is the result of `task` if that is given.
+    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), InvalidState> {
+        if self.is_current() == Some(false) {
+            return Err(InvalidState::OtherLoop);
+        }
+        if task.is_some() && task == self.current_task.get() {
+            return Err(InvalidState::AwaitsItself);
+        }
+        Ok(())
+    }
+    // ANCHOR_END: may_wait_for
+
+    pub(crate) fn add_task(
+        &self,
+        step: Pin<Box<dyn Step>>,
+        spawned: Option<&'static Location<'static>>,
+    ) -> Key {
+        let slot = TaskSlot { step: Some(step), spawned, wait: WaitInfo::NONE };
+        let key = self.tasks.borrow_mut().insert(slot);
+        if self.is_closed.get() {
+            // A closed loop never runs this step, and never frees what it
+            // holds.
+            drop(self.remove_task(key));
+        }
+        key
+    }
+
+    /// Removes a task and returns its slot. The caller drops the slot, since
+    /// that runs foreign code.
+    #[must_use]
+    pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
+        self.tasks.borrow_mut().remove(key)
+    }
+
+    /// Puts a task at the end of the run queue, to take a step in the next
+    /// batch.
+    pub(crate) fn schedule(&self, key: Key) {
+        if !self.is_closed.get() {
+            self.run_queue.borrow_mut().push(key);
+        }
+    }
+
+    /// Schedules a task that was woken, unless it is in the run queue already.
+    pub(crate) fn wake(&self, task: &(impl Wakeable + ?Sized)) {
+        if let Some(key) = task.mark_queued() {
+            self.schedule(key);
+        }
+    }
+
+    /// Returns true if no task is to take a step, so that the loop may sleep.
+    pub(crate) fn may_sleep(&self) -> bool {
+        self.run_queue.borrow().is_empty() && self.inject_queue.may_sleep()
+    }
+
+    // ANCHOR: step
+    /// Has a task take one step, and removes it if it ends.
+    pub(crate) fn step(&self, key: Key, inspector: &Inspector) {
+        // The coroutine is taken out of its slot, so that it may call any
+        // method of the loop, even cancel itself. A stale key belongs to a task
+        // that has been removed.
+        let take_step = |slot: &mut TaskSlot| slot.step.take();
+        let step = self.tasks.borrow_mut().get_mut(key).and_then(take_step);
+        let Some(mut step) = step else { return };
+        self.polls.update(|polls| polls + 1);
+        self.current_task.set(Some(key));
+        let state = step.as_mut().step(self, key);
+        self.current_task.set(None);
+        let exception = match state {
+            Poll::Ready(exception) => exception,
+            Poll::Pending => {
+                if let Some(slot) = self.tasks.borrow_mut().get_mut(key) {
+                    slot.wait.update(&inspector.current_wait);
+                    slot.step = Some(step);
+                    return;
+                }
+                None
+            }
+        };
+        inspector.current_wait.set(WaitInfo::NONE);
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
+        drop(self.remove_task(key));
+        inspector.forget(key);
+        let panic = dropped.err().map(|panic| Exception::panicked(&*panic));
+        if let Some(exception) = panic.or(exception) {
+            inspector.report(&LoopError::Panicked(exception));
+        }
+    }
+    // ANCHOR_END: step
+
+    /// Drops all tasks, and refuses every later one.
+    pub(crate) fn close(&self) {
+        self.is_closed.set(true);
+        self.inject_queue.close();
+        self.run_queue.take();
+        // The table is empty before the tasks are dropped, so that their keys
+        // are stale for the code that this runs.
+        drop(self.tasks.take());
+    }
+}
+
+impl Drop for Scheduler {
+    /// Empties the inject queue. The wakers in it hold the queue, and without
+    /// this they would keep each other alive for ever.
+    fn drop(&mut self) {
+        self.inject_queue.close();
+    }
+}
+
+/// The run queue: the keys of the tasks that are to take a step, in the order
+/// in which they were woken.
+type RunQueue = Vec<Key>;
+
+/// The capacity that a run queue keeps after a burst of wake-ups.
+const KEPT_CAPACITY: usize = 1024;
+
+// ANCHOR: batch
+/// The tasks that take a step before the next tick. If a panic ends the loop,
+/// those that have not taken theirs go back into the run queue.
+pub(crate) struct Batch<'q> {
+    keys: RunQueue,
+    /// The number of keys that have been handed out.
+    taken: usize,
+    run_queue: &'q RefCell<RunQueue>,
+}
+
+impl<'q> Batch<'q> {
+    pub(crate) fn new(scheduler: &'q Scheduler) -> Self {
+        Self { keys: RunQueue::new(), taken: 0, run_queue: &scheduler.run_queue }
+    }
+
+    /// Starts over with the tasks that were woken since the last batch.
+    pub(crate) fn refill(&mut self) {
+        self.keys.clear();
+        self.taken = 0;
+        // A burst of wake-ups is rare; its memory is given back.
+        self.keys.shrink_to(KEPT_CAPACITY);
+        std::mem::swap(&mut *self.run_queue.borrow_mut(), &mut self.keys);
+    }
+}
+
+impl Iterator for Batch<'_> {
+    type Item = Key;
+
+    fn next(&mut self) -> Option<Key> {
+        let key = self.keys.get(self.taken).copied();
+        self.taken += usize::from(key.is_some());
+        key
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.run_queue.borrow_mut().extend(&self.keys[self.taken..]);
+    }
+}
+// ANCHOR_END: batch
