@@ -23,6 +23,11 @@ fn no_circle_between_the_files_of_selector_core() {
 }
 
 #[test]
+fn no_circle_between_the_files_of_stage2() {
+    check("crates/stage2-coroutines");
+}
+
+#[test]
 fn no_circle_between_the_files_of_benches() {
     check("benches");
 }

@@ -16,24 +16,37 @@
 //! 4. **Nothing is borrowed while foreign code runs.** Steps, callbacks, wakers
 //!    and destructors may call any method of the loop.
 //!
-//! Read in this order: [`future`](Future), [`task`](Task),
-//! [`event_loop`](EventLoop), [`io`](read), and then [`fetcher`], which is the
-//! purpose of all the others. The modules beside them are useful, but not part
-//! of the lesson. [`read_by_hand`] has [`read`] and [`read_all`] once more, as
-//! the state machines that the compiler generates. For readers who know Python,
-//! [`names_of_asyncio`] lists the names of asyncio and Tornado.
+//! Read in this order: [`future`](Future), [`task`](Task), `waker`,
+//! `scheduler`, `reactor`, [`event_loop`](EventLoop), then [`io`](read), and
+//! then [`fetcher`], which is the purpose of all the others.
+//!
+//! The sources are in four rooms:
+//!
+//! * `runtime` holds futures, tasks and wakers, and the loop in two parts: the
+//!   scheduler, which has tasks take steps, and the reactor, which waits for
+//!   events and wakes tasks.
+//! * `net` holds what waits for a socket, a name or the clock. [`read_by_hand`]
+//!   has [`read`] and [`read_all`] once more, as the state machines that the
+//!   compiler generates.
+//! * `asyncio` holds the rest of asyncio's interface, which is useful, but not
+//!   part of the lesson: callbacks, combinators, exceptions, inspection. For
+//!   readers who know Python, [`names_of_asyncio`] lists the names of asyncio
+//!   and Tornado.
+//! * [`generator`] is a digression: Python's generators by hand.
 //!
 //! The parts of the runtime by their usual names:
 //!
-//! * **executor, scheduler, run queue**: `task_table` and `current_loop`
-//! * **reactor, event loop tick**: `event_loop`, on the selector
+//! * **executor, scheduler, task table, run queue, current task**: `scheduler`
+//! * **reactor, tick, timers**: `reactor`, on the selector
+//! * **event loop**: `event_loop`, which runs the two in turn
 //! * **waker**: `waker`
 //! * **inject queue** (`call_soon_threadsafe`): `inject_queue`, [`Remote`]
 //! * **coop budget** and **yield**: `connection`, [`yield_now`]
+//! * **resolver**: `lookups`, [`lookup()`]
 //! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...
 //! * **timeout and deadline**: [`sleep`], [`timeout_at`], [`wait_for`]
 //! * **cancellation**: [`Future::cancel`], or dropping a coroutine
-//! * **structured inspection**: [`TaskInfo`], [`Stats`]
+//! * **structured inspection**: `inspector`, [`TaskInfo`], [`Stats`]
 //! * **exception handler**: [`EventLoop::set_exception_handler`],
 //!   [`LoopError`]
 
@@ -43,7 +56,13 @@ mod runtime;
 
 pub mod fetcher;
 pub mod generator;
-pub mod names_of_asyncio;
+
+#[doc = include_str!("names_of_asyncio.md")]
+pub mod names_of_asyncio {
+    // The links of the page are resolved from here.
+    #[cfg(doc)]
+    use crate::*;
+}
 
 pub use asyncio::callbacks::{Handle, Remote};
 pub use asyncio::combinators::{
@@ -52,7 +71,7 @@ pub use asyncio::combinators::{
 };
 pub use asyncio::exceptions::{Exception, InvalidState, catch};
 pub use asyncio::inspection::{Stats, with_wait};
-pub use asyncio::inspector::{LoopError, TaskInfo};
+pub use asyncio::inspector::{LoopError, TaskInfo, Wait};
 pub use asyncio::traceback;
 #[cfg(feature = "os")]
 pub use fetcher::crawl;
@@ -66,7 +85,6 @@ pub use net::time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
 pub use runtime::event_loop::EventLoop;
 pub use runtime::future::{CallbackId, Future};
 pub use runtime::task::Task;
-pub use runtime::wait::Wait;
 
 /// A coroutine: the value that an `async fn` returns. Rust's name for this
 /// trait is `Future`. In the chapter, a future is a thing that has a result

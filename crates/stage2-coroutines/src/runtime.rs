@@ -7,5 +7,4 @@ pub(crate) mod inject_queue;
 pub(crate) mod reactor;
 pub(crate) mod scheduler;
 pub(crate) mod task;
-pub(crate) mod wait;
 pub(crate) mod waker;

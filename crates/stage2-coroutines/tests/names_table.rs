@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const SOURCE: &str = include_str!("../src/names_of_asyncio.rs");
+const SOURCE: &str = include_str!("../src/names_of_asyncio.md");
 
 /// Every name in the reference of asyncio's tasks and coroutines.
 const ASYNCIO: &[&str] = &[
@@ -160,7 +160,7 @@ const TORNADO: &[&str] = &[
 ];
 
 fn documentation() -> impl Iterator<Item = &'static str> {
-    SOURCE.lines().filter_map(|line| line.strip_prefix("//!")).map(str::trim_start)
+    SOURCE.lines().map(str::trim_start)
 }
 
 /// Returns the rows of the table under a heading: the name, and its counterpart.
@@ -215,7 +215,7 @@ fn sources(directory: &Path) -> String {
         let path = entry.unwrap().path();
         if path.is_dir() {
             text += &sources(&path);
-        } else if !path.ends_with("names_of_asyncio.rs") {
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
             text += &fs::read_to_string(path).unwrap();
         }
     }

@@ -3,7 +3,7 @@
 
 use std::any::Any;
 use std::io;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
@@ -11,10 +11,9 @@ use std::time::{Duration, Instant};
 
 use selector_core::{Key, TimerKey};
 
-use crate::runtime::inject_queue::{InjectQueue, Injected};
+use crate::runtime::inject_queue::{InjectQueue, Injected, TaskWaker};
 use crate::runtime::scheduler::{Scheduler, Step};
 use crate::runtime::task::Driver;
-use crate::runtime::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, timeout_at};
 
 /// A handle that cancels a callback.
@@ -32,7 +31,7 @@ impl Handle {
             let waker = self.event_loop.0.reactor.timers.borrow_mut().cancel(timer);
             drop(waker);
         }
-        drop(self.event_loop.remove_task(self.key));
+        drop(self.event_loop.0.scheduler.remove_task(self.key));
     }
 }
 
@@ -49,8 +48,7 @@ impl<F: FnOnce()> Step for CallOnce<F> {
         _key: Key,
     ) -> Poll<Option<Exception>> {
         let call = self.0.take();
-        let panic = call.and_then(|call| catch_unwind(AssertUnwindSafe(call)).err());
-        Poll::Ready(panic.map(|panic| Exception::panicked(&*panic)))
+        Poll::Ready(call.and_then(|call| Exception::caught(call).err()))
     }
 }
 

@@ -45,6 +45,11 @@ impl Exception {
         Self::Panicked(Rc::new(text.unwrap_or("no message").to_owned()))
     }
 
+    /// Calls `f`, and returns its panic as an exception.
+    pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Result<R, Self> {
+        catch_unwind(AssertUnwindSafe(f)).map_err(|panic| Self::panicked(&*panic))
+    }
+
     /// Returns true if the future or task was cancelled.
     pub fn is_cancelled(&self) -> bool {
         matches!(self, Self::Cancelled)
@@ -76,12 +81,9 @@ pub enum InvalidState {
 pub fn catch<T>(
     mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
 ) -> impl Coroutine<Output = Result<T, Exception>> {
-    poll_fn(move |context| {
-        let poll = AssertUnwindSafe(|| coroutine.as_mut().poll(context));
-        match catch_unwind(poll) {
-            Ok(poll) => poll.map(Ok),
-            Err(panic) => Poll::Ready(Err(Exception::panicked(&*panic))),
-        }
+    poll_fn(move |context| match Exception::caught(|| coroutine.as_mut().poll(context)) {
+        Ok(poll) => poll.map(Ok),
+        Err(panic) => Poll::Ready(Err(panic)),
     })
 }
 // ANCHOR_END: catch

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use selector_core::Key;
 
+use crate::asyncio::inspector::WaitInfo;
 use crate::runtime::event_loop::Inner;
-use crate::runtime::wait::WaitInfo;
 use crate::{Coroutine, EventLoop, Future, LoopError, Task, TaskInfo, Wait};
 
 /// Counters of a loop.

@@ -11,7 +11,63 @@ use std::time::{Duration, Instant};
 use selector_core::Key;
 
 use crate::asyncio::exceptions::Exception;
-use crate::runtime::wait::{Wait, WaitInfo};
+
+/// A place in the code.
+pub(crate) type CallSite = &'static Location<'static>;
+
+/// The operation that a task waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// No wait: the task is running or ready.
+    Nothing,
+    /// A yield: the task waits for its next step.
+    Yield,
+    /// A future that is pending.
+    Future,
+    /// Another task that is pending.
+    Task(Key),
+    /// A read from this connection.
+    Read(Key),
+    /// A write to this connection.
+    Write(Key),
+    /// The opening of this connection.
+    Connect(Key),
+    /// A lookup of the addresses of a name.
+    Lookup,
+    /// A sleep until this time, in milliseconds since the loop was made.
+    Sleep(u32),
+    /// An operation of another crate, by the number of its description; see
+    /// [`crate::EventLoop::other_wait`].
+    Other(u32),
+}
+
+/// The wait of a task: the operation, its place in the code, and its start.
+/// Small, since every task has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitInfo {
+    pub(crate) wait: Wait,
+    pub(crate) at: Option<CallSite>,
+    /// Milliseconds since the loop was made.
+    pub(crate) since: u32,
+}
+
+impl WaitInfo {
+    pub(crate) const NONE: Self = Self { wait: Wait::Nothing, at: None, since: 0 };
+
+    /// Replaces this wait by that of the last step, unless both may be the same
+    /// one: a bare future does not know since when it is awaited.
+    pub(crate) fn update(&mut self, next: &Cell<Self>) {
+        // A task that has set no wait in two steps costs two comparisons.
+        let is_blank = |info: Self| info.wait == Wait::Nothing;
+        if is_blank(next.get()) && is_blank(*self) {
+            return;
+        }
+        let next = next.replace(Self::NONE);
+        if next.at.is_some() || self.wait != next.wait {
+            *self = next;
+        }
+    }
+}
 
 /// A snapshot of a task that is not done.
 #[derive(Clone, Debug)]
@@ -111,5 +167,16 @@ impl Inspector {
     pub(crate) fn milliseconds_at(&self, moment: Option<Instant>) -> u32 {
         let age = moment.map(|at| at.saturating_duration_since(self.started).as_millis());
         age.and_then(|age| u32::try_from(age).ok()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sizes of `Wait` and `WaitInfo`: every task has one.
+    #[test]
+    fn a_wait_takes_24_bytes() {
+        assert_eq!((size_of::<Wait>(), size_of::<WaitInfo>()), (12, 24));
     }
 }

@@ -13,13 +13,11 @@ use selector_core::{Backend, Key, Selector};
 use transport::LookupFn;
 
 use crate::Coroutine;
-use crate::asyncio::inspector::{Inspector, LoopError};
+use crate::asyncio::inspector::{Inspector, LoopError, WaitInfo};
 use crate::net::limits::Limits;
-use crate::runtime::inject_queue::Injected;
+use crate::runtime::inject_queue::{Injected, TaskWaker};
 use crate::runtime::reactor::Reactor;
-use crate::runtime::scheduler::{Batch, Scheduler, TaskSlot, main_key};
-use crate::runtime::wait::WaitInfo;
-use crate::runtime::waker::TaskWaker;
+use crate::runtime::scheduler::{Scheduler, main_key};
 
 /// A handle to the event loop of one thread. Handles are cheap to clone; all
 /// clones stand for the same loop.
@@ -29,9 +27,9 @@ pub struct EventLoop(pub(crate) Rc<Inner>);
 pub(crate) struct Inner {
     pub(crate) scheduler: Rc<Scheduler>,
     pub(crate) reactor: Reactor,
-    pub(crate) inspector: Inspector,
+    pub(crate) inspector: Rc<Inspector>,
     pub(crate) limits: Limits,
-    pub(crate) last_callback_id: Cell<u64>,
+    pub(crate) next_callback_id: Cell<u64>,
     is_stopping: Cell<bool>,
 }
 
@@ -50,12 +48,13 @@ impl EventLoop {
     /// from `lookup`.
     pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
         let selector = Selector::with_backend(backend);
+        let inspector = Rc::new(Inspector::new(selector.now()));
         Self(Rc::new(Inner {
-            scheduler: Rc::new(Scheduler::new(selector.notifier())),
-            inspector: Inspector::new(selector.now()),
+            scheduler: Rc::new(Scheduler::new(selector.notifier(), Rc::clone(&inspector))),
+            inspector,
             reactor: Reactor::new(selector, lookup),
             limits: Limits::default(),
-            last_callback_id: Cell::new(0),
+            next_callback_id: Cell::new(0),
             is_stopping: Cell::new(false),
         }))
     }
@@ -106,7 +105,6 @@ impl EventLoop {
         let Inner { scheduler, reactor, inspector, .. } = &*self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
-        let mut batch = Batch::new(scheduler);
         let mut waker = None;
         let mut keys = Vec::new();
         loop {
@@ -114,10 +112,9 @@ impl EventLoop {
             // tick: tasks that keep waking each other cannot hold up tasks that
             // wait for a socket or a timer.
             self.drain_inject_queue();
-            batch.refill();
-            for key in &mut batch {
+            for key in scheduler.batch() {
                 if key != main_key() {
-                    scheduler.step(key, inspector);
+                    scheduler.step(key);
                 } else {
                     scheduler.polls.update(|polls| polls + 1);
                     let waker = TaskWaker::for_step(key, scheduler, &mut waker);
@@ -140,7 +137,7 @@ impl EventLoop {
         let scheduler = &self.0.scheduler;
         for injected in scheduler.inject_queue.drain() {
             match injected {
-                Injected::Wake(task) => scheduler.wake(&*task),
+                Injected::Wake(task) => scheduler.wake(&task),
                 Injected::Call(call) => call(self),
             }
         }
@@ -155,17 +152,9 @@ impl EventLoop {
         self.0.scheduler.schedule(key);
     }
 
-    /// Removes a task and returns its slot. The caller drops the slot, since
-    /// that runs foreign code.
-    #[must_use]
-    pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
-        self.0.inspector.forget(key);
-        self.0.scheduler.remove_task(key)
-    }
-
     /// Returns the current time of the loop's clock.
     pub fn now(&self) -> Instant {
-        self.0.reactor.now()
+        self.0.reactor.selector.borrow().now()
     }
 
     /// Returns true if the two handles stand for the same loop.

@@ -73,11 +73,7 @@ impl<T: 'static> Future<T> {
     /// Moves the result out, or copies the exception. Returns `None` if the
     /// future is pending or the result has been taken.
     pub fn take_result(&self) -> Option<Result<T, Exception>> {
-        let mut state = self.0.borrow_mut();
-        let Outcome::Done(outcome) = &mut state.outcome else { return None };
-        let outcome = take(outcome);
-        state.retrieved = true;
-        outcome
+        self.0.borrow_mut().take()
     }
 
     /// Resolves the future with a result.
@@ -109,9 +105,8 @@ impl<T: 'static> Future<T> {
     // ANCHOR_END: finish
 
     fn call_soon(&self, callback: DoneCallback<T>) {
-        let event_loop = self.0.borrow().event_loop.clone();
         let future = self.clone();
-        event_loop.call_soon(move || callback(&future));
+        self.event_loop().call_soon(move || callback(&future));
     }
 
     /// Has the loop call `callback` with this future when it is done. It is
@@ -119,9 +114,8 @@ impl<T: 'static> Future<T> {
     /// future. If the future is done already, it is called soon.
     pub fn add_done_callback(&self, callback: impl FnOnce(&Self) + 'static) -> CallbackId {
         let mut state = self.0.borrow_mut();
-        let last_callback_id = &state.event_loop.0.last_callback_id;
-        last_callback_id.update(|id| id + 1);
-        let id = CallbackId(last_callback_id.get());
+        let next_id = &state.event_loop.0.next_callback_id;
+        let id = CallbackId(next_id.replace(next_id.get() + 1));
         if let Outcome::Pending(callbacks) = &mut state.outcome {
             callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Call(id, Box::new(callback)));
@@ -141,38 +135,35 @@ impl<T: 'static> std::future::Future for Future<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.0.borrow_mut();
-        let State { outcome, event_loop, task, retrieved, .. } = &mut *state;
-        match outcome {
-            Outcome::Done(outcome) => {
-                *retrieved = true;
-                Poll::Ready(take(outcome).unwrap_or(Err(InvalidState::Taken.into())))
-            }
-            Outcome::Pending(callbacks) => {
-                if let Err(error) = event_loop.0.scheduler.may_wait_for(*task) {
-                    return Poll::Ready(Err(error.into()));
-                }
-                event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
-                let waker = context.waker();
-                let is_stored = callbacks.iter().any(
-                    |callback| matches!(callback, Callback::Wake(stored) if stored.will_wake(waker)),
-                );
-                if !is_stored {
-                    // Most futures have one waiter.
-                    callbacks.reserve_exact(usize::from(callbacks.is_empty()));
-                    callbacks.push(Callback::Wake(waker.clone()));
-                }
-                Poll::Pending
-            }
+        let State { outcome, event_loop, task, .. } = &mut *state;
+        let Outcome::Pending(callbacks) = outcome else {
+            return Poll::Ready(state.take().unwrap_or(Err(InvalidState::Taken.into())));
+        };
+        if let Err(error) = event_loop.0.scheduler.may_wait_for(*task) {
+            return Poll::Ready(Err(error.into()));
         }
+        event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
+        let waker = context.waker();
+        let is_it = |c: &Callback<T>| matches!(c, Callback::Wake(it) if it.will_wake(waker));
+        if !callbacks.iter().any(is_it) {
+            // Most futures have one waiter.
+            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
+            callbacks.push(Callback::Wake(waker.clone()));
+        }
+        Poll::Pending
     }
 }
 // ANCHOR_END: poll
 
-/// Moves the result out, or copies the exception, which stays.
-fn take<T>(outcome: &mut Option<Result<T, Exception>>) -> Option<Result<T, Exception>> {
-    match outcome {
-        Some(Err(exception)) => Some(Err(exception.clone())),
-        _ => outcome.take(),
+impl<T> State<T> {
+    /// Moves the result out, or copies the exception, which stays.
+    fn take(&mut self) -> Option<Result<T, Exception>> {
+        let Outcome::Done(outcome) = &mut self.outcome else { return None };
+        self.retrieved = true;
+        match outcome {
+            Some(Err(exception)) => Some(Err(exception.clone())),
+            _ => outcome.take(),
+        }
     }
 }
 

@@ -10,23 +10,26 @@ use selector_core::{Key, Notifier};
 
 /// An entry of the inject queue.
 pub(crate) enum Injected {
-    Wake(Arc<dyn Wakeable>),
-    /// A function to be called on the thread of the loop.
-    Call(RemoteCall),
+    Wake(Arc<TaskWaker>),
+    /// A function to be called on the thread of the loop. Its argument is the
+    /// handle to the loop, whose type the queue does not know.
+    Call(Box<dyn FnOnce(&dyn Any) + Send>),
 }
 
-/// Its argument is the handle to the loop, whose type the queue does not know.
-pub(crate) type RemoteCall = Box<dyn FnOnce(&dyn Any) + Send>;
-
-/// The waker of a task, as the queues see it.
-pub(crate) trait Wakeable: Send + Sync {
-    /// Returns the flag that is true while the waker is in the inject queue.
-    fn is_injected(&self) -> &AtomicBool;
-
-    /// Marks the task as queued and returns its key. Returns `None` if it is in
-    /// the run queue already.
-    fn mark_queued(&self) -> Option<Key>;
+// ANCHOR: task_waker
+/// The waker of a task: its key, and the inject queue of its loop. With these
+/// two, any thread can have the task resumed.
+pub(crate) struct TaskWaker {
+    pub(crate) key: Key,
+    /// True while the task is in the run queue, so that a task that is woken
+    /// twice takes one step. Used by the thread of the loop only.
+    pub(crate) is_queued: AtomicBool,
+    /// True while the waker is in the inject queue. Used under the lock of that
+    /// queue only.
+    pub(crate) is_injected: AtomicBool,
+    pub(crate) inject_queue: Arc<InjectQueue>,
 }
+// ANCHOR_END: task_waker
 
 /// A queue to which any thread may push. Only the loop drains it, between two
 /// batches.
@@ -54,7 +57,7 @@ impl InjectQueue {
     pub(crate) fn push(&self, injected: Injected) {
         let mut state = self.lock();
         let is_in_queue =
-            matches!(&injected, Injected::Wake(task) if task.is_injected().swap(true, Relaxed));
+            matches!(&injected, Injected::Wake(task) if task.is_injected.swap(true, Relaxed));
         if state.is_closed || is_in_queue {
             drop(state);
             return drop(injected);
@@ -75,7 +78,7 @@ impl InjectQueue {
         state.is_loop_asleep = false;
         for injected in &state.injected {
             if let Injected::Wake(task) = injected {
-                task.is_injected().store(false, Relaxed);
+                task.is_injected.store(false, Relaxed);
             }
         }
         take(&mut state.injected)
@@ -95,11 +98,8 @@ impl InjectQueue {
     /// Closes the queue when its loop is closed or dropped: drops all entries,
     /// and every later push.
     pub(crate) fn close(&self) {
-        let mut state = self.lock();
-        state.is_closed = true;
-        let injected = take(&mut state.injected);
-        drop(state);
-        drop(injected);
+        self.lock().is_closed = true;
+        drop(self.drain());
     }
 
     /// Locks the state. A poisoned lock is used all the same: the state is

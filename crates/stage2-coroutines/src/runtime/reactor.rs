@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::iter::from_fn;
 use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
@@ -42,17 +43,13 @@ impl Reactor {
         }
     }
 
-    pub(crate) fn now(&self) -> Instant {
-        self.selector.borrow().now()
-    }
-
     // ANCHOR: tick
     /// One tick: waits for events and for the next timer, and wakes the tasks
     /// that they belong to. Unless it may sleep, it only looks.
     pub(crate) fn tick(&self, may_sleep: bool, keys: &mut Vec<Key>) -> io::Result<()> {
         let timeout = if may_sleep {
             let next = self.timers.borrow().next_due();
-            next.map(|at| at.saturating_duration_since(self.now()))
+            next.map(|at| at.saturating_duration_since(self.selector.borrow().now()))
         } else {
             Some(Duration::ZERO)
         };
@@ -60,19 +57,11 @@ impl Reactor {
         self.selector.borrow_mut().select(timeout, keys)?;
         // Each borrow ends before the waker is called: a waker may be foreign
         // code.
-        for key in keys.drain(..) {
-            let waiter = self.selector.borrow_mut().take(key);
-            if let Some(waker) = waiter {
-                waker.wake();
-            }
-        }
-        let now = self.now();
+        let take = |key| self.selector.borrow_mut().take(key);
+        keys.drain(..).filter_map(take).for_each(Waker::wake);
+        let now = self.selector.borrow().now();
         self.tick_start.set(now);
-        loop {
-            let due = self.timers.borrow_mut().pop_due(now);
-            let Some(waker) = due else { break };
-            waker.wake();
-        }
+        from_fn(|| self.timers.borrow_mut().pop_due(now)).for_each(Waker::wake);
         self.lookups.wake_answered(now);
         Ok(())
     }

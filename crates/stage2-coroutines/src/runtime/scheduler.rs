@@ -2,19 +2,19 @@
 //! the tasks.
 
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::io;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::task::Poll;
 
 use selector_core::{Key, Notifier, Slab};
 
 use crate::asyncio::exceptions::{Exception, InvalidState};
-use crate::asyncio::inspector::{Inspector, LoopError};
-use crate::runtime::inject_queue::{InjectQueue, Wakeable};
-use crate::runtime::wait::WaitInfo;
+use crate::asyncio::inspector::{CallSite, Inspector, LoopError, WaitInfo};
+use crate::runtime::inject_queue::{InjectQueue, TaskWaker};
 
 thread_local! {
     /// The scheduler that this thread runs; `None` if it runs none.
@@ -48,9 +48,12 @@ pub(crate) struct TaskSlot {
     /// The coroutine; `None` while it takes a step.
     step: Option<Pin<Box<dyn Step>>>,
     /// The line that spawned the task; `None` for a callback.
-    pub(crate) spawned: Option<&'static Location<'static>>,
+    pub(crate) spawned: Option<CallSite>,
     pub(crate) wait: WaitInfo,
 }
+
+/// The capacity that the run queue keeps after a burst of wake-ups.
+const KEPT_CAPACITY: usize = 1024;
 
 /// Returns the key of the main coroutine, that of `run_until_complete`. It is
 /// in no slot of the table: no table is large enough to have this key.
@@ -62,7 +65,9 @@ pub(crate) fn main_key() -> Key {
 pub(crate) struct Scheduler {
     /// The task table: the coroutines are kept here between two steps.
     pub(crate) tasks: RefCell<Slab<TaskSlot>>,
-    run_queue: RefCell<RunQueue>,
+    /// The keys of the tasks that are to take a step, in the order in which they
+    /// were woken.
+    run_queue: RefCell<VecDeque<Key>>,
     /// The wake-ups and calls that come from other threads.
     pub(crate) inject_queue: Arc<InjectQueue>,
     /// The task that is taking a step.
@@ -70,10 +75,11 @@ pub(crate) struct Scheduler {
     /// The number of steps that have been taken.
     pub(crate) polls: Cell<u64>,
     pub(crate) is_closed: Cell<bool>,
+    inspector: Rc<Inspector>,
 }
 
 impl Scheduler {
-    pub(crate) fn new(notifier: Notifier) -> Self {
+    pub(crate) fn new(notifier: Notifier, inspector: Rc<Inspector>) -> Self {
         Self {
             tasks: RefCell::new(Slab::new()),
             run_queue: RefCell::default(),
@@ -81,6 +87,7 @@ impl Scheduler {
             current_task: Cell::new(None),
             polls: Cell::new(0),
             is_closed: Cell::new(false),
+            inspector,
         }
     }
 
@@ -112,11 +119,7 @@ impl Scheduler {
     }
     // ANCHOR_END: may_wait_for
 
-    pub(crate) fn add_task(
-        &self,
-        step: Pin<Box<dyn Step>>,
-        spawned: Option<&'static Location<'static>>,
-    ) -> Key {
+    pub(crate) fn add_task(&self, step: Pin<Box<dyn Step>>, spawned: Option<CallSite>) -> Key {
         let slot = TaskSlot { step: Some(step), spawned, wait: WaitInfo::NONE };
         let key = self.tasks.borrow_mut().insert(slot);
         if self.is_closed.get() {
@@ -131,6 +134,7 @@ impl Scheduler {
     /// that runs foreign code.
     #[must_use]
     pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
+        self.inspector.forget(key);
         self.tasks.borrow_mut().remove(key)
     }
 
@@ -138,16 +142,31 @@ impl Scheduler {
     /// batch.
     pub(crate) fn schedule(&self, key: Key) {
         if !self.is_closed.get() {
-            self.run_queue.borrow_mut().push(key);
+            self.run_queue.borrow_mut().push_back(key);
         }
     }
 
     /// Schedules a task that was woken, unless it is in the run queue already.
-    pub(crate) fn wake(&self, task: &(impl Wakeable + ?Sized)) {
-        if let Some(key) = task.mark_queued() {
-            self.schedule(key);
+    pub(crate) fn wake(&self, task: &TaskWaker) {
+        // Load and store need not be one operation: only the thread of the
+        // loop comes here.
+        if !task.is_queued.load(Relaxed) {
+            task.is_queued.store(true, Relaxed);
+            self.schedule(task.key);
         }
     }
+
+    // ANCHOR: batch
+    /// Returns the tasks that take a step before the next tick: those that are
+    /// in the run queue now. Each leaves the queue right before its step. If a
+    /// panic ends the loop, the others keep their place.
+    pub(crate) fn batch(&self) -> impl Iterator<Item = Key> {
+        let mut run_queue = self.run_queue.borrow_mut();
+        // A burst of wake-ups is rare; its memory is given back.
+        run_queue.shrink_to(KEPT_CAPACITY);
+        (0..run_queue.len()).map_while(|_| self.run_queue.borrow_mut().pop_front())
+    }
+    // ANCHOR_END: batch
 
     /// Returns true if no task is to take a step, so that the loop may sleep.
     pub(crate) fn may_sleep(&self) -> bool {
@@ -156,7 +175,7 @@ impl Scheduler {
 
     // ANCHOR: step
     /// Has a task take one step, and removes it if it ends.
-    pub(crate) fn step(&self, key: Key, inspector: &Inspector) {
+    pub(crate) fn step(&self, key: Key) {
         // The coroutine is taken out of its slot, so that it may call any
         // method of the loop, even cancel itself. A stale key belongs to a task
         // that has been removed.
@@ -167,24 +186,19 @@ impl Scheduler {
         self.current_task.set(Some(key));
         let state = step.as_mut().step(self, key);
         self.current_task.set(None);
-        let exception = match state {
-            Poll::Ready(exception) => exception,
-            Poll::Pending => {
-                if let Some(slot) = self.tasks.borrow_mut().get_mut(key) {
-                    slot.wait.update(&inspector.current_wait);
-                    slot.step = Some(step);
-                    return;
-                }
-                None
-            }
-        };
-        inspector.current_wait.set(WaitInfo::NONE);
-        let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
+        if state.is_pending()
+            && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
+        {
+            slot.wait.update(&self.inspector.current_wait);
+            slot.step = Some(step);
+            return;
+        }
+        self.inspector.current_wait.set(WaitInfo::NONE);
+        let panic = Exception::caught(|| drop(step)).err();
         drop(self.remove_task(key));
-        inspector.forget(key);
-        let panic = dropped.err().map(|panic| Exception::panicked(&*panic));
-        if let Some(exception) = panic.or(exception) {
-            inspector.report(&LoopError::Panicked(exception));
+        let ended = if let Poll::Ready(exception) = state { exception } else { None };
+        if let Some(exception) = panic.or(ended) {
+            self.inspector.report(&LoopError::Panicked(exception));
         }
     }
     // ANCHOR_END: step
@@ -207,52 +221,3 @@ impl Drop for Scheduler {
         self.inject_queue.close();
     }
 }
-
-/// The run queue: the keys of the tasks that are to take a step, in the order
-/// in which they were woken.
-type RunQueue = Vec<Key>;
-
-/// The capacity that a run queue keeps after a burst of wake-ups.
-const KEPT_CAPACITY: usize = 1024;
-
-// ANCHOR: batch
-/// The tasks that take a step before the next tick. If a panic ends the loop,
-/// those that have not taken theirs go back into the run queue.
-pub(crate) struct Batch<'q> {
-    keys: RunQueue,
-    /// The number of keys that have been handed out.
-    taken: usize,
-    run_queue: &'q RefCell<RunQueue>,
-}
-
-impl<'q> Batch<'q> {
-    pub(crate) fn new(scheduler: &'q Scheduler) -> Self {
-        Self { keys: RunQueue::new(), taken: 0, run_queue: &scheduler.run_queue }
-    }
-
-    /// Starts over with the tasks that were woken since the last batch.
-    pub(crate) fn refill(&mut self) {
-        self.keys.clear();
-        self.taken = 0;
-        // A burst of wake-ups is rare; its memory is given back.
-        self.keys.shrink_to(KEPT_CAPACITY);
-        std::mem::swap(&mut *self.run_queue.borrow_mut(), &mut self.keys);
-    }
-}
-
-impl Iterator for Batch<'_> {
-    type Item = Key;
-
-    fn next(&mut self) -> Option<Key> {
-        let key = self.keys.get(self.taken).copied();
-        self.taken += usize::from(key.is_some());
-        key
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        self.run_queue.borrow_mut().extend(&self.keys[self.taken..]);
-    }
-}
-// ANCHOR_END: batch

@@ -9,8 +9,8 @@ use std::task::{Context, Poll};
 use pin_project_lite::pin_project;
 use selector_core::Key;
 
+use crate::runtime::inject_queue::TaskWaker;
 use crate::runtime::scheduler::{Scheduler, Step};
-use crate::runtime::waker::TaskWaker;
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
@@ -92,9 +92,8 @@ where
             Err(panic) => Err(Exception::panicked(&*panic)),
         };
         // A result that is refused is dropped, and its destructor may panic.
-        let end = AssertUnwindSafe(|| (this.end)(outcome));
-        let unretrieved = catch_unwind(end);
-        Poll::Ready(unretrieved.unwrap_or_else(|panic| Some(Exception::panicked(&*panic))))
+        let unretrieved = Exception::caught(|| (this.end)(outcome));
+        Poll::Ready(unretrieved.unwrap_or_else(Some))
     }
 }
 // ANCHOR_END: driver

@@ -48,7 +48,7 @@ impl<T: 'static> Future<T> {
             return false;
         }
         if let Some(task) = self.task() {
-            drop(self.event_loop().remove_task(task));
+            drop(self.event_loop().0.scheduler.remove_task(task));
         }
         true
     }
@@ -63,13 +63,12 @@ impl<T: 'static> Future<T> {
     where
         T: Clone,
     {
-        let mut state = self.0.borrow_mut();
-        // A pending future has no outcome to be retrieved.
-        state.retrieved = matches!(state.outcome, Outcome::Done(_));
-        match &state.outcome {
-            Outcome::Pending(_) => Err(InvalidState::Pending.into()),
-            Outcome::Done(Some(outcome)) => outcome.clone(),
-            Outcome::Done(None) => Err(InvalidState::Taken.into()),
+        if let Some(exception) = self.exception()? {
+            return Err(exception);
+        }
+        match &self.0.borrow().outcome {
+            Outcome::Done(Some(Ok(result))) => Ok(result.clone()),
+            _ => Err(InvalidState::Taken.into()),
         }
     }
 
@@ -104,11 +103,9 @@ impl<T: 'static> Future<T> {
         let mut state = self.0.borrow_mut();
         let Outcome::Pending(callbacks) = &mut state.outcome else { return 0 };
         let is_it = |callback: &Callback<T>| matches!(callback, Callback::Call(i, _) if *i == id);
-        let Some(index) = callbacks.iter().position(is_it) else { return 0 };
-        let removed = callbacks.remove(index);
+        let removed: Vec<_> = callbacks.extract_if(.., |callback| is_it(callback)).collect();
         drop(state);
-        drop(removed);
-        1
+        removed.len()
     }
 }
 
