@@ -126,7 +126,9 @@ impl fmt::Display for LoopError {
     }
 }
 
-/// What a loop keeps for its inspection.
+type ExceptionHandler = dyn Fn(&LoopError);
+
+/// The state that a loop keeps for its inspection.
 pub(crate) struct Inspector {
     pub(crate) started: Instant,
     /// The wait that the current task has begun in this step.
@@ -134,7 +136,7 @@ pub(crate) struct Inspector {
     /// The descriptions of the waits of other crates.
     pub(crate) other_waits: RefCell<Vec<&'static str>>,
     pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
-    pub(crate) exception_handler: RefCell<Option<Rc<dyn Fn(&LoopError)>>>,
+    pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
 }
 
 impl Inspector {

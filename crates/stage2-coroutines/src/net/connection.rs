@@ -157,17 +157,13 @@ impl Connection {
     /// tick of the loop, and no event has come since.
     pub fn is_quiet(&mut self) -> bool {
         let event_loop = self.event_loop.clone();
-        let is_readable = event_loop
-            .0
-            .reactor
-            .selector
-            .borrow_mut()
-            .readiness(self.key)
-            .satisfies(Interest::Readable);
-        if self.drained_tick == event_loop.0.reactor.ticks.get() as u32 && !is_readable {
+        let reactor = &event_loop.0.reactor;
+        let readiness = reactor.selector.borrow().readiness(self.key);
+        let is_readable = readiness.satisfies(Interest::Readable);
+        if self.drained_tick == reactor.ticks.get() as u32 && !is_readable {
             return true;
         }
-        let read = event_loop.0.reactor.with_scratch(|scratch| self.stream.read(scratch));
+        let read = reactor.with_scratch(|scratch| self.stream.read(scratch));
         let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         if is_quiet {
             self.would_block();

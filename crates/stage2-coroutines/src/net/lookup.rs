@@ -36,9 +36,12 @@ pub fn lookup(
             Lookup::Pending(lookup_id) => {
                 let _guard = CancelLookup { event_loop, lookup_id };
                 let answer = poll_fn(|context| {
-                    let checked = event_loop.0.scheduler.may_wait_for(None);
-                    checked.expect("a look-up is awaited in its own loop");
-                    waiter.poll(context.waker())
+                    let answer = waiter.poll(context.waker());
+                    if answer.is_pending() {
+                        let checked = event_loop.0.scheduler.may_wait_for(None);
+                        checked.expect("a look-up is awaited in its own loop");
+                    }
+                    answer
                 });
                 // Boxed: most calls find a cached answer, and their frames need
                 // no room for this.

@@ -11,10 +11,12 @@ use selector_core::{Key, Notifier};
 /// An entry of the inject queue.
 pub(crate) enum Injected {
     Wake(Arc<TaskWaker>),
-    /// A function to be called on the thread of the loop. Its argument is the
-    /// handle to the loop, whose type the queue does not know.
-    Call(Box<dyn FnOnce(&dyn Any) + Send>),
+    Call(RemoteCall),
 }
+
+/// A function to be called on the thread of the loop. Its argument is the handle
+/// to the loop, whose type the queue does not know.
+type RemoteCall = Box<dyn FnOnce(&dyn Any) + Send>;
 
 // ANCHOR: task_waker
 /// The waker of a task: its key, and the inject queue of its loop. With these
