@@ -4,9 +4,10 @@
 
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
+use std::ops::ControlFlow;
 use std::time::Instant;
 
-use crawl_core::{Crawl, Deadline, Job, Outcome, Received, Visit};
+use crawl_core::{Crawl, Deadline, Job, Outcome, Phase, Visit};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use selector_core::{TimerKey, Timers};
@@ -114,18 +115,18 @@ impl Loop {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            client.deadline.progress(self.now);
+            client.deadline.enter(Phase::Exchange, self.now);
             match client.visit.receive(&scratch[..count]) {
-                Ok(Received::More) => {
+                ControlFlow::Continue(()) => {
                     let at = client.deadline.at();
                     client.timer = self.timers.move_to(client.timer, at).unwrap_or(client.timer);
                 }
-                Ok(Received::Complete { reusable }) => {
-                    if self.complete(key, reusable)? {
+                ControlFlow::Break(received) => {
+                    let received = received.map_err(|error| invalid(&error.message))?;
+                    if self.complete(key, received.reusable)? {
                         return Ok(());
                     }
                 }
-                Err(error) => return Err(invalid(&error.message)),
             }
             if count < scratch.len() {
                 return Ok(());
@@ -139,7 +140,7 @@ impl Loop {
         let Client { stream, mut visit, timer, .. } = self.clients.remove(key);
         self.timers.cancel(timer);
         let _ = visit.judge(Ok(()));
-        let completion = self.crawl.complete(visit, self.now);
+        let completion = self.crawl.complete(&mut visit, self.now);
         if matches!(completion.row.outcome, Outcome::Page | Outcome::Other) {
             self.row_check.record(&completion.row.url);
         }
@@ -174,7 +175,7 @@ impl Client {
     /// socket's buffer has room for it.
     fn send_request(&mut self, work: &Work) -> io::Result<()> {
         self.is_request_sent = true;
-        self.deadline.progress(Instant::now());
+        self.deadline.enter(Phase::Exchange, Instant::now());
         self.stream.write_all(&self.visit.request(&work.options, true))
     }
 }

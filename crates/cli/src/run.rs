@@ -166,7 +166,7 @@ mod tests {
         let mut crawl = Crawl::new(options);
         for root in crawl.roots(&mut sink) {
             let error = FetchError::new(ErrorClass::Dns, "no such host");
-            sink(crawl.abandon(&root, error).row);
+            sink(crawl.refuse(&root, error).row);
         }
         Ok(crawl.end(0, None))
     }

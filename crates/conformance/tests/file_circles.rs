@@ -23,9 +23,13 @@ fn no_circle_between_the_files_of_selector_core() {
 }
 
 #[test]
-#[ignore = "the limits of a loop still hold futures"]
 fn no_circle_between_the_files_of_stage2() {
     check("crates/stage2-coroutines");
+}
+
+#[test]
+fn no_circle_between_the_files_of_stage0() {
+    check("crates/stage0-threads");
 }
 
 #[test]

@@ -46,6 +46,12 @@ pub struct Job {
 }
 // ANCHOR_END: job
 
+impl AsRef<Self> for Job {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 impl Job {
     /// Returns the URL as an address, with access to its parts.
     pub fn address(&self) -> Address<'_> {

@@ -64,6 +64,13 @@ pub struct Completion {
 }
 // ANCHOR_END: completion
 
+impl Completion {
+    /// Returns all rows, that of the URL last.
+    pub fn rows(self) -> impl Iterator<Item = Row> {
+        self.others.into_iter().chain([self.row])
+    }
+}
+
 /// The progress of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrawlProgress {
@@ -202,24 +209,26 @@ impl Crawl {
     }
 
     /// Completes a visit: its links or its redirect pass through the admission.
-    pub fn complete(&mut self, visit: Visit, now: Instant) -> Completion {
-        let (job, mut row, discovery) = visit.finish(now);
+    /// The visit is not to be used again.
+    pub fn complete(&mut self, visit: &mut Visit, now: Instant) -> Completion {
+        let (mut row, discovery) = visit.finish(now);
+        let job = visit.as_ref();
         let mut findings = Findings::default();
-        row.referrer = self.referrer_of(&job);
+        row.referrer = self.referrer_of(job);
         // A visit that ended with a 429 does not count as a page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match discovery {
             Discovery::Nothing => {
                 let settled = if row.is_broken() { Settled::Broken } else { Settled::Fine };
-                self.admission.settle(&job, settled);
+                self.admission.settle(job, settled);
             }
             // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(target) => {
                 let settled = Address::of(&target).map_or(Settled::Fine, |address| {
-                    self.redirect(&job, address, &mut findings);
+                    self.redirect(job, address, &mut findings);
                     Settled::Redirect(address)
                 });
-                self.admission.settle(&job, settled);
+                self.admission.settle(job, settled);
             }
             // ANCHOR_END: a_redirect_leads_on
             Discovery::Page(page, robots_tags) => {
@@ -232,7 +241,7 @@ impl Crawl {
                 let is_nofollow = self.is_nofollow(&page, &robots_tags);
                 let status = row.status.unwrap_or_default();
                 let ids: Vec<&str> = page.found.ids().collect();
-                self.admission.settle(&job, Settled::Page(status, &ids));
+                self.admission.settle(job, Settled::Page(status, &ids));
                 if self.keeps_out_links {
                     findings.ids = ids.into_iter().map(str::to_owned).collect();
                 }
@@ -244,7 +253,7 @@ impl Crawl {
                         continue;
                     }
                     if let Ok(address) = base_url.join(link.href) {
-                        self.admit(address, Via::Element(&job, link), &mut findings);
+                        self.admit(address, Via::Element(job, link), &mut findings);
                     }
                 }
                 row.num_urls = findings.num_urls;
@@ -285,12 +294,13 @@ impl Crawl {
         self.finish(Row { outcome, error: Some(error), referrer, ..row }, Findings::default())
     }
 
-    /// Completes a visit that was lost because the code that held it failed, with
-    /// a panic for example. Only its job and the error are left.
-    pub fn abandon(&mut self, job: &Job, error: FetchError) -> Completion {
+    /// Completes a visit, or the job of one, whose fetch has ended in a panic with
+    /// this message.
+    pub fn abandon(&mut self, job: &impl AsRef<Job>, message: impl Into<String>) -> Completion {
+        let job = job.as_ref();
         let mut row = Row::new(Arc::clone(&job.url), job.depth);
         row.referrer = self.referrer_of(job);
-        row.error = Some(error);
+        row.error = Some(FetchError::new(ErrorClass::Panic, message));
         self.admission.settle(job, Settled::Broken);
         self.finish(row, Findings::default())
     }

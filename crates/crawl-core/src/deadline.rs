@@ -2,7 +2,6 @@
 //! out among the host's addresses), and for a silence of the server.
 
 use std::cell::Cell;
-use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use crate::{ErrorClass, FetchError, Options};
@@ -27,20 +26,43 @@ pub struct Deadline {
     timeout: u32,
     /// The deadline for a connection, to any of the addresses.
     connect_deadline: Cell<u32>,
-    /// The deadline of the current phase: the lookup, the connection to one
-    /// address, or the next read.
+    /// The deadline of the current phase.
     phase_deadline: Cell<u32>,
-    phase: Cell<Phase>,
-    /// The beginning of the current pause, and the time at which the timer fires
-    /// during the pause.
-    paused: Cell<Option<(u32, NonZeroU32)>>,
+    phase: Cell<Kind>,
+    /// The beginning of the current pause.
+    paused: Cell<Option<u32>>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Phase {
+// ANCHOR: phase
+/// A phase of a try. Each has a deadline of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// The lookup of the host. Every try begins with it, and so does a second
+    /// connection within the same try.
+    Lookup,
+    /// The connection to one of the host's addresses. The time left for
+    /// connecting is divided among the addresses, so that one that drops every
+    /// packet does not use up the time of the others.
+    Connect {
+        /// The number of addresses that have not failed, this one included.
+        addresses_left: usize,
+    },
+    /// The exchange of request and response. It is entered again whenever the
+    /// server sends something, which restarts the timeout for silence.
+    Exchange,
+    /// The wait for something that is not the fault of the server, such as a
+    /// permit to connect. The clock of the deadline stands still until the next
+    /// phase.
+    Pause,
+}
+// ANCHOR_END: phase
+
+/// The phase that an error names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
     Lookup,
     Connect,
-    Read,
+    Exchange,
 }
 
 impl Deadline {
@@ -48,20 +70,19 @@ impl Deadline {
     /// next address in RFC 8305 (happy eyeballs), section 5.
     const MIN_SHARE: u32 = 250;
 
-    /// Creates the deadline of a try that begins at `now`.
+    /// Creates the deadline of a try that begins at `now`, with the lookup.
     pub fn new(options: &Options, now: Instant) -> Self {
-        let deadline = Self {
+        let connect_timeout = round_up_ms(options.connect_timeout);
+        Self {
             begun: Cell::new(now),
-            connect_timeout: round_up_ms(options.connect_timeout),
+            connect_timeout,
             read_timeout: round_up_ms(options.read_timeout),
             timeout: round_up_ms(options.timeout),
-            connect_deadline: Cell::new(0),
-            phase_deadline: Cell::new(0),
-            phase: Cell::new(Phase::Lookup),
+            connect_deadline: Cell::new(connect_timeout),
+            phase_deadline: Cell::new(connect_timeout),
+            phase: Cell::new(Kind::Lookup),
             paused: Cell::new(None),
-        };
-        deadline.reconnect(now);
-        deadline
+        }
     }
 
     /// Returns the milliseconds from the beginning of the try to a moment.
@@ -69,97 +90,81 @@ impl Deadline {
         milliseconds(moment.saturating_duration_since(self.begun.get()))
     }
 
-    /// Starts the phase of the lookup: at the beginning, and once more within the
-    /// same try if a connection of the pool turned out to be closed.
-    pub fn reconnect(&self, now: Instant) {
-        let ends = self.elapsed_ms(now).saturating_add(self.connect_timeout);
-        self.connect_deadline.set(ends);
-        self.phase_deadline.set(ends);
-        self.phase.set(Phase::Lookup);
-    }
-
-    /// Starts the connection to one of `addresses_left` addresses. The time left
-    /// for connecting is divided among them, so that an address that drops every
-    /// packet does not use up the time of the others.
-    pub fn start_address(&self, now: Instant, addresses_left: usize) {
-        let now = self.elapsed_ms(now);
-        let time = self.connect_deadline.get().saturating_sub(now);
-        let addresses = u32::try_from(addresses_left).unwrap_or(u32::MAX).max(1);
-        let share = (time / addresses).max(Self::MIN_SHARE).min(time);
-        self.phase_deadline.set(now.saturating_add(share));
-        self.phase.set(Phase::Connect);
-    }
-
-    /// Returns true if only the time for one address has passed at `now`, and
-    /// there is time left for the next address.
-    pub fn address_timed_out(&self, now: Instant) -> bool {
-        let now = self.elapsed_ms(now);
-        let (phase, share) = (self.phase.get(), self.phase_deadline.get());
-        let overall = self.connect_deadline.get().min(self.timeout);
-        matches!(phase, Phase::Connect) && share <= now && now < overall
-    }
-
-    /// Pauses the deadline until [`Deadline::resume`]: the try waits for
-    /// something that is not the fault of the server, such as a permit.
-    pub fn pause(&self, now: Instant) {
-        if self.paused.get().is_none() {
-            self.paused.set(Some((self.elapsed_ms(now), NonZeroU32::MAX)));
+    /// Enters a phase, and leaves the one before it. At the end of a pause all
+    /// deadlines move by its duration.
+    // Inlined: a call with a phase that is known takes few instructions.
+    #[inline]
+    pub fn enter(&self, phase: Phase, now: Instant) {
+        let elapsed = self.elapsed_ms(now);
+        if phase == Phase::Pause {
+            let since = self.paused.get().unwrap_or(elapsed);
+            return self.paused.set(Some(since));
         }
-    }
-
-    /// Sets the moment at which the timer fires during a pause.
-    pub fn pause_until(&self, moment: Instant) {
-        // Rounded up: a timer that fires too early would find nothing to do.
-        let moment = round_up_ms(moment.saturating_duration_since(self.begun.get()));
-        let moment = NonZeroU32::MIN.saturating_add(moment.saturating_sub(1));
-        self.paused.update(|paused| paused.map(|(since, _)| (since, moment)));
-    }
-
-    /// Ends a pause: all deadlines move by its duration.
-    pub fn resume(&self, now: Instant) {
-        let Some((since, _)) = self.paused.take() else {
-            return;
+        let mut now = elapsed;
+        if let Some(since) = self.paused.take() {
+            let pause = elapsed.saturating_sub(since);
+            self.begun.update(|begun| begun + Duration::from_millis(pause.into()));
+            now = since;
+        }
+        let (kind, time) = match phase {
+            Phase::Lookup => {
+                self.connect_deadline.set(now.saturating_add(self.connect_timeout));
+                (Kind::Lookup, self.connect_timeout)
+            }
+            Phase::Connect { addresses_left } => {
+                let time = self.connect_deadline.get().saturating_sub(now);
+                let addresses = u32::try_from(addresses_left).unwrap_or(u32::MAX).max(1);
+                (Kind::Connect, (time / addresses).max(Self::MIN_SHARE).min(time))
+            }
+            Phase::Exchange | Phase::Pause => (Kind::Exchange, self.read_timeout),
         };
-        let paused = self.elapsed_ms(now).saturating_sub(since);
-        self.begun.update(|begun| begun + Duration::from_millis(paused.into()));
-    }
-
-    /// Restarts the timeout for silence: the connection is made, or the server
-    /// has sent bytes.
-    pub fn progress(&self, now: Instant) {
-        self.phase_deadline.set(self.elapsed_ms(now).saturating_add(self.read_timeout));
-        self.phase.set(Phase::Read);
+        self.phase.set(kind);
+        self.phase_deadline.set(now.saturating_add(time));
     }
 
     // ANCHOR: deadline
-    /// Returns the instant at which the try times out, unless there is progress.
+    /// Returns the instant at which the current phase times out: the far future
+    /// in a pause.
     pub fn at(&self) -> Instant {
         let deadline = match self.paused.get() {
-            Some((_, until)) => until.get(),
+            Some(_) => u32::MAX,
             None => self.timeout.min(self.phase_deadline.get()),
         };
         self.begun.get() + Duration::from_millis(deadline.into())
     }
     // ANCHOR_END: deadline
 
-    /// Returns the error for a try that has timed out.
-    pub fn timeout_error(&self) -> FetchError {
+    /// Checks that the try has not timed out at `now`. In the phase
+    /// [`Phase::Connect`] it has not as long as there is time for another address.
+    ///
+    /// # Errors
+    /// When the try has timed out.
+    pub fn check(&self, now: Instant) -> Result<(), FetchError> {
+        let deadline = match self.phase.get() {
+            Kind::Connect => &self.connect_deadline,
+            Kind::Lookup | Kind::Exchange => &self.phase_deadline,
+        };
+        if self.elapsed_ms(now) < self.timeout.min(deadline.get()) {
+            return Ok(());
+        }
         let (what, timeout) = if self.timeout <= self.phase_deadline.get() {
             ("no complete response within", self.timeout)
         } else {
             match self.phase.get() {
-                Phase::Lookup => ("no address for the host within", self.connect_timeout),
-                Phase::Connect => ("no connection within", self.connect_timeout),
-                Phase::Read => ("the server was silent for", self.read_timeout),
+                Kind::Lookup => ("no address for the host within", self.connect_timeout),
+                Kind::Connect => ("no connection within", self.connect_timeout),
+                Kind::Exchange => ("the server was silent for", self.read_timeout),
             }
         };
         let timeout = Duration::from_millis(timeout.into());
-        FetchError::new(ErrorClass::Timeout, format!("{what} {timeout:?}"))
+        Err(FetchError::new(ErrorClass::Timeout, format!("{what} {timeout:?}")))
     }
 }
 
 fn milliseconds(duration: Duration) -> u32 {
-    u32::try_from(duration.as_millis()).unwrap_or(u32::MAX)
+    let milliseconds = duration.as_secs().saturating_mul(1000);
+    let milliseconds = milliseconds.saturating_add(duration.subsec_millis().into());
+    u32::try_from(milliseconds).unwrap_or(u32::MAX)
 }
 
 /// Returns a duration in milliseconds, rounded up: a timeout of less than a
@@ -180,6 +185,11 @@ mod tests {
         options
     }
 
+    /// Returns the message of a try that has timed out.
+    fn timeout(deadline: &Deadline) -> String {
+        deadline.check(deadline.at() + Duration::from_secs(1_000)).unwrap_err().message
+    }
+
     /// Every fetch in flight has a deadline.
     #[test]
     fn a_deadline_is_small() {
@@ -193,17 +203,17 @@ mod tests {
 
         let deadline = Deadline::new(&options(), start);
         assert_eq!(deadline.at(), at(10));
-        assert!(deadline.timeout_error().message.contains("no address for the host within 10s"));
-        deadline.start_address(at(2), 1);
+        assert!(timeout(&deadline).contains("no address for the host within 10s"));
+        deadline.enter(Phase::Connect { addresses_left: 1 }, at(2));
         assert_eq!(deadline.at(), at(10));
-        assert!(deadline.timeout_error().message.contains("no connection within 10s"));
-        deadline.progress(at(9));
+        assert!(timeout(&deadline).contains("no connection within 10s"));
+        deadline.enter(Phase::Exchange, at(9));
         assert_eq!(deadline.at(), at(24));
-        assert!(deadline.timeout_error().message.contains("silent for 15s"));
-        deadline.progress(at(23));
+        assert!(timeout(&deadline).contains("silent for 15s"));
+        deadline.enter(Phase::Exchange, at(23));
         assert_eq!(deadline.at(), at(30));
-        assert!(deadline.timeout_error().message.contains("no complete response within 30s"));
-        deadline.reconnect(at(24));
+        assert!(timeout(&deadline).contains("no complete response within 30s"));
+        deadline.enter(Phase::Lookup, at(24));
         assert_eq!(deadline.at(), at(30), "the whole is not extended");
     }
 
@@ -213,18 +223,20 @@ mod tests {
         let at = |secs| start + Duration::from_secs(secs);
 
         let deadline = Deadline::new(&options(), start);
-        deadline.pause(at(4));
-        deadline.pause(at(50));
+        deadline.enter(Phase::Pause, at(4));
+        deadline.enter(Phase::Pause, at(50));
         assert!(deadline.at() > at(1_000_000));
-        deadline.resume(at(104));
-        deadline.resume(at(999));
-        assert_eq!(deadline.at(), at(110), "four seconds had passed, and six are left");
-        deadline.start_address(at(108), 2);
-        assert_eq!(deadline.at(), at(109));
-        deadline.progress(at(109));
-        assert_eq!(deadline.at(), at(124));
-        deadline.progress(at(123));
-        assert_eq!(deadline.at(), at(130));
+        deadline.enter(Phase::Lookup, at(104));
+        assert_eq!(deadline.at(), at(114), "the time for connecting begins anew");
+        deadline.enter(Phase::Pause, at(110));
+        deadline.enter(Phase::Connect { addresses_left: 1 }, at(210));
+        assert_eq!(deadline.at(), at(214), "six seconds had passed, and four are left");
+        deadline.enter(Phase::Connect { addresses_left: 2 }, at(212));
+        assert_eq!(deadline.at(), at(213));
+        deadline.enter(Phase::Exchange, at(213));
+        assert_eq!(deadline.at(), at(228));
+        deadline.enter(Phase::Exchange, at(227));
+        assert_eq!(deadline.at(), at(230), "30 seconds, and 200 of pauses");
     }
 
     #[test]
@@ -236,7 +248,7 @@ mod tests {
 
         let deadline = Deadline::new(&options, start);
         assert_eq!(deadline.at(), start + Duration::from_millis(1));
-        deadline.progress(start + Duration::from_micros(1_999));
+        deadline.enter(Phase::Exchange, start + Duration::from_micros(1_999));
         assert_eq!(deadline.at(), start + Duration::from_millis(u32::MAX.into()));
     }
 
@@ -246,25 +258,24 @@ mod tests {
         let at = |millis| start + Duration::from_millis(millis);
 
         let deadline = Deadline::new(&options(), start);
-        assert!(!deadline.address_timed_out(at(9_000)), "that is the look-up's");
+        assert!(deadline.check(at(10_000)).is_err(), "the time is for lookup and addresses");
         // 1 s for the lookup, 9 s for three addresses; the second one refuses.
-        deadline.start_address(at(1_000), 3);
+        deadline.enter(Phase::Connect { addresses_left: 3 }, at(1_000));
         assert_eq!(deadline.at(), at(4_000));
-        assert!(!deadline.address_timed_out(at(3_999)));
-        assert!(deadline.address_timed_out(at(4_000)));
-        deadline.start_address(at(4_000), 2);
+        assert!(deadline.check(at(4_000)).is_ok());
+        deadline.enter(Phase::Connect { addresses_left: 2 }, at(4_000));
         assert_eq!(deadline.at(), at(7_000));
-        deadline.start_address(at(4_001), 1);
+        deadline.enter(Phase::Connect { addresses_left: 1 }, at(4_001));
         assert_eq!(deadline.at(), at(10_000));
-        assert!(!deadline.address_timed_out(at(10_000)), "there is no time for another");
+        assert!(deadline.check(at(10_000)).is_err(), "there is no time for another");
         // Many addresses: the first ones get the minimum time.
-        deadline.reconnect(at(0));
-        deadline.start_address(at(9_000), 16);
+        deadline.enter(Phase::Lookup, at(0));
+        deadline.enter(Phase::Connect { addresses_left: 16 }, at(9_000));
         assert_eq!(deadline.at(), at(9_250));
-        deadline.start_address(at(9_900), 9);
+        deadline.enter(Phase::Connect { addresses_left: 9 }, at(9_900));
         assert_eq!(deadline.at(), at(10_000));
-        assert!(deadline.timeout_error().message.contains("no connection within 10s"));
-        deadline.progress(at(9_950));
-        assert!(!deadline.address_timed_out(at(24_950)), "a silent server is no bad address");
+        assert!(timeout(&deadline).contains("no connection within 10s"));
+        deadline.enter(Phase::Exchange, at(9_950));
+        assert!(deadline.check(at(24_950)).is_err(), "a silent server is no bad address");
     }
 }

@@ -45,12 +45,12 @@ mod visit;
 
 pub use admission::{Admission, Decision, Job, LinkContext, Purpose, Referrer, TrapLimits, Via};
 pub use crawl::{Completion, Crawl, CrawlProgress, CrawlSummary};
-pub use deadline::Deadline;
+pub use deadline::{Deadline, Phase};
 pub use journal_entry::{JournalEntry, OutLink};
 pub use options::{Check, Options, Sink};
 pub use report::Report;
 pub use row::{Outcome, Row};
 pub use scope::ScopeRule;
 pub use stop_reason::StopReason;
-pub use visit::{Received, SiteFile, Verdict, Visit};
+pub use visit::{Received, Server, SiteFile, Verdict, Visit};
 pub use web::{ErrorClass, FetchError};

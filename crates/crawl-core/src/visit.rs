@@ -2,7 +2,8 @@
 //! backoff.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
+use std::io::{self, ErrorKind};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -84,16 +85,11 @@ impl Attempt {
 }
 
 // ANCHOR: received
-/// The state of a response after the bytes received so far.
+/// A response that is complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Received {
-    /// The response is incomplete: more bytes are expected.
-    More,
-    /// The response is complete.
-    Complete {
-        /// True if the connection can carry another request (keep-alive).
-        reusable: bool,
-    },
+pub struct Received {
+    /// True if the connection can carry another request (keep-alive).
+    pub reusable: bool,
 }
 // ANCHOR_END: received
 
@@ -107,6 +103,18 @@ pub enum Verdict {
     Finished,
 }
 // ANCHOR_END: verdict
+
+/// The server to connect to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Server<'v> {
+    /// A name, an IPv4 address, or an IPv6 address in brackets.
+    pub host: &'v str,
+    /// The port.
+    pub port: u16,
+    /// The host that the certificate has to be for; `None` if the connection
+    /// needs no TLS.
+    pub tls_host: Option<&'v str>,
+}
 
 /// A file that describes the site and is not one of its pages: robots.txt, or a
 /// sitemap.
@@ -132,6 +140,12 @@ pub(crate) enum Discovery {
     Page(Page, Vec<Vec<u8>>),
     /// The target of a redirect, which may have a fragment.
     Redirect(Url),
+}
+
+impl AsRef<Job> for Visit {
+    fn as_ref(&self) -> &Job {
+        &self.job
+    }
 }
 
 impl Visit {
@@ -165,40 +179,15 @@ impl Visit {
         Self::new(job, &Arc::new(policy), now)
     }
 
-    /// Returns the job of the visit.
-    pub fn job(&self) -> &Job {
-        &self.job
-    }
-
     /// Returns the URL to fetch.
     pub fn url(&self) -> Address<'_> {
         self.job.address()
     }
 
-    /// Returns the host to connect to: a name, an IPv4 address or an IPv6 address
-    /// in brackets.
-    pub fn host(&self) -> &str {
-        self.url().host()
-    }
-
-    /// Returns the port to connect to.
-    pub fn port(&self) -> u16 {
-        self.url().port()
-    }
-
-    /// Returns the host and the port to connect to.
-    pub fn host_and_port(&self) -> (&str, u16) {
-        self.url().host_and_port()
-    }
-
-    /// Returns true if the connection needs TLS.
-    pub fn is_secure(&self) -> bool {
-        self.url().is_secure()
-    }
-
-    /// Returns the host if the connection to it needs TLS.
-    pub fn secure_host(&self) -> Option<&str> {
-        self.is_secure().then(|| self.host())
+    /// Returns the server to connect to.
+    pub fn server(&self) -> Server<'_> {
+        let (host, port) = self.url().host_and_port();
+        Server { host, port, tls_host: self.url().is_secure().then_some(host) }
     }
 
     /// Returns the bytes of the request, and begins a new try.
@@ -226,11 +215,10 @@ impl Visit {
         self.attempt.as_ref().map(|attempt| &attempt.response)
     }
 
-    /// Receives bytes of the response, in slices of any size.
-    ///
-    /// # Errors
-    /// When they are not a valid response, or when they exceed a limit.
-    pub fn receive(&mut self, bytes: &[u8]) -> Result<Received, FetchError> {
+    /// Receives bytes of the response, in slices of any size. Returns `Break` when
+    /// the response is complete, or with an error when it is not valid or exceeds
+    /// a limit.
+    pub fn receive(&mut self, bytes: &[u8]) -> ControlFlow<Result<Received, FetchError>> {
         let (method, limits) = (self.method, self.limits());
         let attempt = self.attempt.get_or_insert_with(|| Attempt::new(method, limits));
         let Attempt { parser, response, .. } = &mut **attempt;
@@ -239,12 +227,13 @@ impl Visit {
         let FetchPolicy { max_body_size: limit, keeps_text, ref urls, .. } = *self.policy;
         let url = self.job.address();
         let mut sink = ResponseSink { response, url, urls, expected, limit, keeps_text };
-        Ok(match parser.feed(bytes, &mut sink)? {
-            Progress::Complete { unread } => {
-                Received::Complete { reusable: unread == 0 && parser.keep_alive() }
+        ControlFlow::Break(match parser.feed(bytes, &mut sink) {
+            Ok(Progress::Complete { unread }) => {
+                Ok(Received { reusable: unread == 0 && parser.keep_alive() })
             }
-            Progress::NeedMore if self.can_stop_reading() => Received::Complete { reusable: false },
-            Progress::NeedMore => Received::More,
+            Ok(Progress::NeedMore) if self.can_stop_reading() => Ok(Received { reusable: false }),
+            Ok(Progress::NeedMore) => return ControlFlow::Continue(()),
+            Err(error) => Err(error),
         })
     }
 
@@ -257,12 +246,12 @@ impl Visit {
                 .is_some_and(|response| !response.is_decoding() && response.size >= DISCARD_LIMIT)
     }
 
-    /// Handles the end of the connection.
+    /// Receives the end of the connection.
     ///
     /// # Errors
     /// When the response is incomplete: it was cut short, or never began.
-    pub fn receive_end(&mut self) -> Result<(), FetchError> {
-        self.attempt().parser.end()
+    pub fn receive_end(&mut self) -> Result<Received, FetchError> {
+        self.attempt().parser.end().map(|()| Received { reusable: false })
     }
 
     /// Returns the instant at which the visit began.
@@ -280,9 +269,13 @@ impl Visit {
         self.attempt.as_ref().is_some_and(|attempt| attempt.parser.has_begun())
     }
 
-    /// Converts the error of a read or write: the connection was closed before
-    /// the response, or the response is truncated.
+    /// Converts the error of a connection, which ends the try: it cannot be secure
+    /// (`InvalidData`), it was closed before the response, or the response is
+    /// truncated.
     pub fn interrupted(&self, error: &io::Error) -> FetchError {
+        if error.kind() == ErrorKind::InvalidData {
+            return FetchError::tls(error);
+        }
         let (class, when) = if self.has_response() {
             (ErrorClass::Truncated, "in the middle of the response")
         } else {
@@ -384,9 +377,9 @@ impl Visit {
         }
     }
 
-    /// Finishes the visit, and returns its job, its row and the page or redirect
-    /// target it leads to.
-    pub(crate) fn finish(mut self, now: Instant) -> (Job, Row, Discovery) {
+    /// Finishes the visit, and returns its row and the page or redirect target it
+    /// leads to.
+    pub(crate) fn finish(&mut self, now: Instant) -> (Row, Discovery) {
         let limits = self.limits();
         let attempt = self.attempt.take();
         let mut attempt = attempt.unwrap_or_else(|| Attempt::new(self.method, limits));
@@ -419,7 +412,7 @@ impl Visit {
             },
             other => other,
         };
-        (self.job, row, discovery)
+        (row, discovery)
     }
 }
 

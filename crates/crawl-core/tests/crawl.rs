@@ -2,12 +2,12 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::{HashSet, VecDeque};
+use std::mem;
 use std::sync::mpsc;
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, ErrorClass, Job, Options, Outcome, Report, Row, Sink,
-    TrapLimits,
+    Crawl, CrawlSummary, ErrorClass, Job, Options, Outcome, Report, Row, Sink, TrapLimits,
 };
 use url::Url;
 
@@ -53,11 +53,11 @@ fn crawl(options: Options, site: impl Fn(&Url) -> Reply) -> (Vec<Row>, CrawlSumm
             }
         };
         visit.request(&options, false);
-        visit.receive(response.as_bytes()).unwrap();
+        assert!(visit.receive(response.as_bytes()).is_break());
         visit.judge(Ok(()));
-        let Completion { row, others, jobs, .. } = crawl.complete(visit, Instant::now());
-        todo.extend(jobs);
-        others.into_iter().chain([row]).for_each(&mut sink);
+        let mut completion = crawl.complete(&mut visit, Instant::now());
+        todo.extend(mem::take(&mut completion.jobs));
+        completion.rows().for_each(&mut sink);
     }
     drop(sink);
     let rows: Vec<Row> = rows.iter().collect();

@@ -5,8 +5,7 @@
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, ErrorClass, FetchError, Job, Options, Outcome, Received, Sink, SiteFile,
-    Visit,
+    Completion, Crawl, ErrorClass, FetchError, Job, Options, Outcome, Sink, SiteFile, Visit,
 };
 use url::Url;
 
@@ -24,13 +23,9 @@ fn root(crawl: &mut Crawl) -> Job {
 /// Responds to a request with these bytes, after which the connection ends.
 fn respond(visit: &mut Visit, response: &[u8]) {
     visit.request(&options(), false);
-    let received = visit.receive(response);
-    let result = match received {
-        Ok(Received::Complete { .. }) => Ok(()),
-        Ok(Received::More) => visit.receive_end(),
-        Err(error) => Err(error),
-    };
-    visit.judge(result);
+    let received = visit.receive(response).break_value();
+    let received = received.unwrap_or_else(|| visit.receive_end());
+    visit.judge(received.map(|_| ()));
 }
 
 fn page(headers: &str, html: &str) -> String {
@@ -44,7 +39,7 @@ fn follow(options: Options, headers: &str, html: &str) -> (Vec<String>, u64) {
     let root = root(&mut crawl);
     let mut visit = crawl.begin(root, Instant::now()).unwrap();
     respond(&mut visit, page(headers, html).as_bytes());
-    let Completion { row, jobs, .. } = crawl.complete(visit, Instant::now());
+    let Completion { row, jobs, .. } = crawl.complete(&mut visit, Instant::now());
     assert_eq!(row.outcome, Outcome::Page);
     assert_eq!(row.num_urls as usize, jobs.len());
     let paths = jobs.iter().map(|job| job.url.replace("http://site.test", ""));
@@ -98,7 +93,7 @@ fn a_429_is_skipped_and_not_broken() {
     let mut visit = crawl.begin(root, Instant::now()).unwrap();
     respond(&mut visit, b"HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\n\r\n<a href=/x>");
     assert_eq!((visit.status(), visit.retry_after()), (Some(429), Some(&b"7"[..])));
-    let Completion { row, jobs, .. } = crawl.complete(visit, Instant::now());
+    let Completion { row, jobs, .. } = crawl.complete(&mut visit, Instant::now());
     assert_eq!((row.outcome, row.status, row.tries), (Outcome::Skipped, Some(429), 1));
     assert_eq!(row.error.as_ref().unwrap().class, ErrorClass::RateLimited);
     assert!(!row.is_broken() && jobs.is_empty());
@@ -112,7 +107,7 @@ fn a_429_is_no_longer_in_flight() {
     let root = root(&mut crawl);
     let mut visit = crawl.begin(root.clone(), Instant::now()).unwrap();
     respond(&mut visit, b"HTTP/1.1 429 Too Many Requests\r\n\r\n");
-    crawl.complete(visit, Instant::now());
+    crawl.complete(&mut visit, Instant::now());
     let progress = crawl.progress(0);
     assert_eq!((progress.done, progress.in_flight), (1, 0));
     // A crawl that is resumed from a journal counts in the same way.
@@ -142,7 +137,7 @@ fn max_pages_counts_only_completed_visits() {
     assert_eq!((row.outcome, row.is_broken()), (Outcome::Failed, true));
     let mut visit = crawl.begin(root.clone(), Instant::now()).unwrap();
     respond(&mut visit, page("", "").as_bytes());
-    crawl.complete(visit, Instant::now());
+    crawl.complete(&mut visit, Instant::now());
     assert!(crawl.begin(root, Instant::now()).is_none());
     let ending = crawl.end(0, None);
     assert_eq!((ending.done, ending.todo, ending.peak_in_flight), (3, 1, 1));

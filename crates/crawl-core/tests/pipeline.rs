@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use crawl_core::{Crawl, Job, Options, Received, Row, Verdict};
+use crawl_core::{Crawl, Job, Options, Row, Verdict};
 use encoding_rs::Encoding;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,15 +42,12 @@ fn crawl<'a>(slices: impl IntoIterator<Item = &'a [u8]>) -> (Row, Vec<Job>) {
     let now = Instant::now();
     let mut visit = crawl.begin(root, now).unwrap();
     visit.request(&options, true);
-    let received = slices.into_iter().try_fold(Received::More, |_, slice| visit.receive(slice));
-    let attempt = match received {
-        Ok(Received::Complete { .. }) => Ok(()),
-        Ok(Received::More) => visit.receive_end(),
-        Err(error) => Err(error),
-    };
+    let received = slices.into_iter().try_for_each(|slice| visit.receive(slice));
+    let received = received.break_value().unwrap_or_else(|| visit.receive_end());
+    let attempt = received.map(|_| ());
     // A visit that is tried again fails in the same way each time.
     while visit.judge(attempt.clone()) != Verdict::Finished {}
-    let completion = crawl.complete(visit, now);
+    let completion = crawl.complete(&mut visit, now);
     (completion.row, completion.jobs)
 }
 

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::mem;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -68,12 +69,13 @@ impl TestCrawl {
         loop {
             let request = visit.request(&self.crawl.options().clone(), false);
             let is_head = request.starts_with(b"HEAD ");
-            visit.receive(response(site.get(number), is_head).as_bytes()).unwrap();
+            let response = response(site.get(number), is_head);
+            assert!(visit.receive(response.as_bytes()).is_break());
             if visit.judge(Ok(())) == Verdict::Finished {
                 break;
             }
         }
-        let completion = self.crawl.complete(visit, begun);
+        let completion = self.crawl.complete(&mut visit, begun);
         let entry = JournalEntry {
             row: Cow::Borrowed(&completion.row),
             purpose: job.purpose,
@@ -96,10 +98,9 @@ impl TestCrawl {
         }
     }
 
-    fn take(&mut self, completion: Completion) {
-        let Completion { row, others, jobs, .. } = completion;
-        self.todo.extend(jobs);
-        others.into_iter().chain([row]).for_each(&mut self.sink);
+    fn take(&mut self, mut completion: Completion) {
+        self.todo.extend(mem::take(&mut completion.jobs));
+        completion.rows().for_each(&mut self.sink);
     }
 
     fn end(mut self) -> (Vec<Row>, CrawlSummary) {
@@ -253,9 +254,9 @@ fn a_completion_that_is_rolled_back_is_todo() {
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n",
         page.len()
     );
-    visit.receive((head + page).as_bytes()).unwrap();
+    assert!(visit.receive((head + page).as_bytes()).is_break());
     visit.judge(Ok(()));
-    let completion = crawl.complete(visit, Instant::now());
+    let completion = crawl.complete(&mut visit, Instant::now());
     assert_eq!((completion.jobs.len(), completion.others.len()), (1, 1));
     crawl.roll_back(&completion);
     let summary = crawl.end(0, None);

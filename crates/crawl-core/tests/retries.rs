@@ -27,7 +27,7 @@ fn failing_with(
     while let Verdict::TryAgain(pause) = visit.judge(Err(FetchError::new(class, "a test"))) {
         pauses.push(pause);
     }
-    (pauses, crawl.complete(visit, Instant::now()).row)
+    (pauses, crawl.complete(&mut visit, Instant::now()).row)
 }
 
 #[test]

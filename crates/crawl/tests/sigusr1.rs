@@ -47,7 +47,7 @@ fn a_waiting_crawl_prints_its_tasks() {
 
     assert_eq!(printed[0], "3 tasks");
     let reading =
-        format!("reading from {} at crates/stage2-coroutines/src/io.rs:", server.address());
+        format!("reading from {} at crates/stage2-coroutines/src/net/io.rs:", server.address());
     let is_reading = printed.iter().filter(|line| line.contains(&reading)).count();
     let is_idle = printed.iter().filter(|line| line.contains("waiting for an item of a queue at"));
     assert_eq!((is_reading, is_idle.count()), (1, 2), "{printed:#?}");

@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use crawl_core::{Crawl, ErrorClass, Job, Options, Outcome, Received, Row};
+use crawl_core::{Crawl, ErrorClass, Job, Options, Outcome, Row};
 use url::Url;
 
 use crate::slices::in_any_slices;
@@ -34,20 +34,12 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Observed> {
     let job = crawl.roots(&mut (Box::new(|_| {}) as crawl_core::Sink)).pop()?;
     let mut visit = crawl.begin(job, now)?;
     visit.request(&options, true);
-    let mut received = Ok(());
-    for slice in slices {
-        match visit.receive(slice) {
-            Ok(Received::More) => {}
-            Ok(Received::Complete { .. }) => break,
-            Err(error) => {
-                received = Err(error);
-                break;
-            }
-        }
-    }
+    let received = slices.iter().try_for_each(|slice| visit.receive(slice)).break_value();
+    // The connection ends after a complete response, too.
+    let received = received.map_or(Ok(()), |received| received.map(|_| ()));
     let received = received.and_then(|()| visit.receive_end());
-    visit.judge(received);
-    let completion = crawl.complete(visit, now);
+    visit.judge(received.map(|_| ()));
+    let completion = crawl.complete(&mut visit, now);
     let mut row = completion.row;
     assert_consistent(&row, completion.jobs.len() + completion.others.len());
     if let Some(error) = &mut row.error {

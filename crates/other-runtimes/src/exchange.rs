@@ -2,9 +2,10 @@
 //! waits.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::ops::ControlFlow;
 
-use crawl_core::{ErrorClass, FetchError, Options, Received, Visit};
-use transport::{Direction, Stream, is_tls_error};
+use crawl_core::{FetchError, Options, Visit};
+use transport::{Direction, Stream};
 
 /// The result of one step of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +51,10 @@ impl Exchange {
         // On the stack, so that a task that waits holds no buffer.
         let mut buffer = [0; 16 * 1024];
         match stream.read(&mut buffer) {
-            Ok(0) => visit.receive_end().map(|()| Step::Complete),
-            Ok(length) => match visit.receive(&buffer[..length])? {
-                Received::More => Ok(Step::Progress),
-                Received::Complete { .. } => Ok(Step::Complete),
+            Ok(0) => visit.receive_end().map(|_| Step::Complete),
+            Ok(length) => match visit.receive(&buffer[..length]) {
+                ControlFlow::Continue(()) => Ok(Step::Progress),
+                ControlFlow::Break(received) => received.map(|_| Step::Complete),
             },
             Err(error) => blocked_or_failed(stream, visit, error),
         }
@@ -68,9 +69,8 @@ fn blocked_or_failed<S: Read + Write>(
     error: io::Error,
 ) -> Result<Step, FetchError> {
     match error.kind() {
-        ErrorKind::WouldBlock => Ok(Step::Blocked(stream.blocked_on())),
+        ErrorKind::WouldBlock => Ok(Step::Blocked(stream.blocked_on().unwrap_or(Direction::Read))),
         ErrorKind::Interrupted => Ok(Step::Progress),
-        _ if is_tls_error(&error) => Err(FetchError::new(ErrorClass::Tls, error.to_string())),
         _ => Err(visit.interrupted(&error)),
     }
 }

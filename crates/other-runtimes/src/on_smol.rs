@@ -4,6 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
 use std::net::TcpStream;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
@@ -11,13 +12,13 @@ use std::task::Poll;
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, Deadline, ErrorClass, FetchError, Job, Options, Sink, Verdict,
+    Completion, Crawl, CrawlSummary, Deadline, FetchError, Job, Options, Phase, Sink, Verdict,
     Visit,
 };
 use smol::channel::{Receiver, Sender, unbounded};
 use smol::future::{FutureExt, yield_now};
 use smol::{Async, LocalExecutor, Timer, block_on};
-use transport::{Candidates, Direction, Stream, TlsConnector};
+use transport::{Direction, Stream, TlsConnector};
 
 use crate::MAX_TASKS;
 use crate::exchange::{Exchange, Step};
@@ -98,11 +99,9 @@ impl Crawler {
     async fn work(&self) {
         while let Ok(job) = self.jobs.recv().await {
             let _done = Done(self);
-            if let Some(Completion { row, others, jobs, .. }) =
-                self.fetch_catching_panic(&job).await
-            {
-                self.put(jobs);
-                others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
+            if let Some(mut completion) = self.fetch_catching_panic(&job).await {
+                self.put(mem::take(&mut completion.jobs));
+                completion.rows().for_each(&mut *self.sink.borrow_mut());
             }
         }
     }
@@ -111,10 +110,7 @@ impl Crawler {
     async fn fetch_catching_panic(&self, job: &Job) -> Option<Completion> {
         match AssertUnwindSafe(self.fetch(job.clone())).catch_unwind().await {
             Ok(completion) => completion,
-            Err(_) => {
-                let error = FetchError::new(ErrorClass::Panic, "the fetch panicked");
-                Some(self.crawl.borrow_mut().abandon(job, error))
-            }
+            Err(_) => Some(self.crawl.borrow_mut().abandon(job, "the fetch panicked")),
         }
     }
     // ANCHOR_END: work
@@ -129,7 +125,7 @@ impl Crawler {
                 Verdict::Finished => break,
             }
         }
-        Some(self.crawl.borrow_mut().complete(visit, Instant::now()))
+        Some(self.crawl.borrow_mut().complete(&mut visit, Instant::now()))
     }
 
     // ANCHOR: attempt
@@ -142,7 +138,7 @@ impl Crawler {
                 Step::Blocked(Direction::Read) => stream.socket().0.readable().await,
                 Step::Blocked(Direction::Write) => stream.socket().0.writable().await,
                 Step::Progress => {
-                    deadline.progress(Instant::now());
+                    deadline.enter(Phase::Exchange, Instant::now());
                     yield_now().await;
                     Ok(())
                 }
@@ -153,34 +149,34 @@ impl Crawler {
     // ANCHOR_END: attempt
 
     async fn open(&self, visit: &Visit, deadline: &Deadline) -> Result<Stream<Socket>, FetchError> {
-        let host = visit.host();
-        let addresses = smol::net::resolve(format!("{host}:{}", visit.port()))
-            .await
-            .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
-        let mut candidates = Candidates::new(addresses.into());
-        while let Some(address) = candidates.current() {
-            deadline.start_address(Instant::now(), candidates.left());
+        let server = visit.server();
+        let addresses = smol::net::resolve(format!("{}:{}", server.host, server.port));
+        let addresses = addresses.await.map_err(FetchError::dns)?;
+        let mut failure = FetchError::dns("the host has no address");
+        for (index, &address) in addresses.iter().enumerate() {
+            let addresses_left = addresses.len() - index;
+            deadline.enter(Phase::Connect { addresses_left }, Instant::now());
             let connected = async { Some(Async::<TcpStream>::connect(address).await) };
             let address_timeout = async {
                 Timer::at(deadline.at()).await;
                 None
             };
-            match connected.or(address_timeout).await {
+            let error = match connected.or(address_timeout).await {
                 Some(Ok(socket)) => {
-                    deadline.progress(Instant::now());
-                    let layer = self.tls_connector.layer(visit.secure_host());
-                    let layer = layer
-                        .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
+                    deadline.enter(Phase::Exchange, Instant::now());
+                    let layer = self.tls_connector.layer(server.tls_host);
+                    let layer = layer.map_err(|error| visit.interrupted(&error))?;
                     return Ok(Stream::new(Socket(socket), layer));
                 }
-                Some(Err(error)) => candidates.failed(&error),
-                None if deadline.address_timed_out(Instant::now()) => {
-                    candidates.failed(&ErrorKind::TimedOut.into());
+                Some(Err(error)) => error,
+                None => {
+                    deadline.check(Instant::now())?;
+                    ErrorKind::TimedOut.into()
                 }
-                None => return Err(deadline.timeout_error()),
-            }
+            };
+            failure = FetchError::connect(address, error);
         }
-        Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
+        Err(failure)
     }
 }
 
@@ -213,7 +209,7 @@ async fn with_deadline(
             timer_at = deadline.at();
             timer.set_at(timer_at);
         }
-        Pin::new(&mut timer).poll(context).map(|_| Err(deadline.timeout_error()))
+        Pin::new(&mut timer).poll(context).map(|_| deadline.check(Instant::now()))
     })
     .await
 }

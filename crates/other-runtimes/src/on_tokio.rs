@@ -3,20 +3,19 @@
 use std::collections::{HashMap, VecDeque};
 use std::future::poll_fn;
 use std::io::{self, ErrorKind, Read, Write};
+use std::mem;
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::Instant;
 
-use crawl_core::{
-    Completion, Crawl, CrawlSummary, Deadline, ErrorClass, FetchError, Options, Sink, Verdict,
-    Visit,
-};
+use crawl_core::{Crawl, CrawlSummary, Deadline, FetchError, Options, Phase, Sink, Verdict, Visit};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::runtime::Builder;
 use tokio::task::{JoinSet, LocalSet, coop};
 use tokio::time::{sleep, sleep_until, timeout_at};
-use transport::{Candidates, Direction, Stream, TlsConnector};
+use transport::{Direction, Stream, TlsConnector};
 
 use crate::MAX_TASKS;
 use crate::exchange::{Exchange, Step};
@@ -43,7 +42,7 @@ async fn crawl_here(options: Options, mut sink: Sink) -> CrawlSummary {
     let tls_connector = TlsConnector::new(&options.ca_certificates, options.insecure);
     let mut crawl = Crawl::new(options.clone());
     let mut urls_todo = VecDeque::from(crawl.roots(&mut sink));
-    let fetcher = Rc::new(Fetcher { options, tls_connector });
+    let client = Rc::new(Client { options, tls_connector });
     let mut fetches = JoinSet::new();
     let mut jobs_in_flight = HashMap::new();
     loop {
@@ -51,7 +50,7 @@ async fn crawl_here(options: Options, mut sink: Sink) -> CrawlSummary {
             && let Some(job) = urls_todo.pop_front()
         {
             if let Some(visit) = crawl.begin(job.clone(), Instant::now()) {
-                let task = fetches.spawn_local(Rc::clone(&fetcher).fetch(visit));
+                let task = fetches.spawn_local(Rc::clone(&client).fetch(visit));
                 jobs_in_flight.insert(task.id(), job);
             }
         }
@@ -60,25 +59,22 @@ async fn crawl_here(options: Options, mut sink: Sink) -> CrawlSummary {
         };
         let id = joined.as_ref().map_or_else(|failed| failed.id(), |(id, _)| *id);
         let job = jobs_in_flight.remove(&id).expect("it was spawned above");
-        let Completion { row, others, jobs, .. } = match joined {
-            Ok((_, visit)) => crawl.complete(visit, Instant::now()),
-            Err(panic) => {
-                let error = FetchError::new(ErrorClass::Panic, panic.to_string());
-                crawl.abandon(&job, error)
-            }
+        let mut completion = match joined {
+            Ok((_, mut visit)) => crawl.complete(&mut visit, Instant::now()),
+            Err(panic) => crawl.abandon(&job, panic.to_string()),
         };
-        urls_todo.extend(jobs);
-        others.into_iter().chain([row]).for_each(&mut sink);
+        urls_todo.extend(mem::take(&mut completion.jobs));
+        completion.rows().for_each(&mut sink);
     }
 }
 // ANCHOR_END: crawl_here
 
-struct Fetcher {
+struct Client {
     options: Options,
     tls_connector: TlsConnector,
 }
 
-impl Fetcher {
+impl Client {
     /// Fetches a URL in one task: tries until the visit is finished.
     async fn fetch(self: Rc<Self>, mut visit: Visit) -> Visit {
         loop {
@@ -101,7 +97,7 @@ impl Fetcher {
                 Step::Blocked(Direction::Read) => stream.socket().0.readable().await,
                 Step::Blocked(Direction::Write) => stream.socket().0.writable().await,
                 Step::Progress => {
-                    deadline.progress(Instant::now());
+                    deadline.enter(Phase::Exchange, Instant::now());
                     coop::consume_budget().await;
                     Ok(())
                 }
@@ -112,30 +108,29 @@ impl Fetcher {
     // ANCHOR_END: attempt
 
     async fn open(&self, visit: &Visit, deadline: &Deadline) -> Result<Stream<Socket>, FetchError> {
-        let host = visit.host();
-        let addresses = lookup_host(format!("{host}:{}", visit.port()))
-            .await
-            .map_err(|error| FetchError::new(ErrorClass::Dns, error.to_string()))?;
-        let mut candidates = Candidates::new(addresses.collect());
-        while let Some(address) = candidates.current() {
-            deadline.start_address(Instant::now(), candidates.left());
-            let address_timeout = deadline.at().into();
-            match timeout_at(address_timeout, TcpStream::connect(address)).await {
+        let server = visit.server();
+        let addresses = lookup_host(format!("{}:{}", server.host, server.port));
+        let addresses: Vec<SocketAddr> = addresses.await.map_err(FetchError::dns)?.collect();
+        let mut failure = FetchError::dns("the host has no address");
+        for (index, &address) in addresses.iter().enumerate() {
+            let addresses_left = addresses.len() - index;
+            deadline.enter(Phase::Connect { addresses_left }, Instant::now());
+            let error = match timeout_at(deadline.at().into(), TcpStream::connect(address)).await {
                 Ok(Ok(socket)) => {
-                    deadline.progress(Instant::now());
-                    let layer = self.tls_connector.layer(visit.secure_host());
-                    let layer = layer
-                        .map_err(|error| FetchError::new(ErrorClass::Tls, error.to_string()))?;
+                    deadline.enter(Phase::Exchange, Instant::now());
+                    let layer = self.tls_connector.layer(server.tls_host);
+                    let layer = layer.map_err(|error| visit.interrupted(&error))?;
                     return Ok(Stream::new(Socket(socket), layer));
                 }
-                Ok(Err(error)) => candidates.failed(&error),
-                Err(_) if deadline.address_timed_out(Instant::now()) => {
-                    candidates.failed(&ErrorKind::TimedOut.into());
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    deadline.check(Instant::now())?;
+                    ErrorKind::TimedOut.into()
                 }
-                Err(_) => return Err(deadline.timeout_error()),
-            }
+            };
+            failure = FetchError::connect(address, error);
         }
-        Err(FetchError::new(ErrorClass::Connect, candidates.failure()))
+        Err(failure)
     }
 }
 
@@ -155,7 +150,7 @@ async fn with_deadline(
         if deadline_at != timer.deadline() {
             timer.as_mut().reset(deadline_at);
         }
-        timer.as_mut().poll(context).map(|()| Err(deadline.timeout_error()))
+        timer.as_mut().poll(context).map(|()| deadline.check(Instant::now()))
     })
     .await
 }

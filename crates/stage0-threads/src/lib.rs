@@ -3,57 +3,33 @@
 //!
 //! The rules of this stage:
 //!
-//! 1. **A fetch is read from top to bottom.** Lookup, connect, send, receive:
-//!    each call returns when it is done. The position and the local variables
-//!    of a fetch are on its thread's stack. (`fetcher`)
+//! 1. **A fetch is read from top to bottom.** Connect, send, receive: each call
+//!    returns when it is done. The position and the local variables of a fetch
+//!    are on its thread's stack. (`fetch`)
 //! 2. **One thread, one fetch.** To wait for a hundred servers takes a hundred
-//!    threads, and that is the price of the first rule. The threads of the pool
-//!    are started on demand and end together. (`pool`)
+//!    threads, and that is the price of the first rule. The threads are started
+//!    on demand and end together. (`crawl`)
 //! 3. **Shared state is behind a lock**, and the lock is held neither while a
 //!    thread waits for a server nor while it parses a page.
 //! 4. **Every blocking call has a timeout.** It is set on the socket before each
-//!    call. (`socket`)
+//!    call. (`connection`)
+//!
+//! Read `fetch` first, then `crawl`. `connector` is one call of a fetch: lookup,
+//! permit, file descriptor, one address after another, TLS.
 
-mod connect_limit;
-mod fd_limit;
-mod fetcher;
-mod pool;
-mod socket;
+mod connection;
+mod connector;
+mod crawl;
+mod fetch;
+mod limits;
+mod lookups;
 
-use std::io;
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crawl_core::{CrawlSummary, Options, Sink};
-use transport::{LookupFn, system_lookup};
+pub use crawl::{crawl, crawl_with};
 
-use crate::fetcher::Fetcher;
-
-/// The default maximum number of threads.
-const MAX_TASKS: usize = 10;
-
-/// Crawls a site and returns when nothing is left to fetch. The calling thread
-/// is one of the `max_tasks`, which are 10 by default.
-///
-/// # Errors
-/// None in this stage: if the system refuses more threads, the crawl continues
-/// with those it has.
-///
-/// # Panics
-/// When `sink` panics; the other threads finish the crawl first.
-pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    crawl_with(Arc::new(system_lookup), options, sink)
-}
-
-/// Crawls like [`crawl`], with another lookup of names.
-///
-/// # Errors
-/// As for [`crawl`].
-///
-/// # Panics
-/// As for [`crawl`].
-pub fn crawl_with(lookup: Arc<LookupFn>, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
-    let fetcher = Fetcher::new(options.clone(), lookup);
-    let summary = pool::crawl(options, max_tasks, sink, &move |visit| fetcher.fetch(visit));
-    Ok(summary)
+/// Locks a mutex even after a panic: the panic ends as a row, and the data is
+/// still valid.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

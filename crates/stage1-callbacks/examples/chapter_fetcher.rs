@@ -15,6 +15,7 @@ use stage1_callbacks::EventLoop;
 use web::links::{ExtractOptions, LinkExtractor};
 
 // ANCHOR: fetcher
+// ANCHOR: state
 /// The chapter's global variables, but for `stopped`, which is in the loop.
 struct Crawl {
     site: Server,
@@ -30,8 +31,10 @@ struct Fetcher {
     socket: Socket,
     key: Key,
 }
+// ANCHOR_END: state
 
 impl Fetcher {
+    // ANCHOR: begin
     /// Begins to connect.
     fn new(crawl: Rc<Crawl>, url: &str, event_loop: &mut EventLoop<Self>) -> io::Result<Box<Self>> {
         crawl.seen_urls.borrow_mut().insert(url.to_owned());
@@ -45,7 +48,9 @@ impl Fetcher {
         event_loop.selector.clear(self.key, Interest::Writable);
         event_loop.register(self.key, Interest::Writable, self, Self::connected);
     }
+    // ANCHOR_END: begin
 
+    // ANCHOR: connected
     /// Sends the request, unless the attempt has failed.
     fn connected(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
         let request = format!("GET {} HTTP/1.0\r\nHost: example\r\n\r\n", self.url);
@@ -56,7 +61,9 @@ impl Fetcher {
             Err(error) => self.done(&error.to_string(), event_loop),
         }
     }
+    // ANCHOR_END: connected
 
+    // ANCHOR: read_response
     /// Reads all that has arrived, since there is no second event for it.
     fn read_response(mut self: Box<Self>, event_loop: &mut EventLoop<Self>) {
         match self.socket.read_to_end(&mut self.response) {
@@ -68,7 +75,9 @@ impl Fetcher {
             Err(error) => self.done(&error.to_string(), event_loop),
         }
     }
+    // ANCHOR_END: read_response
 
+    // ANCHOR: done
     /// Ends the fetch and starts one for each new link. The last fetch of all
     /// stops the loop.
     fn done(&self, reason: &str, event_loop: &mut EventLoop<Self>) {
@@ -87,6 +96,7 @@ impl Fetcher {
             event_loop.stop();
         }
     }
+    // ANCHOR_END: done
 
     fn parse_links(&self) -> HashSet<String> {
         let mut extractor = LinkExtractor::new(ExtractOptions::default());

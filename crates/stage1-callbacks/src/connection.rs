@@ -1,83 +1,137 @@
 //! A non-blocking connection.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::time::Instant;
 
-use crawl_core::{ErrorClass, FetchError, Visit};
-use selector_core::{Interest, Key, Socket};
-use transport::{Direction, Stream, TlsConnector, is_tls_error};
+use selector_core::{Interest, Key, Socket, TimerKey};
+use transport::{AddressId, Direction, Stream};
 
-use crate::EventLoop;
+use crate::event_loop::{EventLoop, Method, TimerEvent};
 
-/// A connection, and the key under which it is registered.
+/// The number of reads in a row after which other callbacks run first.
+const READS_PER_CALL: u32 = 16;
+
+/// The registration of a socket with the loop: its key, and all that has to be
+/// given back when the socket is closed.
+pub(crate) struct Registration {
+    pub(crate) key: Key,
+    timer: Option<TimerKey>,
+    /// The permit to connect, held until the server answers.
+    permit: Option<AddressId>,
+    /// The number of bytes of the current write that are sent. It is here, and not
+    /// in the connection, because there is room for it.
+    sent: u32,
+}
+
+impl Registration {
+    pub(crate) fn new(key: Key, permit: AddressId) -> Self {
+        Self { key, timer: None, permit: Some(permit), sent: 0 }
+    }
+
+    /// Has the loop call `method` at this moment, in place of the callback that is
+    /// registered then. There is one timer, which is moved.
+    pub(crate) fn set_timeout<S>(
+        &mut self,
+        at: Instant,
+        method: Method<S>,
+        event_loop: &mut EventLoop<S>,
+    ) {
+        if self.timer.is_some_and(|timer| timer.at() == at) {
+            return;
+        }
+        let moved = self.timer.and_then(|timer| event_loop.timers.move_to(timer, at));
+        let set = || event_loop.timers.set(at, TimerEvent::Timeout(self.key, method));
+        self.timer = Some(moved.unwrap_or_else(set));
+    }
+
+    // ANCHOR: close
+    /// Gives everything back. The socket is to be dropped after this.
+    pub(crate) fn close<S: 'static>(mut self, event_loop: &mut EventLoop<S>) {
+        if let Some(timer) = self.timer {
+            drop(event_loop.timers.cancel(timer));
+        }
+        drop(event_loop.selector.unregister(self.key));
+        event_loop.wake_fd_waiter();
+        event_loop.release_permit(&mut self.permit);
+    }
+    // ANCHOR_END: close
+}
+
+/// An open connection.
 pub(crate) struct Connection {
     pub(crate) stream: Stream<Socket>,
-    pub(crate) key: Key,
+    pub(crate) registration: Registration,
 }
 
 impl Connection {
-    /// Starts to connect to an address of the host of a visit.
-    pub(crate) fn open(
-        address: SocketAddr,
-        tls_connector: &TlsConnector,
-        visit: &Visit,
-        event_loop: &mut EventLoop<impl Sized>,
-    ) -> io::Result<Self> {
-        let layer = tls_connector.layer(visit.secure_host())?;
-        let (socket, key) = event_loop.selector.connect(address)?;
-        Ok(Self { stream: Stream::new(socket, layer), key })
-    }
-
-    /// Sends as many bytes as the socket takes, and removes them from `bytes`.
-    pub(crate) fn send(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match self.stream.write(bytes) {
+    /// Sends as many bytes as the socket takes. After `WouldBlock` the call has to
+    /// be repeated with the same bytes; it goes on where it was.
+    pub(crate) fn write_all<S>(
+        &mut self,
+        bytes: &[u8],
+        event_loop: &mut EventLoop<S>,
+    ) -> io::Result<()> {
+        while (self.registration.sent as usize) < bytes.len() {
+            let written = self.stream.write(&bytes[self.registration.sent as usize..]);
+            self.clear_readiness(event_loop);
+            match written {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(length) => drop(bytes.drain(..length)),
+                Ok(length) => self.registration.sent += length as u32,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
+        self.registration.sent = 0;
         Ok(())
     }
 
-    pub(crate) fn is_readable<S>(&self, event_loop: &EventLoop<S>) -> bool {
-        event_loop.selector.readiness(self.key).satisfies(Interest::Readable)
-    }
-
-    /// Reads the bytes that have arrived, up to the size of the loop's buffer,
-    /// and passes them to `sink`. `None` is the end of the stream.
-    pub(crate) fn read<S, R>(
+    // ANCHOR: read_all
+    /// Reads what has arrived, all of it: the selector is edge-triggered, so there
+    /// is no second event for bytes left unread. Returns the value with which
+    /// `sink` breaks, `None` at the end of the stream, or `WouldBlock` if neither
+    /// has come yet.
+    pub(crate) fn read_all<S: 'static, B>(
         &mut self,
+        mut sink: impl FnMut(&[u8]) -> ControlFlow<B>,
         event_loop: &mut EventLoop<S>,
-        sink: impl FnOnce(&[u8]) -> R,
-    ) -> io::Result<Option<R>> {
-        let length = self.stream.read(&mut event_loop.scratch)?;
-        if length == 0 {
-            return Ok(None);
+    ) -> io::Result<Option<B>> {
+        event_loop.release_permit(&mut self.registration.permit);
+        let key = self.registration.key;
+        for _ in 0..READS_PER_CALL {
+            if !event_loop.selector.readiness(key).satisfies(Interest::Readable) {
+                break;
+            }
+            let read = self.stream.read(&mut event_loop.scratch);
+            self.clear_readiness(event_loop);
+            match read {
+                Ok(0) => return Ok(None),
+                Ok(length) => {
+                    if let ControlFlow::Break(value) = sink(&event_loop.scratch[..length]) {
+                        return Ok(Some(value));
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
         }
-        if self.stream.is_drained() {
-            event_loop.selector.clear(self.key, Interest::Readable);
+        // Either everything is read, or other callbacks have to run first.
+        Err(ErrorKind::WouldBlock.into())
+    }
+    // ANCHOR_END: read_all
+
+    /// Clears the readiness that the last call has shown to be over.
+    fn clear_readiness<S>(&self, event_loop: &mut EventLoop<S>) {
+        if self.stream.blocked_on().is_some() {
+            event_loop.selector.clear(self.registration.key, self.interest());
         }
-        Ok(Some(sink(&event_loop.scratch[..length])))
     }
 
-    /// After `WouldBlock`: returns the interest to wait for, and clears its
-    /// readiness.
-    pub(crate) fn blocked_on<S>(&self, event_loop: &mut EventLoop<S>) -> Interest {
-        let interest = match self.stream.blocked_on() {
-            Direction::Read => Interest::Readable,
-            Direction::Write => Interest::Writable,
-        };
-        event_loop.selector.clear(self.key, interest);
-        interest
+    /// Returns the interest to register a callback with.
+    pub(crate) fn interest(&self) -> Interest {
+        match self.stream.blocked_on() {
+            Some(Direction::Write) => Interest::Writable,
+            Some(Direction::Read) | None => Interest::Readable,
+        }
     }
-}
-
-/// Converts the error of a read or write into that of the fetch.
-pub(crate) fn failure(visit: &Visit, error: &io::Error) -> FetchError {
-    if is_tls_error(error) {
-        return FetchError::new(ErrorClass::Tls, error.to_string());
-    }
-    visit.interrupted(error)
 }

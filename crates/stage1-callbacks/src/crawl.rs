@@ -3,11 +3,14 @@
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io;
+use std::mem;
 use std::rc::Rc;
+use std::time::Instant;
 
-use crawl_core::{Completion, Crawl, CrawlSummary, Job, Options, Sink, Visit};
+use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
 use transport::TlsConnector;
 
+use crate::fetch::Loop;
 use crate::{EventLoop, Fetcher};
 
 /// Crawls a site with callbacks. At most `max_tasks` fetches are under way at a
@@ -28,8 +31,8 @@ pub fn crawl_on(
     options: Options,
     sink: Sink,
 ) -> io::Result<CrawlSummary> {
-    let (crawl_state, roots) = CrawlState::new(options, sink);
-    crawl_state.start_fetches(roots, event_loop);
+    let crawl_state = CrawlState::new(options, sink);
+    crawl_state.start_fetches(Vec::new(), event_loop);
     event_loop.run()?;
     let mut state = crawl_state.state.borrow_mut();
     let num_todo = state.urls_todo.len();
@@ -37,13 +40,32 @@ pub fn crawl_on(
 }
 
 /// The state that all fetches share. In the chapter these are globals.
-pub(crate) struct CrawlState {
+///
+/// A fetch can be made and started by hand. When it is done, it starts the fetches
+/// of the links that it has found:
+/// ```no_run
+/// # use crawl_core::Options;
+/// # use stage1_callbacks::{CrawlState, EventLoop, Fetcher};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = Options::new(vec!["http://xkcd.com/353/".parse()?]);
+/// let crawl = CrawlState::new(options, Box::new(|row| println!("{}", row.url)));
+/// let mut event_loop = EventLoop::new()?;
+/// let now = event_loop.now();
+/// if let Some(visit) = crawl.next_visit(now) {
+///     Fetcher::new(&crawl, visit, now).fetch(&mut event_loop);
+///     event_loop.run()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct CrawlState {
     pub(crate) options: Options,
     pub(crate) tls_connector: TlsConnector,
     state: RefCell<State>,
     sink: RefCell<Sink>,
 }
 
+// ANCHOR: state
 /// The URLs to fetch, and the number of fetches under way.
 struct State {
     urls_todo: VecDeque<Job>,
@@ -52,48 +74,51 @@ struct State {
     /// Set while `start_fetches` runs.
     is_starting: bool,
 }
+// ANCHOR_END: state
 
 impl CrawlState {
-    /// Creates the state of a new crawl, and the jobs of its roots.
-    fn new(options: Options, mut sink: Sink) -> (Rc<Self>, Vec<Job>) {
+    /// Creates the state of a new crawl, with its roots as the URLs to fetch.
+    pub fn new(options: Options, mut sink: Sink) -> Rc<Self> {
         let mut crawl = Crawl::new(options.clone());
-        let roots = crawl.roots(&mut sink);
-        let crawl_state = Rc::new(Self {
+        let urls_todo = crawl.roots(&mut sink).into();
+        Rc::new(Self {
             tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
-            state: RefCell::new(State {
-                urls_todo: VecDeque::new(),
-                crawl,
-                in_flight: 0,
-                is_starting: false,
-            }),
+            state: RefCell::new(State { urls_todo, crawl, in_flight: 0, is_starting: false }),
             sink: RefCell::new(sink),
             options,
-        });
-        (crawl_state, roots)
+        })
+    }
+
+    /// Begins the visit of the next URL, if there is one and `max_tasks` allows it.
+    pub fn next_visit(&self, now: Instant) -> Option<Visit> {
+        let mut state = self.state.borrow_mut();
+        while state.in_flight < self.options.max_tasks.unwrap_or(usize::MAX).max(1) {
+            let job = state.urls_todo.pop_front()?;
+            if let Some(visit) = state.crawl.begin(job, now) {
+                state.in_flight += 1;
+                return Some(visit);
+            }
+        }
+        None
     }
 
     // ANCHOR: start_fetches
     /// Adds jobs, starts as many fetches as `max_tasks` allows, and stops the
     /// loop when nothing is left.
-    fn start_fetches(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut EventLoop<Fetcher>) {
+    fn start_fetches(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut Loop) {
         let mut state = self.state.borrow_mut();
         state.urls_todo.extend(jobs);
         // A fetch that fails at once calls this method again, before `fetch`
         // has returned. The outer call then starts the jobs added here.
-        if std::mem::replace(&mut state.is_starting, true) {
+        if mem::replace(&mut state.is_starting, true) {
             return;
         }
-        let max_tasks = self.options.max_tasks.unwrap_or(usize::MAX).max(1);
-        while state.in_flight < max_tasks
-            && let Some(job) = state.urls_todo.pop_front()
-        {
-            if let Some(visit) = state.crawl.begin(job, event_loop.now()) {
-                state.in_flight += 1;
-                drop(state);
-                Fetcher::new(Rc::clone(self), visit, event_loop).fetch(event_loop);
-                state = self.state.borrow_mut();
-            }
+        drop(state);
+        let now = event_loop.now();
+        while let Some(visit) = self.next_visit(now) {
+            Fetcher::new(self, visit, now).fetch(event_loop);
         }
+        let mut state = self.state.borrow_mut();
         state.is_starting = false;
         if state.in_flight == 0 {
             event_loop.stop();
@@ -103,12 +128,13 @@ impl CrawlState {
 
     // ANCHOR: fetch_done
     /// Ends a fetch: reports its rows and starts the jobs that it has found.
-    pub(crate) fn fetch_done(self: &Rc<Self>, visit: Visit, event_loop: &mut EventLoop<Fetcher>) {
+    pub(crate) fn fetch_done(self: &Rc<Self>, mut visit: Visit, event_loop: &mut Loop) {
         let mut state = self.state.borrow_mut();
-        let Completion { row, others, jobs, .. } = state.crawl.complete(visit, event_loop.now());
+        let mut completion = state.crawl.complete(&mut visit, event_loop.now());
         state.in_flight -= 1;
         drop(state);
-        others.into_iter().chain([row]).for_each(&mut *self.sink.borrow_mut());
+        let jobs = mem::take(&mut completion.jobs);
+        completion.rows().for_each(&mut *self.sink.borrow_mut());
         self.start_fetches(jobs, event_loop);
     }
     // ANCHOR_END: fetch_done
@@ -159,10 +185,11 @@ mod tests {
         let mut options = Options::new(roots.collect());
         options.max_tries = 3;
         let mut event_loop = EventLoop::new().unwrap();
-        let (crawl_state, roots) = CrawlState::new(options.clone(), Box::new(|_| ()));
-        let visit = Crawl::new(options).begin(roots[0].clone(), event_loop.now()).unwrap();
-        observe(Fetcher::new(Rc::clone(&crawl_state), visit, &event_loop), &mut event_loop);
-        crawl_state.start_fetches(roots, &mut event_loop);
+        let observed = CrawlState::new(options.clone(), Box::new(|_| ()));
+        let visit = observed.next_visit(event_loop.now()).unwrap();
+        observe(Fetcher::new(&observed, visit, event_loop.now()), &mut event_loop);
+        let crawl_state = CrawlState::new(options, Box::new(|_| ()));
+        crawl_state.start_fetches(Vec::new(), &mut event_loop);
         event_loop.run().unwrap();
         let most = MAX_TIMERS.get();
         assert!((ROOTS / 2..=ROOTS).contains(&most), "{most} timers");

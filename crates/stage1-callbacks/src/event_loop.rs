@@ -1,16 +1,14 @@
 //! The event loop: it waits for events and calls callbacks.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use selector_core::{Backend, Interest, Key, OsBackend, Selector, Timers};
-use transport::{ConnectLimiter, LookupFn, Resolver, system_lookup};
-
-use crate::connect_limit::ConnectWaiter;
-use crate::lookup::LookupWaiter;
-use crate::timer_event::TimerEvent;
+use selector_core::{Backend, Interest, Key, OsBackend, Selector, TimerKey, Timers};
+use transport::{
+    AddressId, ConnectLimiter, LookupFn, LookupId, LookupResult, Resolver, system_lookup,
+};
 
 // ANCHOR: callback
 /// A function that continues a computation. It owns the computation's state.
@@ -26,6 +24,20 @@ pub struct Callback<S> {
 }
 // ANCHOR_END: callback
 
+/// A closure that continues a computation with a value. It is for the waits that
+/// few fetches need, because it takes an allocation.
+pub(crate) type Waiter<S, T> = Box<dyn FnOnce(T, &mut EventLoop<S>)>;
+
+/// The event that happens when a timer fires.
+pub enum TimerEvent<S> {
+    /// The timeout of a socket. If a callback is still registered under this key,
+    /// its state goes to this method instead.
+    Timeout(Key, Method<S>),
+    /// The call of a closure. It is boxed twice, because otherwise the timer of
+    /// every connection would be larger by half.
+    Call(Box<Waiter<S, ()>>),
+}
+
 /// An event loop (a reactor) of callbacks: it waits for an event and calls the
 /// callback that is registered for it. `S` is the state of one computation, here
 /// a fetch.
@@ -34,12 +46,14 @@ pub struct EventLoop<S> {
     pub selector: Selector<Callback<S>>,
     /// The timers, with their events.
     pub timers: Timers<TimerEvent<S>>,
-    /// The resolver, with the callbacks that wait for a lookup.
-    pub(crate) resolver: Resolver<LookupWaiter<S>>,
-    /// The callbacks that wait for a file descriptor.
-    pub(crate) fd_waiters: VecDeque<Callback<S>>,
-    /// The connect limiter, with the callbacks that wait for a permit.
-    pub(crate) connect_limiter: ConnectLimiter<ConnectWaiter<S>>,
+    pub(crate) resolver: Resolver,
+    /// The waiters for the answer of a lookup, each with its timeout. One that is
+    /// too late gets `None`.
+    pub(crate) lookups: HashMap<LookupId, (Waiter<S, Option<LookupResult>>, TimerKey)>,
+    /// The waiters for a permit to connect.
+    pub(crate) connect_limiter: ConnectLimiter<Waiter<S, AddressId>>,
+    /// The waiters for a file descriptor.
+    pub(crate) fd_waiters: VecDeque<Waiter<S, ()>>,
     /// The scratch buffer of all reads of this loop.
     pub(crate) scratch: Vec<u8>,
     stopped: bool,
@@ -55,7 +69,7 @@ pub struct Stats {
     pub callbacks: u64,
 }
 
-impl<S> EventLoop<S> {
+impl<S: 'static> EventLoop<S> {
     const SCRATCH: usize = 64 * 1024;
 
     /// Creates a loop on the operating system.
@@ -75,8 +89,9 @@ impl<S> EventLoop<S> {
             selector,
             timers: Timers::new(),
             resolver: Resolver::new(lookup, move || notifier.notify()),
+            lookups: HashMap::new(),
+            connect_limiter: ConnectLimiter::default(),
             fd_waiters: VecDeque::new(),
-            connect_limiter: ConnectLimiter::new(),
             scratch: vec![0; Self::SCRATCH],
             stopped: false,
             stats: Stats::default(),
@@ -101,14 +116,17 @@ impl<S> EventLoop<S> {
             let now = self.now();
             for key in keys.drain(..) {
                 // `None` if an earlier callback has closed the connection.
-                if let Some(callback) = self.selector.take(key) {
-                    self.call(callback);
+                if let Some(Callback { this, method }) = self.selector.take(key) {
+                    self.stats.callbacks += 1;
+                    method(this, self);
                 }
             }
             while let Some(timer_event) = self.timers.pop_due(now) {
                 self.fire(timer_event);
             }
-            self.call_lookup_waiters(now);
+            for (lookup_id, answer) in self.resolver.answered(now) {
+                self.answer_lookup(lookup_id, Some(answer));
+            }
         }
         Ok(())
     }
@@ -119,9 +137,17 @@ impl<S> EventLoop<S> {
         self.stopped = true;
     }
 
-    pub(crate) fn call(&mut self, Callback { this, method }: Callback<S>) {
+    /// Runs the event of a timer that is due.
+    fn fire(&mut self, timer_event: TimerEvent<S>) {
         self.stats.callbacks += 1;
-        method(this, self);
+        match timer_event {
+            TimerEvent::Timeout(key, method) => {
+                if let Some(Callback { this, .. }) = self.selector.take(key) {
+                    method(this, self);
+                }
+            }
+            TimerEvent::Call(waiter) => waiter((), self),
+        }
     }
 
     /// Returns the current time.
@@ -140,4 +166,29 @@ impl<S> EventLoop<S> {
         drop(self.selector.register(key, interest, Callback { this, method }));
     }
     // ANCHOR_END: register
+
+    /// Calls `method` with `this` at this moment.
+    pub fn call_at(&mut self, at: Instant, this: Box<S>, method: Method<S>) {
+        self.set_timer(at, move |event_loop| method(this, event_loop));
+    }
+
+    /// Calls a closure at this moment.
+    pub(crate) fn set_timer(
+        &mut self,
+        at: Instant,
+        call: impl FnOnce(&mut Self) + 'static,
+    ) -> TimerKey {
+        self.timers.set(at, TimerEvent::Call(Box::new(Box::new(|(), event_loop| call(event_loop)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The size matters because every connection has one.
+    #[test]
+    fn a_timer_event_is_two_words() {
+        assert_eq!(size_of::<TimerEvent<()>>(), 16);
+    }
 }

@@ -12,20 +12,16 @@
 //! 4. **Collect, then call.** A callback may register and unregister any socket.
 //!    An event for a socket that is gone by then is ignored.
 //!
-//! Read [`event_loop`](EventLoop) first, then [`fetcher`](Fetcher). The other
-//! modules are needed in practice, but are not part of the lesson.
+//! Read [`event_loop`](EventLoop) first, then [`fetch`](Fetcher) and
+//! [`crawl`](CrawlState). `connector` is one call of a fetch, and a state machine of
+//! its own: lookup, permit, file descriptor, one address after another, TLS.
 
-mod connect_limit;
 mod connection;
+mod connector;
 mod crawl;
 mod event_loop;
-mod fd_limit;
-mod fetcher;
-mod lookup;
-mod timer_event;
+mod fetch;
 
-pub use crawl::{crawl, crawl_on};
-pub use event_loop::{Callback, EventLoop, Method, Stats};
-pub use fetcher::Fetcher;
-pub use lookup::LookupMethod;
-pub use timer_event::{TimerAction, TimerEvent};
+pub use crawl::{CrawlState, crawl, crawl_on};
+pub use event_loop::{Callback, EventLoop, Method, Stats, TimerEvent};
+pub use fetch::Fetcher;

@@ -15,7 +15,6 @@ begun in:
 failed in:
   main
   run
-  call
   read_response
   parse_links
 error: a quote is never closed

@@ -36,6 +36,7 @@ impl Task {
         task
     }
 
+    // ANCHOR: step
     /// Runs the generator to its next `yield`.
     fn step(self: &Rc<Self>, future: &Future<Option<u32>>) {
         let resumed = match future.result() {
@@ -52,6 +53,7 @@ impl Task {
             Err(error) => println!("  the generator has ended with: {error}"),
         }
     }
+    // ANCHOR_END: step
 
     /// Cancels the future, so that the next step throws its error.
     fn cancel(&self) {

@@ -16,16 +16,18 @@
 //! 4. **Nothing is borrowed while foreign code runs.** Steps, callbacks, wakers
 //!    and destructors may call any method of the loop.
 //!
-//! Read in this order: [`future`](Future), [`task`](Task), `waker`,
-//! `scheduler`, `reactor`, [`event_loop`](EventLoop), then [`io`](read), and
-//! then [`fetcher`], which is the purpose of all the others.
+//! Read in this order: `fetch`, which is the purpose of all the
+//! others; then [`future`](Future), [`task`](Task), `waker`, `scheduler`,
+//! `reactor`, [`event_loop`](EventLoop), and [`io`](read). [`connector`](Connector)
+//! is one call of a fetch: lookup, permit, file descriptor, one address after
+//! another, TLS.
 //!
 //! The sources are in four rooms:
 //!
 //! * `runtime` holds futures, tasks and wakers, and the loop in two parts: the
 //!   scheduler, which has tasks take steps, and the reactor, which waits for
 //!   events and wakes tasks.
-//! * `net` holds what waits for a socket, a name or the clock. [`read_by_hand`]
+//! * `net` holds what waits for a socket, a name, a limit or the clock. [`read_by_hand`]
 //!   has [`read`] and [`read_all`] once more, as the state machines that the
 //!   compiler generates.
 //! * `asyncio` holds the rest of asyncio's interface, which is useful, but not
@@ -51,10 +53,11 @@
 //!   [`LoopError`]
 
 mod asyncio;
+mod crawl;
+mod fetch;
 mod net;
 mod runtime;
 
-pub mod fetcher;
 pub mod generator;
 
 #[doc = include_str!("names_of_asyncio.md")]
@@ -74,10 +77,10 @@ pub use asyncio::inspection::{Stats, with_wait};
 pub use asyncio::inspector::{LoopError, TaskInfo, Wait};
 pub use asyncio::traceback;
 #[cfg(feature = "os")]
-pub use fetcher::crawl;
-pub use fetcher::crawl_on;
-pub use net::connect_limit::ConnectPermit;
+pub use crawl::crawl;
+pub use crawl::crawl_on;
 pub use net::connection::Connection;
+pub use net::connector::Connector;
 pub use net::io::{connect, read, read_all, write_all};
 pub use net::lookup::lookup;
 pub use net::read_by_hand;

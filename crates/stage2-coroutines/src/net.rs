@@ -1,8 +1,7 @@
 //! The network and the clock as coroutines: lookup, connect, read, write, sleep.
 
-pub(crate) mod connect_limit;
 pub(crate) mod connection;
-pub(crate) mod fd_limit;
+pub(crate) mod connector;
 pub(crate) mod io;
 pub(crate) mod limits;
 pub(crate) mod lookup;

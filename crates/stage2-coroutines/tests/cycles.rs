@@ -346,18 +346,6 @@ fn a_wake_up_left_in_the_inject_queue_does_not_keep_the_queue_alive() {
 }
 
 #[test]
-fn a_task_that_waits_for_a_descriptor_is_freed_by_close() {
-    let event_loop = virtual_loop();
-    let loop_watch = watch_loop(&event_loop);
-    let inside = event_loop.clone();
-    drop(Task::spawn(&event_loop, async move { inside.fd_freed().await }));
-    run_for_a_second(&event_loop);
-    event_loop.close();
-    drop(event_loop);
-    assert!(is_gone(&loop_watch));
-}
-
-#[test]
 fn a_waker_that_outlives_its_loop_holds_neither_task_nor_loop() {
     let event_loop = virtual_loop();
     let loop_watch = watch_loop(&event_loop);

@@ -5,18 +5,15 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
-use std::net::{Ipv4Addr, TcpListener};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, Task, connect, gather, shield, sleep, wait_for,
-    yield_now,
+    Coroutine, EventLoop, Exception, Future, Task, gather, shield, sleep, wait_for, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
-use transport::TlsLayer;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -550,33 +547,6 @@ fn a_destructor_may_use_the_loop_while_it_is_closed() {
     assert_eq!(effects.get(), 0, "a closed loop begins nothing");
     assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
     event_loop.close();
-}
-
-#[test]
-fn a_cancelled_waiter_leaves_the_descriptor_to_the_next() {
-    let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = server.local_addr().unwrap();
-    let event_loop = EventLoop::new().unwrap();
-    // Cancelled before it is woken, or after that and before it is resumed.
-    for is_woken_first in [false, true] {
-        let layer = TlsLayer::plain();
-        let connection = run(&event_loop, connect(&event_loop, address, layer)).unwrap();
-        let waits = || {
-            let inside = event_loop.clone();
-            Task::spawn(&event_loop, async move { inside.fd_freed().await })
-        };
-        let (first, second) = (waits(), waits());
-        run(&event_loop, yield_now(&event_loop));
-        if is_woken_first {
-            drop(connection);
-            first.cancel();
-        } else {
-            first.cancel();
-            drop(connection);
-        }
-        let result = run(&event_loop, wait_for(&event_loop, second, SECOND * 10));
-        result.expect("one descriptor was freed, and one waits for it");
-    }
 }
 
 /// A value that panics when it is dropped.

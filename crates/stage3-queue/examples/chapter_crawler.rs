@@ -28,6 +28,7 @@ struct Crawler {
 }
 
 impl Crawler {
+    // ANCHOR: crawl
     /// Runs the workers until all work is done.
     async fn crawl(self: &Rc<Self>) {
         self.add_url("/", MAX_REDIRECT);
@@ -39,7 +40,9 @@ impl Crawler {
             worker.cancel();
         }
     }
+    // ANCHOR_END: crawl
 
+    // ANCHOR: work
     async fn work(self: Rc<Self>) {
         loop {
             let item = self.q.get().await;
@@ -51,6 +54,7 @@ impl Crawler {
             item.task_done();
         }
     }
+    // ANCHOR_END: work
 
     /// Downloads a page and adds its links, or the target of its redirect.
     async fn fetch(&self, url: &str, redirects_left: u32) -> io::Result<()> {

@@ -4,12 +4,11 @@ use std::cell::RefCell;
 use std::pin::pin;
 use std::rc::Rc;
 
-use crawl_core::{
-    Completion, Crawl, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Job, Options, Sink,
-};
-use stage2_coroutines::{Coroutine, EventLoop, Task, catch};
+use crawl_core::{Completion, Crawl, CrawlProgress, CrawlSummary, Job, Options, Sink};
+use stage2_coroutines::{EventLoop, Task, catch};
 
-use crate::client::Client;
+use crate::connector::Connector;
+use crate::fetch::Client;
 use crate::politeness::{Dispatch, Politeness, SitemapResult, read_sitemaps};
 use crate::row_writer::RowWriter;
 use crate::{JoinableQueue, Stopper};
@@ -57,7 +56,8 @@ impl Crawler {
     ) -> Rc<Self> {
         let options = crawl.options().clone();
         let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
-        let client = Rc::new(Client::new(event_loop, options, max_tasks));
+        let connector = Connector::new(event_loop, &options, max_tasks);
+        let client = Rc::new(Client { event_loop: event_loop.clone(), options, connector });
         let q = JoinableQueue::new(event_loop);
         let politeness = Politeness::new(&client, &q, max_tasks);
         urls_todo.into_iter().for_each(|job| politeness.put(job));
@@ -97,7 +97,7 @@ impl Crawler {
         let untaken = self.politeness.discarded() + self.q.unfinished();
         // Idle workers wait for URLs, and there will be no more.
         drop(workers);
-        self.client.close();
+        self.client.connector.close();
         self.row_writer.resume_panic();
         let summary = self.crawl.borrow_mut().end(untaken, Some(self.max_tasks));
         CrawlSummary { stopped, ..summary }
@@ -127,17 +127,11 @@ impl Crawler {
 
     // ANCHOR: fetch_catching_panic
     /// Fetches a URL, and ends it as a row even if that panics.
-    #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
-    fn fetch_catching_panic(&self, job: &Dispatch) -> impl Coroutine<Output = Option<Completion>> {
-        async move {
-            match catch(pin!(self.fetch(job))).await {
-                Ok(completion) => completion,
-                Err(exception) => {
-                    let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-                    Some(self.crawl.borrow_mut().abandon(job, error))
-                }
-            }
-        }
+    async fn fetch_catching_panic(&self, job: &Dispatch) -> Option<Completion> {
+        let caught = catch(pin!(self.fetch(job))).await;
+        caught.unwrap_or_else(|exception| {
+            Some(self.crawl.borrow_mut().abandon(&**job, exception.to_string()))
+        })
     }
     // ANCHOR_END: fetch_catching_panic
 
@@ -151,29 +145,26 @@ impl Crawler {
     /// Fetches a URL. Returns `None` when a limit forbids it, when the job was
     /// deferred because its host throttles the crawler, or when the sink has
     /// panicked and takes no more rows.
-    #[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
-    fn fetch(&self, job: &Dispatch) -> impl Coroutine<Output = Option<Completion>> {
-        async move {
-            if self.row_writer.has_panicked() {
-                self.start_draining();
-                return None;
-            }
-            if let Some(error) = job.refusal() {
-                return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
-            }
-            let now = self.event_loop.now();
-            let Some(mut visit) = self.crawl.borrow_mut().begin(Job::clone(job), now) else {
-                self.politeness.stop();
-                return None;
-            };
-            self.client.fetch(&mut visit, &|| job.next_start()).await;
-            if job.defer_if_throttled(&visit) {
-                self.crawl.borrow_mut().defer(visit);
-                return None;
-            }
-            let now = self.event_loop.now();
-            Some(self.crawl.borrow_mut().complete(visit, now))
+    async fn fetch(&self, job: &Dispatch) -> Option<Completion> {
+        if self.row_writer.has_panicked() {
+            self.start_draining();
+            return None;
         }
+        if let Some(error) = job.refusal() {
+            return Some(self.crawl.borrow_mut().refuse(job, error.clone()));
+        }
+        let now = self.event_loop.now();
+        let Some(mut visit) = self.crawl.borrow_mut().begin(Job::clone(job), now) else {
+            self.politeness.stop();
+            return None;
+        };
+        self.client.fetch(&mut visit, &|| job.next_start()).await;
+        if job.defer_if_throttled(&visit) {
+            self.crawl.borrow_mut().defer(visit);
+            return None;
+        }
+        let now = self.event_loop.now();
+        Some(self.crawl.borrow_mut().complete(&mut visit, now))
     }
     // ANCHOR_END: fetch
 

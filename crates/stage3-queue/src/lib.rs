@@ -19,7 +19,8 @@
 //! beside them are needed in practice, but are not the lesson:
 //!
 //! * `segmented_deque`: the container in which the queue keeps its items;
-//! * `client`: one fetch, over the connection pool in `pool`;
+//! * `fetch`: one fetch, over the connections of `connector`, with the connection
+//!   pool in `pool`;
 //! * `politeness`: the layer between the queue and the workers. It obeys
 //!   robots.txt (`robots`), keeps a rate limit for each host and backs off when
 //!   the host throttles the crawler (`rate_limit`, `retry_after`), and gives each
@@ -34,8 +35,9 @@
 //! `crawl-core`.
 
 mod builder;
-mod client;
+mod connector;
 mod crawler;
+mod fetch;
 mod journal;
 mod politeness;
 mod pool;

@@ -32,7 +32,7 @@ use web::robots::MAX_BYTES;
 
 use self::host_queues::{HostId, HostQueues};
 use self::robots::Rules;
-use crate::client::{Client, FileError};
+use crate::fetch::{Client, FileError};
 use crate::{Item, JoinableQueue};
 
 pub(crate) use self::dispatch::Dispatch;

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crawl_core::{Completion, Crawl, Job, Row, StopReason};
@@ -41,7 +42,7 @@ impl RowWriter {
     pub(crate) fn write(
         &self,
         job: &Job,
-        completion: Completion,
+        mut completion: Completion,
         crawl: &RefCell<Crawl>,
     ) -> Vec<Job> {
         if let Some(journal) = &mut *self.journal.borrow_mut()
@@ -51,8 +52,8 @@ impl RowWriter {
             self.stopper.abort(StopReason::Journal(error));
             return Vec::new();
         }
-        let Completion { row, others, jobs, .. } = completion;
-        others.into_iter().chain([row]).for_each(|row| self.write_row(row));
+        let jobs = mem::take(&mut completion.jobs);
+        completion.rows().for_each(|row| self.write_row(row));
         jobs
     }
     // ANCHOR_END: write

@@ -8,17 +8,22 @@ pub fn workspace() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns the names and texts of the files in `src` of a crate, sorted by name.
+/// Returns the paths and texts of the files in `src` of a crate, sorted by path.
+/// A path is relative to `src`.
 pub fn sources(name: &str) -> Vec<(String, String)> {
-    let directory = workspace().join("crates").join(name).join("src");
-    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
-    let mut sources: Vec<_> = paths
-        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
-        .map(|path| {
-            let file = path.file_name().unwrap().to_string_lossy().into_owned();
-            (file, fs::read_to_string(path).unwrap())
-        })
-        .collect();
+    let src = workspace().join("crates").join(name).join("src");
+    let (mut sources, mut folders) = (Vec::new(), vec![src.clone()]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let file = path.strip_prefix(&src).unwrap().to_string_lossy().into_owned();
+                sources.push((file, fs::read_to_string(path).unwrap()));
+            }
+        }
+    }
     sources.sort();
     sources
 }

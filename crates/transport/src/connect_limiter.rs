@@ -1,10 +1,11 @@
 //! A limit on the connections that are pending at one address.
 
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry::{Occupied, Vacant};
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::mem;
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant};
 
 use slab::Slab;
 
@@ -23,66 +24,53 @@ use slab::Slab;
 /// A server may be quick to accept and slow to answer. So when no permit is
 /// released for [`ConnectLimiter::GRACE_PERIOD`], another batch of
 /// `MAX_PENDING` connections may start. As long as the server answers, its
-/// answers set the pace. `W` is the waiter to resume: a callback, a waker, a
+/// answers set the pace. `W` is the waiter to resume: a callback, a future, a
 /// channel.
 pub struct ConnectLimiter<W> {
     addresses: Slab<AddressQueue<W>>,
     by_address: BTreeMap<SocketAddr, AddressId>,
-    next_sequence: u64,
 }
 
 /// The id of an address while connections to it are pending. Every fetch that
 /// waits for its first byte holds one, so it is smaller than an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AddressId(u32);
+pub struct AddressId(NonZeroU32);
+
+impl AddressId {
+    fn of(index: usize) -> Self {
+        Self(NonZeroU32::MIN.saturating_add(index as u32))
+    }
+
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
 
 /// The pending connections and the waiters of one address.
 struct AddressQueue<W> {
     address: SocketAddr,
     /// The number of permits that are held.
     pending: usize,
-    /// By sequence number, so that the first is the one that came first.
-    waiters: BTreeMap<u64, Waiter<W>>,
-    /// The number of permits released so far. It wraps around.
-    released: u32,
-}
-
-struct Waiter<W> {
-    waiter: W,
-    /// The number of [grace periods](ConnectLimiter::GRACE_PERIOD) to wait: its
-    /// batch, counted from 1.
-    batches: u32,
-    /// The value of [`AddressQueue::released`] when its wait last began.
-    released: u32,
-}
-
-/// The id of a waiter of a [`ConnectLimiter`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WaiterId {
-    address_id: AddressId,
-    sequence: u64,
+    waiters: VecDeque<W>,
+    /// The end of the current grace period.
+    grace_ends: Instant,
+    /// Set when a permit was released in the current grace period.
+    is_moving: bool,
 }
 
 /// The result of [`ConnectLimiter::acquire`].
-#[derive(Debug, PartialEq, Eq)]
-pub enum Acquire<W> {
-    /// The permit is granted. The waiter is given back: it need not wait.
-    Granted(W),
-    /// The limiter keeps the waiter under this id until
-    /// [`ConnectLimiter::release`] returns it. After this time the caller has
-    /// to call [`ConnectLimiter::retry`].
-    Queued(WaiterId, Duration),
-}
-
-/// The result of [`ConnectLimiter::retry`].
-#[derive(Debug, PartialEq, Eq)]
-pub enum Retry<W> {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acquire {
     /// The permit is granted.
-    Granted(W),
-    /// The server is answering: retry again after this time.
-    Queued(Duration),
-    /// The waiter is not queued any more: it got its permit earlier.
-    Gone,
+    Granted,
+    /// The waiter is in the queue of its address, until
+    /// [`ConnectLimiter::release`] or [`ConnectLimiter::grant_batch`] returns
+    /// it with a permit.
+    Queued {
+        /// True if it is alone there. Then the caller has to call `grant_batch`
+        /// when the grace period that begins now is over.
+        is_first: bool,
+    },
 }
 
 impl<W> ConnectLimiter<W> {
@@ -94,97 +82,85 @@ impl<W> ConnectLimiter<W> {
     /// slow to answer, rather than slow to accept.
     pub const GRACE_PERIOD: Duration = Duration::from_millis(5);
 
-    /// Creates a limiter without any pending connection.
-    pub fn new() -> Self {
-        Self { addresses: Slab::new(), by_address: BTreeMap::new(), next_sequence: 0 }
-    }
-
-    /// Returns the id of `address`, to be passed to [`ConnectLimiter::acquire`]
-    /// at once: it is valid as long as a permit is held.
-    pub fn address_id(&mut self, address: SocketAddr) -> AddressId {
-        *self.by_address.entry(address).or_insert_with(|| {
-            let queue = AddressQueue { address, pending: 0, waiters: BTreeMap::new(), released: 0 };
-            AddressId(self.addresses.insert(queue) as u32)
-        })
-    }
-
-    /// Acquires a permit to connect to an address, or queues `waiter` for one.
-    ///
-    /// # Panics
-    /// When the id is not valid any more.
-    pub fn acquire(&mut self, address_id: AddressId, waiter: W) -> Acquire<W> {
-        let queue = &mut self.addresses[address_id.0 as usize];
+    /// Acquires a permit to connect to an address, or queues a waiter for one.
+    /// `waiter` is called only in the second case.
+    pub fn acquire(
+        &mut self,
+        address: SocketAddr,
+        now: Instant,
+        waiter: impl FnOnce(AddressId) -> W,
+    ) -> (AddressId, Acquire) {
+        let id = *self.by_address.entry(address).or_insert_with(|| {
+            let waiters = VecDeque::new();
+            let queue =
+                AddressQueue { address, pending: 0, waiters, grace_ends: now, is_moving: false };
+            AddressId::of(self.addresses.insert(queue))
+        });
+        let queue = &mut self.addresses[id.index()];
         if queue.pending < Self::MAX_PENDING {
             queue.pending += 1;
-            return Acquire::Granted(waiter);
+            return (id, Acquire::Granted);
         }
-        let sequence = self.next_sequence;
-        self.next_sequence += 1;
-        let batches = 1 + queue.waiters.len() / Self::MAX_PENDING;
-        let batches = u32::try_from(batches).unwrap_or(u32::MAX);
-        queue.waiters.insert(sequence, Waiter { waiter, batches, released: queue.released });
-        Acquire::Queued(
-            WaiterId { address_id, sequence },
-            Self::GRACE_PERIOD.saturating_mul(batches),
-        )
-    }
-
-    /// Returns the waiter with this id, if it is still queued.
-    pub fn waiter_mut(&mut self, WaiterId { address_id, sequence }: WaiterId) -> Option<&mut W> {
-        let waiter = self.addresses.get_mut(address_id.0 as usize)?.waiters.get_mut(&sequence)?;
-        Some(&mut waiter.waiter)
-    }
-
-    /// Grants a permit to a waiter that has waited for the time it was told. If
-    /// a permit was released in the meantime, the queue moves, and the waiter
-    /// has to wait again.
-    pub fn retry(&mut self, WaiterId { address_id, sequence }: WaiterId) -> Retry<W> {
-        let Some(queue) = self.addresses.get_mut(address_id.0 as usize) else {
-            return Retry::Gone;
-        };
-        match queue.waiters.entry(sequence) {
-            Vacant(_) => Retry::Gone,
-            Occupied(mut entry) if entry.get().released != queue.released => {
-                entry.get_mut().released = queue.released;
-                Retry::Queued(Self::GRACE_PERIOD.saturating_mul(entry.get().batches))
-            }
-            Occupied(entry) => {
-                queue.pending += 1;
-                Retry::Granted(entry.remove().waiter)
-            }
+        let is_first = queue.waiters.is_empty();
+        if is_first {
+            (queue.grace_ends, queue.is_moving) = (now + Self::GRACE_PERIOD, false);
         }
+        queue.waiters.push_back(waiter(id));
+        (id, Acquire::Queued { is_first })
     }
 
     /// Releases a permit: the server has sent its first byte, or the connection
     /// has ended. Returns the waiter that has waited longest, which now holds a
     /// permit, if one is free.
-    pub fn release(&mut self, address_id: AddressId) -> Option<W> {
-        let queue = self.addresses.get_mut(address_id.0 as usize)?;
+    pub fn release(&mut self, id: AddressId) -> Option<W> {
+        let queue = self.addresses.get_mut(id.index())?;
         queue.pending -= 1;
-        queue.released = queue.released.wrapping_add(1);
+        queue.is_moving = true;
         if queue.pending < Self::MAX_PENDING
-            && let Some((_, next)) = queue.waiters.pop_first()
+            && let Some(next) = queue.waiters.pop_front()
         {
             queue.pending += 1;
-            return Some(next.waiter);
+            return Some(next);
         }
         if queue.pending == 0 {
             self.by_address.remove(&queue.address);
-            self.addresses.remove(address_id.0 as usize);
+            self.addresses.remove(id.index());
         }
         None
+    }
+
+    /// Ends a grace period. If it is over and no permit was released in it,
+    /// returns the next batch of waiters, which now hold permits. `None` means
+    /// that no waiter is left; otherwise the caller has to call this again after
+    /// another grace period. To call it more often does no harm.
+    pub fn grant_batch(&mut self, id: AddressId, now: Instant) -> Option<Vec<W>> {
+        let queue = self.addresses.get_mut(id.index())?;
+        if queue.waiters.is_empty() {
+            return None;
+        }
+        if now < queue.grace_ends {
+            return Some(Vec::new());
+        }
+        queue.grace_ends = now + Self::GRACE_PERIOD;
+        let was_moving = mem::take(&mut queue.is_moving);
+        let batch = if was_moving { 0 } else { queue.waiters.len().min(Self::MAX_PENDING) };
+        queue.pending += batch;
+        let granted = queue.waiters.drain(..batch).collect();
+        // Thousands may have waited; their memory is given back.
+        queue.waiters.shrink_to(2 * queue.waiters.len());
+        Some(granted)
     }
 }
 
 impl<W> Default for ConnectLimiter<W> {
     fn default() -> Self {
-        Self::new()
+        Self { addresses: Slab::new(), by_address: BTreeMap::new() }
     }
 }
 
 impl<W> fmt::Debug for ConnectLimiter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectQueue")
+        f.debug_struct("ConnectLimiter")
             .field("addresses", &self.addresses.len())
             .finish_non_exhaustive()
     }

@@ -10,15 +10,11 @@
 //!    first have to read.
 //! 2. **A lookup never blocks the caller's thread.** [`Resolver`] calls the
 //!    operating system on threads of its own and notifies the caller.
-//!    ([`BlockingResolver`] is for callers that want to block.)
-//! 3. **Every waiter has an id and can be cancelled.** A deadline that passes
+//! 3. **Every lookup has an id and can be cancelled.** A deadline that passes
 //!    during a lookup cancels its [`LookupId`] and leaves nothing behind.
 //! 4. **Pending connections are limited.** [`ConnectLimiter`] lets so many at a
-//!    time connect to one address. The addresses of a host are tried one after
-//!    another ([`Candidates`]).
+//!    time connect to one address.
 
-mod blocking_resolver;
-mod candidates;
 mod connect_limiter;
 mod dns_cache;
 mod fd_limit;
@@ -35,11 +31,9 @@ mod stream;
 mod tls_connector;
 mod tls_error;
 
-pub use blocking_resolver::BlockingResolver;
-pub use candidates::Candidates;
-pub use connect_limiter::{Acquire, AddressId, ConnectLimiter, Retry, WaiterId};
+pub use connect_limiter::{Acquire, AddressId, ConnectLimiter};
 pub use fd_limit::is_fd_limit;
-pub use lookup::{Addresses, LookupError, LookupFn, system_lookup};
+pub use lookup::{Addresses, LookupError, LookupFn, LookupResult, system_lookup};
 pub use probed::Direction;
 pub use resolver::{Lookup, LookupId, Resolver};
 pub use stream::{Stream, TlsLayer};

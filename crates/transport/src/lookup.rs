@@ -14,7 +14,8 @@ pub type LookupFn = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sy
 
 /// A host and a port to look up.
 pub(crate) type HostPort = (Arc<str>, u16);
-pub(crate) type LookupResult = Result<Addresses, LookupError>;
+/// The answer of a lookup.
+pub type LookupResult = Result<Addresses, LookupError>;
 
 /// Looks a host up with the operating system's `getaddrinfo`.
 ///

@@ -21,7 +21,7 @@ impl Client {
     }
 
     pub(crate) fn session(&self, _host: &str) -> io::Result<Session> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, NO_TLS))
+        Err(TlsError::new(NO_TLS).into())
     }
 }
 

@@ -15,23 +15,26 @@ pub enum Direction {
 #[derive(Debug)]
 pub(crate) struct Probed<S> {
     pub(crate) socket: S,
-    /// The direction of the last call that returned `WouldBlock`.
-    pub(crate) blocked_on: Direction,
+    /// The direction of the last call, if it returned `WouldBlock`.
+    pub(crate) blocked_on: Option<Direction>,
     /// Set when the last read was short: it did not fill the buffer.
     pub(crate) is_drained: bool,
 }
 
 impl<S> Probed<S> {
     pub(crate) fn new(socket: S) -> Self {
-        Self { socket, blocked_on: Direction::Read, is_drained: false }
+        Self { socket, blocked_on: None, is_drained: false }
+    }
+
+    /// Forgets what earlier calls have shown: it may be out of date.
+    pub(crate) fn forget(&mut self) {
+        (self.blocked_on, self.is_drained) = (None, false);
     }
 
     fn record<T>(&mut self, direction: Direction, result: io::Result<T>) -> io::Result<T> {
-        if let Err(error) = &result
-            && error.kind() == io::ErrorKind::WouldBlock
-        {
-            self.blocked_on = direction;
-        }
+        let is_blocked = |error: &io::Error| error.kind() == io::ErrorKind::WouldBlock;
+        self.blocked_on =
+            result.as_ref().err().filter(|error| is_blocked(error)).map(|_| direction);
         result
     }
 }

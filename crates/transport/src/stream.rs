@@ -42,19 +42,17 @@ impl<S: Read + Write> Stream<S> {
     }
 
     // ANCHOR: blocked_on
-    /// After `WouldBlock`: returns the direction of the socket to wait for
-    /// before the call is repeated.
-    pub fn blocked_on(&self) -> Direction {
-        self.socket.blocked_on
+    /// Returns the direction in which the last call has shown that the socket is
+    /// not ready, if it has. After `WouldBlock` it is the one to wait for before
+    /// the call is repeated. After a read that took everything that had arrived
+    /// it is [`Direction::Read`]: another read now would return `WouldBlock`,
+    /// unless the peer has closed the connection.
+    pub fn blocked_on(&self) -> Option<Direction> {
+        let is_drained = self.socket.is_drained
+            && self.session.as_ref().is_none_or(|session| session.is_drained());
+        self.socket.blocked_on.or(is_drained.then_some(Direction::Read))
     }
     // ANCHOR_END: blocked_on
-
-    /// Returns true if the last read took everything that had arrived: another
-    /// read now would return `WouldBlock`, unless the peer has closed the
-    /// connection.
-    pub fn is_drained(&self) -> bool {
-        self.socket.is_drained && self.session.as_ref().is_none_or(|session| session.is_drained())
-    }
 }
 
 impl<S: Read + Write> Read for Stream<S> {
@@ -64,8 +62,7 @@ impl<S: Read + Write> Read for Stream<S> {
     /// the peer closes the connection without a `close_notify` (RFC 8446,
     /// section 6.1): the bytes read so far may have been cut short.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        // The result of an earlier read may be out of date.
-        self.socket.is_drained = false;
+        self.socket.forget();
         match &mut self.session {
             None => self.socket.read(buffer),
             Some(session) => session.read(&mut self.socket, buffer),
@@ -77,6 +74,7 @@ impl<S: Read + Write> Write for Stream<S> {
     /// # Errors
     /// As [`Stream::read`].
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.forget();
         match &mut self.session {
             None => self.socket.write(bytes),
             Some(session) => session.write(&mut self.socket, bytes),

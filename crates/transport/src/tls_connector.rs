@@ -31,9 +31,8 @@ impl TlsConnector {
     /// address, or an IPv6 address with or without brackets.
     ///
     /// # Errors
-    /// Only for a secure connection. `Unsupported` when this build has no TLS;
-    /// others when there is no root to trust, or when no certificate can be for
-    /// such a host.
+    /// Only for a secure connection, and all of them TLS errors: this build has no
+    /// TLS, there is no root to trust, or no certificate can be for such a host.
     pub fn layer(&self, host: Option<&str>) -> io::Result<TlsLayer> {
         let Some(host) = host else {
             return Ok(TlsLayer::plain());

@@ -33,9 +33,16 @@ impl fmt::Display for TlsError {
 
 impl std::error::Error for TlsError {}
 
+/// The kind of the error is `InvalidData` if the two ends cannot agree on a
+/// secure connection, and no other error of a stream is of that kind. It is
+/// `ConnectionAborted` if a record was damaged after the handshake.
 impl From<TlsError> for io::Error {
     fn from(error: TlsError) -> Self {
-        Self::new(io::ErrorKind::InvalidData, error)
+        let kind = match error.is_damage {
+            true => io::ErrorKind::ConnectionAborted,
+            false => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
     }
 }
 

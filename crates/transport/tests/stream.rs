@@ -36,14 +36,14 @@ fn a_plain_stream_blocks_on_the_direction_of_the_call() {
     let mut stream = Stream::new(MockSocket { readable: 12, capacity: 3 }, TlsLayer::plain());
     let mut buffer = [0; 8];
     assert_eq!(stream.read(&mut buffer).unwrap(), 8);
-    assert!(!stream.is_drained(), "there may be more");
+    assert!(stream.blocked_on().is_none(), "there may be more");
     assert_eq!(stream.read(&mut buffer).unwrap(), 4);
-    assert!(stream.is_drained());
+    assert!(stream.blocked_on().is_some());
     assert_eq!(stream.write(b"1234").unwrap(), 3);
     assert_eq!(stream.write(b"4").unwrap_err().kind(), ErrorKind::WouldBlock);
-    assert_eq!(stream.blocked_on(), Direction::Write);
+    assert_eq!(stream.blocked_on(), Some(Direction::Write));
     assert_eq!(stream.read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
-    assert_eq!(stream.blocked_on(), Direction::Read);
+    assert_eq!(stream.blocked_on(), Some(Direction::Read));
 }
 
 #[cfg(not(feature = "tls"))]

@@ -1,6 +1,7 @@
 //! The error of a fetch: a class for programs and a message for people.
 
 use std::fmt;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,21 @@ pub struct FetchError {
 }
 
 impl FetchError {
+    /// Creates the error of a host without an address.
+    pub fn dns(error: impl fmt::Display) -> Self {
+        Self::new(ErrorClass::Dns, error.to_string())
+    }
+
+    /// Creates the error of an address that does not accept a connection.
+    pub fn connect(address: SocketAddr, error: impl fmt::Display) -> Self {
+        Self::new(ErrorClass::Connect, format!("cannot connect to {address}: {error}"))
+    }
+
+    /// Creates the error of a connection that cannot be secure.
+    pub fn tls(error: impl fmt::Display) -> Self {
+        Self::new(ErrorClass::Tls, error.to_string())
+    }
+
     /// Creates an error. The message may contain text from a name server, a
     /// certificate or a panic, and so text that an attacker chose: the characters of
     /// [`is_terminal_control`] are escaped.

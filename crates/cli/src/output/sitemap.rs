@@ -93,7 +93,7 @@ mod tests {
         let mut crawl = Crawl::new(Options::new(vec![Url::parse("http://a.test").unwrap()]));
         let root = crawl.roots(&mut (Box::new(drop) as crawl_core::Sink)).remove(0);
         let error = crawl_core::FetchError::new(crawl_core::ErrorClass::Dns, "none");
-        let row = crawl.abandon(&root, error).row;
+        let row = crawl.refuse(&root, error).row;
         Row { outcome: Outcome::Page, status: Some(200), url: Arc::clone(&row.url), ..row }
     }
 }

@@ -2,12 +2,12 @@
 #![allow(dead_code)]
 
 use std::collections::{BTreeMap, VecDeque};
+use std::mem;
 use std::sync::mpsc;
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, ErrorClass, FetchError, Job, Options, Outcome, Received, Row,
-    Sink, Verdict,
+    Crawl, CrawlSummary, ErrorClass, FetchError, Job, Options, Outcome, Row, Sink, Verdict,
 };
 use url::Url;
 
@@ -113,9 +113,9 @@ pub(crate) fn crawl_from(
                 break;
             }
         }
-        let Completion { row, others, jobs, .. } = crawl.complete(visit, Instant::now());
-        todo.extend(jobs);
-        others.into_iter().chain([row]).for_each(&mut sink);
+        let mut completion = crawl.complete(&mut visit, Instant::now());
+        todo.extend(mem::take(&mut completion.jobs));
+        completion.rows().for_each(&mut sink);
     }
     drop(sink);
     let summary = crawl.end(0, None);
@@ -133,12 +133,9 @@ pub(crate) fn crawl_from(
 
 /// Receives a response in pieces, as from the network.
 fn receive(visit: &mut crawl_core::Visit, response: &[u8]) -> Result<(), FetchError> {
-    for piece in response.chunks(16 * 1024) {
-        if let Received::Complete { .. } = visit.receive(piece)? {
-            return Ok(());
-        }
-    }
-    visit.receive_end()
+    let received = response.chunks(16 * 1024).try_for_each(|piece| visit.receive(piece));
+    let received = received.break_value().unwrap_or_else(|| visit.receive_end());
+    received.map(|_| ())
 }
 
 fn bytes(method: &str, reply: Reply) -> Result<Vec<u8>, ErrorClass> {

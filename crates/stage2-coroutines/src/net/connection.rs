@@ -7,16 +7,62 @@ use std::task::{Context, Poll, ready};
 use selector_core::{Interest, Key, Socket};
 use transport::{Direction, Stream, TlsLayer};
 
-use crate::{ConnectPermit, EventLoop};
+use crate::EventLoop;
+use crate::net::limits::ConnectionGuard;
+
+/// The registration of a socket with its loop. Dropping it ends it.
+pub(crate) struct Registration {
+    pub(crate) event_loop: EventLoop,
+    pub(crate) key: Key,
+}
+
+impl Registration {
+    /// Starts to connect and registers the socket.
+    pub(crate) fn connect(
+        event_loop: &EventLoop,
+        address: SocketAddr,
+    ) -> io::Result<(Socket, Self)> {
+        let reactor = &event_loop.0.reactor;
+        let (socket, key) = reactor.selector.borrow_mut().connect(address)?;
+        reactor.peers.borrow_mut().set(key, address);
+        Ok((socket, Self { event_loop: event_loop.clone(), key }))
+    }
+
+    // ANCHOR: poll_ready
+    /// Ready when the readiness cache says that the socket may be ready.
+    /// Otherwise stores the waker under the key of the socket.
+    pub(crate) fn poll_ready(&self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
+        let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
+        if selector.readiness(self.key).satisfies(interest) {
+            return Poll::Ready(());
+        }
+        let replaced = selector.register(self.key, interest, context.waker().clone());
+        drop(selector);
+        drop(replaced);
+        Poll::Pending
+    }
+    // ANCHOR_END: poll_ready
+
+    /// Clears the cached readiness: the socket is known not to be ready.
+    pub(crate) fn clear(&self, interest: Interest) {
+        self.event_loop.0.reactor.selector.borrow_mut().clear(self.key, interest);
+    }
+}
+
+impl Drop for Registration {
+    fn drop(&mut self) {
+        let waiter = self.event_loop.0.reactor.selector.borrow_mut().unregister(self.key);
+        drop(waiter);
+    }
+}
 
 /// An open connection, registered with its loop until it is dropped. It owns
-/// no buffer.
+/// no buffer. Its fields are dropped in their order.
 pub struct Connection {
-    pub(crate) stream: Stream<Socket>,
-    pub(crate) key: Key,
-    event_loop: EventLoop,
-    /// The connect permit, held until the first bytes arrive from the server.
-    pub(crate) permit: Option<ConnectPermit>,
+    pub(crate) registration: Registration,
+    stream: Stream<Socket>,
+    /// The guard of its permit and its file descriptor, if a connector made it.
+    guard: Option<ConnectionGuard>,
     /// The number of reads since the connection last had to wait.
     reads_in_a_row: u8,
     /// The tick of the loop, modulo 2^32, in which a read last drained the
@@ -29,57 +75,26 @@ impl Connection {
     /// other tasks of the loop.
     const READS_PER_POLL: u8 = 16;
 
-    /// Starts to connect and registers the socket.
-    pub(crate) fn begin(
-        event_loop: &EventLoop,
-        address: SocketAddr,
+    /// Returns the connection over a connected socket.
+    pub(crate) fn new(
+        socket: Socket,
+        registration: Registration,
         layer: TlsLayer,
-    ) -> io::Result<Self> {
-        let (socket, key) = event_loop.0.reactor.selector.borrow_mut().connect(address)?;
-        event_loop.0.reactor.peers.borrow_mut().set(key, address);
-        let (stream, event_loop) = (Stream::new(socket, layer), event_loop.clone());
-        Ok(Self { stream, key, event_loop, permit: None, reads_in_a_row: 0, drained_tick: 0 })
+        guard: Option<ConnectionGuard>,
+    ) -> Self {
+        let stream = Stream::new(socket, layer);
+        Self { registration, stream, guard, reads_in_a_row: 0, drained_tick: 0 }
     }
 
-    // ANCHOR: poll_connected
-    /// Ready when the connection is made, or has failed.
-    pub(crate) fn poll_connected(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        loop {
-            ready!(self.poll_ready(Interest::Writable, context));
-            if self.stream.socket().connected()? {
-                return Poll::Ready(Ok(()));
-            }
-            // A spurious event: wait for the next one.
-            self.event_loop.0.reactor.selector.borrow_mut().clear(self.key, Interest::Writable);
-        }
-    }
-    // ANCHOR_END: poll_connected
-
-    // ANCHOR: poll_ready
-    /// Ready when the readiness cache says that the socket may be ready.
-    /// Otherwise stores the waker under the key of the socket.
-    pub(crate) fn poll_ready(&mut self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
-        let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
-        if selector.readiness(self.key).satisfies(interest) {
-            return Poll::Ready(());
-        }
-        self.reads_in_a_row = 0;
-        let replaced = selector.register(self.key, interest, context.waker().clone());
-        drop(selector);
-        drop(replaced);
-        Poll::Pending
-    }
-    // ANCHOR_END: poll_ready
-
-    /// Clears the cached readiness after the socket returned `WouldBlock`, and
-    /// returns the interest to wait for.
-    fn would_block(&mut self) -> Interest {
-        let interest = match self.stream.blocked_on() {
+    /// Clears the readiness that the last call has shown to be over. Returns the
+    /// interest to wait for after `WouldBlock`.
+    fn clear_readiness(&self) -> Option<Interest> {
+        let interest = match self.stream.blocked_on()? {
             Direction::Read => Interest::Readable,
             Direction::Write => Interest::Writable,
         };
-        self.event_loop.0.reactor.selector.borrow_mut().clear(self.key, interest);
-        interest
+        self.registration.clear(interest);
+        Some(interest)
     }
 
     // ANCHOR: poll_read
@@ -89,10 +104,14 @@ impl Connection {
         sink: impl FnOnce(&[u8]) -> R,
     ) -> Poll<io::Result<Option<R>>> {
         let mut interest = Interest::Readable;
-        let event_loop = self.event_loop.clone();
-        event_loop.0.reactor.with_scratch(|scratch| {
+        let event_loop = self.event_loop().clone();
+        let reactor = &event_loop.0.reactor;
+        reactor.with_scratch(|scratch| {
             loop {
-                ready!(self.poll_ready(interest, context));
+                if self.registration.poll_ready(interest, context).is_pending() {
+                    self.reads_in_a_row = 0;
+                    return Poll::Pending;
+                }
                 // The budget is used up: yield to the other tasks.
                 if self.reads_in_a_row == Self::READS_PER_POLL {
                     self.reads_in_a_row = 0;
@@ -100,19 +119,21 @@ impl Connection {
                     return Poll::Pending;
                 }
                 self.reads_in_a_row += 1;
-                match self.stream.read(scratch) {
+                let read = self.stream.read(scratch);
+                let cleared = self.clear_readiness();
+                match read {
                     Ok(0) => return Poll::Ready(Ok(None)),
                     Ok(length) => {
-                        self.permit = None;
-                        if self.stream.is_drained() {
-                            let mut selector = event_loop.0.reactor.selector.borrow_mut();
-                            selector.clear(self.key, Interest::Readable);
-                            self.drained_tick = event_loop.0.reactor.ticks.get() as u32;
+                        if let Some(guard) = &mut self.guard {
+                            guard.answered();
+                        }
+                        if cleared == Some(Interest::Readable) {
+                            self.drained_tick = reactor.ticks.get() as u32;
                         }
                         return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
                     }
                     Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                        interest = self.would_block();
+                        interest = cleared.unwrap_or(interest);
                     }
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) => return Poll::Ready(Err(error)),
@@ -129,12 +150,14 @@ impl Connection {
     ) -> Poll<io::Result<()>> {
         let mut interest = Interest::Writable;
         while !bytes.is_empty() {
-            ready!(self.poll_ready(interest, context));
-            match self.stream.write(bytes) {
+            ready!(self.registration.poll_ready(interest, context));
+            let written = self.stream.write(bytes);
+            let cleared = self.clear_readiness();
+            match written {
                 Ok(0) => return Poll::Ready(Err(ErrorKind::WriteZero.into())),
                 Ok(length) => *bytes = &bytes[length..],
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    interest = self.would_block();
+                    interest = cleared.unwrap_or(interest);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Poll::Ready(Err(error)),
@@ -145,7 +168,7 @@ impl Connection {
 
     /// Returns the loop that the connection is registered with.
     pub fn event_loop(&self) -> &EventLoop {
-        &self.event_loop
+        &self.registration.event_loop
     }
 
     /// Returns true if there is nothing to read, neither bytes nor the end of
@@ -156,9 +179,9 @@ impl Connection {
     /// The read is left out if the last read drained the socket in this same
     /// tick of the loop, and no event has come since.
     pub fn is_quiet(&mut self) -> bool {
-        let event_loop = self.event_loop.clone();
+        let event_loop = self.event_loop().clone();
         let reactor = &event_loop.0.reactor;
-        let readiness = reactor.selector.borrow().readiness(self.key);
+        let readiness = reactor.selector.borrow().readiness(self.registration.key);
         let is_readable = readiness.satisfies(Interest::Readable);
         if self.drained_tick == reactor.ticks.get() as u32 && !is_readable {
             return true;
@@ -166,14 +189,8 @@ impl Connection {
         let read = reactor.with_scratch(|scratch| self.stream.read(scratch));
         let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         if is_quiet {
-            self.would_block();
+            self.clear_readiness();
         }
         is_quiet
-    }
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.event_loop.unregister(self.key);
     }
 }

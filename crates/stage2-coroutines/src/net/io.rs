@@ -1,16 +1,18 @@
 //! Connecting, reading and writing: coroutines that each wait for one event.
 
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::panic::Location;
+use std::task::Poll;
 
+use selector_core::{Interest, Socket};
 use transport::TlsLayer;
 
-use crate::{Connection, Coroutine, EventLoop, Wait, with_wait};
+use crate::net::connection::{Connection, Registration};
+use crate::{Coroutine, EventLoop, Wait};
 
-// ANCHOR: connect
 /// Opens a connection.
 ///
 /// # Errors
@@ -23,14 +25,40 @@ pub fn connect(
 ) -> impl Coroutine<Output = io::Result<Connection>> {
     let at = Location::caller();
     async move {
-        let mut connection = Connection::begin(event_loop, address, layer)?;
-        let wait = Wait::Connect(connection.key);
-        let connected = poll_fn(|context| connection.poll_connected(context));
-        with_wait(event_loop, wait, at, connected).await?;
-        Ok(connection)
+        let (socket, registration) = Registration::connect(event_loop, address)?;
+        connected(&socket, &registration, at, || false).await?;
+        Ok(Connection::new(socket, registration, layer, None))
     }
 }
-// ANCHOR_END: connect
+
+// ANCHOR: connected
+/// Waits until a connection is made, or has failed. `at` is the place in the code
+/// to show as that of the wait. It ends with `TimedOut` if `is_over` returns true
+/// when it is polled; the caller has it polled then.
+pub(crate) fn connected(
+    socket: &Socket,
+    registration: &Registration,
+    at: &'static Location<'static>,
+    is_over: impl Fn() -> bool,
+) -> impl Coroutine<Output = io::Result<()>> {
+    let mut since = None;
+    poll_fn(move |context| {
+        loop {
+            if registration.poll_ready(Interest::Writable, context).is_pending() {
+                let wait = Wait::Connect(registration.key);
+                registration.event_loop.set_wait(wait, Some(at), &mut since);
+                let timed_out = || Poll::Ready(Err(ErrorKind::TimedOut.into()));
+                return if is_over() { timed_out() } else { Poll::Pending };
+            }
+            if socket.connected()? {
+                return Poll::Ready(Ok(()));
+            }
+            // A spurious event: wait for the next one.
+            registration.clear(Interest::Writable);
+        }
+    })
+}
+// ANCHOR_END: connected
 
 // ANCHOR: read
 /// Waits for bytes and passes them to `sink`: as many as there are, up to the
@@ -52,7 +80,8 @@ pub fn read<R>(
             sink(bytes)
         });
         if poll.is_pending() {
-            connection.event_loop().set_wait(Wait::Read(connection.key), Some(at), &mut since);
+            let wait = Wait::Read(connection.registration.key);
+            connection.event_loop().set_wait(wait, Some(at), &mut since);
         }
         poll
     })
@@ -65,19 +94,16 @@ pub fn read<R>(
 ///
 /// # Errors
 /// The errors of the connection.
-#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
-pub fn read_all<B>(
+pub async fn read_all<B>(
     connection: &mut Connection,
     mut sink: impl FnMut(&[u8]) -> ControlFlow<B>,
-) -> impl Coroutine<Output = io::Result<Option<B>>> {
-    async move {
-        while let Some(flow) = read(connection, &mut sink).await? {
-            if let ControlFlow::Break(value) = flow {
-                return Ok(Some(value));
-            }
+) -> io::Result<Option<B>> {
+    while let Some(flow) = read(connection, &mut sink).await? {
+        if let ControlFlow::Break(value) = flow {
+            return Ok(Some(value));
         }
-        Ok(None)
     }
+    Ok(None)
 }
 // ANCHOR_END: read_all
 
@@ -94,7 +120,8 @@ pub fn write_all(
     poll_fn(move |context| {
         let poll = connection.poll_write(context, &mut bytes);
         if poll.is_pending() {
-            connection.event_loop().set_wait(Wait::Write(connection.key), Some(at), &mut since);
+            let wait = Wait::Write(connection.registration.key);
+            connection.event_loop().set_wait(wait, Some(at), &mut since);
         }
         poll
     })

@@ -1,18 +1,261 @@
-//! The limits of a loop: on descriptors, and on connections in the making.
+//! The limits on connections, for coroutines: permits to connect to an address,
+//! and file descriptors.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::rc::Rc;
 
-use transport::ConnectLimiter;
+use transport::{Acquire, AddressId, ConnectLimiter};
 
-use crate::Future;
-use crate::net::connect_limit::Waiter;
+use crate::{EventLoop, Future};
 
-/// The limits of a loop, and the tasks that wait at them.
-#[derive(Default)]
+type Limiter = ConnectLimiter<Future<()>>;
+
+/// The limits of a connector, and the tasks that wait at them.
 pub(crate) struct Limits {
-    /// The tasks that wait until a connection is closed and its descriptor is
-    /// free.
-    pub(crate) fd_waiters: RefCell<VecDeque<Future<()>>>,
-    pub(crate) connect_limiter: RefCell<ConnectLimiter<Waiter>>,
+    event_loop: EventLoop,
+    connect_limiter: RefCell<Limiter>,
+    /// The tasks that wait for a file descriptor.
+    fd_waiters: RefCell<VecDeque<Future<()>>>,
+}
+
+/// A guard of a connection: its permit and its file descriptor, given back when it
+/// is dropped.
+pub(crate) struct ConnectionGuard {
+    limits: Rc<Limits>,
+    /// The permit to connect, held until the server's first byte has arrived.
+    permit: Option<AddressId>,
+    is_open: bool,
+}
+
+impl Limits {
+    pub(crate) fn new(event_loop: &EventLoop) -> Self {
+        let (connect_limiter, fd_waiters) = (RefCell::default(), RefCell::default());
+        Self { event_loop: event_loop.clone(), connect_limiter, fd_waiters }
+    }
+
+    // ANCHOR: acquire
+    /// Acquires a permit to connect to an address, and waits until there is one.
+    /// Permits are granted in the order of the calls. Calls `on_wait` if it has to
+    /// wait.
+    pub(crate) async fn acquire(
+        self: &Rc<Self>,
+        address: &SocketAddr,
+        on_wait: impl FnOnce(),
+    ) -> ConnectionGuard {
+        let mut granted = None;
+        let waiter = |_| granted.insert(Future::new(&self.event_loop)).clone();
+        let now = self.event_loop.now();
+        let (id, acquire) = self.connect_limiter.borrow_mut().acquire(*address, now, waiter);
+        if acquire == (Acquire::Queued { is_first: true }) {
+            self.grant_batches(id);
+        }
+        if let Some(granted) = granted {
+            on_wait();
+            let _guard = PassOn { given: granted.clone(), pass_on: || self.release(id) };
+            // Never cancelled while it is awaited.
+            let _ = granted.await;
+        }
+        ConnectionGuard { limits: Rc::clone(self), permit: Some(id), is_open: false }
+    }
+    // ANCHOR_END: acquire
+
+    /// Grants permits to a batch of tasks at the end of each grace period, until
+    /// none waits.
+    fn grant_batches(self: &Rc<Self>, id: AddressId) {
+        let limits = Rc::clone(self);
+        self.event_loop.call_later(Limiter::GRACE_PERIOD, move || {
+            let now = limits.event_loop.now();
+            let batch = limits.connect_limiter.borrow_mut().grant_batch(id, now);
+            let Some(batch) = batch else { return };
+            limits.grant_batches(id);
+            for granted in batch {
+                // Refused by a task that has stopped waiting.
+                if granted.set_result(()).is_err() {
+                    limits.release(id);
+                }
+            }
+        });
+    }
+
+    /// Releases a permit. The next task that waits for one gets it.
+    fn release(&self, id: AddressId) {
+        loop {
+            let next = self.connect_limiter.borrow_mut().release(id);
+            // A task that has stopped waiting refuses it.
+            if next.is_none_or(|granted| granted.set_result(()).is_ok()) {
+                return;
+            }
+        }
+    }
+
+    // ANCHOR: fd_freed
+    /// Waits until a connection is closed and its file descriptor is free. At least
+    /// one must be open.
+    pub(crate) async fn fd_freed(&self) {
+        let freed = Future::new(&self.event_loop);
+        self.fd_waiters.borrow_mut().push_back(freed.clone());
+        let _guard = PassOn { given: freed.clone(), pass_on: || self.wake_fd_waiter() };
+        // Resolved or not, the caller tries again.
+        let _ = freed.await;
+    }
+    // ANCHOR_END: fd_freed
+
+    pub(crate) fn has_fd_waiters(&self) -> bool {
+        !self.fd_waiters.borrow().is_empty()
+    }
+
+    /// Wakes the next task that waits for a descriptor: one is free now, or no
+    /// connection is left whose closing would free one.
+    pub(crate) fn wake_fd_waiter(&self) {
+        loop {
+            let next = self.fd_waiters.borrow_mut().pop_front();
+            // A task that has stopped waiting refuses the result.
+            if next.is_none_or(|freed| freed.set_result(()).is_ok()) {
+                return;
+            }
+        }
+    }
+}
+
+impl ConnectionGuard {
+    /// Marks the connection as open: its end frees a file descriptor.
+    pub(crate) fn opened(&mut self) {
+        self.is_open = true;
+    }
+
+    /// Gives the permit back: the server has answered.
+    pub(crate) fn answered(&mut self) {
+        if let Some(id) = self.permit.take() {
+            self.limits.release(id);
+        }
+    }
+}
+
+impl Drop for ConnectionGuard {
+    fn drop(&mut self) {
+        self.answered();
+        if self.is_open {
+            self.limits.wake_fd_waiter();
+        }
+    }
+}
+
+/// A drop guard of a waiting task. If the task is dropped after it was given what
+/// it waits for, and before it goes on, the guard passes that on.
+struct PassOn<F: Fn()> {
+    given: Future<()>,
+    pass_on: F,
+}
+
+impl<F: Fn()> Drop for PassOn<F> {
+    fn drop(&mut self) {
+        let was_given = !self.given.cancel();
+        // The result is still there: the task did not go on.
+        if was_given && self.given.take_result().is_some() {
+            (self.pass_on)();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use selector_core::VirtualClock;
+    use transport::system_lookup;
+
+    use super::*;
+    use crate::{Coroutine, Task, sleep, wait_for};
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn limits() -> (EventLoop, Rc<Limits>) {
+        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+        let limits = Rc::new(Limits::new(&event_loop));
+        (event_loop, limits)
+    }
+
+    fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
+        event_loop.run_until_complete(coroutine).unwrap()
+    }
+
+    fn address() -> SocketAddr {
+        ([127, 0, 0, 1], 80).into()
+    }
+
+    #[test]
+    fn a_cancelled_waiter_leaves_the_descriptor_to_the_next() {
+        let (event_loop, limits) = limits();
+        // Cancelled before it is woken, or after that and before it is resumed.
+        for is_woken_first in [false, true] {
+            let mut guard = run(&event_loop, limits.acquire(&address(), || ()));
+            guard.opened();
+            let waits = || {
+                let limits = Rc::clone(&limits);
+                Task::spawn(&event_loop, async move { limits.fd_freed().await })
+            };
+            let (first, second) = (waits(), waits());
+            run(&event_loop, sleep(&event_loop, SECOND));
+            assert!(limits.has_fd_waiters());
+            if is_woken_first {
+                drop(guard);
+                first.cancel();
+            } else {
+                first.cancel();
+                drop(guard);
+            }
+            let result = run(&event_loop, wait_for(&event_loop, second, SECOND));
+            result.expect("one descriptor was freed, and one waits for it");
+            assert!(!limits.has_fd_waiters());
+        }
+    }
+
+    #[test]
+    fn a_task_that_waits_is_freed_by_close() {
+        let (event_loop, limits) = limits();
+        let inside = Rc::clone(&limits);
+        drop(Task::spawn(&event_loop, async move { inside.fd_freed().await }));
+        run(&event_loop, sleep(&event_loop, SECOND));
+        assert_eq!(Rc::strong_count(&limits), 2);
+        event_loop.close();
+        assert_eq!(Rc::strong_count(&limits), 1);
+        assert_eq!(event_loop.pending_tasks(), 0);
+    }
+
+    #[test]
+    fn a_cancelled_waiter_leaves_the_permit_to_the_next() {
+        let (event_loop, limits) = limits();
+        let mut guards: Vec<ConnectionGuard> = (0..Limiter::MAX_PENDING)
+            .map(|_| run(&event_loop, limits.acquire(&address(), || ())))
+            .collect();
+        for is_granted_first in [false, true] {
+            let waits = || {
+                let limits = Rc::clone(&limits);
+                Task::spawn(&event_loop, async move { limits.acquire(&address(), || ()).await })
+            };
+            let (first, second) = (waits(), waits());
+            run(&event_loop, async { crate::yield_now(&event_loop).await });
+            if is_granted_first {
+                drop(guards.pop());
+                first.cancel();
+            } else {
+                first.cancel();
+                drop(guards.pop());
+            }
+            let begun = event_loop.now();
+            guards.push(run(&event_loop, second).unwrap());
+            assert_eq!(event_loop.now(), begun, "no grace period was needed");
+        }
+        // Without a release, the next batch is granted after the grace period.
+        let begun = event_loop.now();
+        guards.push(run(&event_loop, limits.acquire(&address(), || ())));
+        assert_eq!(event_loop.now() - begun, Limiter::GRACE_PERIOD);
+        drop(guards);
+        run(&event_loop, sleep(&event_loop, SECOND));
+        let limiter = format!("{:?}", limits.connect_limiter.borrow());
+        assert!(limiter.contains("addresses: 0"), "{limiter}");
+    }
 }

@@ -2,11 +2,9 @@
 
 use std::future::poll_fn;
 use std::panic::Location;
-use std::rc::Rc;
 
 use transport::{Addresses, Lookup, LookupError, LookupId};
 
-use crate::net::lookups::LookupWaiter;
 use crate::{Coroutine, EventLoop, Wait, with_wait};
 
 /// Looks up the addresses of a host, which is a name, an IPv4 address or an
@@ -26,20 +24,15 @@ pub fn lookup(
     let at = Location::caller();
     async move {
         let lookups = &event_loop.0.reactor.lookups;
-        let now = event_loop.now();
-        if let Some(addresses) = lookups.cached(host, port, now) {
-            return Ok(addresses);
-        }
-        let waiter = Rc::new(LookupWaiter::default());
-        match lookups.start(host, port, now, &waiter) {
-            Lookup::Cached(addresses, _) => Ok(addresses),
+        match lookups.start(host, port, event_loop.now()) {
+            Lookup::Cached(addresses) => Ok(addresses),
             Lookup::Pending(lookup_id) => {
                 let _guard = CancelLookup { event_loop, lookup_id };
                 let answer = poll_fn(|context| {
-                    let answer = waiter.poll(context.waker());
+                    let answer = lookups.poll(lookup_id, context.waker());
                     if answer.is_pending() {
                         let checked = event_loop.0.scheduler.may_wait_for(None);
-                        checked.expect("a look-up is awaited in its own loop");
+                        checked.expect("a lookup is awaited in its own loop");
                     }
                     answer
                 });

@@ -1,69 +1,62 @@
 //! The lookups of a loop: its resolver, and the tasks that wait for answers.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
 
 use selector_core::Notifier;
-use transport::{Addresses, Lookup, LookupError, LookupFn, LookupId, Resolver};
+use transport::{Lookup, LookupFn, LookupId, LookupResult, Resolver};
 
-type Answer = Result<Addresses, LookupError>;
-
-/// A caller that waits for the addresses of a name: its waker, and then the
-/// answer.
-#[derive(Default)]
-pub(crate) struct LookupWaiter {
-    waker: Cell<Option<Waker>>,
-    answer: Cell<Option<Answer>>,
+/// The resolver of a loop, with the lookups that are pending.
+pub(crate) struct Lookups {
+    resolver: RefCell<Resolver>,
+    pending: RefCell<HashMap<LookupId, State>>,
 }
 
-impl LookupWaiter {
-    /// Ready when the answer is there. Otherwise stores the waker.
-    pub(crate) fn poll(&self, waker: &Waker) -> Poll<Answer> {
-        let replaced = self.waker.replace(Some(waker.clone()));
-        drop(replaced);
-        self.answer.take().map_or(Poll::Pending, Poll::Ready)
-    }
+/// The state of a lookup: the waker of the task that waits, and then the answer.
+enum State {
+    Waiting(Waker),
+    Answered(LookupResult),
 }
-
-/// The resolver of a loop.
-pub(crate) struct Lookups(RefCell<Resolver<Rc<LookupWaiter>>>);
 
 impl Lookups {
     pub(crate) fn new(lookup: Arc<LookupFn>, notifier: Notifier) -> Self {
-        Self(RefCell::new(Resolver::new(lookup, move || notifier.notify())))
+        let resolver = Resolver::new(lookup, move || notifier.notify());
+        Self { resolver: RefCell::new(resolver), pending: RefCell::default() }
     }
 
-    /// Returns the addresses that are known at once.
-    pub(crate) fn cached(&self, host: &str, port: u16, now: Instant) -> Option<Addresses> {
-        self.0.borrow_mut().cached(host, port, now)
+    /// Starts a lookup. If it is pending, the caller calls [`Lookups::poll`] until it
+    /// is ready, or [`Lookups::cancel`].
+    pub(crate) fn start(&self, host: &str, port: u16, now: Instant) -> Lookup {
+        self.resolver.borrow_mut().lookup(host, port, now)
     }
 
-    /// Starts a lookup for a waiter.
-    pub(crate) fn start(
-        &self,
-        host: &str,
-        port: u16,
-        now: Instant,
-        waiter: &Rc<LookupWaiter>,
-    ) -> Lookup<Rc<LookupWaiter>> {
-        self.0.borrow_mut().lookup(host, port, now, Rc::clone(waiter))
+    /// Ready when the answer is there. Otherwise stores the waker.
+    pub(crate) fn poll(&self, lookup_id: LookupId, waker: &Waker) -> Poll<LookupResult> {
+        let waiting = State::Waiting(waker.clone());
+        let replaced = self.pending.borrow_mut().insert(lookup_id, waiting);
+        match replaced {
+            Some(State::Answered(answer)) => Poll::Ready(answer),
+            Some(State::Waiting(_)) | None => Poll::Pending,
+        }
     }
 
-    /// Cancels the wait for an answer.
+    /// Forgets a lookup, answered or not.
     pub(crate) fn cancel(&self, lookup_id: LookupId) {
-        let waiter = self.0.borrow_mut().cancel(lookup_id);
-        drop(waiter);
+        self.resolver.borrow_mut().cancel(lookup_id);
+        let removed = self.pending.borrow_mut().remove(&lookup_id);
+        drop(removed);
     }
 
-    /// Hands the answers that have arrived to their waiters, and wakes them.
+    /// Stores the answers that have arrived, and wakes their tasks.
     pub(crate) fn wake_answered(&self, now: Instant) {
-        let answered = self.0.borrow_mut().answered(now);
-        for (waiter, answer) in answered {
-            waiter.answer.set(Some(answer));
-            if let Some(waker) = waiter.waker.take() {
+        let answered = self.resolver.borrow_mut().answered(now);
+        for (lookup_id, answer) in answered {
+            let answered = State::Answered(answer);
+            let replaced = self.pending.borrow_mut().insert(lookup_id, answered);
+            if let Some(State::Waiting(waker)) = replaced {
                 waker.wake();
             }
         }

@@ -2,10 +2,11 @@
 
 use std::future::poll_fn;
 use std::panic::Location;
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use pin_project_lite::pin_project;
 use selector_core::TimerKey;
 
 use crate::{Coroutine, EventLoop, Wait};
@@ -76,32 +77,38 @@ pub struct Elapsed;
 ///
 /// # Errors
 /// [`Elapsed`].
-#[expect(clippy::manual_async_fn, reason = "an async fn keeps each argument twice")]
 pub fn timeout_at<T>(
     event_loop: &EventLoop,
     deadline: impl Fn() -> Instant,
     coroutine: impl Coroutine<Output = T>,
 ) -> impl Coroutine<Output = Result<T, Elapsed>> {
-    async move { timeout_at_pinned(event_loop, deadline, pin!(coroutine)).await }
+    TimeoutAt { coroutine, deadline, timer: Timer::new(event_loop) }
 }
 
-/// [`timeout_at`] for a coroutine that the caller has pinned.
-pub(crate) fn timeout_at_pinned<T>(
-    event_loop: &EventLoop,
-    deadline: impl Fn() -> Instant,
-    mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
-) -> impl Coroutine<Output = Result<T, Elapsed>> {
-    let mut timer = Timer::new(event_loop);
-    poll_fn(move |context| {
+pin_project! {
+    // A coroutine with a deadline.
+    struct TimeoutAt<'l, C, D> {
+        #[pin]
+        coroutine: C,
+        deadline: D,
+        timer: Timer<'l>,
+    }
+}
+
+impl<C: Coroutine, D: Fn() -> Instant> Coroutine for TimeoutAt<'_, C, D> {
+    type Output = Result<C::Output, Elapsed>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = self.project();
         // The clock is read before the poll. The coroutine may act when the
         // deadline is reached, and move it. The time it sees must not be
         // earlier than this one, or it would be dropped before it can act.
-        let now = timer.event_loop.now();
-        if let Poll::Ready(value) = coroutine.as_mut().poll(context) {
+        let now = this.timer.event_loop.now();
+        if let Poll::Ready(value) = this.coroutine.poll(context) {
             return Poll::Ready(Ok(value));
         }
-        timer.poll(now, deadline(), context).map(|()| Err(Elapsed))
-    })
+        this.timer.poll(now, (this.deadline)(), context).map(|()| Err(Elapsed))
+    }
 }
 // ANCHOR_END: timeout_at
 

@@ -14,7 +14,6 @@ use transport::LookupFn;
 
 use crate::Coroutine;
 use crate::asyncio::inspector::{Inspector, LoopError, WaitInfo};
-use crate::net::limits::Limits;
 use crate::runtime::inject_queue::{Injected, TaskWaker};
 use crate::runtime::reactor::Reactor;
 use crate::runtime::scheduler::{Scheduler, main_key};
@@ -28,7 +27,6 @@ pub(crate) struct Inner {
     pub(crate) scheduler: Rc<Scheduler>,
     pub(crate) reactor: Reactor,
     pub(crate) inspector: Rc<Inspector>,
-    pub(crate) limits: Limits,
     pub(crate) next_callback_id: Cell<u64>,
     is_stopping: Cell<bool>,
 }
@@ -53,7 +51,6 @@ impl EventLoop {
             scheduler: Rc::new(Scheduler::new(selector.notifier(), Rc::clone(&inspector))),
             inspector,
             reactor: Reactor::new(selector, lookup),
-            limits: Limits::default(),
             next_callback_id: Cell::new(0),
             is_stopping: Cell::new(false),
         }))
@@ -105,6 +102,7 @@ impl EventLoop {
         let Inner { scheduler, reactor, inspector, .. } = &*self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
+        let mut batch = scheduler.batch();
         let mut waker = None;
         let mut keys = Vec::new();
         loop {
@@ -112,7 +110,8 @@ impl EventLoop {
             // tick: tasks that keep waking each other cannot hold up tasks that
             // wait for a socket or a timer.
             self.drain_inject_queue();
-            for key in scheduler.batch() {
+            batch.refill();
+            for key in &mut batch {
                 if key != main_key() {
                     scheduler.step(key);
                 } else {
@@ -173,7 +172,6 @@ impl EventLoop {
         }
         self.0.scheduler.close();
         drop(self.0.reactor.timers.take());
-        drop(self.0.limits.fd_waiters.take());
     }
     // ANCHOR_END: close
 }

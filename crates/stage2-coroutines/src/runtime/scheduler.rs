@@ -2,7 +2,6 @@
 //! the tasks.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -52,8 +51,50 @@ pub(crate) struct TaskSlot {
     pub(crate) wait: WaitInfo,
 }
 
-/// The capacity that the run queue keeps after a burst of wake-ups.
+/// The run queue: the keys of the tasks that are to take a step, in the order
+/// in which they were woken.
+type RunQueue = Vec<Key>;
+
+/// The capacity that a run queue keeps after a burst of wake-ups.
 const KEPT_CAPACITY: usize = 1024;
+
+// ANCHOR: batch
+/// The tasks that take a step before the next tick. If a panic ends the loop,
+/// those that have not taken theirs go back into the run queue.
+pub(crate) struct Batch<'s> {
+    keys: RunQueue,
+    /// The number of keys that have been handed out.
+    taken: usize,
+    run_queue: &'s RefCell<RunQueue>,
+}
+
+impl Batch<'_> {
+    /// Starts over with the tasks that were woken since the last batch.
+    pub(crate) fn refill(&mut self) {
+        self.keys.clear();
+        self.taken = 0;
+        // A burst of wake-ups is rare; its memory is given back.
+        self.keys.shrink_to(KEPT_CAPACITY);
+        std::mem::swap(&mut *self.run_queue.borrow_mut(), &mut self.keys);
+    }
+}
+
+impl Iterator for Batch<'_> {
+    type Item = Key;
+
+    fn next(&mut self) -> Option<Key> {
+        let key = self.keys.get(self.taken).copied();
+        self.taken += usize::from(key.is_some());
+        key
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.run_queue.borrow_mut().extend(&self.keys[self.taken..]);
+    }
+}
+// ANCHOR_END: batch
 
 /// Returns the key of the main coroutine, that of `run_until_complete`. It is
 /// in no slot of the table: no table is large enough to have this key.
@@ -65,9 +106,7 @@ pub(crate) fn main_key() -> Key {
 pub(crate) struct Scheduler {
     /// The task table: the coroutines are kept here between two steps.
     pub(crate) tasks: RefCell<Slab<TaskSlot>>,
-    /// The keys of the tasks that are to take a step, in the order in which they
-    /// were woken.
-    run_queue: RefCell<VecDeque<Key>>,
+    run_queue: RefCell<RunQueue>,
     /// The wake-ups and calls that come from other threads.
     pub(crate) inject_queue: Arc<InjectQueue>,
     /// The task that is taking a step.
@@ -142,7 +181,7 @@ impl Scheduler {
     /// batch.
     pub(crate) fn schedule(&self, key: Key) {
         if !self.is_closed.get() {
-            self.run_queue.borrow_mut().push_back(key);
+            self.run_queue.borrow_mut().push(key);
         }
     }
 
@@ -156,17 +195,10 @@ impl Scheduler {
         }
     }
 
-    // ANCHOR: batch
-    /// Returns the tasks that take a step before the next tick: those that are
-    /// in the run queue now. Each leaves the queue right before its step. If a
-    /// panic ends the loop, the others keep their place.
-    pub(crate) fn batch(&self) -> impl Iterator<Item = Key> {
-        let mut run_queue = self.run_queue.borrow_mut();
-        // A burst of wake-ups is rare; its memory is given back.
-        run_queue.shrink_to(KEPT_CAPACITY);
-        (0..run_queue.len()).map_while(|_| self.run_queue.borrow_mut().pop_front())
+    /// Returns a batch without tasks.
+    pub(crate) fn batch(&self) -> Batch<'_> {
+        Batch { keys: RunQueue::new(), taken: 0, run_queue: &self.run_queue }
     }
-    // ANCHOR_END: batch
 
     /// Returns true if no task is to take a step, so that the loop may sleep.
     pub(crate) fn may_sleep(&self) -> bool {

@@ -64,7 +64,7 @@ impl<T: 'static> std::future::Future for Task<T> {
     }
 }
 
-// ANCHOR: driver
+// ANCHOR: driver_fields
 pin_project! {
     // The driver of a task: its coroutine, and what to do at the end.
     pub(crate) struct Driver<C, E> {
@@ -76,12 +76,14 @@ pin_project! {
         pub(crate) waker: Option<Arc<TaskWaker>>,
     }
 }
+// ANCHOR_END: driver_fields
 
 impl<C, E> Step for Driver<C, E>
 where
     C: Coroutine,
     E: Fn(Result<C::Output, Exception>) -> Option<Exception>,
 {
+    // ANCHOR: driver_step
     fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
         let waker = TaskWaker::for_step(key, scheduler, this.waker);
@@ -95,5 +97,5 @@ where
         let unretrieved = Exception::caught(|| (this.end)(outcome));
         Poll::Ready(unretrieved.unwrap_or_else(Some))
     }
+    // ANCHOR_END: driver_step
 }
-// ANCHOR_END: driver

@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crawl_core::{Completion, Crawl, Job, JournalEntry, Row};
+use crawl_core::{Crawl, Job, JournalEntry, Row};
 use serde_json::{Map, Value};
 
 use super::{record, settings};
@@ -141,10 +142,10 @@ impl LoadedJournal {
         self.reader.seek(SeekFrom::Start(self.begin))?;
         while let Some(json) = self.next()? {
             let entry: JournalEntry<'_> = serde_json::from_slice(json)?;
-            let Completion { row, others, jobs, .. } = crawl.replay(entry);
-            todo.jobs.remove(&row.url);
-            todo.extend(jobs);
-            others.into_iter().chain([row]).for_each(&mut *sink);
+            let mut completion = crawl.replay(entry);
+            todo.jobs.remove(&completion.row.url);
+            todo.extend(mem::take(&mut completion.jobs));
+            completion.rows().for_each(&mut *sink);
         }
         Ok(())
     }

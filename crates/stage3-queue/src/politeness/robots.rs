@@ -4,7 +4,7 @@ use crawl_core::{ErrorClass, FetchError, SiteFile};
 use url::Url;
 use web::robots::{Robots, product_token};
 
-use crate::client::FileError;
+use crate::fetch::FileError;
 
 /// The state of an origin's robots.txt.
 #[derive(Debug)]

@@ -114,7 +114,7 @@ impl Session {
                 return Err(match sent {
                     Ok(()) => error,
                     Err(unsent) => {
-                        socket.blocked_on = Direction::Write;
+                        socket.blocked_on = Some(Direction::Write);
                         unsent
                     }
                 });

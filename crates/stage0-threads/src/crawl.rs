@@ -1,29 +1,70 @@
-//! The thread pool, and the state that its threads share.
+//! The crawl: its threads, and the state that they share.
 
 use std::any::Any;
 use std::collections::VecDeque;
+use std::io;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{Builder, Scope, scope};
 use std::time::Instant;
 
-use crawl_core::{
-    Completion, Crawl, CrawlSummary, ErrorClass, FetchError, Job, Options, Sink, Visit,
-};
+use crawl_core::{Completion, Crawl, CrawlSummary, Job, Options, Sink, Visit};
+use transport::{LookupFn, system_lookup};
+
+use crate::connector::Connector;
+use crate::lock;
+
+/// The default maximum number of threads.
+const MAX_TASKS: usize = 10;
+
+/// The HTTP client that all fetches share. Any number of threads may use it at
+/// once.
+pub(crate) struct Client {
+    pub(crate) options: Options,
+    pub(crate) connector: Connector,
+}
 
 /// A function that fetches the URL of a visit, on any thread.
-pub(crate) type Fetch = dyn Fn(Visit) -> Visit + Sync;
+type Fetch = dyn Fn(&mut Visit) + Sync;
+
+/// Crawls a site and returns when nothing is left to fetch. The calling thread
+/// is one of the `max_tasks`, which are 10 by default.
+///
+/// # Errors
+/// None in this stage: if the system refuses more threads, the crawl continues
+/// with those it has.
+///
+/// # Panics
+/// When `sink` panics; the other threads finish the crawl first.
+pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    crawl_with(Arc::new(system_lookup), options, sink)
+}
+
+/// Crawls like [`crawl`], with another lookup of names.
+///
+/// # Errors
+/// As for [`crawl`].
+///
+/// # Panics
+/// As for [`crawl`].
+pub fn crawl_with(lookup: Arc<LookupFn>, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+    let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
+    let connector = Connector::new(&options, lookup);
+    let client = Client { options: options.clone(), connector };
+    Ok(crawl_on_threads(options, max_tasks, sink, &move |visit| client.fetch(visit)))
+}
 
 /// Crawls with up to `max_tasks` threads, the caller's included. Each visit is
 /// passed to `fetch` on one of them.
-pub(crate) fn crawl(
+fn crawl_on_threads(
     options: Options,
     max_tasks: usize,
     mut sink: Sink,
     fetch: &Fetch,
 ) -> CrawlSummary {
     let mut crawl = Crawl::new(options);
-    let pool = Pool {
+    let threads = Threads {
         state: Mutex::new(State {
             urls_todo: crawl.roots(&mut sink).into(),
             crawl,
@@ -36,13 +77,14 @@ pub(crate) fn crawl(
         sink: Mutex::new(sink),
         fetch,
     };
-    scope(|scope| pool.work(scope));
-    let mut state = lock(&pool.state);
+    scope(|scope| threads.work(scope));
+    let mut state = lock(&threads.state);
     let num_todo = state.urls_todo.len();
     state.crawl.end(num_todo, Some(max_tasks))
 }
 
-struct Pool<'a> {
+/// The threads of a crawl.
+struct Threads<'a> {
     state: Mutex<State>,
     /// Notified when an idle thread may take a job, and when no job is left.
     changed: Condvar,
@@ -64,17 +106,15 @@ struct State {
 }
 // ANCHOR_END: state
 
-impl Pool<'_> {
+impl Threads<'_> {
     // ANCHOR: work
     /// The main loop of each thread: works until no job is left.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let _notify_on_exit = NotifyOnExit(&self.changed);
-        while let Some((job, visit)) = self.take() {
-            self.start_thread(scope);
-            let Completion { row, others, jobs, .. } = self.fetch_catching_panic(&job, visit);
-            self.fetch_done(jobs);
-            let mut sink = lock(&self.sink);
-            others.into_iter().chain([row]).for_each(&mut *sink);
+        while let Some(visit) = self.take() {
+            self.start_fetches(scope);
+            let completion = self.fetch_catching_panic(visit);
+            self.fetch_done(completion);
         }
     }
     // ANCHOR_END: work
@@ -82,13 +122,13 @@ impl Pool<'_> {
     // ANCHOR: take
     /// Takes the next job, and waits for one as long as there may be one. `None`
     /// means that the crawl is over.
-    fn take(&self) -> Option<(Job, Visit)> {
+    fn take(&self) -> Option<Visit> {
         let mut state = lock(&self.state);
         loop {
             while let Some(job) = state.urls_todo.pop_front() {
-                if let Some(visit) = state.crawl.begin(job.clone(), Instant::now()) {
+                if let Some(visit) = state.crawl.begin(job, Instant::now()) {
                     state.in_flight += 1;
-                    return Some((job, visit));
+                    return Some(visit);
                 }
             }
             if state.in_flight == 0 {
@@ -101,9 +141,10 @@ impl Pool<'_> {
     }
     // ANCHOR_END: take
 
+    // ANCHOR: start_fetches
     /// Wakes or starts one thread if there is another job. That thread does the
     /// same for the next job, so no thread is woken without a job.
-    fn start_thread<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
+    fn start_fetches<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut state = lock(&self.state);
         if state.urls_todo.is_empty() {
             return;
@@ -123,23 +164,27 @@ impl Pool<'_> {
         }
     }
 
+    // ANCHOR_END: start_fetches
+
     /// Fetches, and catches a panic: then the URL still ends as a row.
-    fn fetch_catching_panic(&self, job: &Job, visit: Visit) -> Completion {
+    fn fetch_catching_panic(&self, mut visit: Visit) -> Completion {
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            let visit = (self.fetch)(visit);
-            lock(&self.state).crawl.complete(visit, Instant::now())
+            (self.fetch)(&mut visit);
+            lock(&self.state).crawl.complete(&mut visit, Instant::now())
         }));
-        caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(job, panic_error(&*panic)))
+        caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(&visit, message_of(&*panic)))
     }
 
     // ANCHOR: fetch_done
     /// Ends a visit and adds the jobs that it has found, both under one lock.
     /// Otherwise another thread could see an empty list with no visit under way,
-    /// and end too early.
-    fn fetch_done(&self, jobs: Vec<Job>) {
+    /// and end too early. Then reports its rows.
+    fn fetch_done(&self, mut completion: Completion) {
         let mut state = lock(&self.state);
-        state.urls_todo.extend(jobs);
+        state.urls_todo.extend(mem::take(&mut completion.jobs));
         state.in_flight -= 1;
+        drop(state);
+        completion.rows().for_each(&mut *lock(&self.sink));
     }
     // ANCHOR_END: fetch_done
 }
@@ -155,21 +200,14 @@ impl Drop for NotifyOnExit<'_> {
     }
 }
 
-/// Converts the payload of a panic into an error for the row.
-fn panic_error(panic: &(dyn Any + Send)) -> FetchError {
+/// Returns the message of a panic, for the row.
+fn message_of(panic: &(dyn Any + Send)) -> String {
     let message = match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
         (Some(message), _) => message.as_str(),
         (None, Some(message)) => message,
         (None, None) => "it gave no reason",
     };
-    let message = format!("the crawler failed: {}", message.escape_debug());
-    FetchError::new(ErrorClass::Panic, message)
-}
-
-/// Locks a mutex even after a panic: the panic ends as a row, and the data is
-/// still valid.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    format!("the crawler failed: {}", message.escape_debug())
 }
 
 #[cfg(test)]
@@ -179,7 +217,7 @@ mod tests {
     use std::thread::{self, ThreadId};
     use std::time::Duration;
 
-    use crawl_core::Row;
+    use crawl_core::{ErrorClass, Row};
 
     use super::*;
 
@@ -190,21 +228,21 @@ mod tests {
         Options::new(vec!["http://site.test/".parse().unwrap()])
     }
 
-    /// Crawls on another thread, so that a pool that hangs is an error.
+    /// Crawls on another thread, so that a crawl that hangs is an error.
     fn crawl_with_watchdog<F>(
         max_tasks: usize,
         sink: Sink,
         fetch: F,
     ) -> thread::Result<CrawlSummary>
     where
-        F: Fn(Visit) -> Visit + Send + Sync + 'static,
+        F: Fn(&mut Visit) + Send + Sync + 'static,
     {
         let (sender, summary) = channel();
         let crawling = thread::spawn(move || {
-            let crawl = || crawl(options(), max_tasks, sink, &fetch);
+            let crawl = || crawl_on_threads(options(), max_tasks, sink, &fetch);
             let _ = sender.send(catch_unwind(AssertUnwindSafe(crawl)));
         });
-        let summary = summary.recv_timeout(WATCHDOG).expect("the pool hangs");
+        let summary = summary.recv_timeout(WATCHDOG).expect("the crawl hangs");
         crawling.join().unwrap();
         summary
     }
@@ -216,25 +254,24 @@ mod tests {
     }
 
     /// Completes a visit with a page that has these links.
-    fn page(mut visit: Visit, links: &[String]) -> Visit {
+    fn page(visit: &mut Visit, links: &[String]) {
         let html: String = links.iter().map(|link| format!("<a href={link}>")).collect();
         let length = html.len();
         let response = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{html}"
         );
         visit.request(&options(), false);
-        visit.receive(response.as_bytes()).unwrap();
+        assert!(visit.receive(response.as_bytes()).is_break());
         visit.judge(Ok(()));
-        visit
     }
 
     /// Completes a visit: the root links to `/0`, `/1` and so on.
-    fn fan(visit: Visit, width: usize) -> Visit {
+    fn fan(visit: &mut Visit, width: usize) {
         let links = match visit.url().path() {
             "/" => (0..width).map(|n| format!("/{n}")).collect(),
             _ => Vec::new(),
         };
-        page(visit, &links)
+        page(visit, &links);
     }
 
     #[test]
@@ -246,7 +283,7 @@ mod tests {
             thread_ids.lock().unwrap().push(thread::current().id());
             let next: u32 = visit.url().path()[1..].parse().unwrap_or(0) + 1;
             let links = if next <= 50 { vec![format!("/{next}")] } else { Vec::new() };
-            page(visit, &links)
+            page(visit, &links);
         });
         assert_eq!(summary.unwrap().done, 51);
         let threads = threads.lock().unwrap();

@@ -1,0 +1,113 @@
+//! The connector: from the name of a host to an open connection, in one call.
+
+use std::io;
+use std::net::SocketAddr;
+use std::panic::Location;
+use std::rc::Rc;
+
+use crawl_core::{Deadline, FetchError, Options, Phase, Visit};
+use selector_core::Socket;
+use transport::{TlsConnector, is_fd_limit};
+
+use crate::net::connection::{Connection, Registration};
+use crate::net::io::connected;
+use crate::net::limits::{ConnectionGuard, Limits};
+use crate::{EventLoop, lookup};
+
+/// The connector that all fetches share.
+pub struct Connector {
+    event_loop: EventLoop,
+    tls_connector: TlsConnector,
+    limits: Rc<Limits>,
+    make_room: Box<dyn Fn() -> bool>,
+}
+
+impl Connector {
+    /// Returns a connector. When the process has no file descriptor left, it calls
+    /// `make_room`, which may close an idle connection and then returns true.
+    pub fn new(
+        event_loop: &EventLoop,
+        options: &Options,
+        make_room: impl Fn() -> bool + 'static,
+    ) -> Self {
+        Self {
+            event_loop: event_loop.clone(),
+            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
+            limits: Rc::new(Limits::new(event_loop)),
+            make_room: Box::new(make_room),
+        }
+    }
+
+    /// Returns true if a task waits until a connection of this connector is closed.
+    pub fn has_fd_waiters(&self) -> bool {
+        self.limits.has_fd_waiters()
+    }
+
+    // ANCHOR: connect
+    /// Connects to the server of a visit: looks its host up, and tries one address
+    /// after another until one accepts. The caller has a timeout at
+    /// [`Deadline::at`], which is also the timeout of each address.
+    ///
+    /// # Errors
+    /// When the host has no address, or when none of its addresses accepts.
+    pub async fn connect(
+        &self,
+        visit: &Visit,
+        deadline: &Deadline,
+    ) -> Result<Connection, FetchError> {
+        let server = visit.server();
+        let layer = self.tls_connector.layer(server.tls_host);
+        let layer = layer.map_err(|error| visit.interrupted(&error))?;
+        let addresses = lookup(&self.event_loop, server.host, server.port).await;
+        let addresses = addresses.map_err(FetchError::dns)?;
+        let mut failure = None;
+        for num_failed in 0..addresses.len() {
+            // Boxed: a fetch that waits for its response needs no room for it.
+            match Box::pin(self.connect_to(&addresses[num_failed..], deadline)).await {
+                Ok((socket, registration, guard)) => {
+                    return Ok(Connection::new(socket, registration, layer, Some(guard)));
+                }
+                Err(error) => {
+                    deadline.check(self.event_loop.now())?;
+                    failure = Some(FetchError::connect(addresses[num_failed], &error));
+                }
+            }
+        }
+        Err(failure.unwrap_or_else(|| FetchError::dns("the host has no address")))
+    }
+    // ANCHOR_END: connect
+
+    /// Connects to the first of these addresses, when there is a permit and a file
+    /// descriptor for it. Neither is the server's fault, so meanwhile its clock
+    /// stands still.
+    async fn connect_to(
+        &self,
+        addresses: &[SocketAddr],
+        deadline: &Deadline,
+    ) -> io::Result<(Socket, Registration, ConnectionGuard)> {
+        loop {
+            let pause = || deadline.enter(Phase::Pause, self.event_loop.now());
+            let mut guard = self.limits.acquire(&addresses[0], pause).await;
+            let addresses_left = addresses.len();
+            deadline.enter(Phase::Connect { addresses_left }, self.event_loop.now());
+            match Registration::connect(&self.event_loop, addresses[0]) {
+                Ok((socket, registration)) => {
+                    guard.opened();
+                    let is_over = || deadline.at() <= self.event_loop.now();
+                    connected(&socket, &registration, Location::caller(), is_over).await?;
+                    return Ok((socket, registration, guard));
+                }
+                Err(error) if is_fd_limit(&error) && (self.make_room)() => {}
+                Err(error) if is_fd_limit(&error) && self.event_loop.connections() > 0 => {
+                    drop(guard);
+                    deadline.enter(Phase::Pause, self.event_loop.now());
+                    self.limits.fd_freed().await;
+                }
+                Err(error) => {
+                    self.limits.wake_fd_waiter();
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The fetch of one URL, as in stage 2, over connections that are kept alive.
+
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use crawl_core::{Deadline, FetchError, Options, Phase, Received, SiteFile, Verdict, Visit};
+use stage2_coroutines::{Connection, Elapsed, EventLoop, read_all, sleep, timeout_at, write_all};
+use url::Url;
+
+use crate::connector::Connector;
+
+/// A connection carries one request after another.
+const KEEP_ALIVE: bool = true;
+
+/// The HTTP client that all fetches share: of pages, robots.txt files and sitemaps,
+/// all with the same deadlines and limits.
+pub(crate) struct Client {
+    pub(crate) event_loop: EventLoop,
+    pub(crate) options: Options,
+    pub(crate) connector: Connector,
+}
+
+/// The failure to fetch a file.
+pub(crate) struct FileError {
+    pub(crate) error: FetchError,
+    /// True if a response began at least, or if a redirect led here.
+    pub(crate) host_answered: bool,
+}
+
+impl Client {
+    // ANCHOR: fetch
+    /// Fetches a URL: makes one attempt after another, with a pause (backoff)
+    /// between two of them, until the visit is finished. `next_start` returns the
+    /// time at which each attempt but the first may start.
+    pub(crate) async fn fetch(&self, visit: &mut Visit, next_start: &impl Fn() -> Instant) {
+        loop {
+            let deadline = Deadline::new(&self.options, self.event_loop.now());
+            // The deadline moves whenever the server sends something. When it has
+            // passed, the attempt is dropped where it waits, and so is its connection.
+            let expires = || deadline.at();
+            let result =
+                timeout_at(&self.event_loop, expires, pin!(self.attempt(visit, &deadline))).await;
+            let result = result.unwrap_or_else(|Elapsed| deadline.check(self.event_loop.now()));
+            match visit.judge(result) {
+                Verdict::TryAgain(backoff) => sleep(&self.event_loop, backoff).await,
+                Verdict::Finished => return,
+            }
+            self.wait_until(next_start()).await;
+        }
+    }
+    // ANCHOR_END: fetch
+
+    // ANCHOR: attempt
+    /// Makes one attempt. The first one uses an idle connection, if there is one.
+    /// Such a connection may be dead without any sign of it but silence.
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+        if let Some(mut idle) = self.connector.take_idle(visit) {
+            let result = self.exchange(&mut idle, visit, deadline).await;
+            if result.is_ok() || visit.has_response() {
+                self.connector.keep(visit, idle, result?);
+                return Ok(());
+            }
+            // The server had closed it in the meantime. It may do so (RFC 9112,
+            // section 9.3.1), and the attempt goes on without it.
+            deadline.enter(Phase::Lookup, self.event_loop.now());
+        }
+        let mut connection = self.connector.connect(visit, deadline).await?;
+        let received = self.exchange(&mut connection, visit, deadline).await?;
+        self.connector.keep(visit, connection, received);
+        Ok(())
+    }
+    // ANCHOR_END: attempt
+
+    /// Sends the request and reads the response to its end.
+    async fn exchange(
+        &self,
+        connection: &mut Connection,
+        visit: &mut Visit,
+        deadline: &Deadline,
+    ) -> Result<Received, FetchError> {
+        let event_loop = &self.event_loop;
+        deadline.enter(Phase::Exchange, event_loop.now());
+        let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
+        sent.map_err(|error| visit.interrupted(&error))?;
+        let receive = |bytes: &[u8]| {
+            deadline.enter(Phase::Exchange, event_loop.now());
+            visit.receive(bytes)
+        };
+        let response = read_all(connection, receive).await;
+        match response {
+            Ok(Some(received)) => received,
+            Ok(None) => visit.receive_end(),
+            Err(error) => Err(visit.interrupted(&error)),
+        }
+    }
+
+    /// Fetches a file that is no page, such as a robots.txt, and keeps at most
+    /// `limit` bytes of it. Follows as many redirects as for a page, and at least
+    /// five; where the chain is longer, its last response is the result.
+    ///
+    /// # Errors
+    /// When there is no complete response.
+    pub(crate) async fn fetch_file(
+        &self,
+        url: &Url,
+        limit: usize,
+        next_start: &impl Fn() -> Instant,
+    ) -> Result<SiteFile, FileError> {
+        // RFC 9309 section 2.3.1.2: at least five redirects should be followed.
+        let mut redirects_left = self.options.max_redirect.max(5);
+        let mut url = url.clone();
+        let mut host_answered = false;
+        loop {
+            let now = self.event_loop.now();
+            let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
+            self.fetch(&mut visit, next_start).await;
+            host_answered |= visit.has_response();
+            let file = visit.into_site_file();
+            let mut file = file.map_err(|error| FileError { error, host_answered })?;
+            match file.next_url.take() {
+                Some(next) if redirects_left > 0 => url = next,
+                _ => return Ok(file),
+            }
+            redirects_left -= 1;
+            self.wait_until(next_start()).await;
+        }
+    }
+
+    /// Sleeps until `moment`, unless it has passed.
+    pub(crate) async fn wait_until(&self, moment: Instant) {
+        let pause = moment.saturating_duration_since(self.event_loop.now());
+        if pause > Duration::ZERO {
+            sleep(&self.event_loop, pause).await;
+        }
+    }
+}
