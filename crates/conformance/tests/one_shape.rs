@@ -213,8 +213,8 @@ fn public_methods() -> BTreeSet<(String, String)> {
     methods
 }
 
-/// Returns the methods of the cores that a crate calls: as functions of a type that
-/// it names, or as methods of a type that it names or gets from such a method.
+/// Returns the methods of the cores that a crate calls: as functions of a type, or
+/// as methods of a type that the crate names.
 fn calls(name: &str, methods: &BTreeSet<(String, String)>) -> BTreeSet<(String, String)> {
     let text: String = sources(name).iter().map(|(_, text)| code(text)).collect();
     let reachable = reachable(&text);

@@ -98,7 +98,7 @@ impl Connector {
                     return Ok((socket, registration, guard));
                 }
                 Err(error) if is_fd_limit(&error) && (self.make_room)() => {}
-                Err(error) if is_fd_limit(&error) && self.event_loop.connections() > 0 => {
+                Err(error) if is_fd_limit(&error) && self.limits.has_open_connections() => {
                     drop(guard);
                     deadline.enter(Phase::Pause, self.event_loop.now());
                     self.limits.fd_freed().await;
@@ -109,5 +109,65 @@ impl Connector {
                 }
             }
         }
+    }
+}
+
+#[cfg(all(test, feature = "os"))]
+mod tests {
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::time::{Duration, Instant};
+
+    use crawl_core::ErrorClass;
+    use selector_core::{Backend, Event, Key, Notifier, OsBackend};
+    use transport::{TlsLayer, system_lookup};
+
+    use super::*;
+    use crate::connect;
+
+    /// A backend that opens one connection and has no descriptor for another.
+    struct OneDescriptor(OsBackend, bool);
+
+    impl Backend for OneDescriptor {
+        fn now(&self) -> Instant {
+            self.0.now()
+        }
+
+        fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
+            const EMFILE: i32 = 24;
+            if std::mem::replace(&mut self.1, true) {
+                return Err(io::Error::from_raw_os_error(EMFILE));
+            }
+            self.0.connect(address, key)
+        }
+
+        fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+            self.0.wait(timeout, events)
+        }
+
+        fn notifier(&self) -> Notifier {
+            self.0.notifier()
+        }
+    }
+
+    /// A connection that other code keeps on the loop frees no descriptor for
+    /// this connector, so there is nothing to wait for.
+    #[test]
+    fn a_connection_of_others_is_not_waited_for() {
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = server.local_addr().unwrap();
+        let backend = OneDescriptor(OsBackend::new().unwrap(), false);
+        let event_loop = EventLoop::with_backend(backend, Arc::new(system_lookup));
+        let connecting = connect(&event_loop, address, TlsLayer::plain());
+        let _kept = event_loop.run_until_complete(connecting).unwrap().unwrap();
+        let url = format!("http://{address}/").parse().unwrap();
+        let options = Options::new(Vec::new());
+        let visit = Visit::for_file(&url, 1, &options, event_loop.now());
+        let deadline = Deadline::new(&options, event_loop.now());
+        let connector = Connector::new(&event_loop, &options, || false);
+        let watchdog = Duration::from_secs(20);
+        let result = event_loop.run_sync(connector.connect(&visit, &deadline), watchdog);
+        let error = result.expect("it waits for ever").err().unwrap();
+        assert_eq!(error.class, ErrorClass::Connect, "{error:?}");
     }
 }

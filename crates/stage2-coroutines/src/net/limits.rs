@@ -1,7 +1,7 @@
 //! The limits on connections, for coroutines: permits to connect to an address,
 //! and file descriptors.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::rc::Rc;
@@ -16,6 +16,8 @@ type Limiter = ConnectLimiter<Future<()>>;
 pub(crate) struct Limits {
     event_loop: EventLoop,
     connect_limiter: RefCell<Limiter>,
+    /// The number of open connections.
+    open: Cell<usize>,
     /// The tasks that wait for a file descriptor.
     fd_waiters: RefCell<VecDeque<Future<()>>>,
 }
@@ -32,7 +34,8 @@ pub(crate) struct ConnectionGuard {
 impl Limits {
     pub(crate) fn new(event_loop: &EventLoop) -> Self {
         let (connect_limiter, fd_waiters) = (RefCell::default(), RefCell::default());
-        Self { event_loop: event_loop.clone(), connect_limiter, fd_waiters }
+        let open = Cell::new(0);
+        Self { event_loop: event_loop.clone(), connect_limiter, open, fd_waiters }
     }
 
     // ANCHOR: acquire
@@ -91,8 +94,8 @@ impl Limits {
     }
 
     // ANCHOR: fd_freed
-    /// Waits until a connection is closed and its file descriptor is free. At least
-    /// one must be open.
+    /// Waits until a connection of these limits is closed and its file descriptor is
+    /// free. At least one must be open.
     pub(crate) async fn fd_freed(&self) {
         let freed = Future::new(&self.event_loop);
         self.fd_waiters.borrow_mut().push_back(freed.clone());
@@ -101,6 +104,10 @@ impl Limits {
         let _ = freed.await;
     }
     // ANCHOR_END: fd_freed
+
+    pub(crate) fn has_open_connections(&self) -> bool {
+        self.open.get() > 0
+    }
 
     pub(crate) fn has_fd_waiters(&self) -> bool {
         !self.fd_waiters.borrow().is_empty()
@@ -123,6 +130,7 @@ impl ConnectionGuard {
     /// Marks the connection as open: its end frees a file descriptor.
     pub(crate) fn opened(&mut self) {
         self.is_open = true;
+        self.limits.open.update(|open| open + 1);
     }
 
     /// Gives the permit back: the server has answered.
@@ -137,6 +145,7 @@ impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.answered();
         if self.is_open {
+            self.limits.open.update(|open| open - 1);
             self.limits.wake_fd_waiter();
         }
     }
@@ -193,6 +202,7 @@ mod tests {
         for is_woken_first in [false, true] {
             let mut guard = run(&event_loop, limits.acquire(&address(), || ()));
             guard.opened();
+            assert!(limits.has_open_connections());
             let waits = || {
                 let limits = Rc::clone(&limits);
                 Task::spawn(&event_loop, async move { limits.fd_freed().await })
@@ -209,7 +219,7 @@ mod tests {
             }
             let result = run(&event_loop, wait_for(&event_loop, second, SECOND));
             result.expect("one descriptor was freed, and one waits for it");
-            assert!(!limits.has_fd_waiters());
+            assert!(!limits.has_fd_waiters() && !limits.has_open_connections());
         }
     }
 
