@@ -52,7 +52,7 @@ fn a_build_without_tls_reports_it() {
     let tls_connector = transport::TlsConnector::default();
     assert!(tls_connector.layer(None).is_ok());
     let error = tls_connector.layer(Some("a.test")).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert_eq!(error.kind(), ErrorKind::InvalidData);
     assert!(error.to_string().contains("no TLS"));
 }
 
