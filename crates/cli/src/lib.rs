@@ -57,8 +57,8 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
-    /// The progress line, if one is to be shown.
-    pub progress: Option<Progress>,
+    /// The progress on the terminal and in the log.
+    pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
     pub warn: Box<dyn Fn(&str)>,
 }
@@ -67,9 +67,9 @@ pub struct Invocation {
 pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
     let arguments: ToolArguments = arguments::parse_process_args(TOOL_ABOUT);
-    let progress = arguments.wants_progress().then(Progress::on_terminal).flatten();
     let (state, is_fresh) = (arguments.tool.state.clone(), arguments.tool.fresh);
     let log = log::Log::new(arguments.common.output.level());
+    let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
     run::run(arguments.options(), &arguments.common.output, |options, sink| {
         crawl(Invocation { options, sink, state, is_fresh, warn, progress })

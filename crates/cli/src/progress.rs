@@ -1,20 +1,29 @@
-//! The progress line on the terminal.
+//! The progress of a crawl: a line on the terminal, and long waits in the log.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use crawl_core::CrawlProgress;
+use crawl_core::{CrawlProgress, HostWait};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::log::Log;
 
 /// The progress line of this process, once it is shown.
 static LINE: OnceLock<ProgressBar> = OnceLock::new();
 
-/// The progress line. The caller updates it with [`Progress::show`] every
+/// The least wait for a host that is logged.
+const LONG_WAIT: Duration = Duration::from_secs(2);
+
+/// The progress of a crawl. The caller updates it with [`Progress::show`] every
 /// [`Progress::INTERVAL`].
 #[derive(Debug)]
 pub struct Progress {
-    line: ProgressBar,
+    log: Log,
+    /// The line, if stderr is a terminal.
+    line: Option<ProgressBar>,
+    /// The wait that was logged last.
+    logged: Option<HostWait>,
     begun: Instant,
     /// Time of the last measurement of the speed, and the number of URLs done then.
     measured: (Instant, u64),
@@ -25,43 +34,60 @@ impl Progress {
     /// Time between two updates of the line.
     pub const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// Creates a progress line if stderr is a terminal.
-    pub(crate) fn on_terminal() -> Option<Self> {
-        if !io::stderr().is_terminal() {
-            return None;
-        }
-        let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        // The template is valid; if it were not, the default style would be used.
-        let style = ProgressStyle::with_template("{wide_msg}");
-        let line = style.map_or(line.clone(), |style| line.with_style(style));
+    /// Creates a progress, with a line if it is wanted and stderr is a terminal.
+    pub(crate) fn new(log: Log, wants_line: bool) -> Self {
         let now = Instant::now();
-        let line = LINE.get_or_init(|| line).clone();
-        Some(Self { line, begun: now, measured: (now, 0), speed: 0.0 })
+        let line = (wants_line && io::stderr().is_terminal()).then(|| LINE.get_or_init(line));
+        let line = line.cloned();
+        Self { log, line, logged: None, begun: now, measured: (now, 0), speed: 0.0 }
     }
 
-    /// Updates the line with the counts of the crawl.
+    /// Updates the line with the counts of the crawl, and logs a long wait.
     pub fn show(&mut self, counts: &CrawlProgress) {
         let now = Instant::now();
-        let (since, done) = self.measured;
+        let CrawlProgress { done, queued, in_flight, broken, waits_for } = counts;
+        let wait = waits_for.as_ref().map(|wait| {
+            let seconds = wait.until.saturating_duration_since(now).as_secs_f64().ceil();
+            format!("waits {seconds} s for {}: {}", wait.host, wait.reason)
+        });
+        if let (Some(wait), Some(text)) = (waits_for, &wait)
+            && self.logged.as_ref().is_none_or(|logged| logged != wait)
+            && wait.until > now + LONG_WAIT
+        {
+            self.log.info(text);
+            self.logged = Some(wait.clone());
+        }
+        let Some(line) = &self.line else { return };
+        let (since, done_then) = self.measured;
         let elapsed = now.duration_since(since);
         if elapsed >= Duration::from_secs(1) {
-            self.speed = counts.done.saturating_sub(done) as f64 / elapsed.as_secs_f64();
-            self.measured = (now, counts.done);
+            self.speed = done.saturating_sub(done_then) as f64 / elapsed.as_secs_f64();
+            self.measured = (now, *done);
         }
         let seconds = now.duration_since(self.begun).as_secs();
-        let CrawlProgress { done, queued, in_flight, broken } = counts;
-        self.line.set_message(format!(
-            "{done} done, {queued} queued, {in_flight} in flight, {:.0}/s, {broken} broken, {}:{:02}",
+        line.set_message(format!(
+            "{done} done, {queued} queued, {in_flight} in flight, {:.0}/s, {broken} broken, {}:{:02}{}",
             self.speed,
             seconds / 60,
             seconds % 60,
+            wait.map(|wait| format!("; {wait}")).unwrap_or_default(),
         ));
     }
 }
 
+/// Creates a progress line on stderr.
+fn line() -> ProgressBar {
+    let line = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    // The template is valid; if it were not, the default style would be used.
+    let style = ProgressStyle::with_template("{wide_msg}");
+    style.map_or(line.clone(), |style| line.with_style(style))
+}
+
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.line.finish_and_clear();
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
+        }
     }
 }
 

@@ -113,6 +113,9 @@ pub(crate) fn run(
         let why = report.why_a_root_failed().unwrap_or("none was finished in time");
         log.error(&format!("no root could be crawled: {why}"));
         Exit::CouldNotRun
+    } else if !summary.busy_hosts.is_empty() {
+        // The warning above names them.
+        Exit::CouldNotRun
     } else if broken > 0 {
         Exit::SomethingBroken
     } else {

@@ -60,7 +60,7 @@ impl Job {
 
     /// Creates the job of a file such as robots.txt, which is no page and does
     /// not pass through the admission.
-    pub(crate) fn for_file(url: &str) -> Self {
+    pub fn for_file(url: &str) -> Self {
         Self {
             url: url.into(),
             redirects_left: 0,
@@ -68,6 +68,11 @@ impl Job {
             purpose: Purpose::Page,
             number: u32::MAX,
         }
+    }
+
+    /// Returns true for the job of a file, see [`Job::for_file`].
+    pub fn is_file(&self) -> bool {
+        self.number == u32::MAX
     }
 }
 

@@ -6,15 +6,13 @@ use std::time::Instant;
 use url::Url;
 
 use crate::admission::{MissingFragment, Settled};
-use crate::visit::{Discovery, FetchPolicy};
+use crate::finished::{Discovery, Finished};
+use crate::visit::FetchPolicy;
 use crate::{
-    Admission, Decision, ErrorClass, FetchError, Job, JournalEntry, Options, OutLink, Outcome,
-    Purpose, Row, StopReason, Via, Visit,
+    Admission, BusyHost, Decision, ErrorClass, FetchError, HostWait, Job, JournalEntry, Options,
+    OutLink, Outcome, Purpose, Row, StopReason, Via, Visit,
 };
 use web::links::Link;
-use web::page::Page;
-use web::robots::{header_forbids_following, product_token};
-use web::select::select;
 use web::{Address, BaseUrl};
 
 /// The maximum number of warnings that are kept.
@@ -72,7 +70,7 @@ impl Completion {
 }
 
 /// The progress of a crawl.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CrawlProgress {
     /// The number of URLs that have ended as rows.
     pub done: u64,
@@ -82,6 +80,9 @@ pub struct CrawlProgress {
     pub in_flight: u64,
     /// The number of broken rows.
     pub broken: u64,
+    /// The host that is waited for and will be asked next, if no host can be asked
+    /// now.
+    pub waits_for: Option<HostWait>,
 }
 
 /// The summary of a crawl that has ended.
@@ -109,6 +110,8 @@ pub struct CrawlSummary {
     pub max_tasks: Option<usize>,
     /// The admission with its URL table, for the referrers of each URL.
     pub admission: Admission,
+    /// The hosts of which URLs are left to do, because they were busy all the time.
+    pub busy_hosts: Vec<BusyHost>,
     /// The reason for which the crawl was stopped early, if it was. The limits on
     /// pages and depth do not count as one.
     pub stopped: Option<StopReason>,
@@ -197,25 +200,50 @@ impl Crawl {
     /// Begins the visit of a job. If the limit on pages is reached or the crawl
     /// was stopped, it returns `None`, and the job counts as left to do.
     pub fn begin(&mut self, job: Job, now: Instant) -> Option<Visit> {
-        let within_limit = !self.is_stopped
-            && self.options.max_pages.is_none_or(|max| self.begun - self.unrequested < max);
-        if !within_limit {
+        if !self.count_visit() {
             self.todo += 1;
             return None;
         }
+        Some(self.visit(job, now))
+    }
+
+    /// Counts a visit that begins. Returns false, and counts nothing, if the limit
+    /// on pages is reached or the crawl was stopped.
+    pub fn count_visit(&mut self) -> bool {
+        let visited = self.begun - self.unrequested;
+        if self.is_stopped || self.options.max_pages.is_some_and(|max| visited >= max) {
+            return false;
+        }
         self.begun += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.begun - self.finished);
-        Some(Visit::new(job, &self.policy, now))
+        true
+    }
+
+    /// Takes back the count of a visit that ends without a result: its job is begun
+    /// again later.
+    pub fn uncount_visit(&mut self) {
+        self.begun -= 1;
+    }
+
+    /// Creates the visit of a job; [`Crawl::count_visit`] has counted it.
+    pub fn visit(&self, job: Job, now: Instant) -> Visit {
+        Visit::new(job, &self.policy, now)
     }
 
     /// Completes a visit: its links or its redirect pass through the admission.
     /// The visit is not to be used again.
     pub fn complete(&mut self, visit: &mut Visit, now: Instant) -> Completion {
-        let (mut row, discovery) = visit.finish(now);
-        let job = visit.as_ref();
+        let finished = visit.finish(now);
+        self.settle(visit.as_ref(), finished)
+    }
+
+    /// Settles the local result of a job: its links or its redirect pass through
+    /// the admission, and its row gets what depends on the other URLs.
+    pub fn settle(&mut self, job: &Job, finished: Finished) -> Completion {
+        let Finished { mut row, discovery, .. } = finished;
         let mut findings = Findings::default();
         row.referrer = self.referrer_of(job);
-        // A visit that ended with a 429 does not count as a page.
+        // A URL that is skipped, because of a 429 for example, counts as no page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match discovery {
             Discovery::Nothing => {
@@ -223,39 +251,26 @@ impl Crawl {
                 self.admission.settle(job, settled);
             }
             // ANCHOR: a_redirect_leads_on
-            Discovery::Redirect(target) => {
-                let settled = Address::of(&target).map_or(Settled::Fine, |address| {
+            Discovery::Redirect(ref target) => {
+                let settled = Address::of(target).map_or(Settled::Fine, |address| {
                     self.redirect(job, address, &mut findings);
                     Settled::Redirect(address)
                 });
                 self.admission.settle(job, settled);
             }
             // ANCHOR_END: a_redirect_leads_on
-            Discovery::Page(page, robots_tags) => {
-                if let Some(text) = &page.text {
-                    match select(&String::from_utf8_lossy(text), &self.options.select) {
-                        Ok(selected) => row.selected = Some(selected),
-                        Err(error) => row.select_error = Some(error),
-                    }
-                }
-                let is_nofollow = self.is_nofollow(&page, &robots_tags);
+            Discovery::Page(ref page, _) => {
                 let status = row.status.unwrap_or_default();
                 let ids: Vec<&str> = page.found.ids().collect();
                 self.admission.settle(job, Settled::Page(status, &ids));
                 if self.keeps_out_links {
                     findings.ids = ids.into_iter().map(str::to_owned).collect();
                 }
-                self.admission.prefetch(&page);
-                let mut base_url = BaseUrl::new(&page.base, page.encoding);
-                for link in page.found.links() {
-                    if link.nofollow || (is_nofollow && link.element.is_hyperlink()) {
-                        self.nofollow += 1;
-                        continue;
-                    }
-                    if let Ok(address) = base_url.join(link.href) {
-                        self.admit(address, Via::Element(job, link), &mut findings);
-                    }
-                }
+                self.admission.prefetch(page);
+                self.nofollow += discovery.candidates(|address, link| {
+                    let via = link.map_or(Via::Link(job), |link| Via::Element(job, link));
+                    self.admit(address, via, &mut findings);
+                });
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
@@ -263,46 +278,19 @@ impl Crawl {
         self.finish(row, findings)
     }
 
-    /// Returns true if a page, or an `X-Robots-Tag` header of its response, asks
-    /// robots not to follow its links.
-    fn is_nofollow(&self, page: &Page, robots_tags: &[Vec<u8>]) -> bool {
-        let token = product_token(&self.options.user_agent);
-        let forbids = |tag: &Vec<u8>| header_forbids_following(tag, token);
-        self.options.robots && (page.found.is_nofollow(token) || robots_tags.iter().any(forbids))
-    }
-
-    /// Defers a visit, as if it had never begun: the server asks for a later
-    /// request (`Retry-After`), and then the caller begins the job again.
-    pub fn defer(&mut self, visit: Visit) {
-        self.begun -= 1;
-        drop(visit);
-    }
-
     /// Completes a job without a visit. The URL is skipped if robots.txt or a
     /// rate limit forbids the request; with any other error it has failed.
     pub fn refuse(&mut self, job: &Job, error: FetchError) -> Completion {
-        let is_skipped = matches!(error.class, ErrorClass::Robots | ErrorClass::RateLimited);
-        let (outcome, settled) = match is_skipped {
-            true => (Outcome::Skipped, Settled::Fine),
-            false => (Outcome::Failed, Settled::Broken),
-        };
-        self.begun += u64::from(!is_skipped);
-        self.unrequested += u64::from(!is_skipped);
-        self.admission.settle(job, settled);
-        let referrer = self.referrer_of(job);
-        let row = Row::new(Arc::clone(&job.url), job.depth);
-        self.finish(Row { outcome, error: Some(error), referrer, ..row }, Findings::default())
+        let finished = Finished::with_error(job, error);
+        self.begun += 1;
+        self.unrequested += u64::from(finished.row.outcome != Outcome::Skipped);
+        self.settle(job, finished)
     }
 
     /// Completes a visit, or the job of one, whose fetch has ended in a panic with
     /// this message.
     pub fn abandon(&mut self, job: &impl AsRef<Job>, message: impl Into<String>) -> Completion {
-        let job = job.as_ref();
-        let mut row = Row::new(Arc::clone(&job.url), job.depth);
-        row.referrer = self.referrer_of(job);
-        row.error = Some(FetchError::new(ErrorClass::Panic, message));
-        self.admission.settle(job, Settled::Broken);
-        self.finish(row, Findings::default())
+        self.settle(job.as_ref(), Finished::with_panic(job, message))
     }
 
     /// Rolls a completion back that could not be written to the journal: its URL
@@ -471,6 +459,7 @@ impl Crawl {
             queued: untaken as u64,
             in_flight: self.begun - self.finished,
             broken: self.broken,
+            waits_for: None,
         }
     }
 
@@ -488,6 +477,7 @@ impl Crawl {
             peak_in_flight: self.peak_in_flight,
             max_tasks,
             admission: std::mem::take(&mut self.admission),
+            busy_hosts: Vec::new(),
             stopped: None,
         }
     }

@@ -34,6 +34,8 @@
 mod admission;
 mod crawl;
 mod deadline;
+mod finished;
+mod host_wait;
 mod journal_entry;
 mod options;
 mod report;
@@ -46,6 +48,8 @@ mod visit;
 pub use admission::{Admission, Decision, Job, LinkContext, Purpose, Referrer, TrapLimits, Via};
 pub use crawl::{Completion, Crawl, CrawlProgress, CrawlSummary};
 pub use deadline::{Deadline, Phase};
+pub use finished::Finished;
+pub use host_wait::{BusyHost, HostWait, WaitReason};
 pub use journal_entry::{JournalEntry, OutLink};
 pub use options::{Check, Options, Sink};
 pub use report::Report;

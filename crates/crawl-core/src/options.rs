@@ -73,8 +73,11 @@ pub struct Options {
     pub seed: u64,
     /// The maximum number of URLs that are fetched in all.
     pub max_pages: Option<u64>,
-    /// The maximum duration of the whole crawl. Stage 3 only, like the next four.
+    /// The maximum duration of the whole crawl. Stage 3 only, like the next five.
     pub max_time: Option<Duration>,
+    /// The maximum time that a busy host can make the crawl wait, whatever it asks
+    /// for (`Retry-After`).
+    pub max_wait: Duration,
     /// Checks links that leave the site without following them: by `HEAD`, and
     /// by `GET` if that is refused.
     pub external: bool,
@@ -128,6 +131,7 @@ impl Options {
             seed: 0,
             max_pages: None,
             max_time: None,
+            max_wait: Duration::from_secs(60),
             external: false,
             sitemap: false,
             rate_limit: None,

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use crate::CrawlSummary;
+use crate::{BusyHost, CrawlSummary};
+
+/// The number of busy hosts that are named in a report.
+const MAX_NAMED_HOSTS: usize = 10;
 
 /// The reason for which a crawl was stopped before its work was done.
 #[derive(Debug)]
@@ -27,15 +30,26 @@ impl CrawlSummary {
             Some(StopReason::Journal(_)) => "the journal could not be written",
             None => "the limit on pages was reached",
         };
-        let todo = format!("{} left to do: {limit}", urls(self.todo));
-        let too_deep = format!("{} too many clicks away", urls(self.too_deep));
+        let busy: u64 = self.busy_hosts.iter().map(|busy| busy.todo).sum();
+        let todo = self.todo.saturating_sub(busy);
         let is_cut_short =
             matches!(self.stopped, Some(StopReason::Signal(_) | StopReason::Journal(_)));
-        match (self.todo > 0 || is_cut_short, self.too_deep > 0) {
-            (true, true) => Some(format!("{todo}; {too_deep}")),
-            (true, false) => Some(todo),
-            (false, true) => Some(too_deep),
-            (false, false) => None,
+        let mut sentences = Vec::new();
+        if todo > 0 || is_cut_short {
+            sentences.push(format!("{} left to do: {limit}", urls(todo)));
         }
+        for BusyHost { host, status, todo } in self.busy_hosts.iter().take(MAX_NAMED_HOSTS) {
+            let why = format!("{host} was busy all the time (status {status})");
+            sentences.push(format!("{} left to do: {why}", urls(*todo)));
+        }
+        if let Some(others) = self.busy_hosts.get(MAX_NAMED_HOSTS..).filter(|o| !o.is_empty()) {
+            let todo = others.iter().map(|busy| busy.todo).sum();
+            let why = format!("{} other hosts were busy, too", others.len());
+            sentences.push(format!("{} left to do: {why}", urls(todo)));
+        }
+        if self.too_deep > 0 {
+            sentences.push(format!("{} too many clicks away", urls(self.too_deep)));
+        }
+        (!sentences.is_empty()).then(|| sentences.join("; "))
     }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use url::{Position, Url};
 
+use crate::finished::{Discovery, Finished};
 use crate::response_body::{Expected, ResponseBody, ResponseSink, known_status};
 use crate::{ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
 use web::Address;
@@ -16,6 +17,8 @@ use web::UrlCache;
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
+use web::robots::{header_forbids_following, product_token};
+use web::select::{Selection, select};
 
 /// The number of bytes of an unused body that are read at most. To discard a
 /// few bytes is quicker than to connect anew.
@@ -38,6 +41,8 @@ pub struct Visit {
     tries: u16,
     max_tries: u16,
     method: Method,
+    /// True if the request of the current try was made.
+    has_request: bool,
     /// The current try, allocated at the first bytes of its response or at its
     /// first error.
     attempt: Option<Box<Attempt>>,
@@ -49,7 +54,9 @@ pub(crate) struct FetchPolicy {
     expected: Expected,
     max_tries: u16,
     max_body_size: u64,
-    keeps_text: bool,
+    select: Vec<Selection>,
+    /// The name of the robot whose `nofollow` is obeyed; `None` if none is.
+    robot: Option<String>,
     seed: u64,
     urls: UrlCache,
 }
@@ -61,7 +68,8 @@ impl FetchPolicy {
             expected: Expected::Page(options.extract_options()),
             max_tries: u16::try_from(options.max_tries.max(1)).unwrap_or(u16::MAX),
             max_body_size: options.max_body_size,
-            keeps_text: !options.select.is_empty(),
+            select: options.select.clone(),
+            robot: options.robots.then(|| product_token(&options.user_agent).to_owned()),
             seed: options.seed,
             urls: UrlCache::default(),
         }
@@ -132,14 +140,16 @@ pub struct SiteFile {
     pub retry_after: Option<Vec<u8>>,
 }
 
-/// The result of a finished visit, as far as it leads to other URLs.
-pub(crate) enum Discovery {
-    /// No page and no redirect.
-    Nothing,
-    /// A page, and the values of its `X-Robots-Tag` headers.
-    Page(Page, Vec<Vec<u8>>),
-    /// The target of a redirect, which may have a fragment.
-    Redirect(Url),
+impl SiteFile {
+    /// Returns true if the server has no time for this file now (429 or 503).
+    pub fn is_busy(&self) -> bool {
+        is_busy(self.status)
+    }
+}
+
+/// Returns true if a server that answers with this status may have time later.
+pub(crate) fn is_busy(status: u16) -> bool {
+    matches!(status, 429 | 503)
 }
 
 impl AsRef<Job> for Visit {
@@ -162,6 +172,7 @@ impl Visit {
             tries: 0,
             max_tries: policy.max_tries,
             method,
+            has_request: false,
             attempt: None,
         }
     }
@@ -193,6 +204,7 @@ impl Visit {
     /// Returns the bytes of the request, and begins a new try.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
         self.attempt = None;
+        self.has_request = true;
         let url = self.url();
         let headers = options.headers_for(url);
         http::request(self.method, url, &options.user_agent, headers.iter(), keep_alive)
@@ -224,7 +236,8 @@ impl Visit {
         let Attempt { parser, response, .. } = &mut **attempt;
         let is_external = self.job.purpose == Purpose::External;
         let expected = if is_external { Expected::Existence } else { self.policy.expected };
-        let FetchPolicy { max_body_size: limit, keeps_text, ref urls, .. } = *self.policy;
+        let FetchPolicy { max_body_size: limit, ref select, ref urls, .. } = *self.policy;
+        let keeps_text = !select.is_empty();
         let url = self.job.address();
         let mut sink = ResponseSink { response, url, urls, expected, limit, keeps_text };
         ControlFlow::Break(match parser.feed(bytes, &mut sink) {
@@ -264,6 +277,21 @@ impl Visit {
         self.tries == 0
     }
 
+    /// Returns true if the request of this try was made: there was a connection.
+    pub fn has_request(&self) -> bool {
+        self.has_request
+    }
+
+    /// Finishes the visit with an error that is not the result of a try.
+    pub fn fail(&mut self, error: FetchError) {
+        self.attempt().error = Some(error);
+    }
+
+    /// Makes the current try the last one.
+    pub fn end_retries(&mut self) {
+        self.max_tries = 0;
+    }
+
     /// Returns true if a byte of the response has arrived in this try.
     pub fn has_response(&self) -> bool {
         self.attempt.as_ref().is_some_and(|attempt| attempt.parser.has_begun())
@@ -288,6 +316,7 @@ impl Visit {
     /// try is counted here, even one that failed before its request.
     pub fn judge(&mut self, result: Result<(), FetchError>) -> Verdict {
         self.tries = self.tries.saturating_add(1);
+        self.has_request = false;
         let status = self.response().and_then(|response| response.status);
         if self.method == Method::Head && !is_head_enough(&result, status) {
             // Many servers that refuse `HEAD`, or fail at it, answer `GET`.
@@ -349,6 +378,11 @@ impl Visit {
         self.attempt.as_ref().filter(|attempt| attempt.error.is_none())?.response.status
     }
 
+    /// Returns true if the server has no time for this URL now (429 or 503).
+    pub fn is_busy(&self) -> bool {
+        self.status().is_some_and(is_busy)
+    }
+
     /// Returns the value of the header `Retry-After` (RFC 9110 section 10.2.3).
     pub fn retry_after(&self) -> Option<&[u8]> {
         self.response()?.retry_after.as_deref()
@@ -377,9 +411,9 @@ impl Visit {
         }
     }
 
-    /// Finishes the visit, and returns its row and the page or redirect target it
-    /// leads to.
-    pub(crate) fn finish(&mut self, now: Instant) -> (Row, Discovery) {
+    /// Finishes the visit and returns its local result. The visit is not to be used
+    /// again.
+    pub fn finish(&mut self, now: Instant) -> Finished {
         let limits = self.limits();
         let attempt = self.attempt.take();
         let mut attempt = attempt.unwrap_or_else(|| Attempt::new(self.method, limits));
@@ -399,20 +433,36 @@ impl Visit {
             row.content_type = Some(content_type.essence);
             row.encoding = content_type.charset;
         }
-        if let Some(page) = &page {
-            row.encoding = Some(encoding_name(page.encoding));
-        }
         // A chain of redirects that has used up its budget ends here. Its row
         // still has the next URL.
         let discovery = match discovery {
             Discovery::Redirect(_) if outcome == Outcome::HttpError => Discovery::Nothing,
             Discovery::Nothing => match page {
-                Some(page) => Discovery::Page(page, response.robots_tags),
+                Some(page) => self.policy.read(page, &response.robots_tags, &mut row),
                 None => Discovery::Nothing,
             },
             other => other,
         };
-        (row, discovery)
+        Finished { row, retry_after: response.retry_after, discovery }
+    }
+}
+
+impl FetchPolicy {
+    /// Reads a page: makes the selections for its row, and decides if its links
+    /// are followed.
+    fn read(&self, mut page: Page, robots_tags: &[Vec<u8>], row: &mut Row) -> Discovery {
+        row.encoding = Some(encoding_name(page.encoding));
+        if let Some(text) = page.text.take() {
+            match select(&String::from_utf8_lossy(&text), &self.select) {
+                Ok(selected) => row.selected = Some(selected),
+                Err(error) => row.select_error = Some(error),
+            }
+        }
+        let is_nofollow = self.robot.as_ref().is_some_and(|robot| {
+            let forbids = |tag: &Vec<u8>| header_forbids_following(tag, robot);
+            page.found.is_nofollow(robot) || robots_tags.iter().any(forbids)
+        });
+        Discovery::Page(page, is_nofollow)
     }
 }
 

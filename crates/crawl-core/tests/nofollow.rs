@@ -122,8 +122,8 @@ fn max_pages_counts_only_completed_visits() {
     let mut crawl = Crawl::new(options);
     let root = root(&mut crawl);
     for _ in 0..3 {
-        let visit = crawl.begin(root.clone(), Instant::now()).unwrap();
-        crawl.defer(visit);
+        crawl.begin(root.clone(), Instant::now()).unwrap();
+        crawl.uncount_visit();
     }
     let (job, row) = crawl.seed(&Url::parse("http://site.test/private").unwrap());
     assert!(row.is_none());

@@ -25,9 +25,8 @@ fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
     if invocation.is_fresh {
         crawler = crawler.fresh();
     }
-    if let Some(mut progress) = invocation.progress {
-        crawler = crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts));
-    }
+    let mut progress = invocation.progress;
+    crawler = crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts));
     let _guard = signals::watch(crawler.stopper())?;
     crawler.run_on(&event_loop)
 }

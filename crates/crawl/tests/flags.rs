@@ -9,11 +9,12 @@ use program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 28] = [
+const BAD: [(&str, &[&str]); 29] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
     ("--max-pages", &["0", "many", "-1"]),
+    ("--max-wait", &["0", "soon"]),
     ("--max-time", &["0", "soon", "8000h", "-1s"]),
     ("--check", &["pictures", "links,all"]),
     ("--strip-query", &["a=b", "a&b"]),

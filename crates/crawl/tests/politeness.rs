@@ -140,3 +140,45 @@ fn bad_values_are_named() {
         assert!(stderr.contains(flag) && stderr.contains(&format!("'{value}'")), "{stderr}");
     }
 }
+
+/// Three pages that are always busy keep no other page from being fetched.
+#[test]
+fn busy_pages_keep_no_other_page() {
+    for status in [429, 503] {
+        let site = serve(move |request, reply| match request.path() {
+            "/robots.txt" => reply.status(404, "Not Found", &[], ""),
+            "/" => reply.page(links(200)),
+            "/0" | "/1" | "/2" => reply.status(status, "No", &[("Retry-After", "86400")], ""),
+            _ => reply.page(""),
+        });
+        let begun = Instant::now();
+        let (found, code) = rows(&["--max-wait", "1s", &site.url("/")]);
+        let (broken, outcome) = if status == 429 { (0, "skipped") } else { (1, "http_error") };
+        assert_eq!((found.len(), code), (201, Some(broken)), "{found:?}");
+        assert_eq!(found.values().filter(|found| *found == "page").count(), 198);
+        for path in ["/0", "/1", "/2"] {
+            assert_eq!(found[&site.url(path)], outcome);
+            assert_eq!(site.hits(path), 2, "asked once more at the end");
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
+}
+
+/// A host that is busy all the time is named, and the exit code says that not all
+/// was done.
+#[test]
+fn a_host_that_is_busy_all_the_time_is_named() {
+    let site = serve(|request, reply| match request.path() {
+        "/robots.txt" => reply.status(404, "Not Found", &[], ""),
+        "/" => reply.page(links(500)),
+        _ => reply.status(429, "No", &[], ""),
+    });
+    let output = crawl(&["--max-wait", "500ms", "-v", &site.url("/")]);
+    assert_eq!(output.status.code(), Some(3));
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    let host = site.address().to_string();
+    assert!(
+        stderr.contains(&format!("left to do: {host} was busy all the time (status 429)")),
+        "{stderr}"
+    );
+}

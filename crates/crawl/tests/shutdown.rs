@@ -67,10 +67,10 @@ fn a_stop_waits_no_longer_than_the_fetches_in_flight_take() {
 
 #[test]
 fn max_time_begins_a_graceful_shutdown() {
-    let (summary, took) = in_virtual_time(&[], |options| options.max_time = Some(60 * SECOND));
+    let (summary, took) = in_virtual_time(&[], |options| options.max_time = Some(5 * SECOND));
     assert!(matches!(summary.stopped, Some(StopReason::MaxTime)), "{:?}", summary.stopped);
     assert_eq!((summary.done, summary.todo), (0, 1));
-    assert_eq!(took, 62 * SECOND);
+    assert_eq!(took, 7 * SECOND);
     let enough = |options: &mut Options| {
         options.max_time = Some(SECOND);
         options.max_tries = 2;

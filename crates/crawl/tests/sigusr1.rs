@@ -56,3 +56,38 @@ fn a_waiting_crawl_prints_its_tasks() {
         assert!(printed.iter().any(|line| line.contains(&named)), "{printed:#?}");
     }
 }
+
+/// The hosts that are waited for are printed with the time and the reason.
+#[test]
+fn a_wait_for_a_busy_host_is_printed() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.status(429, "No", &[("Retry-After", "50")], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    });
+    let server = server.unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_crawl"))
+        .arg(server.url("/"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut crawl = Guard(child);
+    let stderr = BufReader::new(crawl.0.stderr.take().unwrap());
+    let (sender, lines) = channel();
+    thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+    let expected = format!("  waiting for {} for another ", server.address());
+    let deadline = Instant::now() + SOON;
+    let line = loop {
+        assert!(Instant::now() < deadline, "the wait is not printed");
+        if server.hits("/") == 1 {
+            let pid = crawl.0.id().to_string();
+            assert!(Command::new("kill").args(["-USR1", &pid]).status().unwrap().success());
+        }
+        thread::sleep(Duration::from_millis(100));
+        let printed: Vec<String> = lines.try_iter().collect();
+        if let Some(line) = printed.into_iter().find(|line| line.starts_with(&expected)) {
+            break line;
+        }
+    };
+    assert!(line.ends_with(": it is busy, status 429"), "{line}");
+}

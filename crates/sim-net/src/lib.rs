@@ -43,6 +43,8 @@ pub struct Response {
     pub after: Duration,
     /// The head and the body.
     pub bytes: Vec<u8>,
+    /// True if the host closes the connection after them.
+    pub closes: bool,
 }
 
 /// Makes a response of a status (`200 OK`), header lines, each with its line
@@ -51,7 +53,8 @@ pub fn response(status: &str, headers: &str, body: impl AsRef<[u8]>) -> Response
     let body = body.as_ref();
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\r\n");
-    Response { after: Duration::ZERO, bytes: [head.as_bytes(), body].concat() }
+    let bytes = [head.as_bytes(), body].concat();
+    Response { after: Duration::ZERO, bytes, closes: false }
 }
 
 /// Makes a page that links to `targets`.
@@ -78,7 +81,12 @@ pub fn redirect(location: &str) -> Response {
 
 /// Makes a response that comes after eleven days: longer than any timeout.
 pub fn silence() -> Response {
-    Response { after: Duration::from_secs(1_000_000), bytes: Vec::new() }
+    Response { after: Duration::from_secs(1_000_000), bytes: Vec::new(), closes: false }
+}
+
+/// Makes no response: the host closes the connection.
+pub fn hang_up() -> Response {
+    Response { after: Duration::ZERO, bytes: Vec::new(), closes: true }
 }
 
 impl Response {
@@ -88,6 +96,15 @@ impl Response {
         self.after = after;
         self
     }
+}
+
+/// The fault of a network that is down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Connections are refused, and those that exist are reset.
+    Refuse,
+    /// Nothing arrives any more, and nothing is answered.
+    Swallow,
 }
 
 type Handler = dyn FnMut(&Request) -> Response;
@@ -106,6 +123,16 @@ struct State {
     events: RefCell<BinaryHeap<Reverse<(Instant, u64, bool)>>>,
     handler: RefCell<Box<Handler>>,
     log: RefCell<Vec<Request>>,
+    /// The time from which the network is down, and the fault.
+    down: Cell<Option<(Duration, Fault)>>,
+}
+
+impl State {
+    /// Returns the fault of the network, if it is down.
+    fn fault(&self) -> Option<Fault> {
+        let elapsed = self.now.get() - self.begun;
+        self.down.get().filter(|(from, _)| *from <= elapsed).map(|(_, fault)| fault)
+    }
 }
 
 impl SimNet {
@@ -118,7 +145,13 @@ impl SimNet {
             events: RefCell::default(),
             handler: RefCell::new(Box::new(handler)),
             log: RefCell::default(),
+            down: Cell::new(None),
         }))
+    }
+
+    /// Has the network go down at a time since the beginning, for all hosts.
+    pub fn go_down(&self, at: Duration, fault: Fault) {
+        self.0.down.set(Some((at, fault)));
     }
 
     /// The virtual time since the beginning.
@@ -144,13 +177,23 @@ impl Backend for SimNet {
     }
 
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
-        if address.ip() == REFUSING_HOST {
+        let fault = self.0.fault();
+        if address.ip() == REFUSING_HOST || fault == Some(Fault::Refuse) {
             return Err(ErrorKind::ConnectionRefused.into());
         }
         let state = Rc::clone(&self.0);
-        state.events.borrow_mut().push(Reverse((self.now(), key.to_bits(), true)));
+        if fault.is_none() {
+            state.events.borrow_mut().push(Reverse((self.now(), key.to_bits(), true)));
+        }
         let (request, response) = (Vec::new(), Vec::new());
-        Ok(Socket::mock(Connection { state, key, request, pending: Vec::new(), response }))
+        Ok(Socket::mock(Connection {
+            state,
+            key,
+            request,
+            pending: Vec::new(),
+            response,
+            is_closed: false,
+        }))
     }
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -187,9 +230,11 @@ struct Connection {
     key: Key,
     request: Vec<u8>,
     /// Responses that are still to arrive, with the moment of their arrival.
-    pending: Vec<(Instant, Vec<u8>)>,
+    pending: Vec<(Instant, Response)>,
     /// Bytes that have arrived and are not read yet.
     response: Vec<u8>,
+    /// True if the host has closed the connection after them.
+    is_closed: bool,
 }
 
 impl fmt::Debug for Connection {
@@ -200,6 +245,11 @@ impl fmt::Debug for Connection {
 
 impl Write for Connection {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.state.fault() {
+            Some(Fault::Refuse) => return Err(ErrorKind::ConnectionReset.into()),
+            Some(Fault::Swallow) => return Ok(bytes.len()),
+            None => {}
+        }
         self.request.extend_from_slice(bytes);
         if self.request.ends_with(b"\r\n\r\n") {
             let head = std::mem::take(&mut self.request);
@@ -213,7 +263,7 @@ impl Write for Connection {
             self.state.log.borrow_mut().push(request.clone());
             let response = (self.state.handler.borrow_mut())(&request);
             let moment = now + response.after;
-            self.pending.push((moment, response.bytes));
+            self.pending.push((moment, response));
             self.state.events.borrow_mut().push(Reverse((moment, self.key.to_bits(), false)));
         }
         Ok(bytes.len())
@@ -226,17 +276,26 @@ impl Write for Connection {
 
 impl Read for Connection {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.state.fault() {
+            Some(Fault::Refuse) => return Err(ErrorKind::ConnectionReset.into()),
+            Some(Fault::Swallow) => return Err(ErrorKind::WouldBlock.into()),
+            None => {}
+        }
         let now = self.state.now.get();
-        for (_, bytes) in self.pending.extract_if(.., |(moment, _)| *moment <= now) {
-            self.response.extend(bytes);
+        for (_, response) in self.pending.extract_if(.., |(moment, _)| *moment <= now) {
+            self.response.extend(response.bytes);
+            self.is_closed |= response.closes;
         }
         let length = self.response.len().min(buffer.len());
+        if length == 0 && self.is_closed {
+            return Ok(0);
+        }
         if length == 0 {
             return Err(ErrorKind::WouldBlock.into());
         }
         buffer[..length].copy_from_slice(&self.response[..length]);
         self.response.drain(..length);
-        if !self.response.is_empty() {
+        if !self.response.is_empty() || self.is_closed {
             // The rest has to be read, too: one more event.
             let event = Reverse((now, self.key.to_bits(), false));
             self.state.events.borrow_mut().push(event);
@@ -247,6 +306,6 @@ impl Read for Connection {
 
 impl MockSocket for Connection {
     fn connected(&self) -> io::Result<bool> {
-        Ok(true)
+        Ok(self.state.fault().is_none())
     }
 }

@@ -11,12 +11,12 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::Duration;
 
-use crawl_core::{Crawl, CrawlProgress, CrawlSummary, Options, Row, Sink};
+use crawl_core::{Crawl, CrawlProgress, CrawlSummary, HostWait, Options, Row, Sink};
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 
 use crate::journal::Journal;
 use crate::row_writer::RowWriter;
-use crate::{Crawler, Stopper};
+use crate::{Crawler, LocalFrontier, Stopper};
 
 /// Crawls a site with workers around a queue.
 ///
@@ -157,6 +157,7 @@ impl<'a> Builder<'a> {
         let outbox = Rc::new(Outbox::default());
         let crawler = self.build(event_loop, Rc::clone(&outbox))?;
         let Self { mut sink, watch, .. } = self;
+        describe_waits(event_loop, &crawler);
         let watching = async {
             if let Some((interval, mut watch)) = watch {
                 loop {
@@ -205,8 +206,24 @@ impl<'a> Builder<'a> {
         let stopper = self.stopper.clone();
         let send = Box::new(move |row| outbox.send(row));
         let row_writer = RowWriter::new(journal, send, stopper.clone());
-        Ok(Crawler::with_jobs(event_loop, crawl, urls_todo, row_writer, stopper))
+        let options = crawl.options().clone();
+        let frontier = LocalFrontier::with_jobs(event_loop, crawl, urls_todo, row_writer);
+        Ok(Crawler::with_frontier(event_loop, options, frontier, stopper))
     }
+}
+
+/// Has the loop describe the waits for hosts beside its tasks.
+fn describe_waits(event_loop: &EventLoop, crawler: &Rc<Crawler>) {
+    let crawler = Rc::downgrade(crawler);
+    event_loop.also_describe(move || {
+        let Some(crawler) = crawler.upgrade() else { return String::new() };
+        let now = crawler.event_loop.now();
+        let line = |wait: &HostWait| {
+            let left = wait.until.saturating_duration_since(now);
+            format!("  waiting for {} for another {left:.1?}: {}\n", wait.host, wait.reason)
+        };
+        crawler.waits().iter().map(line).collect()
+    });
 }
 
 /// Rows on their way from the workers to the sink. A task owns everything that it

@@ -1,13 +1,13 @@
 //! The fetch of one URL, as in stage 2, over connections that are kept alive.
 
 use std::pin::pin;
-use std::time::{Duration, Instant};
 
 use crawl_core::{Deadline, FetchError, Options, Phase, Received, SiteFile, Verdict, Visit};
 use stage2_coroutines::{Connection, Elapsed, EventLoop, read_all, sleep, timeout_at, write_all};
 use url::Url;
 
 use crate::connector::Connector;
+use crate::frontier::Frontier;
 
 /// A connection carries one request after another.
 const KEEP_ALIVE: bool = true;
@@ -30,22 +30,31 @@ pub(crate) struct FileError {
 impl Client {
     // ANCHOR: fetch
     /// Fetches a URL: makes one attempt after another, with a pause (backoff)
-    /// between two of them, until the visit is finished. `next_start` returns the
-    /// time at which each attempt but the first may start.
-    pub(crate) async fn fetch(&self, visit: &mut Visit, next_start: &impl Fn() -> Instant) {
+    /// between two of them, until the visit is finished. The frontier knows when
+    /// its host may be asked once more, and if it should be.
+    pub(crate) async fn fetch(&self, visit: &mut Visit, frontier: &impl Frontier) {
         loop {
             let deadline = Deadline::new(&self.options, self.event_loop.now());
             // The deadline moves whenever the server sends something. When it has
             // passed, the attempt is dropped where it waits, and so is its connection.
             let expires = || deadline.at();
-            let result =
-                timeout_at(&self.event_loop, expires, pin!(self.attempt(visit, &deadline))).await;
+            let result = timeout_at(
+                &self.event_loop,
+                expires,
+                pin!(self.attempt(visit, &deadline, frontier)),
+            )
+            .await;
             let result = result.unwrap_or_else(|Elapsed| deadline.check(self.event_loop.now()));
+            if !frontier.attempted(visit, result.as_ref().err()) {
+                visit.end_retries();
+            }
             match visit.judge(result) {
                 Verdict::TryAgain(backoff) => sleep(&self.event_loop, backoff).await,
                 Verdict::Finished => return,
             }
-            self.wait_until(next_start()).await;
+            if let Err(error) = frontier.pace(visit.url()).await {
+                return visit.fail(error);
+            }
         }
     }
     // ANCHOR_END: fetch
@@ -53,7 +62,12 @@ impl Client {
     // ANCHOR: attempt
     /// Makes one attempt. The first one uses an idle connection, if there is one.
     /// Such a connection may be dead without any sign of it but silence.
-    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+    async fn attempt(
+        &self,
+        visit: &mut Visit,
+        deadline: &Deadline,
+        frontier: &impl Frontier,
+    ) -> Result<(), FetchError> {
         if let Some(mut idle) = self.connector.take_idle(visit) {
             let result = self.exchange(&mut idle, visit, deadline).await;
             if result.is_ok() || visit.has_response() {
@@ -62,6 +76,8 @@ impl Client {
             }
             // The server had closed it in the meantime. It may do so (RFC 9112,
             // section 9.3.1), and the attempt goes on without it.
+            deadline.enter(Phase::Pause, self.event_loop.now());
+            frontier.pace(visit.url()).await?;
             deadline.enter(Phase::Lookup, self.event_loop.now());
         }
         let mut connection = self.connector.connect(visit, deadline).await?;
@@ -104,33 +120,38 @@ impl Client {
         &self,
         url: &Url,
         limit: usize,
-        next_start: &impl Fn() -> Instant,
+        frontier: &impl Frontier,
     ) -> Result<SiteFile, FileError> {
         // RFC 9309 section 2.3.1.2: at least five redirects should be followed.
-        let mut redirects_left = self.options.max_redirect.max(5);
-        let mut url = url.clone();
-        let mut host_answered = false;
+        let max_redirect = self.options.max_redirect.max(5);
+        let (mut url, mut redirects, mut host_answered) = (url.clone(), 0, false);
         loop {
             let now = self.event_loop.now();
             let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
-            self.fetch(&mut visit, next_start).await;
+            if redirects > 0 {
+                let paced = frontier.pace(visit.url()).await;
+                paced.map_err(|error| FileError { error, host_answered })?;
+            }
+            self.fetch(&mut visit, frontier).await;
             host_answered |= visit.has_response();
             let file = visit.into_site_file();
             let mut file = file.map_err(|error| FileError { error, host_answered })?;
             match file.next_url.take() {
-                Some(next) if redirects_left > 0 => url = next,
+                Some(next) if redirects < max_redirect => url = next,
                 _ => return Ok(file),
             }
-            redirects_left -= 1;
-            self.wait_until(next_start()).await;
+            redirects += 1;
         }
     }
+}
 
-    /// Sleeps until `moment`, unless it has passed.
-    pub(crate) async fn wait_until(&self, moment: Instant) {
-        let pause = moment.saturating_duration_since(self.event_loop.now());
-        if pause > Duration::ZERO {
-            sleep(&self.event_loop, pause).await;
-        }
-    }
+/// Returns the URL of the file with this path at the origin of `url`.
+pub(crate) fn site_file(url: &Url, path: &str) -> Url {
+    let mut file = url.clone();
+    // Fails for URLs without a host only, which are never crawled.
+    let _ = file.set_username("").and_then(|()| file.set_password(None));
+    file.set_path(path);
+    file.set_query(None);
+    file.set_fragment(None);
+    file
 }

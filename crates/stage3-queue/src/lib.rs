@@ -3,29 +3,34 @@
 //!
 //! The rules of this stage:
 //!
-//! 1. **The queue is the plan.** Workers take URLs from a [`JoinableQueue`],
-//!    the frontier of the crawl, and put in the URLs that they find. The number
-//!    of workers limits the number of fetches at a time.
+//! 1. **The queue holds what may start now.** Workers take URLs from a
+//!    [`JoinableQueue`]. A URL that has to wait, since its host wants a pause, has a
+//!    [`Reservation`] in the queue and waits with its host. The number of workers
+//!    limits the number of fetches at a time.
 //! 2. **A worker hands back each item that it took.** The queue counts the
-//!    items that were put in and are not yet finished. An [`Item`] is a guard:
-//!    when it goes out of scope, on whatever path, it counts as done, so
+//!    items that were put in or reserved and are not yet finished. An [`Item`] is a
+//!    guard: when it goes out of scope, on whatever path, it counts as done, so
 //!    [`JoinableQueue::join`] always returns.
 //! 3. **A worker survives its jobs.** Whatever one fetch does, a panic
 //!    included, ends as the row of its URL, and the worker takes the next job.
 //! 4. **New work is put in before old work is handed back.** So the count
 //!    reaches zero only when there is nothing left to do at all.
+//! 5. **A worker knows the plan only as a [`Frontier`].** It asks for a claim on a
+//!    job, and ends it. In one process the plan is a [`LocalFrontier`], on the queue.
 //!
-//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler). The modules
-//! beside them are needed in practice, but are not the lesson:
+//! Read [`queue`](JoinableQueue) first, then [`crawler`](Crawler), then
+//! [`frontier`](Frontier) and `frontier::local`. The modules beside them are needed
+//! in practice, but are not the lesson:
 //!
-//! * `segmented_deque`: the container in which the queue keeps its items;
+//! * `politeness`: what a [`LocalFrontier`] knows of hosts. It chooses the job that
+//!   may start now and gives each host no more than its share of the workers
+//!   (`host_queues`, `host`), keeps a rate limit for each host, and backs off when the
+//!   host is busy (`rate_limit`);
+//! * `health`: the circuit breaker of a host that does not answer;
+//! * `robots` and `sitemaps`: the files that describe a site. robots.txt is obeyed;
+//! * `segmented_deque`: the container in which jobs wait for their host;
 //! * `fetch`: one fetch, over the connections of `connector`, with the connection
 //!   pool in `pool`;
-//! * `politeness`: the layer between the queue and the workers. It obeys
-//!   robots.txt (`robots`), keeps a rate limit for each host and backs off when
-//!   the host throttles the crawler (`rate_limit`, `retry_after`), and gives each
-//!   host no more than its share of the workers (`host_queues`). It also reads
-//!   sitemaps (`sitemaps`);
 //! * `row_writer`: the output for rows; with `journal`, the state on disk from
 //!   which a crawl that was killed at any moment resumes;
 //! * `shutdown`: graceful shutdown ([`Stopper`]);
@@ -38,17 +43,23 @@ mod builder;
 mod connector;
 mod crawler;
 mod fetch;
+mod frontier;
+mod health;
 mod journal;
 mod politeness;
 mod pool;
 mod queue;
+mod robots;
 mod row_writer;
 mod segmented_deque;
 mod shutdown;
+mod sitemaps;
 
 #[cfg(feature = "os")]
 pub use builder::crawl;
 pub use builder::{Builder, crawl_on};
 pub use crawler::Crawler;
-pub use queue::{Item, JoinableQueue};
+pub use frontier::{Claim, Frontier, LocalClaim, LocalFrontier};
+pub use queue::{Item, JoinableQueue, Reservation};
+pub use robots::Rules;
 pub use shutdown::Stopper;

@@ -9,13 +9,11 @@ use std::rc::Rc;
 
 use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
 
-use crate::segmented_deque::SegmentedDeque;
-
 /// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
-/// The invariant: `unfinished` is the number of items that were put in and whose
-/// guards have not been dropped, which is the items in the queue plus those
-/// being worked on. Handles are cheap to clone and refer to the same queue. The
+/// The invariant: `unfinished` is the number of items in the queue, plus those
+/// being worked on ([`Item`]), plus those that will be put in ([`Reservation`]).
+/// Handles are cheap to clone and refer to the same queue. The
 /// queue is unbounded: with a bound, all workers could wait at once for room to
 /// put in the URLs that they found, and none would ever get it.
 ///
@@ -29,7 +27,7 @@ pub struct JoinableQueue<T> {
 struct State<T> {
     event_loop: EventLoop,
     /// Items that wait for a getter, the oldest first.
-    items: SegmentedDeque<T>,
+    items: VecDeque<T>,
     /// Getters that wait for an item, the one that has waited longest first.
     getters: VecDeque<Future<()>>,
     /// Number of items promised to getters that were woken and have not been
@@ -45,7 +43,7 @@ impl<T> JoinableQueue<T> {
     pub fn new(event_loop: &EventLoop) -> Self {
         let state = State {
             event_loop: event_loop.clone(),
-            items: SegmentedDeque::new(),
+            items: VecDeque::new(),
             getters: VecDeque::new(),
             promised: 0,
             unfinished: 0,
@@ -57,28 +55,18 @@ impl<T> JoinableQueue<T> {
     // ANCHOR: put_nowait
     /// Puts an item in. Never waits.
     pub fn put_nowait(&self, item: T) {
-        let mut state = self.state.borrow_mut();
-        state.items.push_back(item);
-        state.unfinished += 1;
-        drop(state);
-        self.wake_getters();
+        self.reserve().put(item);
     }
     // ANCHOR_END: put_nowait
 
-    // ANCHOR: put_back
-    /// Puts an item back at the front of the queue, to be handed out next. The
-    /// item has counted as unfinished all the time and still does.
-    pub fn put_back(&self, item: Item<T>)
-    where
-        T: Clone,
-    {
-        let mut state = self.state.borrow_mut();
-        state.items.push_front((*item).clone());
-        state.unfinished += 1;
-        drop(state);
-        self.wake_getters();
+    // ANCHOR: reserve
+    /// Reserves a place for an item that cannot be put in yet. The reservation
+    /// counts as unfinished, so [`JoinableQueue::join`] waits for it.
+    pub fn reserve(&self) -> Reservation<T> {
+        self.state.borrow_mut().unfinished += 1;
+        Reservation(Some(self.clone()))
     }
-    // ANCHOR_END: put_back
+    // ANCHOR_END: reserve
 
     // ANCHOR: get
     /// Waits for an item. The guard that holds it must live as long as the work
@@ -210,7 +198,7 @@ impl<'q, T> Getter<'q, T> {
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
         self.has_taken = true;
-        Item { value, queue: self.queue.clone() }
+        Item { value, reservation: Reservation(Some(self.queue.clone())) }
     }
 }
 
@@ -235,11 +223,35 @@ impl<T> Drop for Getter<'_, T> {
 }
 // ANCHOR_END: drop_getter
 
+// ANCHOR: reservation
+/// A place in the queue for an item that is put in later. Dropped instead, it
+/// counts as done.
+pub struct Reservation<T>(Option<JoinableQueue<T>>);
+
+impl<T> Reservation<T> {
+    /// Puts the item in.
+    pub fn put(mut self, item: T) {
+        if let Some(queue) = self.0.take() {
+            queue.state.borrow_mut().items.push_back(item);
+            queue.wake_getters();
+        }
+    }
+}
+
+impl<T> Drop for Reservation<T> {
+    fn drop(&mut self) {
+        if let Some(queue) = &self.0 {
+            queue.task_done();
+        }
+    }
+}
+// ANCHOR_END: reservation
+
 // ANCHOR: item
 /// An item being worked on. Dropping it is the chapter's `task_done`.
 pub struct Item<T> {
     value: T,
-    queue: JoinableQueue<T>,
+    reservation: Reservation<T>,
 }
 // ANCHOR_END: item
 
@@ -247,6 +259,12 @@ impl<T> Item<T> {
     /// Marks the work as done: the same as dropping the item, by its name in the
     /// chapter.
     pub fn task_done(self) {}
+
+    /// Takes the item apart: the work is not done, and the value will be put in
+    /// again, or another one in its place.
+    pub fn into_parts(self) -> (T, Reservation<T>) {
+        (self.value, self.reservation)
+    }
 }
 
 impl<T> Deref for Item<T> {
@@ -256,14 +274,6 @@ impl<T> Deref for Item<T> {
         &self.value
     }
 }
-
-// ANCHOR: drop_item
-impl<T> Drop for Item<T> {
-    fn drop(&mut self) {
-        self.queue.task_done();
-    }
-}
-// ANCHOR_END: drop_item
 
 impl<T> Clone for JoinableQueue<T> {
     fn clone(&self) -> Self {

@@ -25,8 +25,15 @@ struct State {
     waker: Option<Waker>,
 }
 
+impl Default for Stopper {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Stopper {
-    pub(crate) fn new() -> Self {
+    /// Creates a handle for a crawl that has not begun.
+    pub fn new() -> Self {
         Self(Arc::new(Mutex::new(State { times_asked: 0, reason: None, waker: None })))
     }
 

@@ -96,7 +96,11 @@ fn each_response_for_robots_txt_has_its_meaning() {
         ("forbidden", says(|| response("403 Forbidden", "", "Disallow: /")), 0),
         ("broken", says(|| response("500 Oops", "", "")), 1),
         ("unavailable", says(|| response("503 Service Unavailable", "", "")), 1),
-        ("nonsense", says(|| Response { after: secs(0), bytes: b"What?".to_vec() }), 1),
+        (
+            "nonsense",
+            says(|| Response { after: secs(0), bytes: b"What?".to_vec(), closes: false }),
+            1,
+        ),
         ("five redirects", Box::new(moved(5)), 2),
         ("too many redirects", Box::new(moved(99)), 0),
         ("elsewhere", says(|| redirect("http://10.0.0.2/rules")), 0),
@@ -108,7 +112,9 @@ fn each_response_for_robots_txt_has_its_meaning() {
         let crawled = crawl(options, handler);
         let found = crawled.rows.iter().filter(|row| class(row) == Some(ErrorClass::Robots));
         assert_eq!(found.count(), skipped, "{name}: {:#?}", crawled.rows);
-        assert_eq!(crawled.num_requests("/robots.txt"), 1, "{name}");
+        // A server that is unavailable may have time later.
+        let requests = if name == "unavailable" { 4 } else { 1 };
+        assert_eq!(crawled.num_requests("/robots.txt"), requests, "{name}");
         let expected = if skipped == 1 { 1 } else { 43 };
         assert_eq!(crawled.rows.len(), expected, "{name}");
         if skipped == 1 {
@@ -174,6 +180,7 @@ fn an_incomplete_robots_txt_forbids_everything() {
         let crawled = crawl(options(&[ROOT]), |_| Response {
             after: secs(0),
             bytes: response.as_bytes().to_vec(),
+            closes: false,
         });
         let row = crawled.row(ROOT);
         assert_eq!((row.outcome, class(row)), (Outcome::Skipped, Some(ErrorClass::Robots)));

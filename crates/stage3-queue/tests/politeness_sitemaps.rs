@@ -231,7 +231,7 @@ fn a_sitemap_that_always_throttles_is_a_warning() {
         "/sitemap.xml" => response("429 Too Many Requests", "", ""),
         _ => plain(request),
     });
-    assert_eq!(crawled.num_requests("/sitemap.xml"), 6);
+    assert_eq!(crawled.num_requests("/sitemap.xml"), 4);
     assert_eq!(crawled.summary.warnings, ["sitemap http://10.0.0.1/sitemap.xml: status 429"]);
 }
 

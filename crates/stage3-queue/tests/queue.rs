@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use stage2_coroutines::{Coroutine, Task, sleep};
-use stage3_queue::{Item, JoinableQueue};
+use stage3_queue::{Item, JoinableQueue, Reservation};
 use test_support::event_loops::virtual_loop;
 
 const A_SECOND: Duration = Duration::from_secs(1);
@@ -38,37 +38,27 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
 }
 
 #[test]
-fn an_item_that_is_put_back_comes_out_next_and_never_counts_as_done() {
+fn a_reservation_counts_until_it_is_put_or_dropped() {
     let q = JoinableQueue::new(&virtual_loop());
-    q.put_nowait("a");
-    q.put_nowait("b");
-    let mut join = pin!(q.join());
-    assert!(poll_once(join.as_mut()).is_pending());
-    let Poll::Ready(a) = poll_once(pin!(q.get())) else {
-        panic!("an item is there");
-    };
-    q.put_back(a);
-    assert_eq!((q.len(), q.unfinished()), (2, 2));
-    for expected in ["a", "b"] {
-        assert!(poll_once(join.as_mut()).is_pending());
-        let Poll::Ready(item) = poll_once(pin!(q.get())) else {
-            panic!("an item is there");
-        };
-        assert_eq!(*item, expected);
-    }
-    assert!(poll_once(join.as_mut()).is_ready());
-
-    // A waiting getter is woken, and putting back the last item ends no join.
-    q.put_nowait("c");
-    let Poll::Ready(c) = poll_once(pin!(q.get())) else {
-        panic!("an item is there");
-    };
+    let (first, second) = (q.reserve(), q.reserve());
+    assert_eq!((q.len(), q.unfinished()), (0, 2));
     let (mut getter, mut join) = (pin!(q.get()), pin!(q.join()));
     assert!(poll_once(getter.as_mut()).is_pending());
     assert!(poll_once(join.as_mut()).is_pending());
-    q.put_back(c);
+    first.put("a");
+    let Poll::Ready(a) = poll_once(getter.as_mut()) else {
+        panic!("an item was put in");
+    };
+    assert_eq!((*a, q.len(), q.unfinished()), ("a", 0, 2));
+    // The work is not done, and the item will be put in again.
+    let (a, place) = a.into_parts();
+    assert_eq!(q.unfinished(), 2);
+    place.put(a);
+    drop(poll_once(pin!(q.get())));
+    assert_eq!(q.unfinished(), 1);
     assert!(poll_once(join.as_mut()).is_pending());
-    assert!(poll_once(getter.as_mut()).is_ready());
+    drop(second);
+    assert!(poll_once(join.as_mut()).is_ready());
 }
 
 #[test]
@@ -213,7 +203,10 @@ enum Step {
     CancelGetter(usize),
     PollGetter(usize),
     Finish(usize),
-    PutBack(usize),
+    /// Takes an item apart: its value waits with its reservation.
+    TakeApart(usize),
+    PutReserved(usize),
+    DropReserved(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -223,7 +216,9 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (0..8usize).prop_map(Step::CancelGetter),
         3 => (0..8usize).prop_map(Step::PollGetter),
         2 => (0..8usize).prop_map(Step::Finish),
-        1 => (0..8usize).prop_map(Step::PutBack),
+        2 => (0..8usize).prop_map(Step::TakeApart),
+        2 => (0..8usize).prop_map(Step::PutReserved),
+        1 => (0..8usize).prop_map(Step::DropReserved),
     ]
 }
 
@@ -238,6 +233,7 @@ proptest! {
         let getter = || -> Getter { let q = q.clone(); Box::pin(async move { q.get().await }) };
         let mut getters: VecDeque<Getter> = VecDeque::new();
         let mut working: Vec<Item<u32>> = Vec::new();
+        let mut reserved: Vec<(u32, Reservation<u32>)> = Vec::new();
         let (mut put, mut finished) = (0, Vec::new());
         for step in steps {
             match step {
@@ -254,17 +250,25 @@ proptest! {
                     finished.push(*item);
                     item.task_done();
                 },
-                Step::PutBack(n) => if n < working.len() {
-                    q.put_back(working.remove(n));
+                Step::TakeApart(n) => if n < working.len() {
+                    reserved.push(working.remove(n).into_parts());
+                },
+                Step::PutReserved(n) => if n < reserved.len() {
+                    let (value, reservation) = reserved.remove(n);
+                    reservation.put(value);
+                },
+                Step::DropReserved(n) => if n < reserved.len() {
+                    finished.push(reserved.remove(n).0);
                 },
             }
-            prop_assert_eq!(q.unfinished(), q.len() + working.len());
+            prop_assert_eq!(q.unfinished(), q.len() + working.len() + reserved.len());
             prop_assert_eq!(q.unfinished(), put as usize - finished.len());
             let mut join = pin!(q.join());
             prop_assert_eq!(poll_once(join.as_mut()).is_ready(), q.unfinished() == 0);
         }
         getters.clear();
         finished.extend(working.drain(..).map(|item| *item));
+        finished.extend(reserved.drain(..).map(|(value, _)| value));
         while let Poll::Ready(item) = poll_once(pin!(q.get())) {
             finished.push(*item);
         }

@@ -16,11 +16,13 @@ mod head;
 mod header;
 mod request;
 mod response;
+mod retry_after;
 
 pub use head::Head;
 pub use header::{BadHeader, Header, is_header_value};
 pub use request::{Method, request};
 pub use response::{Limits, Progress, ResponseParser, Sink};
+pub use retry_after::retry_after;
 
 use crate::{ErrorClass, FetchError};
 

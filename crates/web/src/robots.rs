@@ -221,9 +221,12 @@ fn by_precedence(mut rules: Vec<Rule>) -> Box<[Rule]> {
     rules.into()
 }
 
-/// Parses a number of seconds, which may have decimals.
+/// Parses a number of seconds, which may have decimals. One that is too large counts
+/// as the largest one.
 fn parse_delay(value: &[u8]) -> Option<Duration> {
-    Duration::try_from_secs_f64(str::from_utf8(value).ok()?.parse().ok()?).ok()
+    let seconds: f64 = str::from_utf8(value).ok()?.parse().ok()?;
+    let delay = Duration::try_from_secs_f64(seconds).ok();
+    delay.or_else(|| (seconds > 0.0).then_some(Duration::MAX))
 }
 
 /// Parses the URL of a sitemap, which has to be absolute.

@@ -38,6 +38,13 @@ pub(crate) struct Tool {
     )]
     delay: Option<Duration>,
 
+    /// Wait at most so long for a busy host, whatever it asks for [default: 1m]
+    #[arg(
+        long, value_name = "DURATION", help_heading = "Speed and manners",
+        value_parser = parsers::duration
+    )]
+    max_wait: Option<Duration>,
+
     /// Visit what robots.txt and "nofollow" ask robots not to
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
@@ -67,6 +74,7 @@ impl Tool {
 
     pub(crate) fn set(&self, options: &mut Options) {
         options.max_time = self.max_time;
+        options.max_wait = self.max_wait.unwrap_or(options.max_wait);
         options.external = self.external;
         options.sitemap = self.sitemap;
         options.rate_limit = self.rate_limit;

@@ -157,11 +157,21 @@ impl EventLoop {
         }
     }
 
-    /// Returns a text with one line for each task that is not done.
+    /// Returns a text with one line for each task that is not done, and then the
+    /// lines of [`EventLoop::also_describe`].
     pub fn describe_tasks(&self) -> String {
         let tasks = self.all_tasks();
         let lines = tasks.iter().map(|task| format!("  {task}\n"));
-        format!("{} tasks\n{}", tasks.len(), lines.collect::<String>())
+        let describe = self.0.inspector.also_describe.borrow().clone();
+        let others = describe.map(|describe| describe()).unwrap_or_default();
+        format!("{} tasks\n{}{others}", tasks.len(), lines.collect::<String>())
+    }
+
+    /// Has `describe` add lines of its own to the text of
+    /// [`EventLoop::describe_tasks`], such as what a program waits for outside its
+    /// tasks. It replaces the one before.
+    pub fn also_describe(&self, describe: impl Fn() -> String + 'static) {
+        *self.0.inspector.also_describe.borrow_mut() = Some(Rc::new(describe));
     }
 
     /// Writes the text of [`EventLoop::describe_tasks`].

@@ -137,6 +137,8 @@ pub(crate) struct Inspector {
     pub(crate) other_waits: RefCell<Vec<&'static str>>,
     pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
     pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
+    /// Describes what is no task.
+    pub(crate) also_describe: RefCell<Option<Rc<dyn Fn() -> String>>>,
 }
 
 impl Inspector {
@@ -147,6 +149,7 @@ impl Inspector {
             other_waits: RefCell::default(),
             task_names: RefCell::default(),
             exception_handler: RefCell::default(),
+            also_describe: RefCell::default(),
         }
     }
 

@@ -1,438 +1,485 @@
-//! Per-host queues: hold the jobs of hosts that are in use or have to be left
-//! alone, choose the host that may be asked next, and share the workers fairly.
+//! Per-host queues: hold the jobs that cannot start yet, choose the host that may
+//! be asked next, and share the workers fairly.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::mem;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Visit};
+use web::Address;
+
+use super::host::{Asked, Host, origin, pause};
 use super::rate_limit::RateLimit;
-use super::robots::Rules;
+use crate::JoinableQueue;
+use crate::crawler::max_tasks;
+use crate::frontier::{HostId, Place, Start, Started, Waiting, Work};
+use crate::health::Health;
+use crate::robots::{Rules, RulesState};
 
 /// Limit on the memory for the rules of all hosts, in bytes. Above it, the rules
 /// of a host without work are dropped, and fetched again if it gets work again.
 const MAX_RULES_SIZE: usize = 64 << 20;
 
-/// All hosts of a crawl, and the jobs (`J`) that wait for one of them.
+/// All hosts of a crawl, and the jobs that wait for one of them.
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
-/// not block other hosts. A job that may run is
-/// [released](HostQueues::take_released): it comes back through the queue of the
-/// crawl and tries to start again.
+/// not block other hosts. A job that may start is [handed
+/// over](HostQueues::take_started) to the queue of the crawl, in which nothing
+/// waits but for a free worker.
 ///
 /// The rules by which hosts share the workers:
 ///
 /// 1. A host may use all workers when it is the only one with work.
-/// 2. Otherwise each host has its share. A host that sleeps until a deadline needs
-///    no worker, but one worker is kept free for a host that wakes up.
-/// 3. A host that has no worker may have the next one.
+/// 2. Otherwise each host has its share. A host that sleeps until a time needs no
+///    worker, but one worker is kept free for a host that wakes up.
+/// 3. Hosts that wait for a worker get the next ones in turn.
 ///
-/// A job is deferred only while an event is certain to release it: a timer, or
-/// the end of a request to the same host. And no more jobs are released than can
-/// start. So every job runs in the end, and none circles through the queue for ever.
-pub(super) struct HostQueues<J> {
-    ids: HashMap<Rc<str>, HostId>,
-    hosts: Vec<Host<J>>,
-    /// Host that was looked up last: a cache of one, since the next look-up is
-    /// usually for the same host.
-    last_id: HostId,
+/// A job waits only while an event is certain to start it: a timer, or the end of
+/// a request.
+pub(crate) struct HostQueues {
+    q: JoinableQueue<Start>,
     /// Number of workers.
     max_tasks: usize,
     /// Minimum time between the starts of two requests to one host.
     interval: Duration,
+    max_wait: Duration,
+    /// True if robots.txt is obeyed.
+    robots: bool,
+    ids: HashMap<Arc<str>, HostId>,
+    hosts: Vec<Host>,
+    /// Host that was looked up last: a cache of one, since the next look-up is
+    /// usually for the same host.
+    last_id: HostId,
     /// Number of hosts that have work.
-    with_work: usize,
-    /// Number of those that sleep until a timer.
+    active: usize,
+    /// Number of those that sleep until a time.
     asleep: usize,
-    /// Number of requests in flight, to all hosts.
+    /// Number of jobs that have started and are not done.
     in_flight: usize,
-    /// Number of released jobs that have not come out of the queue yet.
-    released: usize,
-    /// Deadlines of the sleeping hosts, the earliest first.
+    /// Times at which sleeping hosts wake up, the earliest first.
     timers: BinaryHeap<Reverse<(Instant, HostId)>>,
-    /// Hosts that keep jobs because they have no more room; each has a request in
-    /// flight.
+    /// Hosts with jobs for which there is no room, in turn.
     blocked: VecDeque<HostId>,
+    /// Jobs of URLs that were busy each time. They are asked once more at the end,
+    /// after these times.
+    in_vain: Vec<(HostId, Instant, Waiting, Box<Asked>)>,
+    /// True once they are asked.
+    is_ending: bool,
     /// Memory for the rules of all hosts, in bytes.
     rules_size: usize,
-    /// Jobs that are released and not taken yet.
-    ready: Vec<J>,
+    /// Jobs that have started and are not taken yet.
+    started: Vec<Started>,
+    /// Jobs that are left to a later run, and not taken yet.
+    left: Vec<Waiting>,
+    pub(crate) is_stopped: bool,
 }
 
-/// An index that stands for a host. Small, since every dispatched job has one.
-pub(super) type HostId = u32;
-
-/// One host: a name and a port, for both schemes.
-pub(super) struct Host<J> {
-    name: Rc<str>,
-    pub(super) rate_limit: RateLimit,
-    /// Rules of the http origin and of the https origin.
-    rules: [Rules; 2],
-    /// Number of jobs that are not done.
-    work: usize,
-    in_flight: usize,
-    /// Number of released jobs that have not come out of the queue yet.
-    released: usize,
-    /// Jobs that wait here.
-    deferred: VecDeque<J>,
-    /// True while the host waits for a timer.
-    is_asleep: bool,
-    /// True while the host is in [`HostQueues::blocked`].
-    is_blocked: bool,
-}
-
-impl<J> Host<J> {
-    /// Returns true if the host has jobs that are not done.
-    pub(super) fn has_work(&self) -> bool {
-        self.work > 0
-    }
-
-    /// Returns the rules of one origin of the host.
-    pub(super) fn rules(&self, is_secure: bool) -> &Rules {
-        &self.rules[usize::from(is_secure)]
-    }
-
-    fn is_waiting_for_rules(&self) -> bool {
-        self.rules.iter().any(|rules| matches!(rules, Rules::Pending))
-    }
-}
-
-impl<J> HostQueues<J> {
-    pub(super) fn new(max_tasks: usize, interval: Duration) -> Self {
+impl HostQueues {
+    pub(crate) fn new(options: &Options, q: &JoinableQueue<Start>) -> Self {
+        let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate.max(1));
         Self {
+            q: q.clone(),
+            max_tasks: max_tasks(options),
+            interval: options.delay.max(of_rate.unwrap_or_default()),
+            max_wait: options.max_wait,
+            robots: options.robots,
             ids: HashMap::new(),
             hosts: Vec::new(),
             last_id: 0,
-            max_tasks,
-            interval,
-            with_work: 0,
+            active: 0,
             asleep: 0,
             in_flight: 0,
-            released: 0,
             timers: BinaryHeap::new(),
             blocked: VecDeque::new(),
+            in_vain: Vec::new(),
+            is_ending: false,
             rules_size: 0,
-            ready: Vec::new(),
+            started: Vec::new(),
+            left: Vec::new(),
+            is_stopped: false,
         }
     }
 
-    /// Returns the id of the host with this name, and adds the host if it is new.
-    pub(super) fn id(&mut self, authority: &str) -> HostId {
+    /// Returns the id of the host of a URL, and adds the host if it is new.
+    fn id(&mut self, address: Address<'_>) -> HostId {
+        let authority = address.authority();
         if self.hosts.get(self.last_id as usize).is_some_and(|host| *host.name == *authority) {
             return self.last_id;
         }
-        if let Some(&id) = self.ids.get(authority) {
-            self.last_id = id;
-            return id;
-        }
-        let (id, name) = (self.hosts.len() as HostId, Rc::from(authority));
-        self.ids.insert(Rc::clone(&name), id);
-        self.hosts.push(Host {
-            name,
-            rate_limit: RateLimit::new(self.interval, self.max_tasks),
-            rules: [Rules::Unknown, Rules::Unknown],
-            work: 0,
-            in_flight: 0,
-            released: 0,
-            deferred: VecDeque::new(),
-            is_asleep: false,
-            is_blocked: false,
+        let known = self.ids.get(authority).copied();
+        self.last_id = known.unwrap_or_else(|| {
+            let name: Arc<str> = authority.into();
+            self.ids.insert(Arc::clone(&name), self.hosts.len() as HostId);
+            let rate_limit = RateLimit::new(self.interval, self.max_wait, self.max_tasks);
+            self.hosts.push(Host { name, rate_limit, ..Host::default() });
+            self.hosts.len() as HostId - 1
         });
-        id
+        self.last_id
     }
 
-    pub(super) fn host(&self, id: HostId) -> &Host<J> {
-        &self.hosts[id as usize]
-    }
-
-    pub(super) fn host_mut(&mut self, id: HostId) -> &mut Host<J> {
+    fn host(&mut self, id: HostId) -> &mut Host {
         &mut self.hosts[id as usize]
     }
 
-    /// Sets the rules of one origin of the host.
-    pub(super) fn set_rules(&mut self, id: HostId, is_secure: bool, rules: Rules) {
+    /// Changes a host, and brings the sums over all hosts up to date.
+    fn change<R>(&mut self, id: HostId, change: impl FnOnce(&mut Host) -> R) -> R {
         let host = &mut self.hosts[id as usize];
-        if let Rules::Known { robots, .. } = &rules
-            && let Some(delay) = robots.crawl_delay()
-        {
-            host.rate_limit.slow_down(delay);
+        self.active -= usize::from(host.has_work());
+        self.asleep -= usize::from(host.is_asleep);
+        self.in_flight -= host.in_flight;
+        let result = change(host);
+        self.active += usize::from(host.has_work());
+        self.asleep += usize::from(host.is_asleep);
+        self.in_flight += host.in_flight;
+        result
+    }
+
+    /// Adds a job: it waits behind the others of its host.
+    pub(crate) fn push(&mut self, job: Job, now: Instant) {
+        let id = self.id(job.address());
+        let waiting = (job, self.q.reserve());
+        if self.is_stopped || self.host(id).busy_host.is_some() {
+            return self.leave(id, waiting);
         }
-        self.rules_size += rules.length();
-        self.rules_size -= host.rules(is_secure).length();
-        host.rules[usize::from(is_secure)] = rules;
+        self.change(id, |host| host.jobs.push_back(waiting));
+        // One that is blocked is fed in its turn.
+        if !self.host(id).is_blocked {
+            self.feed(id, now);
+        }
     }
 
-    /// Returns the number of jobs that wait in the queues of all hosts.
-    pub(super) fn deferred(&self) -> usize {
-        self.hosts.iter().map(|host| host.deferred.len()).sum()
+    /// Puts a job back that has started and was not done: it comes first. Returns its
+    /// place if it was for a robots.txt and so needs none.
+    pub(crate) fn release(&mut self, (start, place): Started, now: Instant) -> Option<Place> {
+        let Start { job, work, asked, host: id, started } = start;
+        let place = if let Work::FetchRules = work {
+            self.set_state(id, &job, RulesState::Unknown(asked));
+            Some(place)
+        } else {
+            self.put_back(id, now, (job, place), asked);
+            None
+        };
+        self.ended(id, started, now);
+        place
     }
 
-    /// Counts one more job for this host.
-    pub(super) fn add_work(&mut self, id: HostId) {
-        let host = &mut self.hosts[id as usize];
-        self.with_work += usize::from(host.work == 0);
-        host.work += 1;
+    /// Puts a job back whose URL is busy: it is asked again when the time has come and
+    /// the other work of its host is done. A robots.txt is asked again before that;
+    /// returns the place of its job, which needs none.
+    pub(crate) fn defer(
+        &mut self,
+        (start, place): Started,
+        retry_after: Option<&[u8]>,
+        now: Instant,
+    ) -> Option<Place> {
+        let Start { job, work, asked, host: id, started } = start;
+        let (max_wait, mut asked) = (self.max_wait, asked.unwrap_or_default());
+        let host = self.host(id);
+        let due = asked.again(retry_after, host, max_wait, now);
+        let mut unused = None;
+        if let Work::FetchRules = work {
+            host.rate_limit.pause(due);
+            self.set_state(id, &job, RulesState::Unknown(Some(asked)));
+            unused = Some(place);
+        } else if asked.is_last || host.busy_host.is_some() {
+            asked.is_last = true;
+            self.in_vain.push((id, due, (job, place), asked));
+        } else {
+            self.put_back(id, due, (job, place), Some(asked));
+        }
+        self.ended(id, started, now);
+        unused
     }
 
-    /// Counts one job of this host as done.
-    pub(super) fn finish(&mut self, id: HostId) {
-        let host = &mut self.hosts[id as usize];
-        host.work -= 1;
-        if host.work == 0 {
-            self.with_work -= 1;
-            if self.rules_size > MAX_RULES_SIZE {
-                self.set_rules(id, false, Rules::Unknown);
-                self.set_rules(id, true, Rules::Unknown);
+    /// Records the rules in a robots.txt.
+    pub(crate) fn set_rules(&mut self, start: &Start, rules: Rules, now: Instant) {
+        if let Some(delay) = rules.crawl_delay() {
+            self.host(start.host).rate_limit.slow_down(delay);
+        }
+        self.set_state(start.host, &start.job, RulesState::Known(Rc::new(rules)));
+        self.ended(start.host, start.started, now);
+    }
+
+    /// Returns the rules of a site as soon as they are known; none if they will not
+    /// be known any more.
+    pub(crate) fn rules(&mut self, site: Address<'_>, now: Instant) -> Poll<Option<Rc<Rules>>> {
+        let (id, origin) = (self.id(site), usize::from(site.is_secure()));
+        let is_stopped = self.is_stopped;
+        let host = self.host(id);
+        match &host.rules[origin] {
+            RulesState::Known(rules) => return Poll::Ready(Some(Rc::clone(rules))),
+            _ if is_stopped || host.busy_host.is_some() => return Poll::Ready(None),
+            rules if rules.is_unknown() => {
+                host.wanted = Some(origin);
+                self.feed(id, now);
+            }
+            _ => {}
+        }
+        Poll::Pending
+    }
+
+    /// Starts a further request for a job that has started, if its host may be asked
+    /// now. If not, returns the earliest time at which it may.
+    ///
+    /// # Errors
+    /// When the host is given up.
+    pub(crate) fn start_again(
+        &mut self,
+        address: Address<'_>,
+        now: Instant,
+    ) -> Result<Option<Instant>, FetchError> {
+        let id = self.id(address);
+        let host = self.host(id);
+        if let Some(error) = host.rules[usize::from(address.is_secure())].dead() {
+            return Err(error.clone());
+        }
+        let wait = host.rate_limit.next_start().filter(|at| *at > now);
+        if wait.is_none() {
+            host.rate_limit.start(now);
+        }
+        Ok(wait)
+    }
+
+    /// Records the result of one attempt: a response, or an error. Returns false if
+    /// the host is given up and should get no more attempts.
+    pub(crate) fn attempted(
+        &mut self,
+        visit: &Visit,
+        error: Option<&FetchError>,
+        now: Instant,
+    ) -> bool {
+        let (id, origin) = (self.id(visit.url()), usize::from(visit.url().is_secure()));
+        let (is_ending, max_wait) = (self.is_ending, self.max_wait);
+        let host = self.host(id);
+        if let Some(error) = error.filter(|_| !visit.has_response()) {
+            let is_dead = host.health[origin].failed(visit, now);
+            if is_dead && host.rules[origin].dead().is_none() {
+                // The other URLs of the origin end with this error, at once.
+                host.rules[origin] =
+                    RulesState::Known(Rc::new(Rules::of_dead_host(&host.name, error)));
+                self.feed(id, now);
+            }
+            return !is_dead;
+        }
+        host.health[origin] = Health::default();
+        match visit.status().filter(|_| visit.is_busy()) {
+            None => {
+                host.answers += 1;
+                host.rate_limit.answered(visit.begun());
+            }
+            // All of them were busy before, and come to their end.
+            Some(_) if is_ending => host.rate_limit.pause(now + max_wait / 600),
+            Some(status) => {
+                let pause = pause(visit.retry_after());
+                let in_flight = (host.in_flight, !host.jobs.is_empty());
+                host.rate_limit.busy(status, visit.begun(), in_flight, pause, now);
+                if let Some(status) = host.rate_limit.given_up(now) {
+                    self.leave_busy_host(id, status, now);
+                }
             }
         }
-    }
-
-    /// Notes that a job for this host has come out of the queue, perhaps one that
-    /// was released.
-    pub(super) fn arrived(&mut self, id: HostId) {
-        let host = &mut self.hosts[id as usize];
-        if host.released > 0 {
-            host.released -= 1;
-            self.released -= 1;
-        }
-    }
-
-    /// Starts a request, if the host may be asked now.
-    pub(super) fn start(&mut self, id: HostId, now: Instant) -> bool {
-        let is_too_early =
-            self.hosts[id as usize].rate_limit.next_start().is_some_and(|at| now < at);
-        if is_too_early || self.room(id) == 0 {
-            return false;
-        }
-        let host = &mut self.hosts[id as usize];
-        host.rate_limit.start(now);
-        host.in_flight += 1;
-        self.in_flight += 1;
-        self.refill(id, now);
         true
     }
 
-    /// Returns the number of requests to this host that are in flight.
-    pub(super) fn in_flight(&self, id: HostId) -> usize {
-        self.hosts[id as usize].in_flight
-    }
-
-    /// Ends a request.
-    pub(super) fn end(&mut self, id: HostId) {
-        self.hosts[id as usize].in_flight -= 1;
-        self.in_flight -= 1;
-    }
-
-    /// Defers a job that cannot start now: it waits behind the others of its host.
-    pub(super) fn defer(&mut self, id: HostId, job: J, now: Instant) {
-        self.hosts[id as usize].deferred.push_back(job);
-        self.refill(id, now);
-    }
-
-    /// Defers a job that comes before all others of its host.
-    pub(super) fn defer_first(&mut self, id: HostId, job: J) {
-        self.hosts[id as usize].deferred.push_front(job);
-    }
-
-    /// Releases the jobs of this host for which there is room now, and then those
-    /// of the blocked hosts.
-    pub(super) fn refill_all(&mut self, id: HostId, now: Instant) {
-        self.refill(id, now);
-        for _ in 0..self.blocked.len() {
-            if self.in_flight + self.released >= self.max_tasks {
-                return;
-            }
-            if let Some(other) = self.blocked.pop_front() {
-                self.hosts[other as usize].is_blocked = false;
-                self.refill(other, now);
-            }
-        }
-    }
-
-    /// Returns the earliest deadline of a timer.
-    pub(super) fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
-    }
-
-    /// Wakes the hosts whose timers have expired.
-    pub(super) fn wake(&mut self, now: Instant) {
-        while self.next_timer().is_some_and(|at| at <= now)
-            && let Some(Reverse((_, id))) = self.timers.pop()
+    /// Wakes the hosts whose time has come.
+    pub(crate) fn wake(&mut self, now: Instant) {
+        while let Some(&Reverse((at, id))) = self.timers.peek()
+            && at <= now
         {
-            self.hosts[id as usize].is_asleep = false;
-            self.asleep -= 1;
-            self.refill(id, now);
+            self.timers.pop();
+            let host = self.host(id);
+            host.timer = host.timer.filter(|timer| *timer != at);
+            self.feed(id, now);
         }
     }
 
-    /// Releases all jobs, without regard to their hosts' limits.
-    pub(super) fn release_all(&mut self) {
-        for host in &mut self.hosts {
-            self.ready.extend(host.deferred.drain(..));
+    /// Returns the hosts that are waited for.
+    pub(crate) fn waits(&self, now: Instant) -> impl Iterator<Item = HostWait> {
+        self.hosts.iter().filter_map(move |host| host.wait(now))
+    }
+
+    /// Returns the number of robots.txt files that are being fetched.
+    pub(crate) fn pending_rules(&self) -> usize {
+        let rules = self.hosts.iter().flat_map(|host| &host.rules);
+        rules.filter(|rules| matches!(rules, RulesState::Pending)).count()
+    }
+
+    /// Returns the hosts of which jobs are left because they were busy all the time.
+    pub(crate) fn busy_hosts(&self) -> Vec<BusyHost> {
+        let busy_hosts = self.hosts.iter().filter_map(|host| host.busy_host.as_ref());
+        busy_hosts.filter(|busy_host| busy_host.todo > 0).cloned().collect()
+    }
+
+    /// Takes the jobs that have started and those that are left to a later run, and
+    /// returns the earliest time at which a host wakes up.
+    pub(crate) fn take_changes(&mut self) -> (Vec<Started>, Vec<Waiting>, Option<Instant>) {
+        let next_timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        (mem::take(&mut self.started), mem::take(&mut self.left), next_timer)
+    }
+
+    /// Leaves all jobs that wait, and all that come, to a later run.
+    pub(crate) fn stop(&mut self) {
+        self.is_stopped = true;
+        self.left.extend(self.in_vain.drain(..).map(|(_, _, waiting, _)| waiting));
+        for id in 0..self.hosts.len() as HostId {
+            while let Some((waiting, _)) = self.change(id, Host::pop) {
+                self.left.push(waiting);
+            }
+        }
+        self.timers.clear();
+    }
+
+    /// Leaves the jobs of a host that is busy all the time to a later run. Those
+    /// that were asked are asked once more.
+    fn leave_busy_host(&mut self, id: HostId, status: u16, now: Instant) {
+        let host = self.host(id);
+        host.busy_host = Some(BusyHost { host: Arc::clone(&host.name), status, todo: 0 });
+        while let Some((waiting, asked)) = self.change(id, Host::pop) {
+            match asked {
+                None => self.leave(id, waiting),
+                Some(mut asked) => {
+                    asked.is_last = true;
+                    self.in_vain.push((id, now, waiting, asked));
+                }
+            }
+        }
+        self.feed(id, now);
+    }
+
+    /// Leaves a job to a later run.
+    fn leave(&mut self, id: HostId, waiting: Waiting) {
+        if let Some(busy_host) = &mut self.host(id).busy_host {
+            busy_host.todo += 1;
+        }
+        self.left.push(waiting);
+    }
+
+    /// Puts a job back: before the others of its host or, if its URL was busy, after
+    /// them and not before it is due.
+    fn put_back(&mut self, id: HostId, due: Instant, waiting: Waiting, asked: Option<Box<Asked>>) {
+        let is_busy = self.host(id).busy_host.is_some();
+        if self.is_stopped || (is_busy && asked.is_none()) {
+            return self.leave(id, waiting);
+        }
+        self.change(id, |host| match asked {
+            Some(asked) => host.add_busy(due, waiting, asked),
+            None => host.jobs.push_front(waiting),
+        });
+    }
+
+    /// Sets what is known of the robots.txt for which this job is.
+    fn set_state(&mut self, id: HostId, file: &Job, state: RulesState) {
+        let size = state.size();
+        let rules = &mut self.host(id).rules[origin(file)];
+        let before = mem::replace(rules, state).size();
+        self.rules_size = self.rules_size + size - before;
+    }
+
+    /// Records the end of a job that has started, and starts others in its place.
+    pub(crate) fn ended(&mut self, id: HostId, started: Instant, now: Instant) {
+        self.change(id, |host| {
+            host.in_flight -= 1;
+            host.rate_limit.end(started, now);
+        });
+        if self.rules_size > MAX_RULES_SIZE && !self.host(id).has_work() {
+            let rules = mem::take(&mut self.host(id).rules);
+            self.rules_size -= rules.iter().map(RulesState::size).sum::<usize>();
+        }
+        self.block(id);
+        for _ in 0..self.blocked.len() {
+            if self.in_flight < self.max_tasks
+                && let Some(id) = self.blocked.pop_front()
+            {
+                self.host(id).is_blocked = false;
+                self.feed(id, now);
+            }
+        }
+        if self.active == 0 {
+            for (id, due, waiting, asked) in mem::take(&mut self.in_vain) {
+                self.is_ending = true;
+                self.put_back(id, due, waiting, Some(asked));
+                self.feed(id, now);
+            }
         }
     }
 
-    /// Takes the released jobs, the first one first.
-    pub(super) fn take_released(&mut self) -> Vec<J> {
-        mem::take(&mut self.ready)
+    /// Starts the jobs of a host that may start now, or notes what it waits for.
+    fn feed(&mut self, id: HostId, now: Instant) {
+        loop {
+            let next_start = self.host(id).next_start(now);
+            let wait = next_start.filter(|at| *at > now);
+            if self.host(id).is_asleep != wait.is_some() {
+                self.change(id, |host| host.is_asleep = wait.is_some());
+            }
+            match wait {
+                Some(at) => return self.wake_at(id, at),
+                None if next_start.is_none() || self.is_stopped => return,
+                None if self.room(id, now) == 0 => return self.block(id),
+                None => self.start(id, now),
+            }
+        }
     }
 
-    /// Releases the jobs of a host for which there is room, or sets its timer.
-    fn refill(&mut self, id: HostId, now: Instant) {
-        let room = self.room(id);
-        let host = &mut self.hosts[id as usize];
-        if host.deferred.is_empty() || host.is_asleep || host.is_waiting_for_rules() {
-            return;
-        }
-        let is_abandoned = host.rate_limit.is_abandoned();
-        if let Some(at) = host.rate_limit.next_start().filter(|&at| now < at && !is_abandoned) {
-            host.is_asleep = true;
-            self.asleep += 1;
+    /// Sets the timer of a host.
+    fn wake_at(&mut self, id: HostId, at: Instant) {
+        let timer = &mut self.host(id).timer;
+        if timer.is_none_or(|timer| at < timer) {
+            *timer = Some(at);
             self.timers.push(Reverse((at, id)));
-            return;
         }
-        // Jobs of an abandoned host are refused without a request, so they need no
-        // room.
-        let room = if is_abandoned { usize::MAX } else { room }.min(host.deferred.len());
-        self.ready.extend(host.deferred.drain(..room));
-        host.released += room;
-        self.released += room;
-        if !host.deferred.is_empty() && !mem::replace(&mut host.is_blocked, true) {
+    }
+
+    /// Has a host wait in turn for a worker.
+    fn block(&mut self, id: HostId) {
+        let host = self.host(id);
+        let silent_at = host.rate_limit.silent_at(host.in_flight);
+        if !mem::replace(&mut host.is_blocked, true) {
             self.blocked.push_back(id);
         }
-    }
-
-    /// Returns the number of further requests to this host that may start, beside
-    /// those of the jobs that are released already.
-    fn room(&self, id: HostId) -> usize {
-        let host = &self.hosts[id as usize];
-        let taken = host.in_flight + host.released;
-        if taken == 0 {
-            return 1.max(self.room_beyond(host, 0));
-        }
-        self.room_beyond(host, taken)
-    }
-
-    /// Returns the room of a host that has taken `taken` workers already.
-    fn room_beyond(&self, host: &Host<J>, taken: usize) -> usize {
-        let share = self.max_tasks.div_ceil((self.with_work - self.asleep).max(1));
-        let mut room = host.rate_limit.limit().min(share).saturating_sub(taken);
-        if self.asleep > 0 {
-            let free = self.max_tasks.saturating_sub(1 + self.in_flight + self.released);
-            room = room.min(free);
-        }
-        if host.rate_limit.has_interval() {
-            room = room.min(usize::from(host.released == 0));
-        }
-        room
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::politeness::robots::Rules;
-
-    const NAMES: [&str; 4] = ["a.test", "b.test", "c.test", "d.test"];
-
-    /// A job: the index of its host, and its duration in seconds.
-    type Job = (usize, u64);
-
-    /// Simulates workers around a queue, as the crawler has them, on a virtual
-    /// clock. Returns the greatest number of requests in flight for each host, and
-    /// how often a job came out of the queue.
-    fn simulate(
-        jobs: &[Job],
-        max_tasks: usize,
-        interval: u64,
-        limits: [usize; 4],
-    ) -> ([usize; 4], usize) {
-        let begun = Instant::now();
-        let mut now = begun;
-        let mut host_queues = HostQueues::new(max_tasks, Duration::from_secs(interval));
-        let ids = NAMES.map(|name| host_queues.id(name));
-        for (id, limit) in ids.into_iter().zip(limits) {
-            // A refusal halves the limit.
-            host_queues.host_mut(id).rate_limit.refused(now, 2 * limit, None, now);
-        }
-        let mut queue = VecDeque::from(jobs.to_vec());
-        jobs.iter().for_each(|(host, _)| host_queues.add_work(ids[*host]));
-        let mut busy: Vec<(Instant, usize)> = Vec::new();
-        let (mut done, mut arrivals, mut peak) = (0, 0, [0; 4]);
-        while done < jobs.len() {
-            while busy.len() < max_tasks
-                && let Some(job) = queue.pop_front()
-            {
-                arrivals += 1;
-                let id = ids[job.0];
-                host_queues.arrived(id);
-                if host_queues.start(id, now) {
-                    busy.push((now + Duration::from_secs(job.1), job.0));
-                    peak[job.0] = peak[job.0].max(host_queues.in_flight(id));
-                } else {
-                    host_queues.defer(id, job, now);
-                }
-                host_queues.take_released().into_iter().rev().for_each(|job| queue.push_front(job));
-            }
-            let ends = busy.iter().map(|(end, _)| *end);
-            let next = ends.chain(host_queues.next_timer()).min();
-            now = next.expect("nobody is forgotten").max(now);
-            for (_, host) in busy.extract_if(.., |(end, _)| *end <= now) {
-                host_queues.end(ids[host]);
-                host_queues.finish(ids[host]);
-                host_queues.refill_all(ids[host], now);
-                done += 1;
-            }
-            host_queues.wake(now);
-            host_queues.take_released().into_iter().rev().for_each(|job| queue.push_front(job));
-        }
-        assert_eq!(
-            (host_queues.deferred(), host_queues.in_flight, host_queues.released),
-            (0, 0, 0)
-        );
-        assert_eq!(
-            (host_queues.with_work, host_queues.asleep, host_queues.next_timer()),
-            (0, 0, None)
-        );
-        (peak, arrivals)
-    }
-
-    proptest! {
-        /// For any hosts, rates and jobs: all jobs are done, no host gets more
-        /// requests at a time than its limit, and no job goes round in circles.
-        #[test]
-        fn every_job_is_done_and_leaves_the_queue_at_peak_three_times(
-            jobs in prop::collection::vec((0..4_usize, 0..9_u64), 0..60),
-            max_tasks in 1..8_usize,
-            interval in 0..3_u64,
-            limits in prop::array::uniform4(1..4_usize),
-        ) {
-            let (peak, arrivals) = simulate(&jobs, max_tasks, interval, limits);
-            for (peak, limit) in peak.into_iter().zip(limits) {
-                prop_assert!(peak <= limit.min(max_tasks));
-            }
-            prop_assert!(arrivals <= 3 * jobs.len(), "{arrivals} of {}", jobs.len());
+        if let Some(at) = silent_at {
+            self.wake_at(id, at);
         }
     }
 
-    #[test]
-    fn the_rules_of_hosts_without_work_are_dropped_when_they_take_too_much_memory() {
-        let rules = || Rules::Known {
-            robots: Default::default(),
-            length: MAX_RULES_SIZE / 2,
-            reason: String::new(),
+    /// Returns the number of jobs of a host that may start now.
+    fn room(&mut self, id: HostId, now: Instant) -> usize {
+        let share = self.max_tasks.div_ceil((self.active - self.asleep).max(1));
+        let free = self.max_tasks - self.in_flight;
+        let is_reserved = self.asleep > 0;
+        let host = self.host(id);
+        let limit = host.rate_limit.room(host.in_flight, now);
+        let room = limit.min(share.saturating_sub(host.in_flight));
+        let room = room.min(free.saturating_sub(usize::from(is_reserved)));
+        room.max(usize::from(host.in_flight == 0)).min(free)
+    }
+
+    /// Starts the next job of a host, or the request for its robots.txt.
+    fn start(&mut self, id: HostId, now: Instant) {
+        let robots = self.robots;
+        let host = self.host(id);
+        let (job, work, asked, place) = if let Some(origin) = host.needs_rules().filter(|_| robots)
+        {
+            let scheme = ["http", "https"][origin];
+            let file = Job::for_file(&format!("{scheme}://{}/robots.txt", host.name));
+            let asked = mem::replace(&mut host.rules[origin], RulesState::Pending).asked();
+            (file, Work::FetchRules, asked, self.q.reserve())
+        } else {
+            let Some(((job, place), asked)) = self.change(id, Host::pop) else { return };
+            let refusal = self.host(id).rules_of(&job).refusal(&job.url);
+            let work = refusal.map_or(Work::Fetch, |error| Work::Refuse(Box::new(error)));
+            (job, work, asked, place)
         };
-        let mut host_queues: HostQueues<Job> = HostQueues::new(1, Duration::ZERO);
-        let ids = NAMES.map(|name| host_queues.id(name));
-        for id in ids {
-            host_queues.add_work(id);
-            host_queues.set_rules(id, false, rules());
-            host_queues.finish(id);
-        }
-        let is_known = |id| matches!(host_queues.host(id).rules(false), Rules::Known { .. });
-        assert_eq!(ids.map(is_known), [true, true, false, false]);
+        let is_request = !matches!(work, Work::Refuse(_));
+        self.change(id, |host| {
+            host.in_flight += 1;
+            if is_request {
+                host.rate_limit.start(now);
+            }
+        });
+        self.started.push((Start { job, work, asked, host: id, started: now }, place));
     }
 }

@@ -1,14 +1,13 @@
-//! Rate limit and backoff of one host: the time between two requests, and the
-//! number of requests at a time.
+//! Rate limit and backoff of one host: the time between two requests, the pauses
+//! after a busy answer, and the number of requests at a time.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Limit on the pause after a refusal. A host that asks for hours is asked again
-/// after this time, and is abandoned before long.
-const MAX_BACKOFF: Duration = Duration::from_secs(60);
+use crawl_core::{HostWait, WaitReason};
 
-/// First pause of the exponential backoff, used when a server throttles the
-/// crawler but does not say for how long. It doubles each time.
+/// First pause of the exponential backoff, used when a host is busy again but does
+/// not say for how long. It doubles each time.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 
 /// Limit on the delay between two requests that a robots.txt can ask for.
@@ -18,75 +17,116 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 /// and could overflow.
 const MAX_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// Number of refusals, without an answer in between, after which a host is
-/// abandoned.
-const MAX_REFUSALS: u32 = 10;
-
-/// Number of answers after which the limit of a throttled host grows by one
-/// request at a time.
+/// Number of answers after which the limit of a host that was busy grows by a tenth,
+/// and at least by one request at a time.
 const ANSWERS_PER_STEP: u32 = 10;
 
-/// The rate limit of one host: an interval between requests, a backoff after
-/// refusals, and a limit on requests at a time. Refusals halve that limit and
-/// answers raise it again (additive increase, multiplicative decrease). It reads
-/// no clock: the caller passes the time of each event.
-#[derive(Debug)]
+/// Time after which requests without any news count as silent: they do not keep
+/// the only places of a host whose limit is reduced.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// The rate limit of one host: an interval between requests, pauses after busy
+/// answers, and a limit on requests at a time. Busy answers halve that limit and
+/// other answers raise it again (additive increase, multiplicative decrease). It
+/// reads no clock: the caller passes the time of each event.
+///
+/// A busy answer is about its URL first. So the pauses of a host are short enough
+/// that its other URLs are asked in any case, see [`BusySpell`].
+#[derive(Debug, Default)]
 pub(super) struct RateLimit {
     /// Minimum time between the starts of two requests.
     interval: Duration,
-    /// Upper bound of `limit`, and its value until the first refusal.
+    /// Limit on the wait that a busy answer can ask for.
+    max_wait: Duration,
+    /// Upper bound of `limit`, and its value until the first busy answer.
     max_limit: usize,
     /// Number of requests that may be in flight at a time.
     limit: usize,
     last_start: Option<Instant>,
     paused_until: Option<Instant>,
-    /// Time of the last refusal that counted.
-    last_refusal: Option<Instant>,
-    /// Number of refusals without an answer in between.
-    refusals: u32,
+    /// Time and status of the last busy answer that counted.
+    last_busy: Option<(Instant, u16)>,
+    /// Set from a busy answer to the next other answer.
+    spell: Option<BusySpell>,
     /// Number of answers since the limit was changed.
     answers: u32,
+    /// Time of the last start or end of a request.
+    last_event: Option<Instant>,
+    /// Number of requests in flight that are silent, and the time since which they
+    /// are: all of them began before.
+    silent: (usize, Option<Instant>),
+}
+
+/// A time in which a host has answered nothing but that it is busy.
+///
+/// In one spell, the host is paused for at most three quarters of the longest
+/// wait. Then one URL after another is asked, at short intervals, since the host
+/// may be busy for some URLs only. When nothing else was answered for twice the
+/// longest wait, the host itself is busy and is given up.
+#[derive(Debug)]
+struct BusySpell {
+    since: Instant,
+    /// Number of busy answers that counted.
+    count: u32,
+    /// Sum of the pauses.
+    paused: Duration,
 }
 
 impl RateLimit {
-    pub(super) fn new(interval: Duration, max_limit: usize) -> Self {
-        Self {
-            interval: interval.min(MAX_INTERVAL),
-            max_limit,
-            limit: max_limit,
-            last_start: None,
-            paused_until: None,
-            last_refusal: None,
-            refusals: 0,
-            answers: 0,
-        }
+    pub(super) fn new(interval: Duration, max_wait: Duration, max_limit: usize) -> Self {
+        let (interval, max_wait) = (interval.min(MAX_INTERVAL), max_wait.min(MAX_INTERVAL));
+        Self { interval, max_wait, max_limit, limit: max_limit, ..Self::default() }
     }
 
     /// Returns the earliest time at which the next request may start; `None` if it
     /// may start at any time.
     pub(super) fn next_start(&self) -> Option<Instant> {
-        let rested = self.last_start.filter(|_| self.has_interval()).map(|at| at + self.interval);
         // `None` is less than any `Some`.
-        rested.max(self.paused_until)
+        self.rested().max(self.paused_until)
     }
 
-    /// Returns true if requests must be some time apart.
-    pub(super) fn has_interval(&self) -> bool {
-        !self.interval.is_zero()
+    /// Returns the time at which the interval since the last request is over.
+    fn rested(&self) -> Option<Instant> {
+        self.last_start.filter(|_| !self.interval.is_zero()).map(|at| at + self.interval)
     }
 
-    /// Returns the number of requests that may be in flight at a time, at least
-    /// one.
-    pub(super) fn limit(&self) -> usize {
-        self.limit
+    /// Returns the wait of a host until a time.
+    pub(super) fn wait(&self, host: Arc<str>, until: Instant) -> HostWait {
+        let busy = self.last_busy.filter(|_| self.rested() < Some(until));
+        let reason = busy.map_or(WaitReason::Delay, |(_, status)| WaitReason::Busy(status));
+        HostWait { host, until, reason }
     }
 
-    /// Counts a request that starts now, or as soon as it may. Returns the time of
-    /// that start.
-    pub(super) fn start(&mut self, now: Instant) -> Instant {
-        let at = self.next_start().map_or(now, |at| at.max(now));
-        self.last_start = Some(at);
-        at
+    /// Counts a request that starts now.
+    pub(super) fn start(&mut self, now: Instant) {
+        self.last_start = Some(now);
+        self.last_event = Some(now);
+    }
+
+    /// Counts the end of a request that has started at `started`.
+    pub(super) fn end(&mut self, started: Instant, now: Instant) {
+        self.last_event = Some(now);
+        let (silent, since) = &mut self.silent;
+        if since.is_some_and(|since| started < since) {
+            *silent = silent.saturating_sub(1);
+        }
+    }
+
+    /// Returns the number of requests that may start while `in_flight` others are
+    /// in flight.
+    pub(super) fn room(&mut self, in_flight: usize, now: Instant) -> usize {
+        if self.silent_at(in_flight).is_some_and(|at| at <= now) {
+            self.silent = (in_flight, Some(now));
+        }
+        self.limit.saturating_sub(in_flight.saturating_sub(self.silent.0))
+    }
+
+    /// Returns the time at which the requests in flight count as silent, if they
+    /// fill a reduced limit.
+    pub(super) fn silent_at(&self, in_flight: usize) -> Option<Instant> {
+        let is_full =
+            self.limit < self.max_limit && in_flight.saturating_sub(self.silent.0) >= self.limit;
+        self.last_event.filter(|_| is_full).map(|at| at + SILENCE)
     }
 
     /// Applies the `Crawl-delay` of the host's robots.txt.
@@ -94,116 +134,77 @@ impl RateLimit {
         self.interval = self.interval.max(delay.min(MAX_DELAY));
     }
 
-    /// Records that the server refused a request that began at `started`, when
-    /// `at_a_time` requests were in flight. `pause` is the pause that it asks for,
-    /// if any; without it, the backoff is exponential.
+    /// Pauses the host.
+    pub(super) fn pause(&mut self, until: Instant) {
+        self.paused_until = self.paused_until.max(Some(until));
+    }
+
+    /// Records a busy answer to a request that has started at `started`, when
+    /// `at_a_time` requests were in flight. `retry_after` is the pause that the
+    /// server asks for, if any. Without it, the backoff is exponential, from the
+    /// second busy answer on; but it is of use only if the host `has_others`,
+    /// URLs that were not asked yet.
     ///
-    /// All requests that were in flight when the first one was refused count as
-    /// one refusal: they were sent before the limit was lowered.
-    pub(super) fn refused(
+    /// All requests that were in flight at the first busy answer count as one: they
+    /// were sent before the limit was lowered.
+    pub(super) fn busy(
         &mut self,
+        status: u16,
         started: Instant,
-        at_a_time: usize,
-        pause: Option<Duration>,
+        (at_a_time, has_others): (usize, bool),
+        retry_after: Option<Duration>,
         now: Instant,
     ) {
         self.answers = 0;
-        if self.last_refusal.is_none_or(|refused| refused <= started) {
-            self.last_refusal = Some(now);
-            self.refusals += 1;
+        let is_first = self.last_busy.is_none_or(|(last, _)| last <= started);
+        let spell =
+            self.spell.get_or_insert(BusySpell { since: now, count: 0, paused: Duration::ZERO });
+        if is_first {
+            self.last_busy = Some((now, status));
             self.limit = (self.limit.min(at_a_time) / 2).max(1);
+            spell.count += 1;
         }
-        let doublings = self.refusals.saturating_sub(1).min(16);
-        let pause = pause.unwrap_or(FIRST_BACKOFF * (1 << doublings)).min(MAX_BACKOFF);
-        self.paused_until = self.paused_until.max(Some(now + pause));
+        let backoff = match spell.count {
+            n @ 2.. if has_others => FIRST_BACKOFF * (1 << (n - 2).min(16)),
+            _ => Duration::ZERO,
+        };
+        let budget = (self.max_wait * 3 / 4).saturating_sub(spell.paused);
+        let pause = match budget.is_zero() {
+            true => self.max_wait / 120,
+            false => retry_after.unwrap_or(backoff).min(budget),
+        };
+        let paused = self.paused_until.map_or(now, |until| until.max(now));
+        spell.paused += (now + pause).saturating_duration_since(paused);
+        self.pause(now + pause);
     }
 
-    /// Records that the server answered a request that began at `started`.
+    /// Records that the server answered a request that has started at `started`.
     pub(super) fn answered(&mut self, started: Instant) {
-        if self.last_refusal.is_some_and(|refused| started < refused) {
+        if self.last_busy.is_some_and(|(busy, _)| started < busy) {
             return;
         }
-        self.refusals = 0;
+        self.spell = None;
         if self.limit < self.max_limit {
             self.answers += 1;
             if self.answers == ANSWERS_PER_STEP {
                 self.answers = 0;
-                self.limit += 1;
+                self.limit = (self.limit + 1 + self.limit / 10).min(self.max_limit);
             }
         }
     }
 
-    /// Returns true if the host has refused so often that it is not asked any more.
-    pub(super) fn is_abandoned(&self) -> bool {
-        self.refusals >= MAX_REFUSALS
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn secs(secs: u64) -> Duration {
-        Duration::from_secs(secs)
+    /// Returns the end of the longest wait for an URL that is busy now. All URLs
+    /// that are busy in one spell wait at the same time.
+    pub(super) fn wait_end(&self, now: Instant) -> Instant {
+        let since = self.spell.as_ref().map_or(now, |spell| spell.since);
+        now.max(since + self.max_wait)
     }
 
-    #[test]
-    fn requests_start_at_intervals() {
-        let now = Instant::now();
-        let mut rate_limit = RateLimit::new(secs(2), 10);
-        assert_eq!(rate_limit.next_start(), None);
-        assert_eq!(rate_limit.start(now), now);
-        assert_eq!(rate_limit.next_start(), Some(now + secs(2)));
-        assert_eq!(rate_limit.start(now + secs(1)), now + secs(2), "as soon as it may");
-        assert_eq!(rate_limit.start(now + secs(9)), now + secs(9));
-        rate_limit.slow_down(secs(1));
-        assert_eq!(rate_limit.next_start(), Some(now + secs(11)), "the longer one counts");
-        rate_limit.slow_down(secs(3_600));
-        assert_eq!(rate_limit.next_start(), Some(now + secs(9) + MAX_DELAY));
-    }
-
-    #[test]
-    fn refusals_halve_the_limit_and_answers_restore_it() {
-        let now = Instant::now();
-        let mut rate_limit = RateLimit::new(Duration::ZERO, 10);
-        rate_limit.start(now);
-        assert_eq!(rate_limit.next_start(), None);
-        // Eight requests in flight, all refused: that counts as one refusal.
-        for n in 0..8 {
-            rate_limit.refused(now, 8 - n, Some(secs(3)), now + secs(1));
-        }
-        assert_eq!((rate_limit.limit(), rate_limit.next_start()), (4, Some(now + secs(4))));
-        rate_limit.refused(now + secs(4), 4, None, now + secs(5));
-        assert_eq!((rate_limit.limit(), rate_limit.next_start()), (2, Some(now + secs(7))));
-        for _ in 0..ANSWERS_PER_STEP {
-            rate_limit.answered(now);
-            assert_eq!(rate_limit.limit(), 2, "they were under way at that time");
-        }
-        for _ in 0..ANSWERS_PER_STEP {
-            rate_limit.answered(now + secs(7));
-        }
-        assert_eq!(rate_limit.limit(), 3);
-        for _ in 0..100 * ANSWERS_PER_STEP {
-            rate_limit.answered(now + secs(8));
-        }
-        assert_eq!(rate_limit.limit(), 10);
-    }
-
-    #[test]
-    fn backoff_doubles_up_to_a_limit_until_the_host_is_abandoned() {
-        let mut now = Instant::now();
-        let mut rate_limit = RateLimit::new(Duration::ZERO, 10);
-        for pause in [1, 2, 4, 8, 16, 32, 60, 60, 60, 60] {
-            assert!(!rate_limit.is_abandoned());
-            rate_limit.refused(now, 1, None, now);
-            assert_eq!(rate_limit.next_start(), Some(now + secs(pause)));
-            now += secs(pause);
-        }
-        assert!(rate_limit.is_abandoned());
-        assert_eq!(rate_limit.limit(), 1);
-        rate_limit.answered(now);
-        assert!(!rate_limit.is_abandoned());
-        rate_limit.refused(now, 1, Some(secs(86_400)), now);
-        assert_eq!(rate_limit.next_start(), Some(now + MAX_BACKOFF));
+    /// Returns the status of a host that is given up: it has answered nothing else
+    /// for twice the longest wait.
+    pub(super) fn given_up(&self, now: Instant) -> Option<u16> {
+        let spell = self.spell.as_ref()?;
+        let (_, status) = self.last_busy?;
+        (now >= spell.since + self.max_wait * 2).then_some(status)
     }
 }

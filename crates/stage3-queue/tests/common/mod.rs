@@ -39,7 +39,11 @@ pub struct Crawled {
 
 /// Crawls a simulated network and checks the invariants of every crawl.
 pub fn crawl(options: Options, handler: impl FnMut(&Request) -> Response + 'static) -> Crawled {
-    let net = SimNet::new(handler);
+    crawl_on(&SimNet::new(handler), options)
+}
+
+/// Crawls this simulated network and checks the invariants of every crawl.
+pub fn crawl_on(net: &SimNet, options: Options) -> Crawled {
     let no_names = |host: &str, _| panic!("{host} is looked up");
     let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
     let rows = Arc::new(Mutex::new(Vec::new()));

@@ -1,0 +1,136 @@
+//! The frontier: the plan of a crawl, and the seam between the plan and its
+//! workers.
+
+mod local;
+
+use std::rc::Rc;
+use std::time::Instant;
+
+use crawl_core::{CrawlProgress, CrawlSummary, FetchError, Finished, HostWait, Job, Visit};
+use stage2_coroutines::Coroutine;
+use url::Url;
+use web::Address;
+
+use crate::politeness::Asked;
+use crate::{Reservation, Rules};
+
+pub use self::local::{LocalClaim, LocalFrontier};
+
+// ANCHOR: frontier
+/// The plan of a crawl: which URL is fetched next, and when there is none left.
+///
+/// A worker asks for the [next](Frontier::next) job and gets a claim on it. It ends
+/// the claim with [`complete`](Frontier::complete), [`defer`](Frontier::defer) or
+/// [`set_rules`](Frontier::set_rules). A claim that is dropped instead is released:
+/// its job is handed out again. The plan may be in another process, so whatever
+/// changes it may have to wait.
+pub trait Frontier: 'static {
+    /// The claim of a worker on a job.
+    type Claim: Claim;
+
+    /// Waits for a job whose host may be asked now.
+    fn next(&self) -> impl Coroutine<Output = Self::Claim>;
+
+    /// Creates the visit of a claimed job.
+    fn visit(&self, claim: &Self::Claim) -> Visit;
+
+    /// Settles the result of a job: its row is written, and the new ones among its
+    /// URLs become jobs.
+    fn complete(&self, claim: Self::Claim, finished: Finished) -> impl Coroutine<Output = ()>;
+
+    /// Defers a job whose server is busy, for as long as `Retry-After` says, and
+    /// behind the other jobs of its host.
+    fn defer(&self, claim: Self::Claim, retry_after: Option<&[u8]>) -> impl Coroutine<Output = ()>;
+
+    /// Records the rules of the origin of a claim that
+    /// [needs them](Claim::needs_rules). The job of the claim is handed out again.
+    fn set_rules(&self, claim: Self::Claim, rules: Rules) -> impl Coroutine<Output = ()>;
+
+    /// Waits until the rules of an origin are known; `None` if they will not be.
+    fn rules(&self, site: &Url) -> impl Coroutine<Output = Option<Rc<Rules>>>;
+
+    /// Adds a URL that a sitemap names.
+    fn seed(&self, url: &Url) -> impl Coroutine<Output = ()>;
+
+    /// Waits until a further request to the host of this URL may start: the retry
+    /// of a job, for example. The first request of a claim may start at once.
+    ///
+    /// # Errors
+    /// When the host is given up.
+    fn pace(&self, address: Address<'_>) -> impl Coroutine<Output = Result<(), FetchError>>;
+
+    /// Records the result of one attempt, a response or an error. Returns false if
+    /// the host is given up: no further attempt is to be made.
+    fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool;
+
+    /// Waits until all jobs are done.
+    fn join(&self) -> impl Coroutine<Output = ()>;
+
+    /// Stops handing out jobs. Those that wait are left to do.
+    fn stop(&self);
+
+    /// Waits until the frontier is stopped.
+    fn stopped(&self) -> impl Coroutine<Output = ()>;
+
+    /// Keeps a warning for the summary.
+    fn warn(&self, warning: String);
+
+    /// Returns the counts that show how far the crawl is.
+    fn progress(&self) -> CrawlProgress;
+
+    /// Returns the hosts that are waited for.
+    fn waits(&self) -> Vec<HostWait>;
+
+    /// Ends the crawl and returns its summary.
+    fn end(&self) -> CrawlSummary;
+}
+
+/// The claim of a worker on a job. Dropping it releases the job.
+pub trait Claim: AsRef<Job> {
+    /// Returns true if the robots.txt of the origin must be fetched, and not the
+    /// URL itself.
+    fn needs_rules(&self) -> bool;
+
+    /// Returns true if the result counts even if the server is busy: it was busy
+    /// too often.
+    fn is_last(&self) -> bool;
+}
+// ANCHOR_END: frontier
+
+/// A job that may start now: the item of the crawl's queue.
+pub(crate) struct Start {
+    pub(crate) job: Job,
+    pub(crate) work: Work,
+    /// The record of the URL if it was busy before.
+    pub(crate) asked: Option<Box<Asked>>,
+    pub(crate) host: HostId,
+    pub(crate) started: Instant,
+}
+
+impl Start {
+    /// Returns true if the result counts even if the server is busy.
+    pub(crate) fn is_last(&self) -> bool {
+        self.asked.as_ref().is_some_and(|asked| asked.is_last)
+    }
+}
+
+/// The work of a worker on a job.
+pub(crate) enum Work {
+    Fetch,
+    /// Fetch a robots.txt; the job is for that file.
+    FetchRules,
+    /// Complete the job with this error and without a request.
+    Refuse(Box<FetchError>),
+}
+
+/// An index that stands for a host.
+pub(crate) type HostId = u32;
+
+/// The place of a job in the queue of the crawl.
+pub(crate) type Place = Reservation<Start>;
+
+/// A job that waits, with its place.
+pub(crate) type Waiting = (Job, Place);
+
+/// A job that has started, with its place.
+pub(crate) type Started = (Start, Place);

@@ -1,0 +1,151 @@
+//! robots.txt (RFC 9309): fetches the file of an origin, and keeps its rules.
+
+use std::pin::pin;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crawl_core::{ErrorClass, FetchError, Job, SiteFile};
+use stage2_coroutines::catch;
+use url::Url;
+use web::robots::{MAX_BYTES, Robots, product_token};
+
+use crate::fetch::{Client, FileError};
+use crate::frontier::Frontier;
+use crate::politeness::Asked;
+
+/// Fetches the robots.txt for which a job is.
+pub(crate) async fn fetch_robots(
+    client: &Client,
+    frontier: &impl Frontier,
+    file: &Job,
+) -> Result<SiteFile, FileError> {
+    let host_answered = true;
+    let Ok(url) = Url::parse(&file.url) else {
+        // Cannot happen: only valid URLs are admitted.
+        let error = FetchError::new(ErrorClass::Protocol, "no valid URL");
+        return Err(FileError { error, host_answered });
+    };
+    let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1, frontier))).await;
+    response.unwrap_or_else(|exception| {
+        let error = FetchError::new(ErrorClass::Panic, exception.to_string());
+        Err(FileError { error, host_answered })
+    })
+}
+
+/// The state of an origin's robots.txt.
+#[derive(Debug)]
+pub(crate) enum RulesState {
+    /// Not fetched yet. If the file was busy, this is the record of it.
+    Unknown(Option<Box<Asked>>),
+    /// Being fetched.
+    Pending,
+    Known(Rc<Rules>),
+}
+
+impl Default for RulesState {
+    fn default() -> Self {
+        Self::Unknown(None)
+    }
+}
+
+impl RulesState {
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self, Self::Unknown(_))
+    }
+
+    /// Returns the record of a file that was busy.
+    pub(crate) fn asked(self) -> Option<Box<Asked>> {
+        if let Self::Unknown(asked) = self { asked } else { None }
+    }
+
+    fn known(&self) -> Option<&Rules> {
+        if let Self::Known(rules) = self { Some(rules) } else { None }
+    }
+
+    /// Returns the error of an origin that does not answer.
+    pub(crate) fn dead(&self) -> Option<&FetchError> {
+        if let Some(Rules::NoServer(error)) = self.known() { Some(error) } else { None }
+    }
+
+    /// Returns the approximate memory that the rules take, in bytes.
+    pub(crate) fn size(&self) -> usize {
+        if let Some(Rules::Robots { length, .. }) = self.known() { *length } else { 0 }
+    }
+
+    /// Returns the reason why a URL may not be fetched, if there is one.
+    pub(crate) fn refusal(&self, url: &str) -> Option<FetchError> {
+        let (robots, reason) = match self.known()? {
+            Rules::Robots { robots, reason, .. } => (robots, reason),
+            Rules::NoServer(error) => return Some(error.clone()),
+        };
+        if !robots.has_rules() || Url::parse(url).is_ok_and(|url| robots.allows(&url)) {
+            return None;
+        }
+        Some(FetchError::new(ErrorClass::Robots, reason.as_str()))
+    }
+}
+
+/// The rules of one origin.
+#[derive(Debug)]
+pub enum Rules {
+    /// The robots.txt was fetched and parsed, or is replaced by the default for a
+    /// failed response.
+    Robots {
+        /// The rules.
+        robots: Robots,
+        /// Length of the file, in bytes: about the memory that the rules take.
+        length: usize,
+        /// Error message for a URL that is not allowed.
+        reason: String,
+    },
+    /// The host does not answer at all. Each of its URLs fails with this error: a
+    /// link to a missing host is broken, and not forbidden by the rules of a site.
+    NoServer(FetchError),
+}
+
+impl Rules {
+    /// Returns the rules of an origin that forbids nothing.
+    pub fn none() -> Self {
+        Self::Robots { robots: Robots::default(), length: 0, reason: String::new() }
+    }
+
+    /// Returns the rules that the response to the request for `url`, or its
+    /// failure, stands for (RFC 9309 section 2.3.1).
+    pub(crate) fn of_response(
+        url: &str,
+        response: &Result<SiteFile, FileError>,
+        user_agent: &str,
+    ) -> Self {
+        let (robots, length, reason) = match response {
+            Ok(SiteFile { status, body, .. }) => {
+                let robots = Robots::of_response(*status, body, product_token(user_agent));
+                let reason = match status {
+                    200..=299 => format!("{url} does not allow it"),
+                    _ => format!("{url} cannot be had (status {status}), so nothing is allowed"),
+                };
+                (robots, body.len(), reason)
+            }
+            Err(FileError { error, host_answered: false }) => {
+                let message = format!("{} (asked for {url})", error.message);
+                return Self::NoServer(FetchError::new(error.class, message));
+            }
+            Err(FileError { error, .. }) => {
+                let reason = format!("{url} cannot be had ({error}), so nothing is allowed");
+                (Robots::unreachable(), 0, reason)
+            }
+        };
+        Self::Robots { robots, length, reason }
+    }
+
+    /// Returns the rules for a host that is given up, since its last attempts have
+    /// ended with errors like this one.
+    pub(crate) fn of_dead_host(host: &str, error: &FetchError) -> Self {
+        let message = format!("{host} is given up, it does not answer: {}", error.message);
+        Self::NoServer(FetchError::new(error.class, message))
+    }
+
+    /// Returns the delay between two requests that the file asks for.
+    pub(crate) fn crawl_delay(&self) -> Option<Duration> {
+        if let Self::Robots { robots, .. } = self { robots.crawl_delay() } else { None }
+    }
+}

@@ -1,0 +1,503 @@
+//! The frontier: a model test of the local one, and another one that drives the same
+//! worker.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashSet};
+use std::future::poll_fn;
+use std::pin::{Pin, pin};
+use std::rc::Rc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use common::options;
+use crawl_core::{
+    Crawl, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait, Job, Options,
+    Row, Visit,
+};
+use proptest::prelude::*;
+use stage2_coroutines::{Coroutine, EventLoop, sleep};
+use stage3_queue::{Claim, Crawler, Frontier, LocalClaim, LocalFrontier, Rules, Stopper};
+use test_support::event_loops::virtual_loop;
+use url::Url;
+use web::Address;
+
+/// Polls a coroutine once, with a waker that does nothing.
+fn poll_once<C: Coroutine + ?Sized>(coroutine: Pin<&mut C>) -> Poll<C::Output> {
+    coroutine.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Completes a coroutine that does not wait.
+fn now<C: Coroutine>(coroutine: C) -> C::Output {
+    match poll_once(pin!(coroutine)) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the local frontier waits for nothing here"),
+    }
+}
+
+/// A step of the model test. The numbers choose a claim, a host and a page.
+#[derive(Clone, Debug)]
+enum Step {
+    Put(u8, u8),
+    Next,
+    CancelNext,
+    /// Completes a claim by a page with links.
+    Complete(usize, Vec<(u8, u8)>),
+    /// Answers a claim with 429, or 503, and `Retry-After`.
+    Busy(usize, Option<u16>),
+    /// Ends a claim by a panic of its fetch.
+    Panic(usize),
+    /// Fails an attempt to fetch, without a response.
+    Fail(usize),
+    Release(usize),
+    Sleep(u8),
+    Stop,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let url = || (0..3_u8, 0..12_u8);
+    prop_oneof![
+        30 => url().prop_map(|(host, page)| Step::Put(host, page)),
+        60 => Just(Step::Next),
+        5 => Just(Step::CancelNext),
+        40 => (0..4_usize, prop::collection::vec(url(), 0..4))
+            .prop_map(|(n, links)| Step::Complete(n, links)),
+        30 => (0..4_usize, prop::option::of(0..100_u16)).prop_map(|(n, after)| Step::Busy(n, after)),
+        5 => (0..4_usize).prop_map(Step::Panic),
+        10 => (0..4_usize).prop_map(Step::Fail),
+        10 => (0..4_usize).prop_map(Step::Release),
+        20 => (0..70_u8).prop_map(Step::Sleep),
+        1 => Just(Step::Stop),
+    ]
+}
+
+fn url(host: u8, page: u8) -> String {
+    format!("http://10.0.0.{}/{page}", host + 1)
+}
+
+type Next = Pin<Box<dyn Coroutine<Output = LocalClaim>>>;
+
+/// The frontier under test, and the simple reference beside it: the sets of all
+/// URLs, of those with a claim and of those with a row.
+struct Model {
+    event_loop: EventLoop,
+    frontier: Rc<LocalFrontier>,
+    getters: Vec<Next>,
+    claims: Vec<LocalClaim>,
+    rows: Arc<Mutex<Vec<Row>>>,
+    known: BTreeSet<String>,
+    is_stopped: bool,
+}
+
+impl Model {
+    fn new(mut options: Options) -> Self {
+        let event_loop = virtual_loop();
+        let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
+        let sink = Arc::clone(&rows);
+        options.roots = (0..3).map(|host| url(host, 0).parse().unwrap()).collect();
+        let known = options.roots.iter().map(ToString::to_string).collect();
+        let sink = Box::new(move |row| sink.lock().unwrap().push(row));
+        let frontier = Rc::new(LocalFrontier::new(&event_loop, options, sink));
+        let (getters, claims) = (Vec::new(), Vec::new());
+        Self { event_loop, frontier, getters, claims, rows, known, is_stopped: false }
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Put(host, page) => {
+                self.known.insert(url(host, page));
+                now(self.frontier.seed(&url(host, page).parse().unwrap()));
+            }
+            Step::Next => self.next(),
+            Step::CancelNext => drop(self.getters.pop()),
+            Step::Complete(n, links) => {
+                if let Some(claim) = self.claim(n) {
+                    let links = links.into_iter().map(|(host, page)| url(host, page));
+                    self.complete(claim, links.collect());
+                }
+            }
+            Step::Busy(n, retry_after) => {
+                if let Some(claim) = self.claim(n) {
+                    self.busy(claim, retry_after);
+                }
+            }
+            Step::Panic(n) => {
+                if let Some(claim) = self.claim(n) {
+                    let finished = Finished::with_panic(&claim, "a test");
+                    now(self.frontier.complete(claim, finished));
+                }
+            }
+            Step::Fail(n) => {
+                if let Some(claim) = self.claims.get(n) {
+                    let visit = self.frontier.visit(claim);
+                    let error = FetchError::new(ErrorClass::Connect, "refused");
+                    self.frontier.attempted(&visit, Some(&error));
+                }
+            }
+            Step::Release(n) => drop(self.claim(n)),
+            Step::Sleep(seconds) => self.sleep(Duration::from_secs(seconds.into())),
+            Step::Stop => {
+                self.frontier.stop();
+                self.is_stopped = true;
+            }
+        }
+        self.check();
+    }
+
+    /// Asks for a claim. At most four are asked for or held at a time.
+    fn next(&mut self) {
+        if self.getters.len() + self.claims.len() < 4 {
+            let frontier = Rc::clone(&self.frontier);
+            self.getters.push(Box::pin(async move { frontier.next().await }));
+        }
+        let claims = &mut self.claims;
+        self.getters.retain_mut(|getter| match poll_once(getter.as_mut()) {
+            Poll::Ready(claim) => {
+                claims.push(claim);
+                false
+            }
+            Poll::Pending => true,
+        });
+    }
+
+    /// Takes a claim on a URL. One on a robots.txt gets its rules instead.
+    fn claim(&mut self, n: usize) -> Option<LocalClaim> {
+        let claim = (n < self.claims.len()).then(|| self.claims.remove(n))?;
+        if claim.needs_rules() {
+            let rules = Rules::none();
+            now(self.frontier.set_rules(claim, rules));
+            return None;
+        }
+        Some(claim)
+    }
+
+    /// Completes a claim by a page with links.
+    fn complete(&mut self, claim: LocalClaim, links: Vec<String>) {
+        let body: String = links.iter().map(|link| format!("<a href={link}>x</a>")).collect();
+        self.known.extend(links);
+        let finished = self.receive(
+            &claim,
+            &format!(
+                "200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{body}",
+                body.len()
+            ),
+        );
+        assert!(!finished.is_busy());
+        now(self.frontier.complete(claim, finished));
+    }
+
+    /// Answers as a busy server does, and then does what a worker does.
+    fn busy(&mut self, claim: LocalClaim, retry_after: Option<u16>) {
+        let header = retry_after.map(|after| format!("Retry-After: {after}\r\n"));
+        let status = if retry_after.is_some_and(|n| n % 2 == 0) { "429 No" } else { "503 No" };
+        let finished = self.receive(
+            &claim,
+            &format!("{status}\r\nContent-Length: 0\r\n{}\r\n", header.unwrap_or_default()),
+        );
+        assert!(finished.is_busy());
+        if claim.is_last() {
+            now(self.frontier.complete(claim, finished));
+        } else {
+            now(self.frontier.defer(claim, finished.retry_after.as_deref()));
+        }
+    }
+
+    fn receive(&self, claim: &LocalClaim, response: &str) -> Finished {
+        let mut visit = self.frontier.visit(claim);
+        visit.request(&Options::new(Vec::new()), true);
+        assert!(visit.receive(format!("HTTP/1.1 {response}").as_bytes()).is_break());
+        self.frontier.attempted(&visit, None);
+        visit.judge(Ok(()));
+        visit.finish(self.event_loop.now())
+    }
+
+    fn sleep(&self, duration: Duration) {
+        self.event_loop.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
+    }
+
+    /// Checks what holds after each step.
+    fn check(&self) {
+        let rows = self.rows.lock().unwrap();
+        let finished: HashSet<&str> = rows.iter().map(|row| &*row.url).collect();
+        assert_eq!(finished.len(), rows.len(), "a URL has two rows: {rows:?}");
+        let claimed = self.claims.iter().filter(|claim| !claim.needs_rules());
+        let claimed: Vec<&str> = claimed.map(|claim| &*claim.as_ref().url).collect();
+        let different: HashSet<&str> = claimed.iter().copied().collect();
+        assert_eq!(different.len(), claimed.len(), "a URL has two claims: {claimed:?}");
+        assert!(different.is_disjoint(&finished), "a URL that is done has a claim");
+        let progress = self.frontier.progress();
+        let is_joined = poll_once(pin!(self.frontier.join())).is_ready();
+        let open = progress.queued + claimed.len() as u64;
+        if self.claims.is_empty() && !self.is_stopped {
+            assert_eq!(is_joined, open == 0, "{progress:?}");
+        }
+        assert!(!is_joined || self.claims.is_empty() && open == 0, "{progress:?}");
+        assert_eq!(progress.in_flight as usize, claimed.len(), "{progress:?}");
+        let known = self.known.len() as u64;
+        // Fewer, once the frontier is stopped or a host is given up.
+        assert!(progress.done + open <= known, "{progress:?}, {known}");
+    }
+
+    /// Drives the crawl to its end, and checks that each URL has its row or is left
+    /// to do.
+    fn end(mut self) {
+        for _ in 0..2_000 {
+            if poll_once(pin!(self.frontier.join())).is_ready() {
+                break;
+            }
+            self.next();
+            match self.claim(0) {
+                Some(claim) => self.complete(claim, Vec::new()),
+                None if self.claims.is_empty() => self.sleep(Duration::from_secs(1)),
+                None => {}
+            }
+            self.check();
+        }
+        assert!(poll_once(pin!(self.frontier.join())).is_ready(), "{:?}", self.frontier.progress());
+        drop(self.getters);
+        let summary = self.frontier.end();
+        assert_eq!(summary.done as usize, self.rows.lock().unwrap().len());
+        assert_eq!((summary.done + summary.todo) as usize, self.known.len());
+        self.event_loop.close();
+    }
+}
+
+proptest! {
+    /// Random steps in any order: nothing is lost, nothing comes twice, and join is
+    /// exact. `PROPTEST_CASES=100000` runs it more often.
+    #[test]
+    fn the_local_frontier_loses_nothing_and_join_is_exact(
+        steps in prop::collection::vec(step(), 0..60),
+        max_tasks in 1..4_usize,
+        robots in any::<bool>(),
+        delay in 0..3_u64,
+        max_wait in 1..80_u64,
+    ) {
+        let mut options = options(&[]);
+        options.max_tasks = Some(max_tasks);
+        options.robots = robots;
+        options.delay = Duration::from_secs(delay);
+        options.max_wait = Duration::from_secs(max_wait);
+        let mut model = Model::new(options);
+        for step in steps {
+            model.step(step);
+        }
+        model.end();
+    }
+}
+
+/// A frontier of another kind: a vector and a set of URLs behind a mutex, served by
+/// a thread of its own. Every verb is a message and its answer.
+struct RemoteFrontier {
+    event_loop: EventLoop,
+    crawl: RefCell<Crawl>,
+    messages: Sender<Message>,
+}
+
+enum Message {
+    Next(Reply<String>),
+    Complete(Box<Row>, Vec<String>, Reply<()>),
+    Release(String),
+    Join(Reply<()>),
+}
+
+/// The answer to a message, for which a task waits.
+struct Reply<T>(Arc<Mutex<(Option<T>, Option<Waker>)>>);
+
+impl<T> Reply<T> {
+    fn new() -> (Self, impl Coroutine<Output = T>) {
+        let state: Arc<Mutex<(Option<T>, Option<Waker>)>> = Arc::new(Mutex::new((None, None)));
+        let waiting = Arc::clone(&state);
+        let wait = poll_fn(move |context| {
+            let (answer, waker) = &mut *waiting.lock().unwrap();
+            *waker = Some(context.waker().clone());
+            answer.take().map_or(Poll::Pending, Poll::Ready)
+        });
+        (Self(state), wait)
+    }
+
+    fn send(self, answer: T) {
+        let waker = {
+            let (slot, waker) = &mut *self.0.lock().unwrap();
+            *slot = Some(answer);
+            waker.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Serves the frontier until no handle is left.
+fn serve(messages: &Receiver<Message>, rows: &Mutex<Vec<Row>>, root: String) {
+    let mut seen = HashSet::from([root.clone()]);
+    let (mut todo, mut unfinished) = (vec![root], 1);
+    let (mut getters, mut joiners) = (Vec::new(), Vec::new());
+    while let Ok(message) = messages.recv() {
+        match message {
+            Message::Next(reply) => getters.push(reply),
+            Message::Release(url) => todo.push(url),
+            Message::Join(reply) => joiners.push(reply),
+            Message::Complete(row, links, reply) => {
+                let new: Vec<String> =
+                    links.into_iter().filter(|url| seen.insert(url.clone())).collect();
+                unfinished += new.len();
+                todo.extend(new);
+                unfinished -= 1;
+                rows.lock().unwrap().push(*row);
+                reply.send(());
+            }
+        }
+        while !todo.is_empty() && !getters.is_empty() {
+            getters.remove(0).send(todo.remove(0));
+        }
+        if unfinished == 0 {
+            joiners.drain(..).for_each(|reply: Reply<()>| reply.send(()));
+        }
+    }
+}
+
+struct RemoteClaim {
+    job: Job,
+    /// `None` once the claim has ended.
+    messages: Option<Sender<Message>>,
+}
+
+impl AsRef<Job> for RemoteClaim {
+    fn as_ref(&self) -> &Job {
+        &self.job
+    }
+}
+
+impl Claim for RemoteClaim {
+    fn needs_rules(&self) -> bool {
+        false
+    }
+
+    fn is_last(&self) -> bool {
+        true
+    }
+}
+
+impl Drop for RemoteClaim {
+    fn drop(&mut self) {
+        if let Some(messages) = self.messages.take() {
+            messages.send(Message::Release(self.job.url.to_string())).unwrap();
+        }
+    }
+}
+
+impl Frontier for RemoteFrontier {
+    type Claim = RemoteClaim;
+
+    async fn next(&self) -> RemoteClaim {
+        let (reply, answer) = Reply::new();
+        self.messages.send(Message::Next(reply)).unwrap();
+        let job = Job::for_file(&answer.await);
+        RemoteClaim { job, messages: Some(self.messages.clone()) }
+    }
+
+    fn visit(&self, claim: &RemoteClaim) -> Visit {
+        self.crawl.borrow().visit(claim.job.clone(), self.event_loop.now())
+    }
+
+    async fn complete(&self, mut claim: RemoteClaim, finished: Finished) {
+        let mut links = Vec::new();
+        finished.candidates(|address, _| links.push(address.as_str().to_owned()));
+        let (reply, answer) = Reply::new();
+        let messages = claim.messages.take().unwrap();
+        messages.send(Message::Complete(Box::new(finished.row), links, reply)).unwrap();
+        answer.await;
+    }
+
+    async fn defer(&self, _: RemoteClaim, _: Option<&[u8]>) {}
+
+    async fn set_rules(&self, _: RemoteClaim, _: Rules) {}
+
+    async fn rules(&self, _: &Url) -> Option<Rc<Rules>> {
+        None
+    }
+
+    async fn seed(&self, _: &Url) {}
+
+    async fn pace(&self, _: Address<'_>) -> Result<(), FetchError> {
+        Ok(())
+    }
+
+    fn attempted(&self, _: &Visit, _: Option<&FetchError>) -> bool {
+        true
+    }
+
+    async fn join(&self) {
+        let (reply, answer) = Reply::new();
+        self.messages.send(Message::Join(reply)).unwrap();
+        answer.await;
+    }
+
+    fn stop(&self) {}
+
+    async fn stopped(&self) {}
+
+    fn warn(&self, _: String) {}
+
+    fn progress(&self) -> CrawlProgress {
+        self.crawl.borrow().progress(0)
+    }
+
+    fn waits(&self) -> Vec<HostWait> {
+        Vec::new()
+    }
+
+    fn end(&self) -> CrawlSummary {
+        self.crawl.borrow_mut().end(0, None)
+    }
+}
+
+/// The worker is the same: it crawls the same pages with a frontier on another
+/// thread.
+#[test]
+fn another_frontier_drives_the_same_worker() {
+    let server = demo_site::scripted::Server::start(|request, reply| match request.path() {
+        "/robots.txt" => reply.status(404, "Not Found", &[], ""),
+        "/" => reply.page((0..40).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>()),
+        path if path.len() == 2 => reply.page(format!("<a href={path}/a>x</a> <a href=/>x</a>")),
+        _ => reply.page("<a href=/1>x</a> <a href=/2>x</a>"),
+    });
+    let server = server.unwrap();
+    let root = server.url("/");
+    let urls = |rows: &Mutex<Vec<Row>>| {
+        let rows = rows.lock().unwrap();
+        let mut urls: Vec<String> = rows.iter().map(|row| row.url.to_string()).collect();
+        urls.sort_unstable();
+        urls
+    };
+    let collect = || {
+        let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
+        let sink = Arc::clone(&rows);
+        (rows, Box::new(move |row| sink.lock().unwrap().push(row)))
+    };
+    let (rows, sink) = collect();
+    stage3_queue::crawl(options(&[&root]), sink).unwrap();
+    let expected = urls(&rows);
+    assert_eq!(expected.len(), 51);
+    for tasks in [1, 3, 20] {
+        let event_loop = EventLoop::new().unwrap();
+        let mut options = options(&[&root]);
+        options.max_tasks = Some(tasks);
+        let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
+        let (messages, inbox) = channel();
+        let (served, first) = (Arc::clone(&rows), root.clone());
+        let thread = thread::spawn(move || serve(&inbox, &served, first));
+        let crawl = RefCell::new(Crawl::new(options.clone()));
+        let frontier = RemoteFrontier { event_loop: event_loop.clone(), crawl, messages };
+        let crawler = Crawler::with_frontier(&event_loop, options, frontier, Stopper::new());
+        event_loop.run_until_complete(crawler.crawl()).unwrap();
+        event_loop.close();
+        drop(crawler);
+        thread.join().unwrap();
+        assert_eq!(urls(&rows), expected, "{tasks}");
+    }
+}
