@@ -2,15 +2,14 @@
 //! its own, since it counts every byte.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common {
-    pub(crate) mod site;
-}
+#[path = "it/site.rs"]
+mod site;
 
 use std::alloc::System;
 
-use common::site::{Reply, crawl, options, page};
 use crawl_core::{Admission, Decision, Job, Options, Via};
 use encoding_rs::UTF_8;
+use site::{Reply, crawl, options, page};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use url::Url;
 use web::BaseUrl;
