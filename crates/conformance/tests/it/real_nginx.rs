@@ -103,7 +103,7 @@ fn table() -> String {
 }
 
 #[test]
-#[cfg_attr(not(has_nginx), ignore = "needs nginx: run .ci/real-peers")]
+#[ignore = "needs nginx: run .ci/real-peers"]
 fn every_page_is_found_over_http_and_https() {
     for stage in Stage::ALL {
         let nginx = nginx();

