@@ -123,7 +123,7 @@ fn link_contexts_use_a_limited_amount_of_memory() {
     let limit = Admission::MAX_LINK_CONTEXT_BYTES..Admission::MAX_LINK_CONTEXT_BYTES + LAST_BYTES;
     assert!(limit.contains(&(with - without)), "{}", with - without);
     assert_eq!(with_context, 0, "there was room for more");
-    assert_eq!(bytes_of(500_000, 10, Some(LONG_TEXT)).1, 1);
+    assert_eq!(bytes_of(500_000, 5, Some(LONG_TEXT)).1, 1);
 
     // The link contexts of fine URLs are forgotten.
     let fine = bytes_after_crawl(true, true) - bytes_after_crawl(true, false);

@@ -18,14 +18,15 @@ use crate::book::Book;
 
 /// A finding of a lint: a problem and its line.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Finding {
+pub struct Finding {
     path: PathBuf,
     line: usize,
     what: String,
 }
 
 impl Finding {
-    pub(crate) fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
+    /// Makes a finding at a line of a file.
+    pub fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, what: what.into() }
     }
 }

@@ -23,7 +23,10 @@ struct Step {
 
 /// Runs every command of the book, in the order of the pages, in a fresh clone of
 /// the last commit. Returns true if each has succeeded.
-pub(crate) fn walk(root: &Path) -> io::Result<bool> {
+///
+/// # Errors
+/// When the clone cannot be made.
+pub fn walk(root: &Path) -> io::Result<bool> {
     let folder = tempfile::tempdir()?;
     let clone = folder.path().join("clone");
     let mut git = Command::new("git");

@@ -49,7 +49,7 @@ const BENCHES: [&str; 8] =
 
 /// The arguments of the chore `measurements`.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Arguments {
+pub struct Arguments {
     /// Only this bench; may be given several times
     #[arg(long, value_name = "BENCH", value_parser = BENCHES)]
     only: Vec<String>,
@@ -63,7 +63,10 @@ pub(crate) struct Arguments {
 
 /// Runs benches and writes their figures. Returns false if a count of instructions
 /// is above its limit.
-pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
+///
+/// # Errors
+/// When a bench cannot be run, or a file cannot be read or written.
+pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder)?;
     let is_chosen = |bench: &&str| arguments.only.iter().any(|only| only == bench);

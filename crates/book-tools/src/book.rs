@@ -82,7 +82,10 @@ pub(crate) fn resolve(from: &Path, path: &str) -> PathBuf {
 }
 
 /// Returns the files of a folder and of all folders in it, sorted by name.
-pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// When a folder cannot be read.
+pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     entries.sort();

@@ -81,7 +81,10 @@ impl Output {
 
 /// Runs the programs and writes their outputs. A file whose output differs only in
 /// masked parts is left as it is, unless it is named in `only`.
-pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
+///
+/// # Errors
+/// When a program fails, or a file cannot be read or written.
+pub fn write(root: &Path, only: &[String]) -> io::Result<bool> {
     fs::create_dir_all(root.join(FOLDER))?;
     for output in chosen(&List::load(root)?, only) {
         let file = root.join(FOLDER).join(&output.file);
@@ -98,7 +101,10 @@ pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
 
 /// Runs the programs and compares. Returns true if all outputs are those of the
 /// book.
-pub(crate) fn check(root: &Path, only: &[String]) -> io::Result<bool> {
+///
+/// # Errors
+/// When a program fails, or a file cannot be read.
+pub fn check(root: &Path, only: &[String]) -> io::Result<bool> {
     let mut good = true;
     for output in chosen(&List::load(root)?, only) {
         let file = root.join(FOLDER).join(&output.file);

@@ -1,28 +1,23 @@
 //! The lint of the served book: our own crawler looks for broken links and
 //! unreachable pages.
 
-use std::env;
 use std::fs;
 use std::io;
 use std::path::{Component, Path};
-use std::process::Command;
 
+use crawl::{Check, Crawler, Options, Row};
 use demo_site::scripted::{Reply, Server};
-use serde_json::Value;
 
 use super::{Built, page_name, source_of};
 use crate::book::Book;
 use crate::lint::Finding;
 
-/// All checks of the crawler.
-const CHECKS: &str = "links,images,scripts,styles,fragments";
-
 /// Finds broken links, and pages that cannot be reached without JavaScript, which
 /// the crawler does not run.
-pub(super) fn check(root: &Path, book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
+pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
     let folder = built.folder.path().to_owned();
     let server = Server::start(move |request, reply| serve(&folder, request.path(), reply))?;
-    let mut findings = broken(&crawl(root, &server.url("/"))?, &server.url("/"));
+    let mut findings = broken(&crawl(&server.url("/"))?, &server.url("/"));
     for page in book.in_order() {
         if server.hits(&format!("/{}", page_name(page))) == 0 {
             let what = "no link leads here for readers without JavaScript";
@@ -32,34 +27,30 @@ pub(super) fn check(root: &Path, book: &Book, built: &Built) -> io::Result<Vec<F
     Ok(findings)
 }
 
-/// Crawls the book; returns a row of JSON for each broken URL.
-fn crawl(root: &Path, url: &str) -> io::Result<String> {
-    let mut crawl = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    crawl.args(["run", "--quiet", "--package", "fourways-crawl", "--bin", "crawl", "--"]);
-    crawl.args(["--check", CHECKS, "--broken-only", "--format", "jsonl", url]).current_dir(root);
-    let output = crawl.output()?;
-    // Exit code 1 means that rows are broken, which is no failure here.
-    if !matches!(output.status.code(), Some(0 | 1)) {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("crawl ended with {}:\n{stderr}", output.status)));
-    }
-    String::from_utf8(output.stdout).map_err(io::Error::other)
+/// Crawls the book, with all checks of the crawler; returns the broken rows.
+fn crawl(root: &str) -> io::Result<Vec<Row>> {
+    let mut options = Options::new(vec![root.parse().map_err(io::Error::other)?]);
+    options.check = Check { images: true, scripts: true, styles: true, fragments: true };
+    let mut broken: Vec<Row> = Vec::new();
+    let keep_broken = |row: Row| broken.extend(Some(row).filter(Row::is_broken));
+    Crawler::builder(options).on_row(keep_broken).run()?;
+    Ok(broken)
 }
 
 /// Makes findings of the rows.
-fn broken(rows: &str, root: &str) -> Vec<Finding> {
-    let finding = |row: &str| {
-        let row: Value = serde_json::from_str(row).unwrap_or_default();
-        let name = |url: &Value| url.as_str().unwrap_or(root).replace(root, "");
-        let url = name(&row["url"]);
-        let why = match row["error"]["message"].as_str() {
-            Some(message) => message.replace(root, ""),
-            None => format!("status {}", row["status"]),
+fn broken(rows: &[Row], root: &str) -> Vec<Finding> {
+    let finding = |row: &Row| {
+        let url = row.url.replace(root, "");
+        let why = match (&row.error, row.status) {
+            (Some(error), _) => error.message.replace(root, ""),
+            (None, Some(status)) => format!("status {status}"),
+            (None, None) => "no response".to_owned(),
         };
         let what = format!("the crawler finds {url} broken: {why}");
-        Finding::new(&source_of(&name(&row["referrer"])), 1, what)
+        let referrer = row.referrer.as_deref().unwrap_or(root).replace(root, "");
+        Finding::new(&source_of(&referrer), 1, what)
     };
-    rows.lines().map(finding).collect()
+    rows.iter().map(finding).collect()
 }
 
 /// Serves a file of the folder.
@@ -100,8 +91,7 @@ mod tests {
             ("a.html", "<p id=there><img src=i.svg><script src=s.js></script>"),
             ("b.html", ""),
         ]);
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let mut found = check(&root, &book, &built).unwrap();
+        let mut found = check(&book, &built).unwrap();
         found.sort();
         let found: Vec<String> = found.iter().map(ToString::to_string).collect();
         let [image, script, lost, fragment, style] = found.as_slice() else {

@@ -5,7 +5,7 @@ use std::str::CharIndices;
 
 /// The kind of a [`Piece`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A comment, with its slashes.
     Comment,
     /// A string or character, with its quotes.
@@ -16,15 +16,17 @@ pub(crate) enum Kind {
 
 /// A piece of a source that is not punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
-    pub(crate) kind: Kind,
+pub struct Piece<'a> {
+    /// The kind.
+    pub kind: Kind,
     /// The line of its beginning, from 1.
-    pub(crate) line: usize,
-    pub(crate) text: &'a str,
+    pub line: usize,
+    /// The text, as it is in the source.
+    pub text: &'a str,
 }
 
 /// Splits a source that compiles into its pieces.
-pub(crate) fn scan(source: &str) -> Vec<Piece<'_>> {
+pub fn scan(source: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut signs = source.char_indices().peekable();
     let mut line = 1;

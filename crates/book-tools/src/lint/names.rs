@@ -8,7 +8,7 @@ use regex::Regex;
 
 use super::Finding;
 use crate::book::Book;
-use crate::words::{Kind, scan};
+use crate::scan::{Kind, scan};
 
 /// Names of Python, the operating system, other crates and standards: a word a
 /// line, `#` before a comment.

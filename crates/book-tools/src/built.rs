@@ -25,7 +25,7 @@ struct Built {
 /// Builds the book and runs all lints on it.
 pub(crate) fn check(root: &Path, book: &Book) -> io::Result<Vec<Finding>> {
     let built = Built::build(root)?;
-    let mut findings = crawled::check(root, book, &built)?;
+    let mut findings = crawled::check(book, &built)?;
     findings.extend(print::check(book, &built)?);
     findings.extend(search::check(&built)?);
     findings.extend(contrast::check(book, &built)?);
