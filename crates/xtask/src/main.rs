@@ -11,13 +11,14 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
 mod man;
+mod readmes;
 mod words;
 
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
 
-use book_tools::{measurements, outputs};
+use book_tools::{Finding, measurements, outputs};
 use clap::{Parser, Subcommand};
 
 /// The chores of this workspace.
@@ -42,7 +43,14 @@ enum Chore {
     /// Looks for retired words in identifiers and file names, and for comments
     /// that do not say what a thing is
     LintWords,
-    /// Runs the programs whose output the book shows, and writes it down
+    /// Writes what the README of each stage and core has from its documentation
+    Readmes {
+        /// Looks for what could drift instead
+        #[arg(long)]
+        check: bool,
+    },
+    /// Runs the programs whose output the book and the README show, and writes it
+    /// down
     Outputs {
         /// Compares with what is written down instead
         #[arg(long)]
@@ -78,6 +86,8 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Book => book_tools::build(&root),
         Chore::LintBook { fix } => book_tools::lint(&root, fix),
         Chore::LintWords => lint_words(&root),
+        Chore::Readmes { check: true } => lint_readmes(&root),
+        Chore::Readmes { check: false } => readmes::write(&root),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
@@ -86,12 +96,23 @@ fn run(chore: Chore) -> io::Result<bool> {
     }
 }
 
+/// Lints the READMEs of the stages and cores.
+fn lint_readmes(root: &Path) -> io::Result<bool> {
+    let findings = readmes::check(root)?;
+    show(&findings);
+    Ok(findings.is_empty())
+}
+
 /// Lints the words of the workspace.
 fn lint_words(root: &Path) -> io::Result<bool> {
     let findings = words::check(root)?;
-    for finding in &findings {
-        println!("{finding}");
-    }
+    show(&findings);
     println!("{} sources, {} findings", words::sources(root)?.len(), findings.len());
     Ok(findings.is_empty())
+}
+
+fn show(findings: &[Finding]) {
+    for finding in findings {
+        println!("{finding}");
+    }
 }

@@ -14,7 +14,7 @@ use crate::common::faults::FaultPlan;
 use crate::common::tls::{secure_options, valid_server_config};
 use crate::common::{Crawled, Stage, demo_site, options};
 
-const PAGES: u32 = 2_000;
+const PAGES: u32 = 1_000;
 /// Enough pages to see the row of each kind of failure.
 const FEW_PAGES: u32 = 500;
 const SEED: u64 = 6;
