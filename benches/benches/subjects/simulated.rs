@@ -13,8 +13,11 @@ use transport::system_lookup;
 
 /// The number of pages of the site.
 const PAGES: usize = 1000;
-/// The size of a page, which its ten links are a part of.
+/// The size of a page whose links are followed. They are a part of it.
 const PAGE_SIZE: usize = 8 * 1024;
+/// The size of a page of a crawl that knows all URLs: small, because the network
+/// copies it, which is no part of the crawl.
+const SMALL_PAGE_SIZE: usize = 256;
 /// The number of links of a page.
 const LINKS: usize = 10;
 /// The maximum number of concurrent fetches.
@@ -62,8 +65,10 @@ fn url(number: usize) -> String {
 /// Makes the page of this number. Its links lead to the next pages of a tree.
 fn page(site: Site, number: usize) -> Response {
     let next = (number * LINKS + 1..).take(LINKS).filter(|next| *next < PAGES);
+    let next = next.filter(|_| matches!(site, Site::Links));
     let mut body: String = next.map(|next| format!("<a href=\"/{next}\">on</a>\n")).collect();
-    while body.len() < PAGE_SIZE {
+    let size = if matches!(site, Site::Links) { PAGE_SIZE } else { SMALL_PAGE_SIZE };
+    while body.len() < size {
         body += "<p>A page says little, and <em>takes its time</em> to say it.</p>\n";
     }
     let headers = match site {

@@ -1,4 +1,11 @@
-//! The outputs of programs that the book shows.
+//! The outputs of programs that the book and the README show.
+//!
+//! The README cannot include a file. A comment names it, and the code block behind
+//! the comment, after a command if there is one, is a copy:
+//!
+//! ```text
+//! <!-- Output: replay.txt -->
+//! ```
 
 use std::fs;
 use std::io;
@@ -12,6 +19,9 @@ use serde::Deserialize;
 pub(crate) const LIST: &str = "book/outputs.toml";
 /// The folder of the outputs.
 pub(crate) const FOLDER: &str = "book/src/out";
+
+/// The page that shows copies of outputs.
+pub(crate) const README: &str = "README.md";
 
 /// The contents of [`LIST`].
 #[derive(Debug, Default, Deserialize)]
@@ -96,7 +106,41 @@ pub fn write(root: &Path, only: &[String]) -> io::Result<bool> {
         }
         println!("{} {}", if is_same { "as before" } else { "written  " }, output.file);
     }
+    if let Ok(readme) = fs::read_to_string(root.join(README)) {
+        let read = |file: &str| fs::read_to_string(root.join(FOLDER).join(file)).ok();
+        fs::write(root.join(README), with_outputs(&readme, read))?;
+    }
     Ok(true)
+}
+
+/// Returns the file that a line of the README announces.
+pub(crate) fn announced(line: &str) -> Option<&str> {
+    line.strip_prefix("<!-- Output: ")?.strip_suffix(" -->")
+}
+
+/// Returns a page with new copies of the outputs that it shows.
+pub(crate) fn with_outputs(page: &str, read: impl Fn(&str) -> Option<String>) -> String {
+    let mut renewed = String::new();
+    let mut lines = page.split_inclusive('\n');
+    while let Some(line) = lines.next() {
+        renewed += line;
+        let Some(output) = announced(line.trim_end()).and_then(&read) else { continue };
+        let mut block = lines.by_ref().skip_while(|line| line.trim().is_empty());
+        renewed += block.next().unwrap_or_default();
+        let mut is_first = true;
+        for line in block {
+            if line.starts_with("```") {
+                renewed += &output;
+                renewed += line;
+                break;
+            }
+            if is_first && line.starts_with("$ ") {
+                renewed += line;
+            }
+            is_first = false;
+        }
+    }
+    renewed
 }
 
 /// Runs the programs and compares. Returns true if all outputs are those of the
@@ -174,6 +218,21 @@ mod tests {
 
         fs::write(&said, "took 7 s\n").unwrap();
         assert!(!check(root.path(), &[]).unwrap());
+    }
+
+    #[test]
+    fn the_readme_has_copies_of_the_outputs() {
+        let page = |one: &str, two: &str| {
+            format!(
+                "# A\n\n<!-- Output: a.txt -->\n```console\n$ run\n{one}```\n\nText.\n\n\
+                 <!-- Output: b.txt -->\n```text\n{two}```\n\n```text\nother\n```\n"
+            )
+        };
+        let read = |file: &str| Some(format!("said by {file}\n"));
+        let renewed = with_outputs(&page("old\n\nlines\n", "old\n"), read);
+        assert_eq!(renewed, page("said by a.txt\n", "said by b.txt\n"));
+        assert_eq!(with_outputs(&renewed, read), renewed);
+        assert_eq!(with_outputs(&renewed, |_| None), renewed, "no such file");
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The lint of outputs: every output is in the list, is written, and is shown. It
+//! The lint of outputs: every output is in the list, is written, and is shown, by a
+//! page or by the README, whose copies are those that were written. It
 //! does not run the programs, which takes a while: `cargo xtask outputs --check`
 //! does.
 
@@ -6,7 +7,7 @@ use std::path::Path;
 
 use super::Finding;
 use crate::book::Book;
-use crate::outputs::{FOLDER, LIST, List};
+use crate::outputs::{FOLDER, LIST, List, README, announced, with_outputs};
 use crate::source::includes;
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
@@ -14,8 +15,16 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
         Ok(list) => list,
         Err(error) => return vec![Finding::new(Path::new(LIST), 1, error)],
     };
-    let shown: Vec<_> = book.pages.iter().flat_map(includes).map(|include| include.path).collect();
     let mut findings = Vec::new();
+    let mut shown: Vec<_> =
+        book.pages.iter().flat_map(includes).map(|include| include.path).collect();
+    let readme = book.read(Path::new(README)).unwrap_or_default();
+    shown.extend(readme.lines().filter_map(announced).map(|file| Path::new(FOLDER).join(file)));
+    let read = |file: &str| book.read(&Path::new(FOLDER).join(file));
+    if with_outputs(&readme, read) != readme {
+        let what = "shows other outputs than were written; see xtask outputs";
+        findings.push(Finding::new(Path::new(README), 1, what));
+    }
     for output in &listed.outputs {
         let file = Path::new(FOLDER).join(&output.file);
         if book.read(&file).is_none() {
@@ -57,5 +66,22 @@ mod tests {
         assert!(found(LISTED, "", FILE)[0].contains("no page shows o.txt"));
         assert!(found(LISTED, PAGE, "elsewhere")[0].contains("never written"));
         assert!(found("output = 1", PAGE, FILE)[0].contains("book/outputs.toml:1: "));
+    }
+
+    #[test]
+    fn the_readme_shows_what_was_written() {
+        let found = |readme: &str| {
+            let list = "[[output]]\nfile = \"o.txt\"\ncommand = \"echo said\"\n";
+            let files = [
+                ("book/outputs.toml", list),
+                ("book/src/out/o.txt", "said\n"),
+                ("README.md", readme),
+            ];
+            findings(check, &files)
+        };
+        assert_eq!(found("<!-- Output: o.txt -->\n```text\nsaid\n```\n"), [""; 0]);
+        let stale = found("<!-- Output: o.txt -->\n```text\nonce\n```\n");
+        assert!(stale[0].starts_with("README.md:1: shows other outputs"), "{stale:?}");
+        assert!(found("")[0].contains("no page shows o.txt"));
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use selector_core::{Backend, Event, Key, MockSocket, Notifier, Readiness, Socket};
 use stage2_coroutines::{Connection, EventLoop, Stats, connect, read, read_all, read_by_hand};
+use test_support::properties::cases;
 use transport::{TlsLayer, system_lookup};
 
 /// The result of one read. The last step of a script is an end or a reset, and
@@ -237,7 +238,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..Default::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(64), failure_persistence: None, ..Default::default() })]
 
     #[test]
     fn read_by_hand_does_the_same_as_the_compiler(

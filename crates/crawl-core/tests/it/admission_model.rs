@@ -7,6 +7,7 @@ use crawl_core::{Admission, Decision, Job, Options, Via};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
+use test_support::properties::cases;
 use url::Url;
 use web::Address;
 
@@ -119,7 +120,7 @@ fn is_filtered(url: &str, way: Way) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn admission_decides_like_a_naive_model(

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crawl_core::{ErrorClass, Job, Options, Outcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use test_support::properties::cases;
 use url::Url;
 
 use crate::site::{Crawled, Reply, crawl, crawl_from, options, page, redirect};
@@ -203,7 +204,7 @@ fn expected(site: &[TestPage], is_requested: impl Fn(usize) -> bool) -> BTreeSet
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn missing_fragments_do_not_depend_on_the_order_of_fetches(

@@ -3,6 +3,7 @@
 use crawl_core::{Check, ErrorClass, Options, Outcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use test_support::properties::cases;
 use url::Url;
 
 use crate::site::{Crawled, Reply, crawl, crawl_from, options, page, redirect};
@@ -271,7 +272,7 @@ fn url_of(n: usize) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn outcomes_do_not_depend_on_the_order_of_fetches(

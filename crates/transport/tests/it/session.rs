@@ -7,6 +7,7 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
+use test_support::properties::cases;
 use transport::{Direction, Stream, TlsConnector, is_tls_error};
 
 use crate::common::{Authority, End, Pair, Server};
@@ -94,7 +95,7 @@ impl Client {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
 
     /// The client needs no events but those of its socket to reach the end,
     /// however the bytes are cut and however small the socket's buffer is.

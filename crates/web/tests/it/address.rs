@@ -7,6 +7,7 @@ use encoding_rs::{BIG5, Encoding, ISO_2022_JP, UTF_8, UTF_16LE, WINDOWS_1251};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
+use test_support::properties::cases;
 use url::Url;
 use web::{Address, BaseUrl, LinkError};
 
@@ -161,7 +162,7 @@ fn usual_references() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(4_000)))]
 
     #[test]
     fn links_are_resolved_as_by_the_url_crate(
