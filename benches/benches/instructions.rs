@@ -2,10 +2,10 @@
 //! in every run on every machine of a kind, however busy.
 //!
 //! What must not become slower has a limit, 1 % (crawls) or 5 % (tasks) above the
-//! count at the time when the limit was set; above it the bench fails. When code gets leaner, its limit is
-//! lowered. What has a limit does the same each time: crawls on a simulated
-//! network, and a hundred thousand task switches among a hundred tasks, and as many
-//! tasks spawned and awaited, a hundred at a time.
+//! count at the time when the limit was set; above it the bench fails. When code
+//! gets leaner, its limit is lowered. What has a limit does the same each time:
+//! crawls on a simulated network, a hundred thousand task switches among a hundred
+//! tasks, and as many tasks spawned and awaited, a hundred at a time.
 //!
 //! Crawls of a real server, in another process, are compared with crawls by others
 //! and have no limit: how often they are woken depends on how busy the machine is.

@@ -1,5 +1,11 @@
 //! The plots, as SVG in the colours of the page: with the classes of
 //! `book/figures.css`, they are legible in light and dark themes.
+//!
+//! `plotters`, which criterion brings, does not draw them: its SVG backend writes
+//! each colour into the attributes of each shape (`fill="#1F77B4"`) and knows no
+//! classes, so its plots have the colours of one theme, and no descriptions for
+//! screen readers. To replace colours in its output would take about as much code
+//! as these few shapes.
 
 use std::fmt::Write as _;
 
