@@ -2,7 +2,7 @@
 # Crawls two documentation packages of Debian's behind nginx. `.ci/real-peers` gets
 # both.
 set -euo pipefail
-site=$PWD/target/real-site port=8081
+site=$PWD/target/real-site/doc port=8081
 [ -d "$site" ] || { echo "no $site: run .ci/real-peers" >&2; exit 1; }
 cargo build -q --release -p fourways-crawl --bin crawl
 folder=$(mktemp -d)
