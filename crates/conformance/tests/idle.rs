@@ -1,6 +1,7 @@
 //! An idle event loop: it does not wake up while all fetches wait.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::io;

@@ -21,6 +21,8 @@
 //!    [`web`] in slices of any size. The slicing does not change the result, and
 //!    nothing of the page is kept but its links.
 //!
+//! Read `admission` first, then `visit`, and `crawl`, which puts them together.
+//!
 //! The calls of one crawl, in order:
 //!
 //! ```text

@@ -2,15 +2,14 @@
 //! its own, since it counts every byte.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod common {
-    pub(crate) mod site;
-}
+#[path = "it/site.rs"]
+mod site;
 
 use std::alloc::System;
 
-use common::site::{Reply, crawl, options, page};
 use crawl_core::{Admission, Decision, Job, Options, Via};
 use encoding_rs::UTF_8;
+use site::{Reply, crawl, options, page};
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use url::Url;
 use web::BaseUrl;
@@ -124,7 +123,7 @@ fn link_contexts_use_a_limited_amount_of_memory() {
     let limit = Admission::MAX_LINK_CONTEXT_BYTES..Admission::MAX_LINK_CONTEXT_BYTES + LAST_BYTES;
     assert!(limit.contains(&(with - without)), "{}", with - without);
     assert_eq!(with_context, 0, "there was room for more");
-    assert_eq!(bytes_of(500_000, 10, Some(LONG_TEXT)).1, 1);
+    assert_eq!(bytes_of(500_000, 5, Some(LONG_TEXT)).1, 1);
 
     // The link contexts of fine URLs are forgotten.
     let fine = bytes_after_crawl(true, true) - bytes_after_crawl(true, false);

@@ -4,6 +4,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "it/common.rs"]
 mod common;
 
 use std::fs;

@@ -19,6 +19,9 @@
 //! A loop learns everything from outside through one trait, [`Backend`]. The
 //! operating system is one backend (feature `os`); with another, such as
 //! [`VirtualClock`], the same loop runs without sockets or without waiting.
+//!
+//! Read `readiness` first, then `slab`, [`selector`](Selector) and
+//! [`timers`](Timers).
 
 mod backend;
 mod readiness;

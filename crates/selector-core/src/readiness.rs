@@ -79,4 +79,13 @@ mod tests {
         assert!(left.satisfies(Interest::Writable));
         assert!(!Readiness::WRITABLE.satisfies(Interest::Readable));
     }
+
+    #[test]
+    fn all_bits_have_to_be_set_and_not_only_some() {
+        let both = Readiness::READABLE | Readiness::WRITABLE;
+        assert!(both.contains(Readiness::READABLE) && both.contains(both));
+        assert!(both.contains(Readiness::NONE));
+        assert!(!Readiness::READABLE.contains(both), "only some are");
+        assert!(!Readiness::NONE.contains(Readiness::READABLE));
+    }
 }

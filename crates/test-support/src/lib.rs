@@ -1,6 +1,6 @@
 //! Helpers shared by the tests of several crates: certificates, encoders, event
 //! loops with a virtual clock, expensive pages, examples run with a timeout,
-//! programs, and the sources of the workspace.
+//! programs, numbers of cases, and the sources of the workspace.
 //!
 //! Only tests and benches depend on this crate.
 #![allow(clippy::unwrap_used)]
@@ -14,4 +14,5 @@ pub mod event_loops;
 pub mod examples;
 pub mod pathological;
 pub mod programs;
+pub mod properties;
 pub mod sources;

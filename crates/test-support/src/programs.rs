@@ -24,9 +24,11 @@ pub fn programs<const N: usize>(names: [&str; N]) -> [PathBuf; N] {
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap();
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
-    // With the features of the whole workspace, so that nothing is built twice.
-    cargo.args(["build", "--quiet", "--offline", "--workspace", "--target-dir"]);
-    cargo.arg(folder.parent().unwrap());
+    // With the features of the whole workspace and of its tests, so that nothing is
+    // built twice. Only if a test or an example is asked for as well does cargo
+    // count the features of dev-dependencies.
+    cargo.args(["build", "--quiet", "--offline", "--workspace", "--example", "chain"]);
+    cargo.arg("--target-dir").arg(folder.parent().unwrap());
     for name in names {
         cargo.args(["--bin", name]);
     }

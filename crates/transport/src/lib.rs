@@ -14,6 +14,8 @@
 //!    during a lookup cancels its [`LookupId`] and leaves nothing behind.
 //! 4. **Pending connections are limited.** [`ConnectLimiter`] lets so many at a
 //!    time connect to one address.
+//!
+//! Read `stream` first, then `tls`, `resolver` and `connect_limiter`.
 
 mod connect_limiter;
 mod dns_cache;

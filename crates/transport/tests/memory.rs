@@ -2,6 +2,7 @@
 #![cfg(feature = "tls")]
 #![allow(clippy::unwrap_used, missing_docs)]
 
+#[path = "it/common/mod.rs"]
 mod common;
 
 use std::alloc::System;

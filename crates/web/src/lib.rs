@@ -15,6 +15,9 @@
 //!    class.
 //! 3. **Dependencies point one way.** A parser does not know its caller, and no
 //!    two files import each other.
+//!
+//! Read in the order in which a response passes through: [`http`], [`body`],
+//! [`html`], [`links`]; then [`page`], which puts them together.
 
 pub mod body;
 pub mod html;

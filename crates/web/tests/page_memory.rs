@@ -12,9 +12,9 @@ use web::page::PageReader;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-const LENGTH: usize = 10 * 1024 * 1024;
+const LENGTH: usize = 4 * 1024 * 1024;
 
-/// Returns the peak of allocated memory while 10 MiB of a page are read, in bytes.
+/// Returns the peak of allocated memory while 4 MiB of a page are read, in bytes.
 fn peak_memory(begin: &str, repeat: &str, options: ExtractOptions) -> usize {
     let url = Url::parse("http://site.test/").unwrap();
     let region = Region::new(ALLOCATOR);

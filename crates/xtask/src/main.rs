@@ -3,34 +3,23 @@
 //!
 //! The rules of this program:
 //!
-//! 1. **Text and code cannot drift.** The book includes its code from the
-//!    sources, and its outputs were written by the programs. The commands that it
-//!    tells the reader to type are run here first. The manual page is generated
-//!    from the crawler's command line.
-//! 2. **A finding names its line.** `page.md:12: ...` says where the problem is
-//!    and how to correct it.
-//! 3. **A chore that fails, or finds a problem, exits with a code other than 0**:
+//! 1. **What is written twice is generated or checked.** The tools of the book are
+//!    in `book-tools`; the manual page is generated from the crawler's command
+//!    line.
+//! 2. **A chore that fails, or finds a problem, exits with a code other than 0**:
 //!    1 for findings and failed commands, 3 for errors.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
-mod book;
-mod built;
-mod lint;
 mod man;
-mod markdown;
-mod measurements;
-mod outputs;
-mod source;
-mod walk;
+mod readmes;
 mod words;
 
 use std::io;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
+use book_tools::{Finding, measurements, outputs};
 use clap::{Parser, Subcommand};
-
-use crate::book::Book;
 
 /// The chores of this workspace.
 #[derive(Debug, Parser)]
@@ -54,7 +43,14 @@ enum Chore {
     /// Looks for retired words in identifiers and file names, and for comments
     /// that do not say what a thing is
     LintWords,
-    /// Runs the programs whose output the book shows, and writes it down
+    /// Writes what the README of each stage and core has from its documentation
+    Readmes {
+        /// Looks for what could drift instead
+        #[arg(long)]
+        check: bool,
+    },
+    /// Runs the programs whose output the book and the README show, and writes it
+    /// down
     Outputs {
         /// Compares with what is written down instead
         #[arg(long)]
@@ -87,47 +83,36 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> io::Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     match chore {
-        Chore::Book => build(&root),
-        Chore::LintBook { fix } => lint(&root, fix),
+        Chore::Book => book_tools::build(&root),
+        Chore::LintBook { fix } => book_tools::lint(&root, fix),
         Chore::LintWords => lint_words(&root),
+        Chore::Readmes { check: true } => lint_readmes(&root),
+        Chore::Readmes { check: false } => readmes::write(&root),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
         Chore::Man => man::write(&root.join("target")),
-        Chore::WalkBook => walk::walk(&root),
+        Chore::WalkBook => book_tools::walk(&root),
     }
 }
 
-/// Builds the book.
-fn build(root: &Path) -> io::Result<bool> {
-    let status = Command::new("mdbook").arg("build").arg(root.join("book")).status();
-    let missing = |error| io::Error::other(format!("cannot run mdbook: {error}"));
-    Ok(status.map_err(missing)?.success())
+/// Lints the READMEs of the stages and cores.
+fn lint_readmes(root: &Path) -> io::Result<bool> {
+    let findings = readmes::check(root)?;
+    show(&findings);
+    Ok(findings.is_empty())
 }
 
 /// Lints the words of the workspace.
 fn lint_words(root: &Path) -> io::Result<bool> {
     let findings = words::check(root)?;
-    for finding in &findings {
-        println!("{finding}");
-    }
+    show(&findings);
     println!("{} sources, {} findings", words::sources(root)?.len(), findings.len());
     Ok(findings.is_empty())
 }
 
-/// Lints the book, with its captions corrected before if `fix` is set.
-fn lint(root: &Path, fix: bool) -> io::Result<bool> {
-    if fix {
-        for page in lint::captions::fix(&Book::load(root)?)? {
-            println!("captions corrected: {page}");
-        }
-    }
-    let book = Book::load(root)?;
-    let mut findings = lint::check(&book);
-    findings.extend(built::check(root, &book)?);
-    for finding in &findings {
+fn show(findings: &[Finding]) {
+    for finding in findings {
         println!("{finding}");
     }
-    println!("{} pages, {} findings", book.pages.len(), findings.len());
-    Ok(findings.is_empty())
 }

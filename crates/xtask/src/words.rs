@@ -6,8 +6,6 @@
 //! 3. Retired words, for which the field has better ones, are in no identifier
 //!    and no file name. In prose they are plain English and allowed.
 
-mod scan;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
@@ -15,10 +13,9 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
+use book_tools::scan::{Kind, scan};
+use book_tools::{Finding, files_below};
 use regex::Regex;
-
-pub(crate) use self::scan::{Kind, scan};
-use crate::lint::Finding;
 
 /// The folders with Rust sources, seen from the root of the workspace.
 const FOLDERS: [&str; 2] = ["crates", "benches"];
@@ -107,7 +104,7 @@ pub(crate) fn check(root: &Path) -> io::Result<Vec<Finding>> {
 pub(crate) fn sources(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in FOLDERS {
-        for file in crate::book::files_below(&root.join(folder))? {
+        for file in files_below(&root.join(folder))? {
             let path = file.strip_prefix(root).map_err(io::Error::other)?;
             if path.extension().is_some_and(|extension| extension == "rs") {
                 files.push(path.to_owned());

@@ -1,0 +1,218 @@
+//! The measurements of the book: runs the benches, keeps their figures as CSV, and
+//! renders tables and drawings from them.
+
+mod aims;
+mod figures;
+mod numbers;
+mod plot;
+mod plots;
+mod provenance;
+mod tables;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use figures::Figures;
+use provenance::{Provenance, output_of};
+
+/// The folder of the figures, relative to the root of the workspace.
+pub(crate) const FOLDER: &str = "book/src/measurements";
+/// The table of provenance: the date, machine and command of each bench.
+const PROVENANCE: &str = "taken.csv";
+/// The comparisons of the paired runner: a workload, and the subjects. The first
+/// subject is compared with the others.
+const PAIRED: [(&str, &str); 5] = [
+    (
+        "8KB-100-tasks",
+        "ours stage0-threads stage1-callbacks stage2-coroutines mio-floor bare-mio tokio-raw \
+         tokio-hyper",
+    ),
+    ("8KB-10-tasks", "ours tokio-raw tokio-hyper"),
+    (
+        "8KB-100-tasks-close",
+        "ours stage0-threads stage1-callbacks stage2-coroutines bare-mio tokio-raw",
+    ),
+    ("8KB-100-tasks-no-links", "ours mio-floor bare-mio tokio-raw tokio-hyper"),
+    ("8KB-100-tasks-https", "ours tokio-rustls"),
+];
+/// The peers that are added to the first two comparisons, if they are built.
+const PEERS: &str = " reqwest smol spider";
+
+/// All benches, in the order of their runs.
+const BENCHES: [&str; 8] =
+    ["paired", "throughput", "memory", "c10k", "scheduling", "links", "growth", "instructions"];
+
+/// The arguments of the chore `measurements`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Only this bench; may be given several times
+    #[arg(long, value_name = "BENCH", value_parser = BENCHES)]
+    only: Vec<String>,
+    /// Compares with reqwest, smol and spider as well, which take long to build
+    #[arg(long)]
+    peers: bool,
+    /// Measures nothing, and draws anew what is known
+    #[arg(long, conflicts_with_all = ["only", "peers"])]
+    draw: bool,
+}
+
+/// Runs benches and writes their figures. Returns false if a count of instructions
+/// is above its limit.
+///
+/// # Errors
+/// When a bench cannot be run, or a file cannot be read or written.
+pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
+    let folder = root.join(FOLDER);
+    fs::create_dir_all(&folder)?;
+    let is_chosen = |bench: &&str| arguments.only.iter().any(|only| only == bench);
+    let chosen: Vec<_> = match (arguments.draw, arguments.only.is_empty()) {
+        (true, _) => Vec::new(),
+        (_, true) => BENCHES.to_vec(),
+        _ => BENCHES.into_iter().filter(is_chosen).collect(),
+    };
+    let metadata = output_of("cargo", &["metadata", "--no-deps", "--format-version=1"], root)?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let target = metadata["target_directory"].as_str().ok_or(io::ErrorKind::NotFound)?;
+    let mut good = true;
+    for bench in chosen {
+        let (taken, figures, is_good) = run(root, Path::new(target), bench, arguments.peers)?;
+        good &= is_good;
+        fs::write(folder.join(format!("{bench}.csv")), figures.to_csv()?)?;
+        let known = fs::read_to_string(folder.join(PROVENANCE)).unwrap_or_default();
+        let mut all = Provenance::parse_all(&known)?;
+        all.retain(|other| other.bench != bench);
+        all.push(taken);
+        all.sort_by_key(|taken| BENCHES.iter().position(|bench| *bench == taken.bench));
+        fs::write(folder.join(PROVENANCE), Provenance::write_all(&all)?)?;
+    }
+    for (file, text) in render(|file| fs::read_to_string(folder.join(file)).ok())? {
+        fs::write(folder.join(&file), text)?;
+        println!("{FOLDER}/{file}");
+    }
+    Ok(good)
+}
+
+/// Renders tables and drawings from the CSV files that `read` returns. Returns the
+/// texts with the names of their files.
+pub(crate) fn render(read: impl Fn(&str) -> Option<String>) -> io::Result<Vec<(String, String)>> {
+    let Some(taken) = read(PROVENANCE) else { return Ok(Vec::new()) };
+    let taken = Provenance::parse_all(&taken)?;
+    let mut figures = Figures::default();
+    for Provenance { bench, .. } in &taken {
+        let file = format!("{bench}.csv");
+        let missing = || io::Error::other(format!("{file} is missing"));
+        figures.add_csv(&read(&file).ok_or_else(missing)?)?;
+    }
+    let mut files = plots::all(&figures);
+    files.push(("tables.md".to_owned(), tables::all(&figures, &taken)));
+    Ok(files)
+}
+
+/// Runs one bench. Returns its figures, and false if a limit was exceeded.
+fn run(
+    root: &Path,
+    target: &Path,
+    bench: &str,
+    peers: bool,
+) -> io::Result<(Provenance, Figures, bool)> {
+    let kept = target.join("measurements");
+    // Figures of earlier runs must not be read again.
+    let criterion = kept.join("criterion").join(bench);
+    let gungraun = kept.join("gungraun").join(bench);
+    for old in [&criterion, &gungraun] {
+        remove(old)?;
+    }
+    let is_old = |path: &Path| {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy();
+        name == bench || name.strip_prefix(bench).is_some_and(|rest| rest.starts_with('-'))
+    };
+    let files = || -> io::Result<Vec<PathBuf>> {
+        fs::create_dir_all(&kept)?;
+        let paths = fs::read_dir(&kept)?.map(|entry| Ok(entry?.path()));
+        let paths: Vec<_> = paths.collect::<io::Result<_>>()?;
+        Ok(paths.into_iter().filter(|path| path.is_file() && is_old(path)).collect())
+    };
+    for old in files()? {
+        fs::remove_file(old)?;
+    }
+
+    let commands = commands(bench, peers);
+    let taken = Provenance::now(root, bench, &commands[0])?;
+    let mut begun = Instant::now();
+    let mut is_good = true;
+    for (number, command) in commands.iter().enumerate() {
+        println!("{command}");
+        if number == 0 {
+            // Builds first, so that the build is not part of the time.
+            let build = command.split(" -- ").next().unwrap_or(command);
+            let build = build.replace("cargo run", "cargo build");
+            let no_run = if build.starts_with("cargo bench") { " --no-run" } else { "" };
+            let build = format!("{build}{no_run}");
+            if !run_command(root, &build, &[])? {
+                return Err(io::Error::other(format!("`{build}` has failed")));
+            }
+            begun = Instant::now();
+        }
+        let environment = [("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun)];
+        is_good = run_command(root, command, &environment)?;
+        // Only this bench has limits, and it runs to its end if one is exceeded.
+        if !is_good && bench != "instructions" {
+            return Err(io::Error::other(format!("`{command}` has failed")));
+        }
+    }
+    let seconds = begun.elapsed().as_secs();
+
+    let mut figures = Figures::default();
+    if criterion.is_dir() {
+        figures.add_criterion(&criterion)?;
+    }
+    // In folders named after the package and the bench.
+    let counts = gungraun.join("benches/instructions");
+    if counts.is_dir() {
+        figures.add_callgrind(bench, &counts)?;
+    }
+    for file in files()? {
+        figures.add_json(&fs::read_to_string(file)?)?;
+    }
+    Ok((taken.with_seconds(seconds), figures, is_good))
+}
+
+/// Returns the commands that run a bench.
+fn commands(bench: &str, peers: bool) -> Vec<String> {
+    let features = if peers { " --features peers" } else { "" };
+    match bench {
+        "paired" => {
+            let command = |(index, (workload, subjects)): (usize, &(&str, &str))| {
+                let peers = if peers && index < 2 { PEERS } else { "" };
+                format!(
+                    "cargo run --release -p benches{features} --bin paired -- \
+                     throughput/{workload} {subjects}{peers}"
+                )
+            };
+            PAIRED.iter().enumerate().map(command).collect()
+        }
+        "instructions" => {
+            vec!["cargo bench -p benches --features instructions --bench instructions".to_owned()]
+        }
+        // These have no plots to turn off.
+        "growth" | "memory" => vec![format!("cargo bench -p benches{features} --bench {bench}")],
+        _ => vec![format!("cargo bench -p benches{features} --bench {bench} -- --noplot")],
+    }
+}
+
+/// Runs a command. Returns true if it has succeeded.
+fn run_command(root: &Path, command: &str, environment: &[(&str, &PathBuf)]) -> io::Result<bool> {
+    let mut words = command.split_whitespace();
+    let mut program = Command::new(words.next().unwrap_or_default());
+    program.args(words).current_dir(root).envs(environment.iter().copied());
+    Ok(program.status()?.success())
+}
+
+fn remove(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() { fs::remove_dir_all(folder) } else { Ok(()) }
+}

@@ -1,0 +1,137 @@
+//! The walk through the book: runs every command that a reader is told to type.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::book::Book;
+use crate::markdown::Page;
+
+/// The timeout of one command, in a clone where nothing is built yet.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// A command that the reader is told to type.
+#[derive(Debug, PartialEq, Eq)]
+struct Step {
+    /// The location of the command: its page and line.
+    location: String,
+    command: String,
+}
+
+/// Runs every command of the book, in the order of the pages, in a fresh clone of
+/// the last commit. Returns true if each has succeeded.
+///
+/// # Errors
+/// When the clone cannot be made.
+pub fn walk(root: &Path) -> io::Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let clone = folder.path().join("clone");
+    let mut git = Command::new("git");
+    git.args(["clone", "--quiet", "--local"]).arg(root).arg(&clone);
+    if !git.status()?.success() {
+        return Err(io::Error::other("cannot clone the workspace"));
+    }
+    let book = Book::load(&clone)?;
+    let begun = Instant::now();
+    let mut count = 0;
+    for step in book.in_order().into_iter().flat_map(steps) {
+        println!("{}: {}", step.location, step.command);
+        let started = Instant::now();
+        if let Err(error) = run_command(&step.command, &clone, COMMAND_TIMEOUT) {
+            println!("{}: {error}", step.location);
+            return Ok(false);
+        }
+        println!("  done in {:.1} s", started.elapsed().as_secs_f64());
+        count += 1;
+    }
+    println!("{count} commands in {:.0} s", begun.elapsed().as_secs_f64());
+    Ok(true)
+}
+
+/// Returns the commands of a page: the text behind `$` in its console blocks, with
+/// the lines that continue it after a backslash.
+fn steps(page: &Page) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for fence in page.fences().iter().filter(|fence| fence.language() == "console") {
+        for (index, line) in fence.lines.iter().enumerate() {
+            if let Some(command) = line.strip_prefix("$ ") {
+                let location = format!("{}:{}", page.path.display(), fence.line + 1 + index);
+                steps.push(Step { location, command: command.to_owned() });
+            } else if let Some(step) = steps.last_mut() {
+                step.command = format!("{}\n{line}", step.command);
+            }
+        }
+    }
+    steps
+}
+
+/// Runs a command in a shell, with a timeout, and shows its output only if it
+/// fails.
+fn run_command(command: &str, folder: &Path, timeout: Duration) -> io::Result<()> {
+    let output = tempfile::tempfile()?;
+    let mut shell = Command::new("bash");
+    shell.args(["-eu", "-o", "pipefail", "-c", command]).current_dir(folder);
+    shell.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
+    // A process group of its own, to kill the processes that it has started.
+    let mut child = shell.process_group(0).spawn()?;
+    let begun = Instant::now();
+    let outcome = loop {
+        match child.try_wait()? {
+            Some(status) if status.success() => break Ok(()),
+            Some(status) => break Err(io::Error::other(format!("it ended with {status}"))),
+            None if begun.elapsed() > timeout => {
+                let message = format!("it was not done after {timeout:?}");
+                break Err(io::Error::other(message));
+            }
+            None => thread::sleep(Duration::from_millis(10)),
+        }
+    };
+    let group = format!("-{}", child.id());
+    // It fails if the group is empty, as it usually is.
+    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
+    child.wait()?;
+    if outcome.is_err() {
+        show(output)?;
+    }
+    outcome
+}
+
+fn show(mut output: std::fs::File) -> io::Result<()> {
+    use std::io::Seek;
+    output.rewind()?;
+    io::copy(&mut output, &mut io::stderr())?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    #[test]
+    fn steps_are_the_lines_behind_a_dollar_sign() {
+        let text = "```console\n$ one \\\n    more\n$ two\n```\n```text\n$ three\n```\n";
+        let page = Page { path: PathBuf::from("a.md"), text: text.to_owned() };
+        let step = |location: &str, command: &str| Step {
+            location: location.into(),
+            command: command.into(),
+        };
+        assert_eq!(steps(&page), [step("a.md:2", "one \\\n    more"), step("a.md:4", "two")]);
+    }
+
+    #[test]
+    fn a_command_that_fails_or_hangs_is_an_error() {
+        let here = Path::new(".");
+        assert!(run_command("true | cat", here, COMMAND_TIMEOUT).is_ok());
+        assert!(run_command("false | cat", here, COMMAND_TIMEOUT).is_err());
+        let begun = Instant::now();
+        let error =
+            run_command("sleep 60 & sleep 60", here, Duration::from_millis(50)).unwrap_err();
+        assert!(error.to_string().contains("not done after 50ms"), "{error}");
+        assert!(begun.elapsed() < Duration::from_secs(30));
+    }
+}

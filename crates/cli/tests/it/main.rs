@@ -1,0 +1,6 @@
+//! Tests of the command line that the programs share.
+#![allow(clippy::unwrap_used)]
+
+mod flags;
+mod limits;
+mod tls;

@@ -1,0 +1,148 @@
+//! The limit on file descriptors: reaching it is no error while the crawl holds
+//! descriptors of its own.
+
+use std::env;
+use std::io::{self, Read, Write};
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crawl_core::{ErrorClass, Outcome, Row};
+use demo_site::Latency;
+use selector_core::{Key, MockSocket, Socket};
+
+use crate::common::{Interceptor, Stage, demo_site, links, options, serve};
+
+const PAGES: u32 = 300;
+/// The limit of the crawling process, which has more tasks than that.
+const DESCRIPTORS: usize = 64;
+const MAX_TASKS: usize = 200;
+/// The environment variable with the root that the child process crawls.
+const ROOT_VARIABLE: &str = "REPLAY_TEST_ROOT";
+
+/// Two hundred tasks share the few descriptors of a process. No fetch fails, is
+/// tried again or waits for ever.
+#[test]
+fn few_descriptors_are_enough() {
+    let site = demo_site(PAGES, |site| {
+        site.latency = Latency::Fixed(Duration::from_millis(20));
+    });
+    // The limit belongs to a process, so the crawls run in another one.
+    let output = Command::new("sh")
+        .args([
+            "-c",
+            "ulimit -S -n \"$1\" && exec \"$0\" --exact --ignored fd_limit::crawl_with_few",
+        ])
+        .arg(env::current_exe().unwrap())
+        .arg(DESCRIPTORS.to_string())
+        .env(ROOT_VARIABLE, site.root())
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}");
+    assert!(stdout.contains("1 passed"), "{stdout}");
+    let stages = Stage::ALL.len() as u64;
+    assert_eq!(site.requests(), stages * u64::from(PAGES));
+    let peak = site.peak_in_flight();
+    assert!(peak < DESCRIPTORS, "{peak} connections");
+    assert!(peak > DESCRIPTORS / 2, "only {peak} connections");
+}
+
+#[test]
+#[ignore = "runs in the child process of the test above"]
+fn crawl_with_few() {
+    // Without the variable this was not started by the test above, which counts
+    // the requests.
+    let Ok(root) = env::var(ROOT_VARIABLE) else { return };
+    for stage in Stage::ALL {
+        let mut options = options(&root);
+        options.max_tasks = Some(MAX_TASKS);
+        let crawled = stage.crawl(options);
+        assert_eq!(crawled.rows().len(), PAGES as usize, "{stage:?}");
+        for row in crawled.rows().values() {
+            assert_eq!((row.outcome, row.tries), (Outcome::Page, 1), "{row:?}");
+        }
+        // More fetches were in flight than there were descriptors.
+        assert!(crawled.summary.peak_in_flight > DESCRIPTORS as u64, "{stage:?}");
+    }
+}
+
+/// The number of refusals while the crawl itself holds no connection.
+const REFUSALS: usize = 5;
+
+/// An interceptor that lets a few connections be made and then simulates that
+/// another program holds all descriptors. It refuses connections until it has
+/// refused [`REFUSALS`] while the crawl had none open.
+struct FdExhaustion {
+    connections: usize,
+    refusals: usize,
+    open: Arc<()>,
+}
+
+impl Interceptor for FdExhaustion {
+    fn connect(&mut self, socket: Socket, _key: Key) -> io::Result<Socket> {
+        const GRANTED_FIRST: usize = 4;
+        const EMFILE: i32 = 24;
+        if self.connections >= GRANTED_FIRST && self.refusals < REFUSALS {
+            let is_any_open = Arc::strong_count(&self.open) > 1;
+            self.refusals += usize::from(!is_any_open);
+            return Err(io::Error::from_raw_os_error(EMFILE));
+        }
+        self.connections += 1;
+        let open = Arc::clone(&self.open);
+        Ok(Socket::mock(CountedSocket { socket, _open: open }))
+    }
+}
+
+#[derive(Debug)]
+struct CountedSocket {
+    socket: Socket,
+    _open: Arc<()>,
+}
+
+impl Read for CountedSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for CountedSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+impl MockSocket for CountedSocket {
+    fn connected(&self) -> io::Result<bool> {
+        self.socket.connected()
+    }
+}
+
+/// If another program has taken all descriptors and the crawl holds none, there
+/// is nothing to wait for. The fetch fails, and has to wake the next waiter.
+#[test]
+fn a_fetch_without_any_descriptor_fails() {
+    const PAGES: usize = 30;
+    let paths = || (0..PAGES).map(|n| format!("/{n}"));
+    for stage in Stage::ON_A_LOOP {
+        let site = serve(move |request, reply| match request.path() {
+            "/" => reply.page(links(paths())),
+            _ => reply.page(""),
+        });
+        let mut options = options(site.url("/"));
+        options.max_tasks = Some(PAGES);
+        let interceptor = FdExhaustion { connections: 0, refusals: 0, open: Arc::new(()) };
+        let (crawled, _) = stage.crawl_with_interceptor(interceptor, options);
+        assert_eq!(crawled.rows().len(), 1 + PAGES, "{stage:?}");
+        let (failed, fine): (Vec<_>, Vec<_>) =
+            crawled.rows().values().partition(|row| row.outcome == Outcome::Failed);
+        assert!(fine.iter().all(|row| row.outcome == Outcome::Page), "{fine:?}");
+        let class = |row: &Row| row.error.as_ref().unwrap().class;
+        assert!(failed.iter().all(|row| class(row) == ErrorClass::Connect), "{failed:?}");
+        assert_eq!(failed.len(), REFUSALS, "{stage:?}");
+    }
+}

@@ -1,0 +1,206 @@
+//! The programs of all stages against all hostile behaviours at once.
+#![cfg(target_os = "linux")]
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use test_support::programs::{program, programs};
+
+use super::behaviour::{HostileSite, Theme, absolute_url, compare};
+use super::tls::HostileServers;
+use super::{LARGE, QUICK, silence, traps};
+use crate::common::tls::ROOT_CA;
+
+/// The programs of the stages.
+const PROGRAMS: [&str; 4] = ["stage0-threads", "stage1-callbacks", "stage2-coroutines", "crawl"];
+
+/// The most memory a program may use, in KiB: 100 MB.
+const MAX_KIB: u64 = 100_000_000 / 1024;
+const TIMEOUT: Duration = Duration::from_secs(120);
+
+/// A guard that kills a process when it is dropped.
+struct KillOnDrop(Child);
+
+impl Drop for KillOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A directory that is removed when it is dropped.
+struct TempDir(PathBuf);
+
+impl TempDir {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hostile-{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for TempDir {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Waits for a process to end, and returns its status and its peak memory in
+/// KiB.
+fn wait_with_peak_memory(child: &mut Child) -> (ExitStatus, u64) {
+    let (begun, mut peak) = (Instant::now(), 0);
+    loop {
+        peak = peak.max(peak_memory(child.id()).unwrap_or(0));
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status, peak);
+        }
+        assert!(begun.elapsed() < TIMEOUT, "the process hangs");
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Returns the peak memory of a process in KiB.
+fn peak_memory(id: u32) -> Option<u64> {
+    // Between fork and exec, the child is still this program, and has its memory.
+    if fs::read_link(format!("/proc/{id}/exe")).ok()? == env::current_exe().ok()? {
+        return None;
+    }
+    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.parse().ok()
+}
+
+/// Shorter timeouts than by default and one try, so that the test ends soon:
+/// some thirty servers never answer or never end, and for each of them the
+/// default is four tries of up to half a minute. All other limits have their
+/// defaults.
+const SHORT_TIMEOUTS: [&str; 6] = ["--read-timeout", "3s", "--timeout", "8s", "--max-tries", "1"];
+
+/// All behaviours in one crawl, with fifty fetches at a time: enough for all servers
+/// that never end to be waited for at once. The limits on sizes and numbers are the
+/// default ones. Each program reports the expected rows, uses little memory, ends by
+/// itself, and writes no terminal control characters.
+#[test]
+fn every_program_reports_all_behaviours_at_once() {
+    thread::scope(|scope| {
+        for (name, path) in PROGRAMS.into_iter().zip(programs(PROGRAMS)) {
+            scope.spawn(move || println!("{name}: at most {} KiB", check(name, &path)));
+        }
+    });
+}
+
+/// Checks one program and returns its peak memory in KiB.
+fn check(name: &str, program: &Path) -> u64 {
+    let dir = TempDir::new(name);
+    let (rows, log, root_ca) = (dir.file("rows"), dir.file("log"), dir.file("root.pem"));
+    fs::write(&root_ca, ROOT_CA.pem()).unwrap();
+    // The slowest first, so that they run beside the others from the start.
+    let site = HostileSite::start(&[&[silence::behaviours as Theme][..], &QUICK, &LARGE].concat());
+    let tls_servers = HostileServers::new();
+    let trap_site = traps::site(&traps::SMALL);
+    let child = Command::new(program)
+        .args(["-j", "50", "-vv", "--format", "jsonl", "--cacert"])
+        .arg(&root_ca)
+        .args(SHORT_TIMEOUTS)
+        // A server that cuts its robots.txt as well would get no request for pages.
+        .args((name == "crawl").then_some("--no-robots"))
+        .args([site.server.url("/"), trap_site.url("/")])
+        .args(tls_servers.roots())
+        .stdin(Stdio::null())
+        .stdout(File::create(&rows).unwrap())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let (status, peak) = wait_with_peak_memory(&mut KillOnDrop(child).0);
+    let (rows, log) = (read_printable(&rows), read_printable(&log));
+    assert_eq!(status.code(), Some(1), "{name}: {status}: {}", warnings(&log));
+    assert!(peak > 0 && peak < MAX_KIB, "{name}: {peak} KiB");
+
+    let (of_traps, actual): (BTreeMap<_, _>, _) = parse_rows(name, &rows)
+        .into_iter()
+        .partition(|(url, _)| url.starts_with(&trap_site.url("/")));
+    traps::check(name, &traps::SMALL, &of_traps, 10_000);
+    let origin = site.server.url("");
+    let of_site = site.expected().into_iter();
+    let of_site = of_site.map(|(path, row)| (absolute_url(&origin, &path), row.json(&origin)));
+    let of_tls_servers = tls_servers.expected().into_iter();
+    let of_tls_servers = of_tls_servers.map(|(url, row)| (url, row.json("")));
+    let expected = of_site.chain(of_tls_servers).collect();
+    compare(name, &actual, &expected, |url| tls_servers.name_of(url).or_else(|| site.why(url)));
+    peak
+}
+
+/// Returns the fields of each row that are compared, in the form of
+/// [`ExpectedRow::json`](crate::common::ExpectedRow::json).
+fn parse_rows(name: &str, rows: &str) -> BTreeMap<String, Value> {
+    let mut parsed = BTreeMap::new();
+    for line in rows.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let url = row["url"].as_str().unwrap().to_owned();
+        let comparable = json!({
+            "outcome": row["outcome"],
+            "status": row["status"],
+            "error": row["error"].get("class"),
+            "next_url": row["next_url"],
+            "num_urls": row["num_urls"],
+        });
+        let previous = parsed.insert(url, comparable);
+        assert_eq!(previous, None, "{name}: a second row: {line}");
+    }
+    parsed
+}
+
+/// Returns the lines of a log that are no `[info]`.
+fn warnings(log: &str) -> String {
+    let lines = log.lines().filter(|line| !line.starts_with("[info]"));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Reads a file, and fails if it contains terminal control characters or
+/// characters that change the direction of text.
+fn read_printable(file: &Path) -> String {
+    let text = fs::read_to_string(file).unwrap();
+    let is_terminal_control = |c: char| {
+        let is_direction = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        (c.is_control() && c != '\n') || is_direction
+    };
+    let line = text.lines().find(|line| line.contains(is_terminal_control));
+    assert_eq!(line, None, "{}", file.display());
+    text
+}
+
+/// Neither the text report nor the log contains terminal control characters.
+#[test]
+fn the_report_has_no_terminal_controls() {
+    let dir = TempDir::new("report");
+    let (report, log) = (dir.file("report"), dir.file("log"));
+    let themes = [
+        super::heads::behaviours,
+        super::redirects::behaviours,
+        super::text::behaviours,
+        super::links::behaviours,
+    ];
+    let site = HostileSite::start(&themes);
+    let child = Command::new(program("crawl"))
+        .args(["-vv", "--max-tries", "1", &site.server.url("/")])
+        .stdin(Stdio::null())
+        .stdout(File::create(&report).unwrap())
+        .stderr(File::create(&log).unwrap())
+        .spawn()
+        .unwrap();
+    let (status, _) = wait_with_peak_memory(&mut KillOnDrop(child).0);
+    let (report, log) = (read_printable(&report), read_printable(&log));
+    assert_eq!(status.code(), Some(1), "{status}: {}", warnings(&log));
+    assert!(report.contains("*** Broken: "), "{report}");
+    assert!(report.contains(r"HTTP/1.1 200 \x1b[31m"), "{report}");
+}

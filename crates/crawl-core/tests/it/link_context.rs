@@ -1,0 +1,108 @@
+//! Tests of link contexts: the positions and texts of the links to broken URLs.
+
+use std::collections::VecDeque;
+
+use crawl_core::Admission;
+use url::Url;
+
+use crate::site::{Reply, crawl, crawl_from, options, page, redirect};
+
+const SITE: &str = "http://site.test/";
+const GONE: &str = "http://site.test/gone";
+
+#[test]
+fn the_first_link_of_each_page_keeps_its_position_and_text() {
+    let mut options = options(SITE);
+    options.check.images = true;
+    let crawled = crawl(&options, |_, url| match url.path() {
+        "/" => {
+            page("<h1>x</h1>\n <a href=/gone>the <b>first</b></a><a href=/gone>no</a>\n<a href=b>")
+        }
+        "/b" => page("\n\n<a href=/c>x</a><img src=/gone alt='a picture'>"),
+        "/c" => page("<style>p { background: url(gone) }</style><area href=gone alt=\u{fc}>"),
+        _ => Reply::Status(404),
+    });
+    let expected = [
+        "http://site.test/:2:2 a the first",
+        "http://site.test/b:3:17 img ",
+        "http://site.test/c:1:43 area \u{fc}",
+    ];
+    assert_eq!(crawled.link_contexts(GONE), expected);
+    assert_eq!(crawled.broken(), [(GONE, "")]);
+}
+
+#[test]
+fn link_contexts_do_not_depend_on_when_the_target_is_found_broken() {
+    // The URL found last is requested first, so `/gone` is requested at once.
+    let crawled = crawl_from(
+        &options(SITE),
+        |_, url| match url.path() {
+            "/" => page("<a href=/b>x</a>\n<a href=/gone>x</a>"),
+            "/b" => page("\n<a href=/gone>y</a>"),
+            _ => Reply::Status(404),
+        },
+        VecDeque::pop_back,
+    );
+    assert_eq!(crawled.requests[1], format!("GET {GONE}"));
+    assert_eq!(
+        crawled.link_contexts(GONE),
+        ["http://site.test/:2:1 a x", "http://site.test/b:2:1 a y"]
+    );
+}
+
+#[test]
+fn link_contexts_of_fine_urls_are_forgotten() {
+    for link_contexts in [true, false] {
+        let mut options = options(SITE);
+        options.link_contexts = link_contexts;
+        let crawled = crawl(&options, |_, url| match url.path() {
+            "/" => page("<a href=/b>x</a><a href=/gone>x</a><a href=/away>x</a>"),
+            "/away" => redirect("http://else.test/"),
+            "/b" => page("<a href=/b>x</a><a href=/>x</a>"),
+            _ => Reply::Status(404),
+        });
+        for fine in [SITE, "http://site.test/b", "http://site.test/away"] {
+            assert!(crawled.link_contexts(fine).iter().all(|page| !page.ends_with('x')), "{fine}");
+        }
+        let gone = if link_contexts { "http://site.test/:1:17 a x" } else { SITE };
+        assert_eq!(crawled.link_contexts(GONE), [gone]);
+    }
+}
+
+/// A site on which each link to `/old` leads to `/gone`, by two redirects.
+fn moved(_: &str, url: &Url) -> Reply {
+    match url.path() {
+        "/" => page("<a href=/old>x</a><a href=/b>x</a><a href=/fine>x</a>"),
+        "/b" => page("\n<a href=/old>y</a><a href=/fine>y</a>"),
+        "/old" => redirect("/older"),
+        "/older" => redirect("/gone"),
+        "/fine" => redirect("/b"),
+        _ => Reply::Status(404),
+    }
+}
+
+#[test]
+fn links_to_a_redirect_to_a_broken_url_keep_their_context() {
+    let first: fn(&mut VecDeque<_>) -> Option<_> = VecDeque::pop_front;
+    for order in [first, VecDeque::pop_back] {
+        let crawled = crawl_from(&options(SITE), moved, order);
+        assert_eq!(crawled.link_contexts(GONE), ["http://site.test/older"]);
+        assert_eq!(crawled.link_contexts("http://site.test/older"), ["http://site.test/old"]);
+        let expected = ["http://site.test/:1:1 a x", "http://site.test/b:2:1 a y"];
+        assert_eq!(crawled.link_contexts("http://site.test/old"), expected);
+        let fine = crawled.link_contexts("http://site.test/fine");
+        assert_eq!(fine, [SITE], "the places are forgotten, and all but the first");
+    }
+}
+
+#[test]
+fn only_the_first_referrers_are_listed_and_all_are_counted() {
+    let crawled = crawl(&options(SITE), |_, url| match url.path() {
+        "/" => page((0..30).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>()),
+        "/gone" => Reply::Status(404),
+        _ => page("<a href=/gone>x</a>"),
+    });
+    let (first, count) = crawled.summary.admission.referrers(GONE);
+    assert_eq!((first.len(), count), (Admission::MAX_REFERRERS, 30));
+    assert!(first.iter().all(|referrer| referrer.context.is_some()));
+}

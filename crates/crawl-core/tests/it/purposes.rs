@@ -1,0 +1,319 @@
+//! Tests of the purposes of fetches: pages, resources and external URLs.
+
+use crawl_core::{Check, ErrorClass, Options, Outcome};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use test_support::properties::cases;
+use url::Url;
+
+use crate::site::{Crawled, Reply, crawl, crawl_from, options, page, redirect};
+
+const SITE: &str = "http://site.test/";
+const ALL: Check = Check { images: true, scripts: true, styles: true, fragments: false };
+
+fn checking(change: impl FnOnce(&mut Options)) -> Options {
+    let mut options = options(SITE);
+    change(&mut options);
+    options
+}
+
+/// Crawls a site whose root has this HTML; `others` replies for all other URLs.
+fn root_with(html: &str, options: &Options, others: impl Fn(&str, &Url) -> Reply) -> Crawled {
+    crawl(options, |method, url| match url.as_str() {
+        SITE => page(html),
+        _ => others(method, url),
+    })
+}
+
+fn urls(crawled: &Crawled) -> Vec<&str> {
+    crawled.rows.keys().map(String::as_str).collect()
+}
+
+#[test]
+fn resources_are_requested_only_when_they_are_checked() {
+    let html = "<a href=/page>x</a><img src=/i srcset='/j 2x'><video src=/v></video>\
+                <script src=/s></script><link rel=stylesheet href=/c><p style='background:url(/b)'>";
+    for (check, expected) in [
+        (Check::default(), &["page"][..]),
+        (Check { images: true, ..Check::default() }, &["i", "j", "page", "v"]),
+        (Check { scripts: true, ..Check::default() }, &["page", "s"]),
+        (Check { styles: true, ..Check::default() }, &["b", "c", "page"]),
+        (ALL, &["b", "c", "i", "j", "page", "s", "v"]),
+    ] {
+        let options = checking(|options| options.check = check);
+        let crawled = root_with(html, &options, |_, _| Reply::Body("image/png", vec![0; 10]));
+        let expected: Vec<String> =
+            [""].iter().chain(expected).map(|path| format!("{SITE}{path}")).collect();
+        assert_eq!(urls(&crawled), expected);
+        assert_eq!(crawled.row(SITE).num_urls as usize, expected.len() - 1);
+        assert_eq!(crawled.requests.len(), expected.len(), "{:?}", crawled.requests);
+        assert!(crawled.requests.iter().all(|requests| requests.starts_with("GET ")));
+    }
+}
+
+#[test]
+fn a_page_is_searched_for_links_whether_linked_or_loaded() {
+    let options = checking(|options| options.check.images = true);
+    for html in ["<img src=/x><a href=/x>x</a>", "<a href=/x>x</a><img src=/x>", "<img src=/x>"] {
+        let crawled = root_with(html, &options, |_, url| match url.path() {
+            "/x" => page("<a href=/y>y</a>"),
+            _ => page(""),
+        });
+        let found = (crawled.row("http://site.test/x").outcome, crawled.rows.len());
+        assert_eq!(found, (Outcome::Page, 3), "{html}");
+        assert_eq!(crawled.requests.len(), 3, "{html}: nothing is asked for twice");
+    }
+}
+
+#[test]
+fn only_the_beginning_of_a_large_resource_is_read() {
+    let options = checking(|options| {
+        options.check.images = true;
+        options.external = true;
+        options.max_body_size = 100_000;
+    });
+    let html = "<img src=/film><img src=http://else.test/film><a href=/document>x</a>";
+    let crawled = root_with(html, &options, |method, url| match (method, url.path()) {
+        ("HEAD", _) => Reply::Status(405),
+        _ => Reply::Body("video/mp4", vec![0; 3_000_000]),
+    });
+    for url in ["http://site.test/film", "http://else.test/film"] {
+        let row = crawled.row(url);
+        assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)));
+        assert!((65_536..100_000).contains(&row.size), "{url}: {}", row.size);
+    }
+    let document = crawled.row("http://site.test/document");
+    assert_eq!(document.error.as_ref().unwrap().class, ErrorClass::TooLarge);
+}
+
+#[test]
+fn a_resource_has_the_depth_of_its_page() {
+    let options = checking(|options| {
+        options.check.images = true;
+        options.max_depth = Some(1);
+    });
+    // Each image is a page that loads another image.
+    let crawled = crawl(&options, |_, url| {
+        let n: u32 = url.path()[1..].parse().unwrap_or(0);
+        page(format!("<img src=/{}>", n + 1))
+    });
+    assert_eq!(crawled.rows.len(), 3, "{:?}", crawled.rows.keys());
+    assert_eq!(crawled.row("http://site.test/1").depth, 0);
+    assert_eq!(crawled.row("http://site.test/2").depth, 1);
+    assert_eq!(crawled.summary.too_deep, 1);
+}
+
+#[test]
+fn include_applies_to_pages_and_exclude_to_everything() {
+    let options = checking(|options| {
+        options.check = ALL;
+        options.external = true;
+        options.include = vec!["/docs/".parse().unwrap()];
+        options.exclude = vec!["private".parse().unwrap()];
+    });
+    let html = "<a href=/docs/1>x</a><a href=/else>x</a><img src=/i><img src=/private>\
+                <a href=http://else.test/>x</a><a href=http://else.test/private>x</a>";
+    let crawled = root_with(html, &options, |_, _| Reply::Body("text/plain", Vec::new()));
+    let expected = ["http://else.test/", SITE, "http://site.test/docs/1", "http://site.test/i"];
+    assert_eq!(urls(&crawled), expected);
+}
+
+#[test]
+fn external_links_are_requested_by_head_and_not_followed() {
+    let html = "<a href=http://else.test/a#part>x</a><a href=ftp://else.test/>x</a>\
+                <a href=/page>x</a><img src=http://else.test/image>";
+    let site = |_: &str, url: &Url| match url.path() {
+        "/a" => page("<a href=http://third.test/>x</a><a href=http://site.test/hidden>x</a>"),
+        _ => page(""),
+    };
+    let crawled = root_with(html, &options(SITE), site);
+    assert_eq!(urls(&crawled), [SITE, "http://site.test/page"]);
+    let crawled = root_with(html, &checking(|options| options.external = true), site);
+    let requests =
+        ["GET http://site.test/", "HEAD http://else.test/a", "GET http://site.test/page"];
+    assert_eq!(crawled.requests, requests);
+    let row = crawled.row("http://else.test/a");
+    assert_eq!((row.outcome, row.status, row.size), (Outcome::Other, Some(200), 0));
+    assert_eq!((row.depth, row.tries, row.referrer.as_deref()), (1, 1, Some(SITE)));
+    let root = crawled.row(SITE);
+    assert_eq!((root.num_urls, root.num_new_urls), (1, 1), "it is not of the site");
+    let with_images = checking(|options| (options.external, options.check.images) = (true, true));
+    let crawled = root_with(html, &with_images, site);
+    assert!(crawled.requests.contains(&"HEAD http://else.test/image".to_owned()));
+}
+
+#[test]
+fn a_failed_head_is_followed_by_a_get() {
+    let external = checking(|options| options.external = true);
+    let html = "<a href=http://else.test/>x</a>";
+    let row_of = |head: &dyn Fn() -> Reply, get: &dyn Fn() -> Reply, tries: u32| {
+        let crawled = root_with(html, &external, |method, _| match method {
+            "HEAD" => head(),
+            _ => get(),
+        });
+        let row = crawled.row("http://else.test/").clone();
+        assert_eq!(crawled.requests.len() as u32, 1 + tries, "{:?}", crawled.requests);
+        assert_eq!(row.tries, tries);
+        row
+    };
+    for status in [400, 403, 404, 405, 500, 501, 999] {
+        let row = row_of(&|| Reply::Status(status), &|| page("fine"), 2);
+        assert_eq!((row.outcome, row.status, row.error), (Outcome::Other, Some(200), None));
+    }
+    let row = row_of(&|| Reply::Fails(ErrorClass::Closed), &|| page("fine"), 2);
+    assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)));
+    let row = row_of(&|| Reply::Fails(ErrorClass::Protocol), &|| Reply::Status(404), 2);
+    assert_eq!((row.outcome, row.status, row.error), (Outcome::HttpError, Some(404), None));
+    // A host without an address has none for `GET` either, and after a 429 there
+    // are no further requests.
+    let row = row_of(&|| Reply::Fails(ErrorClass::Dns), &|| panic!("asked"), 1);
+    assert_eq!(row.error.unwrap().class, ErrorClass::Dns);
+    let row = row_of(&|| Reply::Status(429), &|| panic!("asked"), 1);
+    assert_eq!(row.status, Some(429));
+    // A `GET` that fails is retried on its own account.
+    let mut often = external.clone();
+    often.max_tries = 3;
+    let crawled = root_with(html, &often, |_, _| Reply::Fails(ErrorClass::Closed));
+    let requests: Vec<&str> = crawled.requests[1..].iter().map(|requests| &requests[..4]).collect();
+    assert_eq!(requests, ["HEAD", "GET ", "GET "]);
+}
+
+#[test]
+fn a_refusal_by_an_external_server_is_reported_as_blocked() {
+    let external = checking(|options| options.external = true);
+    for status in [401, 403, 404, 405, 410, 500, 999] {
+        let html = "<a href=http://else.test/>x</a><a href=/here>x</a>";
+        let crawled = root_with(html, &external, |_, _| Reply::Status(status));
+        let row = crawled.row("http://else.test/");
+        assert_eq!((row.outcome, row.status), (Outcome::HttpError, Some(status)));
+        let is_blocked = [403, 405, 999].contains(&status);
+        match &row.error {
+            Some(error) => {
+                assert_eq!(error.class, ErrorClass::Blocked);
+                assert!(is_blocked && error.message.starts_with("blocked?"), "{status}: {error}");
+            }
+            None => assert!(!is_blocked, "{status}"),
+        }
+        assert_eq!(crawled.row("http://site.test/here").error, None);
+    }
+}
+
+#[test]
+fn external_redirects_are_followed_to_their_end() {
+    let site = |_: &str, url: &Url| match url.as_str() {
+        SITE => page("<a href=/out>x</a><a href=http://else.test/back>x</a>"),
+        "http://site.test/out" => redirect("http://else.test/1"),
+        "http://else.test/1" => redirect("https://third.test/2"),
+        "https://third.test/2" => Reply::Status(404),
+        "http://else.test/back" => redirect("http://site.test/hidden"),
+        "http://site.test/hidden" => page("<a href=/more>x</a>"),
+        _ => page(""),
+    };
+    let crawled = crawl(&checking(|options| options.external = true), site);
+    assert_eq!(crawled.row("http://else.test/1").outcome, Outcome::Redirect);
+    assert_eq!(crawled.row("https://third.test/2").referrer.as_deref(), Some("http://else.test/1"));
+    assert_eq!(crawled.broken(), [("https://third.test/2", "")]);
+    // A URL of the site is a page, even if an external URL redirects to it.
+    assert_eq!(crawled.row("http://site.test/hidden").outcome, Outcome::Page);
+    assert_eq!(crawled.row("http://site.test/more").outcome, Outcome::Page);
+    assert!(crawled.requests.contains(&"GET http://site.test/hidden".to_owned()));
+    let crawled = crawl(&options(SITE), site);
+    assert_eq!(urls(&crawled), [SITE, "http://site.test/out"]);
+    let mut short = checking(|options| options.external = true);
+    short.max_redirect = 1;
+    let crawled = crawl(&short, site);
+    let limit = crawled.row("http://else.test/1").error.as_ref().unwrap();
+    assert_eq!(limit.class, ErrorClass::RedirectLimit);
+}
+
+#[test]
+fn an_external_url_is_never_too_deep_and_only_a_trap_if_too_long() {
+    let options = checking(|options| {
+        options.external = true;
+        options.max_depth = Some(0);
+        options.strip_query = vec!["*".into()];
+        options.traps.variants = 1;
+    });
+    let long = "a".repeat(3_000);
+    let html = format!(
+        "<a href=http://else.test/a/a/a/a>x</a><a href=http://else.test/?1>x</a>\
+         <a href=http://else.test/?2>x</a><a href=http://else.test/{long}>x</a><a href=/deep>x</a>"
+    );
+    let crawled = root_with(&html, &options, |_, _| page(""));
+    for url in ["http://else.test/a/a/a/a", "http://else.test/?1", "http://else.test/?2"] {
+        assert_eq!(crawled.row(url).outcome, Outcome::Other);
+    }
+    let skipped = crawled.rows.values().filter(|row| row.outcome == Outcome::Skipped);
+    let skipped: Vec<_> = skipped.map(|row| row.error.as_ref().unwrap().class).collect();
+    assert_eq!(skipped, [ErrorClass::Trap], "the long one");
+    assert_eq!((crawled.rows.len(), crawled.summary.too_deep), (5, 1));
+}
+
+/// The reply for one URL of a generated web; some of its URLs are external.
+#[derive(Clone, Debug)]
+enum TestUrl {
+    Page(Vec<(bool, usize)>),
+    Redirect(usize),
+    Image,
+    Gone,
+}
+
+fn test_url() -> impl Strategy<Value = TestUrl> {
+    prop_oneof![
+        4 => vec((any::<bool>(), 0..8_usize), 0..6).prop_map(TestUrl::Page),
+        2 => (0..8_usize).prop_map(TestUrl::Redirect),
+        1 => Just(TestUrl::Image),
+        1 => Just(TestUrl::Gone),
+    ]
+}
+
+fn url_of(n: usize) -> String {
+    format!("http://{}.test/{n}", if n < 5 { "site" } else { "else" })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
+
+    #[test]
+    fn outcomes_do_not_depend_on_the_order_of_fetches(
+        web in vec(test_url(), 8),
+        choices in vec(any::<usize>(), 8),
+    ) {
+        let mut options = checking(|options| {
+            options.check.images = true;
+            options.external = true;
+        });
+        options.roots = vec![Url::parse(&url_of(0)).unwrap()];
+        let serve = |_: &str, url: &Url| match &web[url.path()[1..].parse::<usize>().unwrap()] {
+            TestUrl::Page(links) => {
+                let links = links.iter().map(|&(is_image, n)| match is_image {
+                    true => format!("<img src={}>", url_of(n)),
+                    false => format!("<a href={}>x</a>", url_of(n)),
+                });
+                page(links.collect::<String>())
+            }
+            TestUrl::Redirect(to) => redirect(&url_of(*to)),
+            TestUrl::Image => Reply::Body("image/png", vec![0; 100]),
+            TestUrl::Gone => Reply::Status(404),
+        };
+        let outcomes = |crawled: Crawled| {
+            let rows = crawled.rows.into_iter();
+            rows.map(|(url, row)| (url, row.status, row.outcome)).collect::<Vec<_>>()
+        };
+        let in_order = outcomes(crawl(&options, serve));
+        let step = std::cell::Cell::new(0);
+        let in_disorder = crawl_from(&options, serve, |todo| {
+            step.set(step.get() + 1);
+            let choice = choices[step.get() % choices.len()];
+            todo.swap_remove_back(choice.checked_rem(todo.len())?)
+        });
+        for (n, test_url) in web.iter().enumerate() {
+            // Pages of the site are searched for links, and nothing else is.
+            if let Some(row) = in_disorder.rows.get(&url_of(n)) {
+                let is_searched = n < 5 && matches!(test_url, TestUrl::Page(_));
+                prop_assert_eq!(row.outcome == Outcome::Page, is_searched, "{:?}", row);
+            }
+        }
+        prop_assert_eq!(outcomes(in_disorder), in_order);
+    }
+}

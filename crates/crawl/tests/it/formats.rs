@@ -1,0 +1,240 @@
+//! The output formats of the crawler.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use demo_site::scripted::Server;
+use serde_json::{Value, json};
+
+use crate::program::{Running, crawl, run, wait_until};
+
+/// A root, a page, a picture, a redirect, and two links that lead nowhere.
+fn site() -> Server {
+    Server::start(|request, reply| match request.path() {
+        "/" => reply.page(
+            "<a href=/page?a&amp;b>page</a> <a href=/picture>picture</a> <a href=/old>old</a> \
+             <a href=/missing>missing</a> <a href=/forbidden>no</a> <a href=/a/a/a/>deep</a>",
+        ),
+        "/page" => reply.page("<a href=/missing>missing</a>"),
+        "/picture" => reply.status(200, "OK", &[("Content-Type", "image/png")], [0; 8]),
+        "/old" => reply.status(301, "Moved", &[("Location", "/page?a&b")], ""),
+        "/forbidden" => reply.status(403, "No", &[("Content-Type", "text/plain")], "no"),
+        _ => reply.status(404, "Not Found", &[("Content-Type", "text/plain")], "gone"),
+    })
+    .unwrap()
+}
+
+const BROKEN: [&str; 2] = ["/forbidden", "/missing"];
+
+/// Crawls the site and returns stdout, with the site's origin removed.
+fn stdout_of(site: &Server, arguments: &[&str], code: i32) -> String {
+    let output = run(&[&[&*site.url("/")], arguments].concat()).expect_code(code);
+    output.stdout.replace(&site.url(""), "")
+}
+
+fn urls<'a>(rows: impl IntoIterator<Item = &'a Value>) -> BTreeSet<String> {
+    rows.into_iter().map(|row| row["url"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Returns the JSON of a referrer whose link is on line 1.
+fn referrer(url: &str, column: u32, text: &str) -> Value {
+    json!({"url": url, "line": 1, "column": column, "element": "a", "text": text})
+}
+
+#[test]
+fn json_is_one_object() {
+    let site = site();
+    let object: Value = serde_json::from_str(&stdout_of(&site, &["--format", "json"], 1)).unwrap();
+    assert_eq!(object["schema_version"], 1);
+    let rows = object["rows"].as_array().unwrap();
+    let lines = stdout_of(&site, &["--format", "jsonl"], 1);
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(urls(rows), urls(&lines), "the same rows as line by line");
+    assert_eq!(
+        object["broken"],
+        json!([
+            {"url": "/forbidden", "referrers": [referrer("/", 111, "no")], "referrer_count": 1},
+            {
+                "url": "/missing",
+                "referrers": [referrer("/", 82, "missing"), referrer("/page?a&b", 1, "missing")],
+                "referrer_count": 2,
+            },
+        ])
+    );
+    assert_eq!(object["stats"]["status_404"], 1);
+    assert_eq!(
+        (&object["total"], &object["done"], &object["todo"]),
+        (&json!(7), &json!(7), &json!(0))
+    );
+    assert_eq!((&object["too_deep"], &object["problem"]), (&json!(0), &Value::Null));
+    assert!(object["elapsed_ms"].is_u64() && object["date"].is_string());
+}
+
+#[test]
+fn an_empty_crawl_is_a_json_object_too() {
+    let site = Server::start(|_, reply| reply.page("")).unwrap();
+    let object = stdout_of(&site, &["--format", "json", "--broken-only"], 0);
+    let object: Value = serde_json::from_str(&object).unwrap();
+    assert_eq!((&object["rows"], &object["broken"]), (&json!([]), &json!([])));
+}
+
+#[test]
+fn csv_has_a_line_per_url() {
+    let site = site();
+    let table = stdout_of(&site, &["--format", "csv"], 1);
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let columns = reader.headers().unwrap().clone();
+    let cell = |row: &csv::StringRecord, name: &str| {
+        row[columns.iter().position(|column| column == name).unwrap()].to_owned()
+    };
+    let rows: Vec<_> = reader.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 7);
+    let row = |url: &str| rows.iter().find(|row| cell(row, "url") == url).unwrap();
+    assert_eq!(cell(row("/missing"), "status"), "404");
+    assert_eq!(cell(row("/missing"), "outcome"), "http_error");
+    assert_eq!(cell(row("/old"), "next_url"), "/page?a&b");
+    assert_eq!(cell(row("/a/a/a/"), "error_class"), "trap");
+    assert_eq!(cell(row("/a/a/a/"), "status"), "");
+    assert_eq!(cell(row("/picture"), "content_type"), "image/png");
+}
+
+#[test]
+fn a_sitemap_lists_the_pages() {
+    let site = site();
+    let sitemap = stdout_of(&site, &["--format", "sitemap"], 1);
+    let lines: Vec<&str> = sitemap.lines().collect();
+    assert_eq!(lines[0], r#"<?xml version="1.0" encoding="UTF-8"?>"#);
+    assert_eq!(lines[1], r#"<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">"#);
+    let pages: BTreeSet<&str> = lines[2..lines.len() - 1].iter().copied().collect();
+    let expected = ["<url><loc>/</loc></url>", "<url><loc>/page?a&amp;b</loc></url>"];
+    assert_eq!(pages, BTreeSet::from(expected));
+    assert_eq!(*lines.last().unwrap(), "</urlset>");
+}
+
+#[test]
+fn text_is_a_report_for_people() {
+    let site = site();
+    let report = stdout_of(&site, &[], 1);
+    let (rows, rest) = report.split_once("\nFinished 7 urls in ").unwrap();
+    assert_eq!(
+        rows.lines().collect::<Vec<_>>(),
+        [
+            "*** Report ***",
+            "/ 200 text/html utf-8 160 6/6",
+            "/a/a/a/ - skipped trap: the path repeats itself 3 times",
+            "/forbidden 403 text/plain none 2",
+            "/missing 404 text/plain none 4",
+            "/old 301 redirect /page?a&b",
+            "/page?a&b 200 text/html utf-8 28 0/1",
+            "/picture 200 image/png none 8",
+        ]
+    );
+    let (_, broken) = rest.split_once("\n\n*** Broken: 2 ***\n").unwrap();
+    assert_eq!(
+        broken,
+        "/forbidden 403 text/plain none 2\n    found on /, line 1: no\n\
+         /missing 404 text/plain none 4\n    found on /, line 1: missing\n    \
+         found on /page?a&b, line 1: missing\n"
+    );
+}
+
+#[test]
+fn a_broken_url_is_listed_with_the_redirects_that_lead_to_it() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("\n\n<a href=/old>here</a><img src=/old>"),
+        "/old" => reply.status(301, "Moved", &[("Location", "/older")], ""),
+        "/older" => reply.status(301, "Moved", &[("Location", "/gone")], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let report = stdout_of(&site, &["--check", "images"], 1);
+    let (_, broken) = report.split_once("*** Broken: 1 ***\n").unwrap();
+    assert_eq!(
+        broken,
+        "/gone 404 none none 0\n    found on /older\n        found on /old\n            \
+         found on /, line 3: here\n"
+    );
+}
+
+#[test]
+fn broken_only_leaves_out_all_other_urls() {
+    let site = site();
+    let report = stdout_of(&site, &["--broken-only"], 1);
+    assert!(report.starts_with("Finished 7 urls in "), "{report}");
+    assert!(report.contains("\n*** Broken: 2 ***\n/forbidden 403 "), "{report}");
+    for format in ["json", "jsonl", "csv"] {
+        let stdout = stdout_of(&site, &["--broken-only", "--format", format], 1);
+        assert!(BROKEN.iter().all(|url| stdout.contains(url)), "{stdout}");
+        assert!(!stdout.contains("/picture") && !stdout.contains("/old"), "{stdout}");
+    }
+    let output = run(&["--broken-only", "--format", "sitemap", "localhost"]).expect_code(2);
+    assert!(output.stderr.contains("--broken-only"), "{}", output.stderr);
+}
+
+#[test]
+fn accepted_statuses_are_not_broken() {
+    let site = site();
+    let report = stdout_of(&site, &["--accept", "403"], 1);
+    assert!(report.contains("*** Broken: 1 ***\n/missing"), "{report}");
+    let report = stdout_of(&site, &["--accept", "400..=403,404"], 0);
+    assert!(!report.contains("Broken") && report.contains(" 1 status_404\n"), "{report}");
+    stdout_of(&site, &["--accept", "400..404"], 1);
+}
+
+#[test]
+fn color_is_shown_on_terminals_or_on_request() {
+    const RED: &str = "\u{1b}[31m/missing 404 text/plain none 4\u{1b}[0m\n";
+    let site = site();
+    assert!(!stdout_of(&site, &[], 1).contains('\u{1b}'));
+    assert!(!stdout_of(&site, &["--color", "never"], 1).contains('\u{1b}'));
+    let report = stdout_of(&site, &["--color", "always"], 1);
+    assert!(report.contains(RED), "{report}");
+    for (variable, is_red) in [("CLICOLOR_FORCE", true), ("NO_COLOR", false)] {
+        let mut command = crawl(&[&site.url("/")]);
+        command.env(variable, "1");
+        let output = Running::start(command).wait();
+        assert_eq!(output.stdout.contains('\u{1b}'), is_red, "{variable}");
+    }
+    // Colored text is escaped, too.
+    let site = Server::start(|_, reply| {
+        reply.status(404, "No", &[("Content-Type", "\u{9b}2J\u{1b}]0;x")], "");
+    });
+    let report = stdout_of(&site.unwrap(), &["--color", "always"], 1);
+    assert!(!report.replace("\u{1b}[31m", "").replace("\u{1b}[0m", "").contains('\u{1b}'));
+}
+
+#[test]
+fn a_crawl_that_cannot_run_is_still_a_json_object() {
+    // With one file descriptor there is an event queue, but no way to wake it.
+    let mut command = std::process::Command::new("sh");
+    let binary = env!("CARGO_BIN_EXE_crawl");
+    command.args(["-c", &format!("ulimit -n 4; exec {binary} --format json http://localhost:1/")]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let object: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(object["problem"].is_string(), "{object}");
+    assert_eq!(object["done"], Value::Null);
+}
+
+#[test]
+fn a_crawl_that_is_interrupted_is_still_a_json_object() {
+    for (signals, code) in [(1, 130), (2, 130)] {
+        let site = Server::start(|request, reply| {
+            let n: u64 = request.path()[1..].parse().unwrap_or(0);
+            if n > 20 {
+                reply.sleep(Duration::from_secs(10));
+            }
+            reply.page(format!("<a href=/{}>on</a> <a href=/{}>on</a>", 2 * n + 1, 2 * n + 2));
+        })
+        .unwrap();
+        let program = Running::start(crawl(&["--format", "json", &site.url("/")]));
+        wait_until(|| site.requests() > 25);
+        for _ in 0..signals {
+            program.signal("-INT");
+        }
+        let output = program.wait().expect_code(code);
+        let object: Value = serde_json::from_str(&output.stdout).unwrap();
+        assert_eq!(object["rows"].as_array().unwrap().len() as u64, object["done"]);
+        assert!(object["todo"].as_u64().unwrap() > 0);
+    }
+}

@@ -1,0 +1,16 @@
+//! Tests of the program `crawl` and of its library.
+#![allow(clippy::unwrap_used)]
+
+mod flags;
+mod formats;
+mod library;
+mod planted;
+mod politeness;
+mod program;
+mod progress;
+mod request;
+mod select;
+mod shutdown;
+mod sigusr1;
+mod state;
+mod together;

@@ -1,0 +1,235 @@
+//! Graceful shutdown by a signal or by the limit on time.
+#![cfg(unix)]
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use crawl_core::{CrawlSummary, Options, StopReason};
+use demo_site::scripted::{Reply, Request, Server};
+use selector_core::VirtualClock;
+use stage2_coroutines::EventLoop;
+use stage3_queue::Crawler;
+use transport::system_lookup;
+
+use crate::program::{Running, Scratch, WATCHDOG, crawl, rows, run, wait_until};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// Crawls on a virtual clock, where no connection is ever established. The crawl
+/// is asked to stop at each of the times. Returns its duration, too.
+fn in_virtual_time(
+    stop_times: &[Duration],
+    change: impl FnOnce(&mut Options),
+) -> (CrawlSummary, Duration) {
+    let mut options = Options::new(vec!["http://127.0.0.1:9/".parse().unwrap()]);
+    options.robots = false;
+    options.max_tries = u32::MAX;
+    change(&mut options);
+    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let crawler = Crawler::builder(options);
+    for &at in stop_times {
+        let stopper = crawler.stopper();
+        event_loop.call_later(at, move || stopper.stop(StopReason::Signal(2)));
+    }
+    let begun = event_loop.now();
+    let summary = crawler.run_on(&event_loop).unwrap();
+    (summary, event_loop.now() - begun)
+}
+
+#[test]
+fn fetches_in_flight_have_two_seconds_after_a_stop() {
+    let (summary, took) = in_virtual_time(&[5 * SECOND], |_| ());
+    assert!(matches!(summary.stopped, Some(StopReason::Signal(2))), "{:?}", summary.stopped);
+    assert_eq!((summary.done, summary.todo), (0, 1));
+    assert_eq!(took, 7 * SECOND);
+}
+
+#[test]
+fn a_second_stop_ends_the_crawl_at_once() {
+    let (summary, took) = in_virtual_time(&[5 * SECOND, 6 * SECOND], |_| ());
+    assert!(matches!(summary.stopped, Some(StopReason::Signal(2))), "{:?}", summary.stopped);
+    assert_eq!((summary.done, summary.todo), (0, 1));
+    assert_eq!(took, 6 * SECOND);
+}
+
+#[test]
+fn a_stop_waits_no_longer_than_the_fetches_in_flight_take() {
+    let stop_time = Duration::from_millis(50);
+    // Between two tries there is a backoff of 100 to 200 ms.
+    let (summary, took) = in_virtual_time(&[stop_time], |options| options.max_tries = 2);
+    assert!(matches!(summary.stopped, Some(StopReason::Signal(2))), "{:?}", summary.stopped);
+    assert_eq!((summary.done, summary.todo), (1, 0));
+    assert!(took <= Duration::from_millis(200), "{took:?}");
+}
+
+#[test]
+fn max_time_begins_a_graceful_shutdown() {
+    let (summary, took) = in_virtual_time(&[], |options| options.max_time = Some(5 * SECOND));
+    assert!(matches!(summary.stopped, Some(StopReason::MaxTime)), "{:?}", summary.stopped);
+    assert_eq!((summary.done, summary.todo), (0, 1));
+    assert_eq!(took, 7 * SECOND);
+    let enough = |options: &mut Options| {
+        options.max_time = Some(SECOND);
+        options.max_tries = 2;
+    };
+    let (summary, took) = in_virtual_time(&[], enough);
+    assert!(summary.stopped.is_none() && summary.done == 1, "{:?}", summary.stopped);
+    assert!(took < SECOND, "{took:?}");
+}
+
+/// A site of many pages, each sent after a moment. Their URLs are so long that the
+/// output for 200 of them is more than a pipe holds.
+fn long_site() -> Server {
+    Server::start(|request: &Request, reply: &mut Reply<'_>| {
+        reply.sleep(Duration::from_millis(2));
+        let n: u32 = request.path().trim_start_matches('/').parse().unwrap_or(0);
+        let links = (1..=50).map(|m| format!("<a href=/{}?{}>x</a>", 50 * n + m, "x".repeat(400)));
+        reply.page(links.collect::<String>());
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_crawl_interrupted_at_any_moment_writes_its_report() {
+    for after in [1, 2, 17, 60] {
+        let server = long_site();
+        let program = Running::start(crawl(&["--format", "jsonl", &server.url("/")]));
+        wait_until(|| server.requests() >= after);
+        program.signal("-INT");
+        let output = program.wait().expect_code(130);
+        assert!(rows(&output.stdout).len() as u64 + 10 >= after, "{}", output.stdout);
+        assert!(
+            output.stderr.contains(" left to do: the crawl was interrupted"),
+            "{}",
+            output.stderr
+        );
+    }
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let server = long_site();
+        let report = Scratch::new();
+        let program = Running::start(crawl(&["-q", "-o", report.as_str(), &server.url("/")]));
+        wait_until(|| server.requests() > 5);
+        program.signal(signal);
+        let output = program.wait().expect_code(code);
+        assert_eq!((&*output.stdout, &*output.stderr), ("", ""));
+        let report = String::from_utf8(report.read()).unwrap();
+        assert!(report.starts_with("*** Report ***\n"), "{report}");
+        assert!(report.contains("\nTodo: ") && !report.contains("\nTodo: 0\n"), "{report}");
+        assert!(report.contains("\nDate: "), "{report}");
+    }
+}
+
+#[test]
+fn fetches_in_flight_finish_and_no_new_fetch_starts() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => {
+            reply.page("<a href=/soon>1</a><a href=/never>2</a><a href=/a>3</a><a href=/b>4</a>")
+        }
+        "/soon" => {
+            reply.sleep(Duration::from_millis(300));
+            reply.page("<a href=/c>x</a>");
+        }
+        _ => reply.sleep(WATCHDOG),
+    })
+    .unwrap();
+    let journal = Scratch::new();
+    let root = server.url("/");
+    let arguments = ["--format", "jsonl", "--state", journal.as_str(), &root];
+    let program = Running::start(crawl(&[&["-j2"], &arguments[..]].concat()));
+    wait_until(|| server.hits("/soon") + server.hits("/never") == 2);
+    program.signal("-INT");
+    let output = program.wait().expect_code(130);
+    let urls: Vec<_> = rows(&output.stdout).into_keys().collect();
+    assert_eq!(urls, ["/", "/soon"].map(|path| server.url(path)));
+    assert!(output.stderr.contains("4 URLs left to do"), "{}", output.stderr);
+    assert_eq!(server.requests(), 3);
+    // The URLs found during the shutdown are in the journal.
+    let program = Running::start(crawl(&[&["-j9"], &arguments[..]].concat()));
+    wait_until(|| server.hits("/c") > 0);
+    assert_eq!((server.hits("/"), server.hits("/soon")), (1, 1));
+    drop(program);
+}
+
+#[test]
+fn a_second_signal_ends_a_crawl_that_is_blocked_on_its_output() {
+    let server = long_site();
+    let mut command = crawl(&["--format", "jsonl", &server.url("/")]);
+    let mut program = Running::start_unread(&mut command);
+    // Until the pipe is full and the loop is blocked on it.
+    let mut before = 0;
+    wait_until(|| {
+        thread::sleep(Duration::from_millis(200));
+        let is_stuck = before > 20 && before == server.requests();
+        before = server.requests();
+        is_stuck
+    });
+    program.signal("-INT");
+    thread::sleep(Duration::from_millis(100));
+    assert!(program.is_running());
+    program.signal("-INT");
+    program.wait().expect_code(130);
+}
+
+#[test]
+fn a_signal_during_the_report_ends_the_process_as_usual() {
+    let server = long_site();
+    let journal = Scratch::new();
+    let root = server.url("/");
+    let arguments = ["--max-pages", "200", "--state", journal.as_str(), &root];
+    let mut program = Running::start_unread(&mut crawl(&arguments));
+    let finished = || journal.read().iter().filter(|&&byte| byte == b'\n').count() >= 200 + 2;
+    wait_until(finished);
+    // Soon it writes more than a pipe holds, and nothing reads it. A signal before
+    // that may interrupt the crawl instead.
+    wait_until(|| {
+        thread::sleep(Duration::from_millis(500));
+        program.signal("-INT");
+        thread::sleep(Duration::from_millis(100));
+        !program.is_running()
+    });
+    assert_eq!(program.wait().status.code(), None);
+}
+
+#[test]
+fn max_time_is_kept_and_reported() {
+    let server = long_site();
+    let root = server.url("/");
+    let output = run(&["--max-time", "300ms", &root]).expect_code(0);
+    assert!(
+        output.stderr.contains(" left to do: the limit on time was reached"),
+        "{}",
+        output.stderr
+    );
+    assert!(output.stdout.contains("\nTodo: ") && !output.stdout.contains("\nTodo: 0\n"));
+    let broken = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/none>x</a><a href=/never>x</a>"),
+        "/none" => reply.status(404, "Not Found", &[], ""),
+        _ => reply.sleep(WATCHDOG),
+    })
+    .unwrap();
+    let output = run(&["--max-time", "1s", &broken.url("/")]).expect_code(1);
+    assert!(output.stderr.contains("1 URL left to do: the limit on time"), "{}", output.stderr);
+    // A limit that is not reached is not mentioned.
+    let output = run(&["--max-time", "1h", "--max-depth", "0", &root]).expect_code(0);
+    assert!(!output.stderr.contains("time"), "{}", output.stderr);
+    for value in ["soon", "0", "-1", "8d"] {
+        let output = run(&[&format!("--max-time={value}"), &root]).expect_code(2);
+        assert!(output.stderr.contains("--max-time") && output.stderr.contains(value));
+    }
+}
+
+#[test]
+fn urls_that_a_limit_left_out_are_reported() {
+    let server = long_site();
+    let stderr_of =
+        |arguments: &[&str]| run(&[arguments, &[&server.url("/")]].concat()).expect_code(0).stderr;
+    let pages = stderr_of(&["--max-pages", "1"]);
+    assert_eq!(pages, "[warning] 50 URLs left to do: the limit on pages was reached\n");
+    let depth = stderr_of(&["--max-depth", "0"]);
+    assert_eq!(depth, "[warning] 50 URLs too many clicks away\n");
+    let both = stderr_of(&["--max-depth", "1", "--max-pages", "2"]);
+    let both_limits = "49 URLs left to do: the limit on pages was reached; 50 URLs too many";
+    assert!(both.contains(both_limits), "{both}");
+    assert_eq!(stderr_of(&["-q", "--max-pages", "1"]), "");
+}

@@ -1,0 +1,4 @@
+//! Tests of the fuzz targets.
+#![allow(clippy::unwrap_used)]
+
+mod corpus;

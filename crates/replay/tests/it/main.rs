@@ -1,0 +1,4 @@
+//! Tests of the program `replay`.
+#![allow(clippy::unwrap_used)]
+
+mod replay;

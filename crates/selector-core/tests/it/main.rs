@@ -1,0 +1,6 @@
+//! Tests of the selector, of the timers and of the examples.
+#![allow(clippy::unwrap_used)]
+
+mod examples;
+mod selector;
+mod virtual_clock;

@@ -1,0 +1,169 @@
+//! The selector over real sockets: readiness is kept, stale keys are harmless.
+
+use std::io::{ErrorKind, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use selector_core::{Interest, Key, Readiness, Selector, Socket};
+
+const SOON: Duration = Duration::from_secs(5);
+const A_MOMENT: Duration = Duration::from_millis(30);
+
+/// Makes a connection and returns both ends.
+fn pair(selector: &mut Selector<&'static str>) -> (Socket, Key, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (socket, key) = selector.connect(listener.local_addr().unwrap()).unwrap();
+    let (peer, _) = listener.accept().unwrap();
+    selector.register(key, Interest::Writable, "connected");
+    assert_eq!(next(selector), [(key, Some("connected"))]);
+    assert!(socket.connected().unwrap());
+    (socket, key, peer)
+}
+
+/// Returns the next ready keys and takes their waiters, within five seconds.
+fn next(selector: &mut Selector<&'static str>) -> Vec<(Key, Option<&'static str>)> {
+    let deadline = Instant::now() + SOON;
+    let mut keys = Vec::new();
+    while keys.is_empty() {
+        assert!(Instant::now() < deadline, "nothing happened");
+        selector.select(Some(A_MOMENT), &mut keys).unwrap();
+    }
+    keys.into_iter().map(|key| (key, selector.take(key))).collect()
+}
+
+fn nothing_happens(selector: &mut Selector<&'static str>) {
+    let mut keys = Vec::new();
+    selector.select(Some(A_MOMENT), &mut keys).unwrap();
+    assert_eq!(keys, []);
+}
+
+#[test]
+fn readiness_is_kept_for_a_waiter_that_registers_later() {
+    let mut selector = Selector::new().unwrap();
+    let (mut socket, key, mut peer) = pair(&mut selector);
+    peer.write_all(b"hello").unwrap();
+    nothing_happens(&mut selector); // there is no waiter
+    assert!(selector.readiness(key).satisfies(Interest::Readable));
+
+    // The operating system has reported it once and will not report it again.
+    selector.register(key, Interest::Readable, "reader");
+    assert_eq!(next(&mut selector), [(key, Some("reader"))]);
+
+    let mut buffer = [0; 16];
+    assert_eq!(socket.read(&mut buffer).unwrap(), 5);
+    assert_eq!(socket.read(&mut buffer).unwrap_err().kind(), ErrorKind::WouldBlock);
+    selector.clear(key, Interest::Readable);
+    selector.register(key, Interest::Readable, "reader");
+    nothing_happens(&mut selector);
+    peer.write_all(b"again").unwrap();
+    assert_eq!(next(&mut selector), [(key, Some("reader"))]);
+}
+
+#[test]
+fn an_end_that_came_with_the_data_is_not_lost() {
+    let mut selector = Selector::new().unwrap();
+    let (mut socket, key, mut peer) = pair(&mut selector);
+    peer.write_all(b"all").unwrap();
+    drop(peer);
+    selector.register(key, Interest::Readable, "reader");
+    // Bytes and end may be reported apart.
+    while !selector.readiness(key).contains(Readiness::READ_CLOSED) {
+        next(&mut selector);
+        selector.register(key, Interest::Readable, "reader");
+    }
+    let mut buffer = [0; 16];
+    assert_eq!(socket.read(&mut buffer).unwrap(), 3);
+    // A reader that stops after a short read must still hear of the end.
+    selector.clear(key, Interest::Readable);
+    selector.register(key, Interest::Readable, "reader");
+    assert_eq!(next(&mut selector)[0], (key, Some("reader")));
+    assert_eq!(socket.read(&mut buffer).unwrap(), 0);
+}
+
+#[test]
+fn one_direction_does_not_wake_who_waits_for_the_other() {
+    let mut selector = Selector::new().unwrap();
+    let (_socket, key, mut peer) = pair(&mut selector);
+    selector.clear(key, Interest::Writable);
+    selector.register(key, Interest::Writable, "writer");
+    peer.write_all(b"bytes").unwrap();
+    let mut keys = Vec::new();
+    selector.select(Some(A_MOMENT), &mut keys).unwrap();
+    // epoll reports both directions when one changes, so the writer may be
+    // called; but no reader may be missed for it.
+    assert!(selector.readiness(key).satisfies(Interest::Readable));
+}
+
+// ANCHOR: stale
+#[test]
+fn a_key_of_the_batch_may_be_stale_by_its_turn() {
+    let mut selector = Selector::new().unwrap();
+    let (first, first_key, mut first_peer) = pair(&mut selector);
+    let (second, second_key, mut second_peer) = pair(&mut selector);
+    selector.register(first_key, Interest::Readable, "first");
+    selector.register(second_key, Interest::Readable, "second");
+    first_peer.write_all(b"1").unwrap();
+    second_peer.write_all(b"2").unwrap();
+    thread::sleep(A_MOMENT);
+    let mut keys = Vec::new();
+    selector.select(Some(SOON), &mut keys).unwrap();
+    assert_eq!(keys.len(), 2, "both in one batch");
+
+    // The callback of one closes the other, and opens a connection that gets
+    // its slot.
+    let (kept, closed) = (keys[0], keys[1]);
+    let (kept_socket, closed_socket) =
+        if kept == first_key { (first, second) } else { (second, first) };
+    assert!(selector.take(kept).is_some());
+    assert!(selector.unregister(closed).is_some());
+    drop(closed_socket);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (_socket, newcomer) = selector.connect(listener.local_addr().unwrap()).unwrap();
+    selector.register(newcomer, Interest::Readable, "the new newcomer");
+    assert_eq!(selector.take(closed), None, "stale");
+    assert_eq!(selector.take(newcomer), Some("the new newcomer"));
+    drop(kept_socket);
+}
+// ANCHOR_END: stale
+
+#[test]
+fn registering_hands_back_what_waited_before() {
+    let mut selector = Selector::new().unwrap();
+    let (_socket, key, _peer) = pair(&mut selector);
+    assert_eq!(selector.register(key, Interest::Readable, "one"), None);
+    assert_eq!(selector.register(key, Interest::Readable, "two"), Some("one"));
+    assert_eq!(selector.unregister(key), Some("two"));
+    let stale = selector.register(key, Interest::Readable, "three");
+    assert_eq!(stale, Some("three"));
+    assert!(selector.is_empty());
+}
+
+#[test]
+fn a_refused_connection_is_an_error_and_no_connection() {
+    let mut selector = Selector::new().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let (socket, key) = selector.connect(address).unwrap();
+    selector.register(key, Interest::Writable, "refused");
+    next(&mut selector);
+    let error = socket.connected().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
+}
+
+#[test]
+fn a_notifier_ends_the_wait_from_another_thread() {
+    let mut selector: Selector<()> = Selector::new().unwrap();
+    let notifier = selector.notifier();
+    let thread = thread::spawn(move || {
+        thread::sleep(A_MOMENT);
+        notifier.notify();
+        notifier.notify();
+    });
+    let start = Instant::now();
+    let mut keys = Vec::new();
+    selector.select(Some(SOON), &mut keys).unwrap();
+    assert!(start.elapsed() < SOON, "woken before the timeout");
+    thread.join().unwrap();
+}

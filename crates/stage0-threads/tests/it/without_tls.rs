@@ -1,0 +1,25 @@
+//! The program, in a build without TLS.
+#![cfg(not(feature = "tls"))]
+
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// Runs the program and returns its output.
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_stage0-threads")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn an_https_url_is_an_error_of_class_tls() {
+    let root = "https://127.0.0.1:1/";
+    let output = run(&["--format", "jsonl", root]);
+    assert_eq!(output.status.code(), Some(3));
+    let row: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&row["outcome"], &row["tries"]), (&"failed".into(), &1.into()));
+    assert_eq!(row["error"]["class"], "tls");
+    assert!(row["error"]["message"].as_str().unwrap().contains("no TLS"), "{row}");
+    let output = run(&["--cacert", "/dev/null", root]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("no TLS"));
+}

@@ -1,0 +1,4 @@
+//! Tests of the examples of the crawl with callbacks.
+#![allow(clippy::unwrap_used)]
+
+mod examples;

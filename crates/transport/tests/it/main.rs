@@ -1,0 +1,9 @@
+//! Tests of streams, name lookups and the connect limiter.
+#![allow(clippy::unwrap_used)]
+
+mod certificates;
+mod common;
+mod connect_limiter;
+mod resolver;
+mod session;
+mod stream;

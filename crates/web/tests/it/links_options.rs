@@ -1,0 +1,217 @@
+//! Extraction of what `ExtractOptions` selects: resources, fragment targets,
+//! positions and texts.
+
+use web::links::{ExtractOptions, Position};
+use web::page::Page;
+
+use crate::common::read;
+
+const NOTHING: ExtractOptions = ExtractOptions {
+    frames: false,
+    images: false,
+    media: false,
+    scripts: false,
+    styles: false,
+    relations: false,
+    ids: false,
+    details: false,
+    nofollow: false,
+};
+
+fn search(html: &str, options: ExtractOptions) -> Page {
+    read("http://site.test/", [html.as_bytes()], Some("utf-8"), options)
+}
+
+/// Checks the elements and addresses found, as `element address`.
+#[track_caller]
+fn assert_found(html: &str, options: ExtractOptions, expected: &[&str]) {
+    let page = search(html, options);
+    let links = page.found.links().map(|link| format!("{} {}", link.element.name(), link.href));
+    assert_eq!(links.collect::<Vec<_>>(), expected, "{html}");
+}
+
+#[test]
+fn each_kind_of_resource_is_found_when_it_is_selected() {
+    let frames = ExtractOptions { frames: true, ..NOTHING };
+    let images = ExtractOptions { images: true, ..NOTHING };
+    let media = ExtractOptions { media: true, ..NOTHING };
+    let scripts = ExtractOptions { scripts: true, ..NOTHING };
+    let styles = ExtractOptions { styles: true, ..NOTHING };
+    let relations = ExtractOptions { relations: true, ..NOTHING };
+    for (html, options, expected) in [
+        ("<iframe src=/x></iframe>", frames, &["iframe /x"][..]),
+        ("<frame src=/x>", frames, &["frame /x"]),
+        ("<meta http-equiv=refresh content='0;url=/x'>", frames, &["meta /x"]),
+        ("<META content='5; URL=\"/x\"' http-equiv=Refresh>", frames, &["meta /x"]),
+        ("<img src=/x>", images, &["img /x"]),
+        ("<IMG SRC=/x srcset='/y 2x, /z 3x'>", images, &["img /x", "img /y", "img /z"]),
+        ("<picture><source srcset='/x 640w'></picture>", images, &["source /x"]),
+        ("<video poster=/x></video>", images, &["video /x"]),
+        ("<input type=image src=/x>", images, &["input /x"]),
+        (
+            "<video src=/x><source src=/y><track src=/z>",
+            media,
+            &["video /x", "source /y", "track /z"],
+        ),
+        ("<audio src=/x></audio><embed src=/y>", media, &["audio /x", "embed /y"]),
+        ("<object data=/x></object>", media, &["object /x"]),
+        ("<script src=/x></script>", scripts, &["script /x"]),
+        ("<script src=/x><script src=/no></script>", scripts, &["script /x"]),
+        ("<link rel=stylesheet href=/x>", styles, &["link /x"]),
+        ("<link href=/x rel='Alternate StyleSheet'>", styles, &["link /x"]),
+        (
+            "<style>a { background: url(/x) } @import '/y';</style>",
+            styles,
+            &["style /x", "style /y"],
+        ),
+        ("<p style=\"background: url('/x')\">", styles, &["style /x"]),
+        ("<link rel=next href=/x><link href=/y>", relations, &["link /x", "link /y"]),
+    ] {
+        assert_found(html, options, expected);
+        assert_found(html, NOTHING, &[]);
+        assert_eq!(search(html, ExtractOptions::ALL).found.links().len(), expected.len(), "{html}");
+        let link = format!("<a href=/a>{html}<area href=/b>");
+        let links = search(&link, options)
+            .found
+            .links()
+            .map(|link| link.href.to_owned())
+            .collect::<Vec<_>>();
+        assert_eq!((links.len(), &*links[0]), (expected.len() + 2, "/a"));
+    }
+    // The option for style sheets selects no other `link`, and the other way round.
+    assert_found("<link rel=stylesheet href=/x>", relations, &[]);
+    assert_found("<link rel=icon href=/x>", styles, &[]);
+}
+
+#[test]
+fn a_srcset_is_parsed_by_its_grammar() {
+    for (srcset, expected) in [
+        ("/x", &["img /x"][..]),
+        ("/x 1x", &["img /x"]),
+        (" , /x 1x , /y", &["img /x", "img /y"]),
+        ("/x,/y 2x", &["img /x,/y"]),
+        ("/x, /y", &["img /x", "img /y"]),
+        ("/x,,, /y", &["img /x", "img /y"]),
+        ("/x 1x,/y 2x", &["img /x", "img /y"]),
+        ("/x (a, b), /y", &["img /x", "img /y"]),
+        ("/x (a, b", &["img /x"]),
+        ("data:,x 1x, /y", &["img data:,x", "img /y"]),
+        ("", &[]),
+        (" ,\n, ", &[]),
+    ] {
+        let images = ExtractOptions { images: true, ..NOTHING };
+        assert_found(&format!("<img srcset='{srcset}'>"), images, expected);
+    }
+}
+
+#[test]
+fn a_meta_refresh_is_parsed_by_its_grammar() {
+    for (content, expected) in [
+        ("0; url=/x", Some("meta /x")),
+        ("0;url=/x", Some("meta /x")),
+        ("0,url=/x", Some("meta /x")),
+        ("0 url=/x", Some("meta /x")),
+        ("0;/x", Some("meta /x")),
+        ("0; URL = /x", Some("meta /x")),
+        ("  1.5 ; url='/x'junk", Some("meta /x")),
+        (".5; url=/x", Some("meta /x")),
+        ("0; url=&quot;/x", Some("meta /x")),
+        ("0; urlx", Some("meta urlx")),
+        ("5", None),
+        ("0;", None),
+        ("0; url=", None),
+        ("url=/x", None),
+        ("0x; url=/x", None),
+        ("", None),
+    ] {
+        let html = format!("<meta http-equiv=refresh content=\"{content}\">");
+        let frames = ExtractOptions { frames: true, ..NOTHING };
+        assert_found(&html, frames, expected.as_slice());
+    }
+    let html = "<meta name=refresh content='0;url=/x'><meta http-equiv=refresh>";
+    assert_found(html, ExtractOptions::ALL, &[]);
+}
+
+#[test]
+fn style_sheets_are_parsed_by_their_grammar() {
+    for (css, expected) in [
+        ("a{b:url(/x)}", &["style /x"][..]),
+        ("a{b:URL( '/x' )}", &["style /x"]),
+        ("a{b:url(\n/x\n)}", &["style /x"]),
+        ("a{b:url(/x), url(/y)}", &["style /x", "style /y"]),
+        ("a{b:url(\"/x)y\")}", &["style /x)y"]),
+        ("a{b:url(/x\\)y)}", &["style /x)y"]),
+        ("a{b:url(/\\78 y)}", &["style /xy"]),
+        ("a{b:url('/\\\nx')}", &["style /x"]),
+        ("@import \"/x\"; @import url(/y) print;", &["style /x", "style /y"]),
+        ("@IMPORT '/x'", &["style /x"]),
+        ("@importx '/no'; @import; '/no'", &[]),
+        ("a{b:'url(/no)'; content: \"@import '/no'\"}", &[]),
+        ("/* url(/no) */ a{b:url(/x)} /* url(/no)", &["style /x"]),
+        ("a{b:myurl(/no) -url(/no)}", &[]),
+        ("a{b:\\url(/no)}", &[]),
+        ("a{b:url()} a{b:url('')}", &[]),
+        ("a{b:url(a b)} a{b:url(a'b)} a{b:url(/x)}", &["style /x"]),
+        ("a{b:'no end\n} a{b:url(/x)}", &["style /x"]),
+        ("a{b:url(/x", &["style /x"]),
+        ("a{b:url('/x", &["style /x"]),
+        ("\u{fc}url(/no) a{b:url(/\u{fc})}", &["style /\u{fc}"]),
+    ] {
+        let styles = ExtractOptions { styles: true, ..NOTHING };
+        assert_found(&format!("<style>{css}</style>"), styles, expected);
+    }
+}
+
+#[test]
+fn fragment_targets_are_found() {
+    let html =
+        "<p id=one><a name=two><a name=three href=/x id=four><img name=no><p id=''><p id=a&amp;b>";
+    let page = search(html, ExtractOptions { ids: true, ..NOTHING });
+    assert_eq!(page.found.ids().collect::<Vec<_>>(), ["one", "two", "three", "four", "", "a&b"]);
+    assert_eq!(page.found.links().map(|link| link.href).collect::<Vec<_>>(), ["/x"]);
+    assert_eq!(search(html, NOTHING).found.ids().len(), 0);
+}
+
+#[test]
+fn each_link_has_a_position() {
+    let html = "<a href=/1>\n  <p>\u{fc}\u{20ac}<a\nhref=/2>\r\n\n<area href=/3><img src=/4>\
+                <style>\n\n@import '/5'</style>";
+    let page = search(html, ExtractOptions::ALL);
+    let positions: Vec<_> =
+        page.found.links().map(|link| (link.href, link.position.unwrap())).collect();
+    let at = |line, column| Position { line, column };
+    assert_eq!(
+        positions,
+        [
+            ("/1", at(1, 1)),
+            ("/2", at(2, 8)),
+            ("/3", at(5, 1)),
+            ("/4", at(5, 15)),
+            ("/5", at(5, 27))
+        ]
+    );
+    let page = search(html, NOTHING);
+    assert!(page.found.links().all(|link| link.position.is_none() && link.text.is_empty()));
+}
+
+#[test]
+fn each_link_has_a_text() {
+    for (html, text) in [
+        ("<a href=/x>text</a> no", "text"),
+        ("<a href=/x> some \n <b>bo</b>ld text </a>", "some bold text"),
+        ("<a href=/x>a &amp; b&#33;</a>", "a & b!"),
+        ("<a href=/x>&am<b>p;</a>", "&amp;"),
+        ("<a href=/x><img src=/i alt='a picture'> of <!-- no --> x</a>", "a picture of x"),
+        ("<a href=/x><script>no</script><title>yes</title>", "yes"),
+        ("<a href=/x>one<a href=/y>two", "one"),
+        ("<a href=/x>unfinished", "unfinished"),
+        ("<a href=/x></a>text", ""),
+        ("<area href=/x alt='the  place'>", "the place"),
+    ] {
+        let page = search(html, ExtractOptions { details: true, ..NOTHING });
+        assert_eq!(page.found.links().next().unwrap().text, text, "{html}");
+    }
+    let html = format!("<a href=/x>{}</a>", "\u{20ac}uro ".repeat(1000));
+    let page = search(&html, ExtractOptions { details: true, ..NOTHING });
+    assert_eq!(page.found.links().next().unwrap().text.chars().count(), 80);
+}
