@@ -15,7 +15,6 @@
 //! - A loop is held by its handles, and each pending task or callback may hold
 //!   one. **After `close` only handles outside hold it**, and its exception
 //!   handler if that holds one: then set another.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::RefCell;
 use std::future::pending;

@@ -1,7 +1,6 @@
 //! Reentrancy: nothing is borrowed while foreign code runs, so wakers,
 //! callbacks, destructors and exception handlers may call any method of the
 //! loop.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};

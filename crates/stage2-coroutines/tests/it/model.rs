@@ -6,7 +6,6 @@
 //! operation. When nothing can happen any more, every task that still waits must
 //! have a reason: the event that it waits for has not happened. (A task that
 //! waits for an event that has happened is a lost wake-up.)
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

@@ -1,5 +1,4 @@
 //! Callbacks: their order, their time, and calls from other threads.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};

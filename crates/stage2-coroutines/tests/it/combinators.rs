@@ -1,5 +1,4 @@
 //! The combinators, which wait for several futures at once.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeMap;
 use std::future::pending;
