@@ -164,6 +164,12 @@ impl EventLoop {
         format!("{} tasks\n{}", tasks.len(), lines.collect::<String>())
     }
 
+    /// Returns the error of a loop in which nothing can happen any more.
+    pub(crate) fn deadlock_error(&self) -> io::Error {
+        let message = format!("nothing can happen any more: {}", self.describe_tasks().trim_end());
+        io::Error::new(io::ErrorKind::Deadlock, message)
+    }
+
     /// Writes the text of [`EventLoop::describe_tasks`].
     ///
     /// # Errors

@@ -137,6 +137,10 @@ pub(crate) struct Inspector {
     pub(crate) other_waits: RefCell<Vec<&'static str>>,
     pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
     pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
+    /// The number of wakers that are stored in futures of this loop.
+    pub(crate) local_wakers: Cell<usize>,
+    /// The tasks that are to be told that they wait in a circle, with its names.
+    pub(crate) circles: RefCell<HashMap<Key, Rc<str>>>,
 }
 
 impl Inspector {
@@ -147,6 +151,8 @@ impl Inspector {
             other_waits: RefCell::default(),
             task_names: RefCell::default(),
             exception_handler: RefCell::default(),
+            local_wakers: Cell::new(0),
+            circles: RefCell::default(),
         }
     }
 
@@ -156,6 +162,20 @@ impl Inspector {
         if let Some(handler) = handler {
             handler(error);
         }
+    }
+
+    /// Returns the exception for a task that waits in a circle, once.
+    pub(crate) fn circle(&self, key: Key) -> Option<Exception> {
+        if self.circles.borrow().is_empty() {
+            return None;
+        }
+        self.circles.borrow_mut().remove(&key).map(Exception::Circle)
+    }
+
+    /// Returns the name of a task, or the place that spawned it.
+    pub(crate) fn name(&self, key: Key, spawned: Option<CallSite>) -> String {
+        let name = self.task_names.borrow().get(&key).map(|name| name.to_string());
+        name.unwrap_or_else(|| spawned.map_or("a callback".into(), |at| format!("task of {at}")))
     }
 
     /// Removes the name of a task that has ended.

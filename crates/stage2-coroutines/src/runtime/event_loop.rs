@@ -29,6 +29,8 @@ pub(crate) struct Inner {
     pub(crate) inspector: Rc<Inspector>,
     pub(crate) next_callback_id: Cell<u64>,
     is_stopping: Cell<bool>,
+    /// Held by each [`Remote`](crate::Remote) as well.
+    pub(crate) remotes: Arc<()>,
 }
 
 impl EventLoop {
@@ -53,6 +55,7 @@ impl EventLoop {
             reactor: Reactor::new(selector, lookup),
             next_callback_id: Cell::new(0),
             is_stopping: Cell::new(false),
+            remotes: Arc::default(),
         }))
     }
 
@@ -127,7 +130,11 @@ impl EventLoop {
             if scheduler.is_closed.get() {
                 return Err(io::Error::other("the loop is closed"));
             }
-            reactor.tick(scheduler.may_sleep(), &mut keys)?;
+            let may_sleep = scheduler.may_sleep();
+            if may_sleep && self.0.is_deadlocked(waker.as_ref()) {
+                return Err(self.deadlock_error());
+            }
+            reactor.tick(may_sleep, &mut keys)?;
         }
     }
     // ANCHOR_END: run

@@ -1,8 +1,10 @@
 //! The scheduler, or executor: the task table, the run queue, and the steps of
 //! the tasks.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +14,7 @@ use std::task::Poll;
 use selector_core::{Key, Notifier, Slab};
 
 use crate::asyncio::exceptions::{Exception, InvalidState};
-use crate::asyncio::inspector::{CallSite, Inspector, LoopError, WaitInfo};
+use crate::asyncio::inspector::{CallSite, Inspector, LoopError, Wait, WaitInfo};
 use crate::runtime::inject_queue::{InjectQueue, TaskWaker};
 
 thread_local! {
@@ -40,12 +42,20 @@ pub(crate) trait Step {
     /// Runs until the task waits or ends. Returns an exception if it ended with
     /// one that no future has taken.
     fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>>;
+
+    /// Ends the task as cancelled.
+    fn cancel(self: Pin<&mut Self>) {}
+
+    /// Returns the number of wakers of this task that are stored somewhere.
+    fn stored_wakers(&self) -> usize {
+        0
+    }
 }
 
 /// The slot of a task, or of a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
     /// The coroutine; `None` while it takes a step.
-    step: Option<Pin<Box<dyn Step>>>,
+    pub(crate) step: Option<Pin<Box<dyn Step>>>,
     /// The line that spawned the task; `None` for a callback.
     pub(crate) spawned: Option<CallSite>,
     pub(crate) wait: WaitInfo,
@@ -109,12 +119,16 @@ pub(crate) struct Scheduler {
     run_queue: RefCell<RunQueue>,
     /// The wake-ups and calls that come from other threads.
     pub(crate) inject_queue: Arc<InjectQueue>,
-    /// The task that is taking a step.
+    /// The task that is taking a step; `None` for a callback.
     pub(crate) current_task: Cell<Option<Key>>,
     /// The number of steps that have been taken.
     pub(crate) polls: Cell<u64>,
     pub(crate) is_closed: Cell<bool>,
-    inspector: Rc<Inspector>,
+    /// True if a panic of a task or callback goes through the loop.
+    pub(crate) raises_panics: Cell<bool>,
+    /// The panic that is to be raised again.
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+    pub(crate) inspector: Rc<Inspector>,
 }
 
 impl Scheduler {
@@ -126,6 +140,8 @@ impl Scheduler {
             current_task: Cell::new(None),
             polls: Cell::new(0),
             is_closed: Cell::new(false),
+            raises_panics: Cell::new(false),
+            panic: Cell::new(None),
             inspector,
         }
     }
@@ -147,14 +163,15 @@ impl Scheduler {
     // ANCHOR: may_wait_for
     /// Checks that the current task may wait for a future of this loop, which
     /// is the result of `task` if that is given.
-    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), InvalidState> {
+    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), Exception> {
         if self.is_current() == Some(false) {
-            return Err(InvalidState::OtherLoop);
+            return Err(InvalidState::OtherLoop.into());
         }
-        if task.is_some() && task == self.current_task.get() {
-            return Err(InvalidState::AwaitsItself);
+        let (Some(task), Some(current)) = (task, self.current_task.get()) else { return Ok(()) };
+        if task == current {
+            return Err(InvalidState::AwaitsItself.into());
         }
-        Ok(())
+        self.inspector.circle(current).map_or(Ok(()), Err)
     }
     // ANCHOR_END: may_wait_for
 
@@ -175,6 +192,10 @@ impl Scheduler {
     pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
         self.inspector.forget(key);
         self.tasks.borrow_mut().remove(key)
+    }
+
+    pub(crate) fn has_task(&self, key: Key) -> bool {
+        self.tasks.borrow().get(key).is_some()
     }
 
     /// Puts a task at the end of the run queue, to take a step in the next
@@ -211,29 +232,54 @@ impl Scheduler {
         // The coroutine is taken out of its slot, so that it may call any
         // method of the loop, even cancel itself. A stale key belongs to a task
         // that has been removed.
-        let take_step = |slot: &mut TaskSlot| slot.step.take();
+        let take_step = |slot: &mut TaskSlot| Some((slot.step.take()?, slot.spawned.is_some()));
         let step = self.tasks.borrow_mut().get_mut(key).and_then(take_step);
-        let Some(mut step) = step else { return };
+        let Some((mut step, is_task)) = step else { return };
         self.polls.update(|polls| polls + 1);
-        self.current_task.set(Some(key));
+        self.current_task.set(is_task.then_some(key));
         let state = step.as_mut().step(self, key);
         self.current_task.set(None);
+        let mut tasks = self.tasks.borrow_mut();
         if state.is_pending()
-            && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
+            && let Some(slot) = tasks.get_mut(key)
         {
             slot.wait.update(&self.inspector.current_wait);
             slot.step = Some(step);
+            let awaits_task = matches!(slot.wait.wait, Wait::Task(_));
+            drop(tasks);
+            if awaits_task {
+                self.break_circle(key);
+            }
             return;
         }
+        drop(tasks);
         self.inspector.current_wait.set(WaitInfo::NONE);
-        let panic = Exception::caught(|| drop(step)).err();
+        if state.is_pending() {
+            step.as_mut().cancel();
+        }
+        let panic = self.catch(|| drop(step)).err();
         drop(self.remove_task(key));
         let ended = if let Poll::Ready(exception) = state { exception } else { None };
         if let Some(exception) = panic.or(ended) {
             self.inspector.report(&LoopError::Panicked(exception));
         }
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
     }
     // ANCHOR_END: step
+
+    /// Calls `f`, and returns its panic as an exception.
+    pub(crate) fn catch<R>(&self, f: impl FnOnce() -> R) -> Result<R, Exception> {
+        catch_unwind(AssertUnwindSafe(f)).map_err(|panic| self.caught(panic))
+    }
+
+    /// Returns the exception for a panic, which is kept if it is to be raised again.
+    pub(crate) fn caught(&self, panic: Box<dyn Any + Send>) -> Exception {
+        let exception = Exception::panicked(&*panic);
+        self.panic.set(self.raises_panics.get().then_some(panic));
+        exception
+    }
 
     /// Drops all tasks, and refuses every later one.
     pub(crate) fn close(&self) {

@@ -30,10 +30,21 @@ impl<T: 'static> Task<T> {
     /// queue for its first step.
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
+        Self::start(event_loop, coroutine, Ok)
+    }
+
+    /// Spawns a coroutine; `keep` makes of its value the outcome of the task.
+    #[track_caller]
+    pub(crate) fn start<C: Coroutine + 'static>(
+        event_loop: &EventLoop,
+        coroutine: C,
+        keep: impl Fn(C::Output) -> Result<T, Exception> + 'static,
+    ) -> Self {
         let future = Future::new(event_loop);
         let awaited = future.clone();
         // Refused if the task was cancelled during this very step.
-        let end = move |outcome| awaited.finish(outcome).err().and(None);
+        let end =
+            move |outcome: Result<_, _>| awaited.finish(outcome.and_then(&keep)).err().and(None);
         let driver = Driver { coroutine, end, waker: None };
         let key = event_loop.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
@@ -91,11 +102,24 @@ where
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
-            Err(panic) => Err(Exception::panicked(&*panic)),
+            Err(panic) => Err(scheduler.caught(panic)),
         };
+        if !scheduler.has_task(key) {
+            // It has cancelled itself, and ended all the same.
+            let _ = (this.end)(Err(Exception::Cancelled));
+        }
         // A result that is refused is dropped, and its destructor may panic.
-        let unretrieved = Exception::caught(|| (this.end)(outcome));
+        let unretrieved = scheduler.catch(|| (this.end)(outcome));
         Poll::Ready(unretrieved.unwrap_or_else(Some))
     }
     // ANCHOR_END: driver_step
+
+    fn cancel(self: Pin<&mut Self>) {
+        let _ = (self.project().end)(Err(Exception::Cancelled));
+    }
+
+    fn stored_wakers(&self) -> usize {
+        // One is kept here, for the next step.
+        self.waker.as_ref().map_or(0, |waker| Arc::strong_count(waker) - 1)
+    }
 }

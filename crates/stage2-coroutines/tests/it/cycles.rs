@@ -161,18 +161,19 @@ fn a_callback_that_holds_its_task_is_freed_when_the_task_is_cancelled() {
     assert!(is_gone(&watch));
 }
 
-/// Spawns two tasks that await each other; only cancelling or closing ends them.
+/// Spawns two tasks that await a shield of each other; only cancelling or closing
+/// ends them. (If they awaited each other directly, one would get an error.)
 fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
     let (held, watch) = witness();
     let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
-    let (later, first_held) = (Rc::clone(&partner), Rc::clone(&held));
+    let (later, first_held, inside) = (Rc::clone(&partner), Rc::clone(&held), event_loop.clone());
     let first = Task::spawn(event_loop, async move {
         let _held = first_held;
-        let second = later.take().unwrap();
+        let second = shield(&inside, later.take().unwrap());
         // It ends, one way or the other.
         let _ = second.await;
     });
-    let awaited: Future<()> = Future::clone(&first);
+    let awaited = shield(event_loop, Future::clone(&first));
     let second = Task::spawn(event_loop, async move {
         let _held = held;
         let _ = awaited.await;
@@ -269,7 +270,7 @@ fn suspend_every_operation(event_loop: &EventLoop, held: &Rc<()>) {
     }));
     let (inside, awaited) = (event_loop.clone(), task());
     spawn_holding(Box::pin(async move { drop(wait_for(&inside, awaited, SECOND * 600).await) }));
-    let shielded = shield(task());
+    let shielded = shield(event_loop, task());
     spawn_holding(Box::pin(async move { drop(shielded.await) }));
     let mut completed = as_completed(event_loop, [future(), task().into()], Some(SECOND * 600));
     spawn_holding(Box::pin(async move { drop(completed.next().await) }));

@@ -5,6 +5,7 @@ mod callbacks;
 mod change_of_driver;
 mod combinators;
 mod cycles;
+mod deadlock;
 mod examples;
 mod examples_book;
 mod examples_generator;

@@ -466,7 +466,7 @@ fn a_combinator_may_be_cancelled_by_the_future_it_waits_for() {
             match kind {
                 0 => gather(&in_task, [child]).await.is_err(),
                 1 => wait_for(&in_task, child, SECOND * 60).await.is_err(),
-                _ => shield(child).await.is_err(),
+                _ => shield(&in_task, child).await.is_err(),
             }
         });
         waits.replace(Some(Future::clone(&waiting)));
