@@ -1,6 +1,5 @@
 //! Event loops of stage 2 with a virtual clock.
 
-
 use stage2_coroutines::{Coroutine, EventLoop};
 
 /// Creates an event loop whose clock jumps to the next timer.

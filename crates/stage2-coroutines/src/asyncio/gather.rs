@@ -10,6 +10,8 @@ use std::task::{Context, Poll};
 
 use crate::{Coroutine, EventLoop, Exception, Future, InvalidState, ensure_future};
 
+type Outcomes<T> = Vec<Result<T, Exception>>;
+
 // ANCHOR: gather
 /// Returns a future of the results of all awaitables, in the order of the
 /// arguments. They are awaited from now on. Cancelling one of them does not
@@ -36,7 +38,7 @@ pub fn gather<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
 pub fn gather_outcomes<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
-) -> Gather<T, Vec<Result<T, Exception>>> {
+) -> Gather<T, Outcomes<T>> {
     Gather::new(event_loop, shared(event_loop, awaitables), false, Ok)
 }
 
@@ -91,7 +93,7 @@ struct Gathering<T: 'static, R: 'static> {
     pending: Cell<usize>,
     /// True if the first exception settles the outcome.
     raises: bool,
-    collect: fn(Vec<Result<T, Exception>>) -> Result<R, Exception>,
+    collect: fn(Outcomes<T>) -> Result<R, Exception>,
 }
 
 impl<T: 'static, R: 'static> Gathering<T, R> {
@@ -122,7 +124,7 @@ impl<T: 'static, R: 'static> Gather<T, R> {
         event_loop: &EventLoop,
         children: Vec<Future<T>>,
         raises: bool,
-        collect: fn(Vec<Result<T, Exception>>) -> Result<R, Exception>,
+        collect: fn(Outcomes<T>) -> Result<R, Exception>,
     ) -> Self {
         let outer = Future::new(event_loop);
         let pending = Cell::new(children.len());

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use stage2_coroutines::{
-    EventLoop, Exception, Future, InvalidState, Task, shield, sleep, timeout_at, yield_now,
+    EventLoop, Exception, Future, InvalidState, Task, shield, timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -68,19 +68,17 @@ fn a_circle_is_found_in_real_time() {
 #[test]
 fn a_task_without_a_name_is_told_by_its_place() {
     let event_loop = virtual_loop();
-    let outcomes = Outcomes::default();
-    let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
-    let (later, log) = (Rc::clone(&partner), Rc::clone(&outcomes));
-    let first: Future<()> = Task::spawn(&event_loop, async move {
+    let partner: Rc<RefCell<Option<Future<String>>>> = Rc::default();
+    let later = Rc::clone(&partner);
+    let first = Future::from(Task::spawn(&event_loop, async move {
         let partner = later.take().unwrap();
-        log.borrow_mut().push(("first", partner.await));
-    })
-    .into();
-    let second = Task::spawn(&event_loop, async move { drop(first.await) });
-    partner.replace(Some(second.into()));
-    run(&event_loop, sleep(&event_loop, SECOND));
-    let outcomes = outcomes.take();
-    assert!(matches!(&outcomes[..], [("first", Ok(()))]), "{outcomes:?}");
+        partner.await.unwrap();
+    }));
+    let second = Task::spawn(&event_loop, async move { first.await.unwrap_err().to_string() });
+    partner.replace(Some(Future::clone(&second).shared()));
+    let text = run(&event_loop, second).unwrap();
+    let circle = text.strip_prefix("these tasks wait for each other: ").unwrap();
+    assert_eq!(circle.matches(&format!("task of {}:", file!())).count(), 3, "{text}");
 }
 
 #[test]
