@@ -5,9 +5,22 @@ use std::error::Error;
 use std::rc::Rc;
 
 use crate::runtime::future::{Callback, Outcome, State};
-use crate::{CallbackId, Exception, Future, InvalidState, LoopError};
+use crate::{CallbackId, EventLoop, Exception, Future, InvalidState, LoopError};
 
 impl<T: 'static> Future<T> {
+    /// Returns the loop that the future belongs to.
+    pub fn event_loop(&self) -> EventLoop {
+        self.0.borrow().event_loop.clone()
+    }
+
+    /// Resolves the future, unless it is that of a task.
+    pub(crate) fn resolve(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
+        if self.task().is_some() {
+            return Err(InvalidState::IsTask);
+        }
+        self.finish(outcome)
+    }
+
     /// Returns true if the two handles stand for the same future.
     pub fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)

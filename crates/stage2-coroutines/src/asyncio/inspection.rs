@@ -61,7 +61,7 @@ impl EventLoop {
         at: Option<&'static Location<'static>>,
         since: &mut Option<u32>,
     ) {
-        let Inner { inspector, reactor, .. } = &*self.0;
+        let Inner { inspector, reactor, .. } = &**self.0;
         if inspector.current_wait.get().wait == Wait::Nothing {
             let now = || inspector.milliseconds_at(Some(reactor.tick_start.get()));
             let since = *since.get_or_insert_with(now);

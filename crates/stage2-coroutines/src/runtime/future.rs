@@ -144,19 +144,6 @@ impl<T: 'static> Future<T> {
         self.0.borrow().task
     }
 
-    /// Returns the loop that the future belongs to.
-    pub fn event_loop(&self) -> EventLoop {
-        self.0.borrow().event_loop.clone()
-    }
-
-    /// Resolves the future, unless it is that of a task.
-    pub(crate) fn resolve(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
-        if self.task().is_some() {
-            return Err(InvalidState::IsTask);
-        }
-        self.finish(outcome)
-    }
-
     // ANCHOR: cancel
     /// Cancels the future and its task, if it is the future of one: the
     /// coroutine is dropped where it is suspended. Returns false if the future

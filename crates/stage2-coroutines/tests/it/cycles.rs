@@ -221,6 +221,41 @@ fn a_loop_without_tasks_is_freed_with_its_last_handle() {
 }
 
 #[test]
+fn a_loop_with_pending_tasks_is_closed_when_its_first_handle_is_dropped() {
+    let event_loop = virtual_loop();
+    let reports: Rc<RefCell<Vec<String>>> = Rc::default();
+    let log = Rc::clone(&reports);
+    event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
+    let (held, watch) = witness();
+    let (inside, other_handle) = (event_loop.clone(), event_loop.clone());
+    let task = Task::spawn(&event_loop, async move {
+        let _held = held;
+        sleep(&inside, SECOND * 600).await;
+    });
+    drop(task.named("sleeper"));
+    run_for_a_second(&event_loop);
+    drop(other_handle);
+    assert!(reports.borrow().is_empty() && !is_gone(&watch), "a clone is not the first");
+    drop(event_loop);
+    assert!(is_gone(&watch));
+    let reports = reports.take();
+    let [report] = &reports[..] else { panic!("{reports:?}") };
+    assert!(report.starts_with("destroyed but pending: task sleeper, spawned at "), "{report}");
+    assert!(report.contains("sleeping for another 599s at "), "{report}");
+}
+
+#[test]
+fn a_loop_without_pending_tasks_goes_on_without_its_first_handle() {
+    let event_loop = virtual_loop();
+    let other_handle = event_loop.clone();
+    drop(event_loop);
+    run_for_a_second(&other_handle);
+    drop(Task::spawn(&other_handle, pending::<()>()));
+    run_for_a_second(&other_handle);
+    other_handle.close();
+}
+
+#[test]
 fn an_exception_handler_that_holds_its_loop_is_freed_when_it_is_replaced() {
     let event_loop = virtual_loop();
     let (held, watch) = witness();
