@@ -265,6 +265,10 @@ class Run:
         if future is not None:
             self.say(name(me), f"cancel {name(of)} {str(future.cancel()).lower()}")
 
+    async def end_all(self, me, ops):
+        for op in ops:
+            await getattr(self, op[0])(me, *op[1:])
+
     async def set_later(self, me, of, delay):
         self.loop.call_later(delay, self.resolve, self.futures[of], f"later-{name(me)}")
 

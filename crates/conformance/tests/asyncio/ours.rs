@@ -136,6 +136,18 @@ impl Run {
         self.say(actor, if is_set { "set" } else { "refused" });
     }
 
+    fn set_exception(&self, me: usize, of: usize) {
+        let Some(future) = self.future(of) else { return };
+        let is_set = future.set_exception(Raised(self.value())).is_ok();
+        self.say(name(me), if is_set { "set exception" } else { "refused" });
+    }
+
+    fn cancel(&self, me: usize, of: usize) {
+        if let Some(future) = self.future(of) {
+            self.say(name(me), format!("cancel {} {}", name(of), future.cancel()));
+        }
+    }
+
     fn spawn_next(self: &Rc<Self>) {
         let number = self.spawned.get();
         if number < self.programs.len() {
@@ -226,14 +238,16 @@ impl Run {
                 }
             }
             Op::SetResult(of) => self.resolve(*of, name(me)),
-            Op::SetException(of) => {
-                let future = self.future(*of).unwrap();
-                let is_set = future.set_exception(Raised(self.value())).is_ok();
-                say(if is_set { "set exception" } else { "refused" }.into());
-            }
-            Op::Cancel(of) => {
-                if let Some(future) = self.future(*of) {
-                    say(format!("cancel {} {}", name(*of), future.cancel()));
+            Op::SetException(of) => self.set_exception(me, *of),
+            Op::Cancel(of) => self.cancel(me, *of),
+            Op::EndAll(ops) => {
+                for op in ops {
+                    match op {
+                        Op::SetResult(of) => self.resolve(*of, name(me)),
+                        Op::SetException(of) => self.set_exception(me, *of),
+                        Op::Cancel(of) => self.cancel(me, *of),
+                        other => panic!("no end: {other:?}"),
+                    }
                 }
             }
             Op::SetLater(of, ns) => {

@@ -38,6 +38,8 @@ pub(crate) enum Op {
     SetResult(usize),
     SetException(usize),
     Cancel(usize),
+    /// Ends futures in one step: each with a result, an exception or a cancellation.
+    EndAll(Vec<Op>),
     SetLater(usize, u64),
     /// Adds a callback to the first future that resolves the second.
     AddCallback(usize, usize),
@@ -95,6 +97,15 @@ impl Random {
         set
     }
 
+    /// Returns operations that end all futures, in any order.
+    fn ends(&mut self) -> Vec<Op> {
+        let first = self.below(FUTURES);
+        let step = 1 + self.below(FUTURES - 1);
+        let all = (0..FUTURES).map(|number| (first + number * step) % FUTURES);
+        let ends = [Op::SetResult, Op::SetException, Op::SetException, Op::Cancel];
+        all.map(|future| ends[self.below(ends.len())](future)).collect()
+    }
+
     fn timeout(&mut self, paced: bool) -> Option<u64> {
         (paced && self.below(2) == 0).then(|| self.time())
     }
@@ -137,7 +148,7 @@ fn op(random: &mut Random, me: usize, tasks: usize, paced: bool) -> Op {
     let future = random.below(FUTURES);
     let any = random.below(FUTURES + tasks);
     loop {
-        return match random.below(34) {
+        return match random.below(36) {
             0..3 => Op::Sleep(0),
             3 => Op::Sleep(random.time()),
             4..7 => Op::Await(random.earlier(me)),
@@ -166,6 +177,7 @@ fn op(random: &mut Random, me: usize, tasks: usize, paced: bool) -> Op {
             32 if paced => Op::Put,
             33 if paced && random.below(4) == 0 => Op::Join,
             33 if paced => Op::Get,
+            34..36 => Op::EndAll(random.ends()),
             _ => continue,
         };
     }
@@ -195,6 +207,10 @@ impl Op {
             Self::SetResult(of) => format!(r#""set_result",{of}"#),
             Self::SetException(of) => format!(r#""set_exception",{of}"#),
             Self::Cancel(of) => format!(r#""cancel",{of}"#),
+            Self::EndAll(ops) => {
+                let ops: Vec<String> = ops.iter().map(|op| format!("[{}]", op.to_json())).collect();
+                format!(r#""end_all",[{}]"#, ops.join(","))
+            }
             Self::SetLater(of, ns) => format!(r#""set_later",{of},{ns}"#),
             Self::AddCallback(of, then) => format!(r#""add_callback",{of},{then}"#),
             Self::RemoveCallback => r#""remove_callback""#.into(),
