@@ -19,7 +19,7 @@
 //! Python 3.11 is needed, which Debian 12 has; later versions call back at other
 //! times. Without it, the first programs are compared with the logs in
 //! `asyncio/recorded.txt`, written by the test with `ASYNCIO_RECORD=1`.
-//! `ASYNCIO_PROGRAMS=1000000` runs a million programs instead of two thousand.
+//! `ASYNCIO_PROGRAMS=1000000` runs a million programs instead of five thousand.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 #[path = "asyncio/ours.rs"]
@@ -34,7 +34,7 @@ use std::{env, fs, thread};
 
 use program::Program;
 
-const PROGRAMS: u64 = 2000;
+const PROGRAMS: u64 = 5000;
 /// The number of programs whose logs are recorded.
 const RECORDED: u64 = 100;
 /// The number of programs that one process of Python runs.

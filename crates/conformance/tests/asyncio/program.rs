@@ -173,7 +173,7 @@ fn op(random: &mut Random, me: usize, tasks: usize, paced: bool) -> Op {
             27 => Op::RemoveCallback,
             28 => Op::Spawn,
             29..31 => Op::Probe(any),
-            31 if random.below(2) == 0 => Op::Raise,
+            31 => Op::Raise,
             32 if paced => Op::Put,
             33 if paced && random.below(4) == 0 => Op::Join,
             33 if paced => Op::Get,
