@@ -45,7 +45,8 @@
 //! * **inject queue** (`call_soon_threadsafe`): `inject_queue`, [`Remote`]
 //! * **coop budget** and **yield**: `connection`, [`yield_now`]
 //! * **resolver**: `lookups`, [`lookup()`]
-//! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...
+//! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...;
+//!   [`join`] and [`select`] within one task
 //! * **timeout and deadline**: [`sleep`], [`timeout_at`], [`wait_for`]
 //! * **cancellation**: [`Future::cancel`], or dropping a coroutine
 //! * **structured inspection**: `inspector`, [`TaskInfo`], [`Stats`]

@@ -44,7 +44,7 @@ impl<F> Unpin for CallOnce<F> {}
 impl<F: FnOnce()> Step for CallOnce<F> {
     fn step(mut self: Pin<&mut Self>, scheduler: &Scheduler, _key: Key) -> Poll<Option<Exception>> {
         let call = self.0.take();
-        Poll::Ready(call.and_then(|call| scheduler.catch(call).err()))
+        Poll::Ready(call.and_then(|call| scheduler.inspector.catch(call).err()))
     }
 }
 
@@ -71,9 +71,10 @@ impl EventLoop {
     /// task is done.
     pub fn cancel(&self, key: Key) -> bool {
         let Some(slot) = self.0.scheduler.remove_task(key) else { return false };
-        // A task that is taking a step is not in its slot.
-        if let Some(mut step) = slot.step {
-            step.as_mut().cancel();
+        match slot.step {
+            Some(mut step) => step.as_mut().cancel(),
+            // It is taking a step, and finds the flag when it ends.
+            None => self.0.scheduler.is_self_cancelled.set(true),
         }
         true
     }
@@ -83,7 +84,7 @@ impl EventLoop {
     /// exit or a Ctrl-C does, which are no `Exception` but a `BaseException`. By
     /// default it stays with its task. Afterwards the loop can be run again.
     pub fn raise_panics(&self, raises_panics: bool) {
-        self.0.scheduler.raises_panics.set(raises_panics);
+        self.0.inspector.raises_panics.set(raises_panics);
     }
 
     // ANCHOR: spawn_detached

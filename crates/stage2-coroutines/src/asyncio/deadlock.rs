@@ -16,11 +16,18 @@ use crate::runtime::scheduler::Scheduler;
 const LONGEST_CIRCLE: usize = 1000;
 
 impl Scheduler {
+    /// Looks for circles at the end of a batch.
+    pub(crate) fn break_circles(&self) {
+        while let Some(key) = self.inspector.awaiting_tasks.borrow_mut().pop() {
+            self.break_circle(key);
+        }
+    }
+
     // ANCHOR: break_circle
     /// Resumes a task with an error if its wait has closed a circle: it waits for a
     /// task that waits, possibly through others, for this one, and nothing else can
     /// wake any of them.
-    pub(crate) fn break_circle(&self, closing: Key) {
+    fn break_circle(&self, closing: Key) {
         let tasks = self.tasks.borrow();
         let awaited_by = |key: Key| {
             let slot = tasks.get(key)?;

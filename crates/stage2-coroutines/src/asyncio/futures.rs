@@ -119,13 +119,13 @@ impl<T: 'static> Future<T> {
 /// Reports an exception that was never retrieved to the exception handler.
 impl<T> Drop for State<T> {
     fn drop(&mut self) {
-        if let Outcome::Done(Some(Err(exception))) = &self.outcome
-            && !self.retrieved
-            && !exception.is_cancelled()
-        {
-            let error = LoopError::ExceptionNeverRetrieved(exception.clone());
-            self.event_loop.0.inspector.report(&error);
+        match &self.outcome {
+            Outcome::Done(Some(Err(exception))) if !self.retrieved && !exception.is_cancelled() => {
+                let error = LoopError::ExceptionNeverRetrieved(exception.clone());
+                self.event_loop.0.inspector.report(&error);
+            }
+            Outcome::Pending(callbacks) => self.forget_wakers(callbacks),
+            Outcome::Done(_) => {}
         }
-        drop(self.end(Outcome::Done(None)));
     }
 }

@@ -70,9 +70,12 @@ impl EventLoop {
     }
     // ANCHOR_END: set_wait
 
-    /// Returns the key of the task that is taking a step.
+    /// Returns the key of the task that is taking a step. There is none in a callback,
+    /// in the main coroutine, and in a task that has cancelled itself.
     pub fn current_task(&self) -> Option<Key> {
-        self.0.scheduler.current_task.get()
+        let key = self.0.scheduler.current_task.get()?;
+        let tasks = self.0.scheduler.tasks.borrow();
+        tasks.get(key)?.spawned.map(|_| key)
     }
 
     pub(crate) fn name_task(&self, key: Key, name: String) {

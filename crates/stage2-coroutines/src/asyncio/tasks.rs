@@ -17,7 +17,10 @@ impl<T: 'static> Task<T> {
         event_loop: &EventLoop,
         coroutine: impl Coroutine<Output = Result<T, E>> + 'static,
     ) -> Self {
-        Self::start(event_loop, coroutine, |result| result.map_err(Exception::raised))
+        let end = |future: &Future<T>, outcome: Result<Result<T, E>, Exception>| {
+            future.finish(outcome.and_then(|result| result.map_err(Exception::raised)))
+        };
+        Self::start(event_loop, coroutine, end)
     }
     // ANCHOR_END: try_spawn
 }

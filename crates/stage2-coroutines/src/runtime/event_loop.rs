@@ -53,7 +53,7 @@ impl Drop for Link {
     fn drop(&mut self) {
         let Some(shared) = self.shared.take() else { return };
         let has_tasks = !self.scheduler.tasks.borrow().is_empty();
-        if has_tasks && self.scheduler.is_current() != Some(true) {
+        if has_tasks && !self.scheduler.is_current() {
             EventLoop(shared).close();
         }
     }
@@ -162,6 +162,7 @@ impl EventLoop {
                     inspector.current_wait.set(WaitInfo::NONE);
                 }
             }
+            scheduler.break_circles();
             if self.0.is_stopping.replace(false) {
                 return Ok(());
             }
@@ -190,7 +191,7 @@ impl EventLoop {
     /// Schedules a new task behind all tasks that were woken before.
     pub(crate) fn schedule_last(&self, key: Key) {
         // While the loop does not run, wake-ups go to the inject queue.
-        if self.0.scheduler.is_current() != Some(true) {
+        if !self.0.scheduler.is_current() {
             self.drain_inject_queue();
         }
         self.0.scheduler.schedule(key);

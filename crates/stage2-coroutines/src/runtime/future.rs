@@ -75,18 +75,16 @@ impl<T: 'static> Future<T> {
     /// Returns `None` if the future is pending or the result has been taken.
     pub fn take_result(&self) -> Option<Result<T, Exception>> {
         let mut state = self.0.borrow_mut();
-        let Outcome::Done(outcome) = &mut state.outcome else { return None };
-        let outcome = match outcome {
-            Some(Err(exception)) => Some(Err(exception.clone())),
-            _ => outcome.take(),
-        };
-        state.retrieved = true;
-        let copy = state.copy;
-        drop(state);
-        let (Some(copy), Some(Ok(result))) = (copy, &outcome) else { return outcome };
-        let copied = copy(result);
-        self.0.borrow_mut().outcome = Outcome::Done(outcome);
-        Some(Ok(copied))
+        if let Some(copy) = state.copy
+            && let Some(Ok(result)) = state.take()
+        {
+            drop(state);
+            // Not borrowed meanwhile: the result's own code makes the copy.
+            let copied = copy(&result);
+            self.0.borrow_mut().outcome = Outcome::Done(Some(Ok(result)));
+            return Some(Ok(copied));
+        }
+        state.take()
     }
 
     /// Resolves the future with a result.
@@ -99,11 +97,15 @@ impl<T: 'static> Future<T> {
 
     // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
-        if self.done() {
+        let mut state = self.0.borrow_mut();
+        let Outcome::Pending(callbacks) = &mut state.outcome else {
             return Err(InvalidState::Done);
-        }
-        let callbacks = self.0.borrow_mut().end(Outcome::Done(Some(outcome)));
-        // The borrow has ended: the wakers may use this future in any way.
+        };
+        let callbacks = std::mem::take(callbacks);
+        state.outcome = Outcome::Done(Some(outcome));
+        state.forget_wakers(&callbacks);
+        // The borrow ends here: the wakers may use this future in any way.
+        drop(state);
         for callback in callbacks {
             match callback {
                 Callback::Wake(waker) => waker.wake(),
@@ -191,13 +193,21 @@ impl<T: 'static> std::future::Future for Future<T> {
 // ANCHOR_END: poll
 
 impl<T> State<T> {
-    /// Replaces the outcome, and returns the callbacks of a pending one.
-    pub(crate) fn end(&mut self, outcome: Outcome<T>) -> Vec<Callback<T>> {
-        let replaced = std::mem::replace(&mut self.outcome, outcome);
-        let Outcome::Pending(callbacks) = replaced else { return Vec::new() };
-        let wakers = callbacks.iter().filter(|it| matches!(it, Callback::Wake(_))).count();
-        self.event_loop.0.inspector.local_wakers.update(|all| all - wakers);
-        callbacks
+    /// Moves the result out, or copies the exception, which stays.
+    fn take(&mut self) -> Option<Result<T, Exception>> {
+        let Outcome::Done(outcome) = &mut self.outcome else { return None };
+        self.retrieved = true;
+        match outcome {
+            Some(Err(exception)) => Some(Err(exception.clone())),
+            _ => outcome.take(),
+        }
+    }
+
+    /// Subtracts these wakers from those that are stored in futures.
+    pub(crate) fn forget_wakers(&self, callbacks: &[Callback<T>]) {
+        for _ in callbacks.iter().filter(|it| matches!(it, Callback::Wake(_))) {
+            self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - 1);
+        }
     }
 }
 

@@ -1,10 +1,8 @@
 //! The scheduler, or executor: the task table, the run queue, and the steps of
 //! the tasks.
 
-use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +12,7 @@ use std::task::Poll;
 use selector_core::{Key, Notifier, Slab};
 
 use crate::asyncio::exceptions::{Exception, InvalidState};
-use crate::asyncio::inspector::{CallSite, Inspector, LoopError, Wait, WaitInfo};
+use crate::asyncio::inspector::{CallSite, Inspector, LoopError, WaitInfo};
 use crate::runtime::inject_queue::{InjectQueue, TaskWaker};
 
 thread_local! {
@@ -33,7 +31,9 @@ pub(crate) struct EnterGuard(());
 
 impl Drop for EnterGuard {
     fn drop(&mut self) {
-        drop(CURRENT.take());
+        if let Some(scheduler) = CURRENT.take() {
+            scheduler.is_running.set(false);
+        }
     }
 }
 
@@ -119,15 +119,15 @@ pub(crate) struct Scheduler {
     run_queue: RefCell<RunQueue>,
     /// The wake-ups and calls that come from other threads.
     pub(crate) inject_queue: Arc<InjectQueue>,
-    /// The task that is taking a step; `None` for a callback.
+    /// The task or callback that is taking a step.
     pub(crate) current_task: Cell<Option<Key>>,
     /// The number of steps that have been taken.
     pub(crate) polls: Cell<u64>,
     pub(crate) is_closed: Cell<bool>,
-    /// True if a panic of a task or callback goes through the loop.
-    pub(crate) raises_panics: Cell<bool>,
-    /// The panic that is to be raised again.
-    panic: Cell<Option<Box<dyn Any + Send>>>,
+    /// True while its thread runs it.
+    is_running: Cell<bool>,
+    /// True if the task that takes a step has cancelled itself by its key.
+    pub(crate) is_self_cancelled: Cell<bool>,
     pub(crate) inspector: Rc<Inspector>,
 }
 
@@ -140,8 +140,8 @@ impl Scheduler {
             current_task: Cell::new(None),
             polls: Cell::new(0),
             is_closed: Cell::new(false),
-            raises_panics: Cell::new(false),
-            panic: Cell::new(None),
+            is_running: Cell::new(false),
+            is_self_cancelled: Cell::new(false),
             inspector,
         }
     }
@@ -152,19 +152,21 @@ impl Scheduler {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
         }
         CURRENT.set(Some(Rc::clone(self)));
+        self.is_running.set(true);
         Ok(EnterGuard(()))
     }
 
-    /// Returns true if this thread runs this scheduler, `None` if it runs none.
-    pub(crate) fn is_current(&self) -> Option<bool> {
-        with_current(|current| std::ptr::eq(current, self))
+    /// Returns true if this thread runs this scheduler.
+    pub(crate) fn is_current(&self) -> bool {
+        // No other thread has a handle to it.
+        self.is_running.get()
     }
 
     // ANCHOR: may_wait_for
     /// Checks that the current task may wait for a future of this loop, which
     /// is the result of `task` if that is given.
     pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), Exception> {
-        if self.is_current() == Some(false) {
+        if !self.is_current() && with_current(|_| ()).is_some() {
             return Err(InvalidState::OtherLoop.into());
         }
         let (Some(task), Some(current)) = (task, self.current_task.get()) else { return Ok(()) };
@@ -192,10 +194,6 @@ impl Scheduler {
     pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
         self.inspector.forget(key);
         self.tasks.borrow_mut().remove(key)
-    }
-
-    pub(crate) fn has_task(&self, key: Key) -> bool {
-        self.tasks.borrow().get(key).is_some()
     }
 
     /// Puts a task at the end of the run queue, to take a step in the next
@@ -232,54 +230,39 @@ impl Scheduler {
         // The coroutine is taken out of its slot, so that it may call any
         // method of the loop, even cancel itself. A stale key belongs to a task
         // that has been removed.
-        let take_step = |slot: &mut TaskSlot| Some((slot.step.take()?, slot.spawned.is_some()));
+        let take_step = |slot: &mut TaskSlot| slot.step.take();
         let step = self.tasks.borrow_mut().get_mut(key).and_then(take_step);
-        let Some((mut step, is_task)) = step else { return };
+        let Some(mut step) = step else { return };
         self.polls.update(|polls| polls + 1);
-        self.current_task.set(is_task.then_some(key));
+        self.current_task.set(Some(key));
         let state = step.as_mut().step(self, key);
         self.current_task.set(None);
-        let mut tasks = self.tasks.borrow_mut();
         if state.is_pending()
-            && let Some(slot) = tasks.get_mut(key)
+            && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
         {
-            slot.wait.update(&self.inspector.current_wait);
             slot.step = Some(step);
-            let awaits_task = matches!(slot.wait.wait, Wait::Task(_));
-            drop(tasks);
-            if awaits_task {
-                self.break_circle(key);
+            if slot.wait.update(&self.inspector.current_wait) {
+                self.inspector.awaiting_tasks.borrow_mut().push(key);
             }
             return;
         }
-        drop(tasks);
         self.inspector.current_wait.set(WaitInfo::NONE);
         if state.is_pending() {
+            // Cancelled in this very step.
+            self.is_self_cancelled.set(false);
             step.as_mut().cancel();
         }
-        let panic = self.catch(|| drop(step)).err();
+        let panic = self.inspector.catch(|| drop(step)).err();
         drop(self.remove_task(key));
         let ended = if let Poll::Ready(exception) = state { exception } else { None };
         if let Some(exception) = panic.or(ended) {
             self.inspector.report(&LoopError::Panicked(exception));
         }
-        if let Some(panic) = self.panic.take() {
-            resume_unwind(panic);
+        if self.inspector.raises_panics.get() {
+            self.inspector.raise_panic();
         }
     }
     // ANCHOR_END: step
-
-    /// Calls `f`, and returns its panic as an exception.
-    pub(crate) fn catch<R>(&self, f: impl FnOnce() -> R) -> Result<R, Exception> {
-        catch_unwind(AssertUnwindSafe(f)).map_err(|panic| self.caught(panic))
-    }
-
-    /// Returns the exception for a panic, which is kept if it is to be raised again.
-    pub(crate) fn caught(&self, panic: Box<dyn Any + Send>) -> Exception {
-        let exception = Exception::panicked(&*panic);
-        self.panic.set(self.raises_panics.get().then_some(panic));
-        exception
-    }
 
     /// Drops all tasks, and refuses every later one.
     pub(crate) fn close(&self) {

@@ -11,7 +11,7 @@ use selector_core::Key;
 
 use crate::runtime::inject_queue::TaskWaker;
 use crate::runtime::scheduler::{Scheduler, Step};
-use crate::{Coroutine, EventLoop, Exception, Future};
+use crate::{Coroutine, EventLoop, Exception, Future, InvalidState};
 
 /// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
 /// value that its coroutine returns.
@@ -30,21 +30,20 @@ impl<T: 'static> Task<T> {
     /// queue for its first step.
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
-        Self::start(event_loop, coroutine, Ok)
+        Self::start(event_loop, coroutine, Future::finish)
     }
 
-    /// Spawns a coroutine; `keep` makes of its value the outcome of the task.
+    /// Spawns a coroutine; `end` makes of its outcome that of the future.
     #[track_caller]
     pub(crate) fn start<C: Coroutine + 'static>(
         event_loop: &EventLoop,
         coroutine: C,
-        keep: impl Fn(C::Output) -> Result<T, Exception> + 'static,
+        end: impl Fn(&Future<T>, Result<C::Output, Exception>) -> Result<(), InvalidState> + 'static,
     ) -> Self {
         let future = Future::new(event_loop);
         let awaited = future.clone();
         // Refused if the task was cancelled during this very step.
-        let end =
-            move |outcome: Result<_, _>| awaited.finish(outcome.and_then(&keep)).err().and(None);
+        let end = move |outcome| end(&awaited, outcome).err().and(None);
         let driver = Driver { coroutine, end, waker: None };
         let key = event_loop.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
@@ -102,14 +101,13 @@ where
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
-            Err(panic) => Err(scheduler.caught(panic)),
+            Err(panic) => Err(scheduler.inspector.caught(panic)),
         };
-        if !scheduler.has_task(key) {
-            // It has cancelled itself, and ended all the same.
+        if scheduler.is_self_cancelled.replace(false) {
             let _ = (this.end)(Err(Exception::Cancelled));
         }
         // A result that is refused is dropped, and its destructor may panic.
-        let unretrieved = scheduler.catch(|| (this.end)(outcome));
+        let unretrieved = scheduler.inspector.catch(|| (this.end)(outcome));
         Poll::Ready(unretrieved.unwrap_or_else(Some))
     }
     // ANCHOR_END: driver_step
