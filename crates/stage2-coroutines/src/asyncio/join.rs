@@ -9,6 +9,8 @@ use std::pin::pin;
 use std::task::Poll;
 
 use crate::Coroutine;
+use crate::asyncio::inspector::WaitInfo;
+use crate::runtime::scheduler::with_current;
 
 /// Waits for all coroutines of a tuple, two to four, and returns their values as
 /// a tuple. If it is dropped, all are dropped where they are suspended.
@@ -130,6 +132,10 @@ macro_rules! for_tuples {
                             if place == 0
                                 && let Poll::Ready(ready) = $coroutine.as_mut().poll(context)
                             {
+                                // The others wait no longer.
+                                with_current(|scheduler| {
+                                    scheduler.inspector.current_wait.set(WaitInfo::NONE);
+                                });
                                 return Poll::Ready(Selected::$place(ready));
                             }
                             place = place.wrapping_sub(1);

@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::error::Error;
 
+use crate::runtime::task::Driver;
 use crate::{Coroutine, EventLoop, Exception, Future, Task};
 
 impl<T: 'static> Task<T> {
@@ -17,10 +18,14 @@ impl<T: 'static> Task<T> {
         event_loop: &EventLoop,
         coroutine: impl Coroutine<Output = Result<T, E>> + 'static,
     ) -> Self {
-        let end = |future: &Future<T>, outcome: Result<Result<T, E>, Exception>| {
-            future.finish(outcome.and_then(|result| result.map_err(Exception::raised)))
+        let future = Future::new(event_loop);
+        let awaited = future.clone();
+        let end = move |outcome: Result<Result<T, E>, Exception>| {
+            let outcome = outcome.and_then(|result| result.map_err(Exception::raised));
+            // Refused if the task was cancelled during this very step.
+            awaited.finish(outcome).err().and(None)
         };
-        Self::start(event_loop, coroutine, end)
+        Self::start(event_loop, future, Driver { coroutine, end, waker: None })
     }
     // ANCHOR_END: try_spawn
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pin_project_lite::pin_project;
 use selector_core::TimerKey;
 
-use crate::asyncio::inspector::CallSite;
+use crate::asyncio::inspector::{CallSite, WaitInfo};
 use crate::{Coroutine, Elapsed, EventLoop, Wait};
 
 /// Waits until at least `duration` has passed since the call. A sleep of no
@@ -113,7 +113,12 @@ impl<C: Coroutine, D: Fn() -> Instant> Coroutine for TimeoutAt<'_, C, D> {
         if let Poll::Ready(value) = this.coroutine.poll(context) {
             return Poll::Ready(Ok(value));
         }
-        this.timer.poll(now, (this.deadline)(), context).map(|()| Err(Elapsed))
+        let poll = this.timer.poll(now, (this.deadline)(), context);
+        if poll.is_ready() {
+            // The coroutine waits no longer.
+            this.timer.event_loop.0.inspector.current_wait.set(WaitInfo::NONE);
+        }
+        poll.map(|()| Err(Elapsed))
     }
 }
 // ANCHOR_END: timeout_at

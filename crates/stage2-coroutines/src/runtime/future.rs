@@ -98,18 +98,20 @@ impl<T: 'static> Future<T> {
     // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
         let mut state = self.0.borrow_mut();
-        let Outcome::Pending(callbacks) = &mut state.outcome else {
+        let Outcome::Pending(callbacks) = &state.outcome else {
             return Err(InvalidState::Done);
         };
-        let callbacks = std::mem::take(callbacks);
-        state.outcome = Outcome::Done(Some(outcome));
-        state.forget_wakers(&callbacks);
+        state.forget_wakers(callbacks);
+        let done = Outcome::Done(Some(outcome));
+        let replaced = std::mem::replace(&mut state.outcome, done);
         // The borrow ends here: the wakers may use this future in any way.
         drop(state);
-        for callback in callbacks {
-            match callback {
-                Callback::Wake(waker) => waker.wake(),
-                Callback::Call(_, call) => self.call_soon(call),
+        if let Outcome::Pending(callbacks) = replaced {
+            for callback in callbacks {
+                match callback {
+                    Callback::Wake(waker) => waker.wake(),
+                    Callback::Call(_, call) => self.call_soon(call),
+                }
             }
         }
         Ok(())

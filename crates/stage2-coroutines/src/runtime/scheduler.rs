@@ -247,14 +247,17 @@ impl Scheduler {
             return;
         }
         self.inspector.current_wait.set(WaitInfo::NONE);
-        if state.is_pending() {
-            // Cancelled in this very step.
-            self.is_self_cancelled.set(false);
-            step.as_mut().cancel();
-        }
+        let ended = match state {
+            Poll::Ready(exception) => exception,
+            // It was cancelled in this very step.
+            Poll::Pending => {
+                self.is_self_cancelled.set(false);
+                step.as_mut().cancel();
+                None
+            }
+        };
         let panic = self.inspector.catch(|| drop(step)).err();
         drop(self.remove_task(key));
-        let ended = if let Poll::Ready(exception) = state { exception } else { None };
         if let Some(exception) = panic.or(ended) {
             self.inspector.report(&LoopError::Panicked(exception));
         }

@@ -11,7 +11,7 @@ use selector_core::Key;
 
 use crate::runtime::inject_queue::TaskWaker;
 use crate::runtime::scheduler::{Scheduler, Step};
-use crate::{Coroutine, EventLoop, Exception, Future, InvalidState};
+use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
 /// value that its coroutine returns.
@@ -30,21 +30,20 @@ impl<T: 'static> Task<T> {
     /// queue for its first step.
     #[track_caller]
     pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
-        Self::start(event_loop, coroutine, Future::finish)
-    }
-
-    /// Spawns a coroutine; `end` makes of its outcome that of the future.
-    #[track_caller]
-    pub(crate) fn start<C: Coroutine + 'static>(
-        event_loop: &EventLoop,
-        coroutine: C,
-        end: impl Fn(&Future<T>, Result<C::Output, Exception>) -> Result<(), InvalidState> + 'static,
-    ) -> Self {
         let future = Future::new(event_loop);
         let awaited = future.clone();
         // Refused if the task was cancelled during this very step.
-        let end = move |outcome| end(&awaited, outcome).err().and(None);
-        let driver = Driver { coroutine, end, waker: None };
+        let end = move |outcome| awaited.finish(outcome).err().and(None);
+        Self::start(event_loop, future, Driver { coroutine, end, waker: None })
+    }
+
+    /// Starts a driver that resolves `future` at its end.
+    #[track_caller]
+    pub(crate) fn start(
+        event_loop: &EventLoop,
+        future: Future<T>,
+        driver: impl Step + 'static,
+    ) -> Self {
         let key = event_loop.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
         event_loop.schedule_last(key);
