@@ -35,6 +35,9 @@ struct Run {
 #[error("{0}")]
 struct Raised(u64);
 
+/// A time after all others, for the states in which the futures are left.
+const END: u64 = 1 << 63;
+
 fn name(number: usize) -> String {
     format!("{}{number}", if number < FUTURES { "f" } else { "t" })
 }
@@ -63,7 +66,8 @@ pub(crate) fn run(program: Program) -> Vec<String> {
     let ended = run.event_loop.run_forever().unwrap_err();
     assert_eq!(ended.kind(), std::io::ErrorKind::Deadlock);
     for number in 0..run.futures.borrow().len() {
-        run.say("end", format!("{} {}", name(number), run.state(number)));
+        let line = format!("{END} end {} {}", name(number), run.state(number));
+        run.log.borrow_mut().push(line);
     }
     run.is_over.set(true);
     run.event_loop.close();

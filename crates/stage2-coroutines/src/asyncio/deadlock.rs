@@ -2,6 +2,7 @@
 //! which nothing can happen any more.
 
 use std::iter::successors;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use selector_core::Key;
@@ -42,7 +43,7 @@ impl Scheduler {
         let Some(last) = chain().skip(1).position(|key| key == closing) else { return };
         let name = |key| self.inspector.name(key, tasks.get(key).and_then(|slot| slot.spawned));
         let names: Vec<String> = chain().take(last + 2).map(name).collect();
-        self.inspector.circles.borrow_mut().insert(closing, names.join(", ").into());
+        self.inspector.circles.borrow_mut().insert(closing, Rc::new(names.join(", ")));
         drop(tasks);
         self.schedule(closing);
     }

@@ -34,7 +34,7 @@ pub enum Exception {
     /// Tasks wait for each other in a circle; their names, as text. None of them
     /// would ever be resumed.
     #[error("these tasks wait for each other: {0}")]
-    Circle(Rc<str>),
+    Circle(Rc<String>),
 }
 
 impl Exception {

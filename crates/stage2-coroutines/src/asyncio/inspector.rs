@@ -149,7 +149,7 @@ pub(crate) struct Inspector {
     /// The tasks that have begun to wait for another one in this batch.
     pub(crate) awaiting_tasks: RefCell<Vec<Key>>,
     /// The tasks that are to be told that they wait in a circle, with its names.
-    pub(crate) circles: RefCell<HashMap<Key, Rc<str>>>,
+    pub(crate) circles: RefCell<HashMap<Key, Rc<String>>>,
 }
 
 impl Inspector {

@@ -48,7 +48,7 @@ fn check_circle(event_loop: &EventLoop) {
     let [("c", Err(Exception::Circle(names))), ("b", Ok(())), ("a", Ok(()))] = &outcomes[..] else {
         panic!("{outcomes:?}")
     };
-    assert_eq!(&**names, "c, a, b, c");
+    assert_eq!(names.as_str(), "c, a, b, c");
     assert!(event_loop.all_tasks().is_empty());
 }
 
