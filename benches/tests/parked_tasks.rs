@@ -15,7 +15,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const TASKS: usize = 1_000_000;
-const MAX_PER_TASK: usize = 200;
+const MAX_PER_TASK: usize = 210;
 
 async fn wait_for_a_future(future: Future<u64>) -> u64 {
     future.await.unwrap()
