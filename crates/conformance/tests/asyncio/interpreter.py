@@ -275,7 +275,7 @@ class Run:
     async def set_later(self, me, of, delay):
         self.loop.call_later(delay, self.resolve, self.futures[of], f"later-{name(me)}")
 
-    async def add_callback(self, me, of, then):
+    async def add_callback(self, me, of, then, delay):
         future = self.futures[of]
         if future is None:
             return
@@ -284,7 +284,10 @@ class Run:
         def callback(_):
             is_task = asyncio.current_task(self.loop) is not None
             self.say(actor, f"called, in a task: {str(is_task).lower()}")
-            self.resolve(self.futures[then], actor)
+            if self.paced:
+                self.loop.call_later(delay, self.resolve, self.futures[then], actor)
+            else:
+                self.resolve(self.futures[then], actor)
 
         self.callbacks.append((of, callback))
         future.add_done_callback(callback)

@@ -259,7 +259,7 @@ impl Run {
                 let resolve = move || run.resolve(of, format!("later-{}", name(me)));
                 event_loop.call_later(Duration::from_nanos(*ns), resolve);
             }
-            Op::AddCallback(of, then) => self.add_callback(*of, *then),
+            Op::AddCallback(of, then, ns) => self.add_callback(*of, *then, *ns),
             Op::RemoveCallback => {
                 let last = self.callbacks.borrow().last().copied();
                 if let Some((of, id)) = last {
@@ -309,14 +309,20 @@ impl Run {
         self.say(name(me), format!("wait [{done}] [{pending}]"));
     }
 
-    fn add_callback(self: &Rc<Self>, of: usize, then: usize) {
+    fn add_callback(self: &Rc<Self>, of: usize, then: usize, ns: u64) {
         let Some(future) = self.future(of) else { return };
         let actor = format!("callback-{}", self.callbacks.borrow().len());
         let run = Rc::clone(self);
         let id = future.add_done_callback(move |_| {
             let is_task = run.event_loop.current_task().is_some();
             run.say(&actor, format!("called, in a task: {is_task}"));
-            run.resolve(then, &actor);
+            if run.paced {
+                let later = Rc::clone(&run);
+                let resolve = move || later.resolve(then, &actor);
+                run.event_loop.call_later(Duration::from_nanos(ns), resolve);
+            } else {
+                run.resolve(then, &actor);
+            }
         });
         self.callbacks.borrow_mut().push((of, id));
     }

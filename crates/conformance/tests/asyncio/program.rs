@@ -41,8 +41,9 @@ pub(crate) enum Op {
     /// Ends futures in one step: each with a result, an exception or a cancellation.
     EndAll(Vec<Op>),
     SetLater(usize, u64),
-    /// Adds a callback to the first future that resolves the second.
-    AddCallback(usize, usize),
+    /// Adds a callback to the first future that resolves the second; in a paced
+    /// program after this time, so that two callbacks do not compete.
+    AddCallback(usize, usize, u64),
     RemoveCallback,
     Spawn,
     Put,
@@ -169,7 +170,7 @@ fn op(random: &mut Random, me: usize, tasks: usize, paced: bool) -> Op {
             22 => Op::SetException(future),
             23 => Op::Cancel(if paced { any } else { future }),
             24 => Op::SetLater(future, random.time()),
-            25..27 => Op::AddCallback(any, future),
+            25..27 => Op::AddCallback(any, future, random.time()),
             27 => Op::RemoveCallback,
             28 => Op::Spawn,
             29..31 => Op::Probe(any),
@@ -212,7 +213,7 @@ impl Op {
                 format!(r#""end_all",[{}]"#, ops.join(","))
             }
             Self::SetLater(of, ns) => format!(r#""set_later",{of},{ns}"#),
-            Self::AddCallback(of, then) => format!(r#""add_callback",{of},{then}"#),
+            Self::AddCallback(of, then, ns) => format!(r#""add_callback",{of},{then},{ns}"#),
             Self::RemoveCallback => r#""remove_callback""#.into(),
             Self::Spawn => r#""spawn""#.into(),
             Self::Put => r#""put""#.into(),
