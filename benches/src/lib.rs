@@ -15,6 +15,7 @@
 //!    or many pages and few, so that the fixed cost of a program drops out.
 
 pub mod crawl;
+pub mod fetch_memory;
 pub mod figures;
 pub mod machine;
 pub mod pages;
@@ -30,6 +31,7 @@ mod site_address;
 mod tls_front;
 
 pub use crawl::{Crawl, Memory, Run};
+pub use fetch_memory::FetchMemory;
 pub use role::play_role_if_asked;
 pub use site::{ServerProcess, Site};
 pub use worker_process::SubjectProcess;

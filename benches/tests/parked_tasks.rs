@@ -4,13 +4,10 @@
 
 use std::alloc::System;
 use std::pin::pin;
-use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop, Future, Task, yield_now};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-use transport::system_lookup;
 
 /// The counting allocator. It counts the requested bytes, before the allocator
 /// rounds them up.
@@ -18,7 +15,7 @@ use transport::system_lookup;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const TASKS: usize = 1_000_000;
-const MAX_PER_TASK: usize = 200;
+const MAX_PER_TASK: usize = 210;
 
 async fn wait_for_a_future(future: Future<u64>) -> u64 {
     future.await.unwrap()
@@ -45,7 +42,7 @@ fn awaited_future(event_loop: &EventLoop) -> usize {
 /// The one test of this program, since the allocator counts for all threads.
 #[test]
 fn a_million_waiting_tasks_take_little_memory_and_all_end() {
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     let run_once = || event_loop.run_until_complete(yield_now(&event_loop)).unwrap();
     run_once();
     let future_size = awaited_future(&event_loop);

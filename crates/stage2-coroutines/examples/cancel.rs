@@ -5,12 +5,9 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Task, sleep, timeout_at};
-use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -106,7 +103,7 @@ async fn carry(event_loop: &EventLoop) {
 
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     event_loop.run_until_complete(three_ways(&event_loop))?;
     event_loop.run_until_complete(carry(&event_loop))
 }

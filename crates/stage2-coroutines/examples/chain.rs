@@ -4,12 +4,9 @@
 #![allow(clippy::print_stdout)] // An example may print.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, sleep};
-use transport::system_lookup;
 
 async fn compute(event_loop: &EventLoop, x: u32, y: u32) -> u32 {
     println!("adding {x} to {y} takes a second");
@@ -27,7 +24,7 @@ async fn print_sum(event_loop: &EventLoop, x: u32, y: u32) {
 
 fn main() -> io::Result<()> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
 
     event_loop.run_until_complete(print_sum(&event_loop, 1, 2))?;
     // One step up to the sleep, and one from there to the end.

@@ -9,13 +9,10 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::generator::{AsyncGenerator, Channel, CoroutineState, Generator};
 use stage2_coroutines::{EventLoop, Future, sleep};
-use transport::system_lookup;
 
 // ANCHOR: task
 type Coroutine = Box<dyn Generator<Input = u32, Yield = Future<Option<u32>>, Return = ()>>;
@@ -93,7 +90,7 @@ fn timer(event_loop: &EventLoop, n: u32) -> Future<Option<u32>> {
 // ANCHOR_END: countdown
 
 fn main() -> io::Result<()> {
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     let run = || event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(9)));
     let task = |denies| Task::new(countdown(event_loop.clone(), denies), &event_loop);
     println!("to its end:");

@@ -3,15 +3,12 @@
 #![allow(clippy::print_stdout)]
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{
     EventLoop, Exception, Future, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield,
     sleep, wait, wait_for,
 };
-use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -44,7 +41,7 @@ async fn gathered(event_loop: &EventLoop) -> Result<(), Exception> {
     let clock = Clock::new(event_loop, "gather_outcomes, and C is cancelled");
     let tasks = three(event_loop);
     tasks[2].cancel();
-    clock.says(gather_outcomes(event_loop, tasks).await);
+    clock.says(gather_outcomes(event_loop, tasks).await?);
     Ok(())
 }
 // ANCHOR_END: gather
@@ -79,7 +76,7 @@ async fn limited(event_loop: &EventLoop) -> Result<(), Exception> {
 
     let clock = Clock::new(event_loop, "wait_for a shield of B, two seconds");
     let b: Future<Name> = task(event_loop, "B", 3).into();
-    clock.says(wait_for(event_loop, shield(b.clone()), SECOND * 2).await);
+    clock.says(wait_for(event_loop, shield(event_loop, b.clone()), SECOND * 2).await);
     clock.says(format!("B is cancelled: {}", b.cancelled()));
     clock.says(b.await?);
     Ok(())
@@ -105,7 +102,7 @@ impl<'l> Clock<'l> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     event_loop.run_until_complete(gathered(&event_loop))??;
     event_loop.run_until_complete(waited(&event_loop))??;
     event_loop.run_until_complete(limited(&event_loop))??;

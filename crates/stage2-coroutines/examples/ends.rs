@@ -2,12 +2,9 @@
 #![allow(clippy::print_stdout)]
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Task, sleep};
-use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -24,7 +21,7 @@ async fn clock(event_loop: EventLoop) {
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     event_loop.set_exception_handler(|error| println!("  {error}"));
     let clock = Task::spawn(&event_loop, clock(event_loop.clone())).named("clock");
 

@@ -2,11 +2,8 @@
 #![allow(clippy::print_stdout)]
 
 use std::io;
-use std::sync::Arc;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, ReturnWhen, Task, wait, yield_now};
-use transport::system_lookup;
 
 // ANCHOR: hogs
 async fn work_on(_event_loop: EventLoop, name: char) {
@@ -40,7 +37,7 @@ fn run<C>(title: &str, function: fn(EventLoop, char) -> C) -> io::Result<()>
 where
     C: stage2_coroutines::Coroutine<Output = ()> + 'static,
 {
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     print!("{title:<20}");
     let spawn = |name| Task::spawn(&event_loop, function(event_loop.clone(), name));
     let tasks = ['a', 'b', 'c'].map(spawn);

@@ -5,12 +5,9 @@
 #![allow(clippy::print_stdout)] // An example may print.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep};
-use transport::system_lookup;
 
 /// A task may outlive the function that spawned it, so it owns all it uses.
 /// Handles to a loop or to a future are cheap to clone.
@@ -24,7 +21,7 @@ async fn slow_operation(
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
 
     let future = Future::new(&event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());

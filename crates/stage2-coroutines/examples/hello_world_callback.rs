@@ -4,12 +4,9 @@
 #![allow(clippy::print_stdout)] // An example may print.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::EventLoop;
-use transport::system_lookup;
 
 /// Prints the greeting and has itself called again. A callback cannot wait in a
 /// loop statement; it can only return and be called later. Compare
@@ -23,7 +20,7 @@ fn greet(event_loop: EventLoop) {
 fn main() -> io::Result<()> {
     // In virtual time a second costs nothing. With `EventLoop::new()?` the
     // program takes the five seconds it is given below.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
 
     let first = event_loop.clone();
     event_loop.call_soon(move || greet(first));

@@ -3,12 +3,9 @@
 //! `cargo run -p stage2-coroutines --example hello_world_coroutine`
 #![allow(clippy::print_stdout)] // An example may print.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, sleep};
-use transport::system_lookup;
 
 /// Prints the greeting for ever, and yet blocks no other code: at the `await` it
 /// is suspended, and the loop is free for two seconds.
@@ -22,7 +19,7 @@ async fn greet_every_two_seconds(event_loop: &EventLoop) {
 fn main() {
     // In virtual time a second costs nothing. With `EventLoop::new()` the
     // program takes the five seconds it is given below.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
 
     // This prints nothing: the call only makes the coroutine.
     let greeting = greet_every_two_seconds(&event_loop);

@@ -8,13 +8,11 @@ use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, yield_now};
-use transport::{TlsLayer, system_lookup};
+use transport::TlsLayer;
 
 // ANCHOR: naive
 /// Resumes a coroutine until it returns, or until the time limit has passed.
@@ -172,7 +170,7 @@ fn cheat() -> io::Result<()> {
 
 /// Returns a loop with a virtual clock, which jumps to the next timer.
 fn virtual_time() -> io::Result<EventLoop> {
-    Ok(EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup)))
+    Ok(EventLoop::in_virtual_time())
 }
 
 fn resolve<T: 'static>(future: &Future<T>, value: T) {

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Task};
-use transport::system_lookup;
 
 // ANCHOR: watched
 /// A wrapper that polls a future, and prints each call.
@@ -41,7 +39,7 @@ impl Wake for Loud {
 // ANCHOR: main
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
 
     let future = Future::new(&event_loop);
     let awaited = Watched(future.clone());

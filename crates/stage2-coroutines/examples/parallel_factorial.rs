@@ -5,12 +5,9 @@
 #![allow(clippy::print_stdout)] // An example may print.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, ReturnWhen, Task, sleep, wait};
-use transport::system_lookup;
 
 async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
     let mut product = 1;
@@ -25,7 +22,7 @@ async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
 fn main() -> io::Result<()> {
     // In virtual time: the three seconds cost nothing, and the order of the
     // lines is always the same.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     let begin = event_loop.now();
 
     // A task belongs to the loop from the moment it is spawned. It runs even if

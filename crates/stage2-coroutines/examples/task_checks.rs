@@ -9,15 +9,12 @@ use std::cell::Cell;
 use std::error::Error;
 use std::fmt::Debug;
 use std::rc::Rc;
-use std::sync::Arc;
 
-use selector_core::VirtualClock;
-use stage2_coroutines::{EventLoop, Exception, Future, Task, ensure_future, yield_now};
-use transport::system_lookup;
+use stage2_coroutines::{EventLoop, Exception, Future, Task, yield_now};
 
 /// Returns a loop in virtual time, where waiting for ever is an error.
 fn new_loop() -> EventLoop {
-    EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup))
+    EventLoop::in_virtual_time()
 }
 
 fn say(title: &str, outcome: Result<impl Debug, Exception>) {
@@ -33,12 +30,12 @@ fn say(title: &str, outcome: Result<impl Debug, Exception>) {
 async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
     let handle: Rc<Cell<Option<Future<()>>>> = Rc::default();
     let own = Rc::clone(&handle);
-    let task = ensure_future(event_loop, async move {
+    let task = Task::spawn(event_loop, async move {
         if let Some(myself) = own.take() {
             say("a task awaits itself", myself.await);
         }
     });
-    handle.set(Some(task.clone()));
+    handle.set(Some(Future::clone(&task)));
     say("and is done with that", task.await);
 
     let foreign = Future::<()>::new(&new_loop());
@@ -49,14 +46,14 @@ async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
 /// Cancels a task before a step. The coroutine is not resumed to be told: its
 /// variables are dropped where it is suspended.
 async fn is_cancelled_before_a_step(event_loop: &EventLoop) -> Result<(), Exception> {
-    let task = ensure_future(event_loop, async { println!("never printed") });
+    let task = event_loop.create_task(async { println!("never printed") });
     task.cancel();
     say("cancelled before the first step", task.await);
 
     let future = Future::new(event_loop);
     let awaited = future.clone();
     let farewell = Farewell;
-    let task = ensure_future(event_loop, async move {
+    let task = event_loop.create_task(async move {
         let _farewell = farewell;
         say("never printed", awaited.await);
     });
@@ -83,7 +80,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
     println!("a task knows whose turn it is: {}", task.await? == Some(key));
     println!("outside of tasks it is nobody's: {}", event_loop.current_task().is_none());
 
-    let task = ensure_future(event_loop, async { println!("a bare yield: others have a turn,") });
+    let task = event_loop.create_task(async { println!("a bare yield: others have a turn,") });
     yield_now(event_loop).await;
     say("and then one goes on", task.await);
 
@@ -92,7 +89,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
     say("resumed with an error", future.await);
 
     // The panic hook prints to stderr. The loop and all other tasks go on.
-    let task: Future<()> = ensure_future(event_loop, async { panic!("this cannot be") });
+    let task: Task<()> = event_loop.create_task(async { panic!("this cannot be") });
     say("the worst that can happen", task.await);
     Ok(())
 }

@@ -6,19 +6,18 @@
 #![allow(clippy::print_stdout)] // An example may print.
 
 use std::error::Error;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Exception, multi, multi_map, sleep, yield_now};
-use transport::system_lookup;
 
 /// A simulated download. A coroutine of Tornado had to raise its result; here it
 /// returns the result like any other function.
-async fn get(event_loop: EventLoop, url: &'static str, seconds: u64) -> (&'static str, u64) {
+type Page = Result<(&'static str, u64), Exception>;
+
+async fn get(event_loop: EventLoop, url: &'static str, seconds: u64) -> Page {
     sleep(&event_loop, Duration::from_secs(seconds)).await;
     println!("  {url} took {seconds} s");
-    (url, seconds)
+    Ok((url, seconds))
 }
 
 /// Runs a list and a dict of coroutines in parallel. Tornado finds out what was
@@ -41,16 +40,17 @@ async fn get_all(event_loop: &EventLoop) -> Result<(), Exception> {
 }
 
 /// Prints two lines and yields after each, without anything to wait for.
-async fn yield_twice(event_loop: EventLoop, name: &'static str) {
+async fn yield_twice(event_loop: EventLoop, name: &'static str) -> Result<(), Exception> {
     for turn in 1..=2 {
         println!("  {name}, turn {turn}");
         yield_now(&event_loop).await;
     }
+    Ok(())
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     event_loop.run_sync(get_all(&event_loop), Duration::from_secs(10))??;
 
     println!("a moment for the others:");
@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("too slow:");
     let slow = get(event_loop.clone(), "/slow", 60);
     match event_loop.run_sync(slow, Duration::from_secs(10)) {
-        Ok((url, _)) => println!("  {url} came in time"),
+        Ok(page) => println!("  {} came in time", page?.0),
         Err(error) => println!("  {error}"),
     }
     Ok(())

@@ -8,12 +8,9 @@
 use std::cell::RefCell;
 use std::io;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, Task, sleep};
-use transport::system_lookup;
 
 /// The simplest work queue; stage 3 has a real one.
 type UrlsTodo = Rc<RefCell<Vec<&'static str>>>;
@@ -52,7 +49,7 @@ fn main() -> io::Result<()> {
     for cancel_workers in [false, true] {
         println!("the workers are cancelled: {cancel_workers}");
         // In virtual time: the ten seconds cost nothing.
-        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+        let event_loop = EventLoop::in_virtual_time();
         // A library prints nothing: the program sets a handler that does.
         event_loop.set_exception_handler(|error| eprintln!("{error}"));
         event_loop.run_until_complete(crawl(&event_loop, cancel_workers))?;

@@ -3,17 +3,14 @@
 #![allow(clippy::print_stdout)]
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Future, Task, sleep};
-use transport::system_lookup;
 
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     let (one, other) = (event_loop.clone(), event_loop.clone());
 
     let sleeper = Task::spawn(&event_loop, async move {

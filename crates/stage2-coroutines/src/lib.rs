@@ -45,7 +45,8 @@
 //! * **inject queue** (`call_soon_threadsafe`): `inject_queue`, [`Remote`]
 //! * **coop budget** and **yield**: `connection`, [`yield_now`]
 //! * **resolver**: `lookups`, [`lookup()`]
-//! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...
+//! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...;
+//!   [`join`] and [`select`] within one task
 //! * **timeout and deadline**: [`sleep`], [`timeout_at`], [`wait_for`]
 //! * **cancellation**: [`Future::cancel`], or dropping a coroutine
 //! * **structured inspection**: `inspector`, [`TaskInfo`], [`Stats`]
@@ -68,23 +69,23 @@ pub mod names_of_asyncio {
 }
 
 pub use asyncio::callbacks::{Handle, Remote};
-pub use asyncio::combinators::{
-    AsCompleted, ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi,
-    multi_map, shield, wait, wait_for,
-};
-pub use asyncio::exceptions::{Exception, InvalidState, catch};
+pub use asyncio::combinators::{AsCompleted, ReturnWhen, as_completed, shield, wait, wait_for};
+pub use asyncio::exceptions::{Elapsed, Exception, InvalidState, catch};
+pub use asyncio::gather::{Gather, gather, gather_outcomes, multi, multi_map};
 pub use asyncio::inspection::{Stats, with_wait};
 pub use asyncio::inspector::{LoopError, TaskInfo, Wait};
+pub use asyncio::join::{Join, Select, Selected, join, select};
+pub use asyncio::tasks::ensure_future;
 pub use asyncio::traceback;
 #[cfg(feature = "os")]
 pub use crawl::crawl;
 pub use crawl::crawl_on;
 pub use net::connection::Connection;
 pub use net::connector::Connector;
-pub use net::io::{connect, read, read_all, write_all};
+pub use net::io::{connect, read, read_all, read_to_end, write_all};
 pub use net::lookup::lookup;
 pub use net::read_by_hand;
-pub use net::time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
+pub use net::time::{sleep, sleep_and_return, timeout_at, yield_now};
 pub use runtime::event_loop::EventLoop;
 pub use runtime::future::{CallbackId, Future};
 pub use runtime::task::Task;

@@ -3,13 +3,10 @@
 #![allow(clippy::print_stdout)]
 
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selector_core::VirtualClock;
 use stage2_coroutines::{EventLoop, Task, sleep};
 use stage3_queue::JoinableQueue;
-use transport::system_lookup;
 
 type Queue = JoinableQueue<&'static str>;
 
@@ -48,7 +45,7 @@ async fn work(q: Queue, log: Log, worker: usize, hands_back_early: bool) {
 // ANCHOR: crawl
 fn crawl(hands_back_early: bool) -> io::Result<()> {
     // In virtual time, seconds take no time.
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     let log = Log { begun: event_loop.now(), event_loop: event_loop.clone() };
     let q = Queue::new(&event_loop);
     q.put_nowait("/");

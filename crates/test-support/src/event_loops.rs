@@ -1,14 +1,10 @@
 //! Event loops of stage 2 with a virtual clock.
 
-use std::sync::Arc;
-
-use selector_core::VirtualClock;
 use stage2_coroutines::{Coroutine, EventLoop};
-use transport::system_lookup;
 
 /// Creates an event loop whose clock jumps to the next timer.
 pub fn virtual_loop() -> EventLoop {
-    EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup))
+    EventLoop::in_virtual_time()
 }
 
 /// Runs a coroutine to its end.

@@ -1,16 +1,13 @@
 //! Graceful shutdown by a signal or by the limit on time.
 #![cfg(unix)]
 
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use crawl_core::{CrawlSummary, Options, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
-use selector_core::VirtualClock;
 use stage2_coroutines::EventLoop;
 use stage3_queue::Crawler;
-use transport::system_lookup;
 
 use crate::program::{Running, Scratch, WATCHDOG, crawl, rows, run, wait_until};
 
@@ -26,7 +23,7 @@ fn in_virtual_time(
     options.robots = false;
     options.max_tries = u32::MAX;
     change(&mut options);
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = EventLoop::in_virtual_time();
     let crawler = Crawler::builder(options);
     for &at in stop_times {
         let stopper = crawler.stopper();

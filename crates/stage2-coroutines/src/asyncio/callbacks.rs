@@ -9,12 +9,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use selector_core::{Key, TimerKey};
+use selector_core::{Key, TimerKey, VirtualClock};
 
 use crate::runtime::inject_queue::{InjectQueue, Injected, TaskWaker};
 use crate::runtime::scheduler::{Scheduler, Step};
 use crate::runtime::task::Driver;
-use crate::{Coroutine, EventLoop, Exception, timeout_at};
+use crate::{Coroutine, Elapsed, EventLoop, Exception, Task, timeout_at};
 
 /// A handle that cancels a callback.
 #[derive(Clone)]
@@ -42,17 +42,51 @@ struct CallOnce<F>(Option<F>);
 impl<F> Unpin for CallOnce<F> {}
 
 impl<F: FnOnce()> Step for CallOnce<F> {
-    fn step(
-        mut self: Pin<&mut Self>,
-        _scheduler: &Scheduler,
-        _key: Key,
-    ) -> Poll<Option<Exception>> {
+    fn step(mut self: Pin<&mut Self>, scheduler: &Scheduler, _key: Key) -> Poll<Option<Exception>> {
         let call = self.0.take();
-        Poll::Ready(call.and_then(|call| Exception::caught(call).err()))
+        Poll::Ready(call.and_then(|call| scheduler.inspector.catch(call).err()))
     }
 }
 
 impl EventLoop {
+    /// Returns a loop without sockets, whose clock jumps to the next timer instead
+    /// of waiting for it.
+    pub fn in_virtual_time() -> Self {
+        Self::with_backend(VirtualClock::new(), Arc::new(transport::system_lookup))
+    }
+
+    /// Spawns a coroutine as a task: [`Task::spawn`] by its name in asyncio.
+    #[track_caller]
+    pub fn create_task<T: 'static>(
+        &self,
+        coroutine: impl Coroutine<Output = T> + 'static,
+    ) -> Task<T> {
+        Task::spawn(self, coroutine)
+    }
+
+    /// Cancels a task by its key, which [`EventLoop::current_task`] and
+    /// [`EventLoop::all_tasks`] tell: as [`Future::cancel`](crate::Future::cancel)
+    /// does with its handle. A task that cancels itself in this way is dropped at the
+    /// end of its step, and is cancelled even if it returns. Returns false if the
+    /// task is done.
+    pub fn cancel(&self, key: Key) -> bool {
+        let Some(slot) = self.0.scheduler.remove_task(key) else { return false };
+        match slot.step {
+            Some(mut step) => step.as_mut().cancel(),
+            // It is taking a step, and finds the flag when it ends.
+            None => self.0.scheduler.is_self_cancelled.set(true),
+        }
+        true
+    }
+
+    /// Sets whether a panic of a task or a callback goes through the loop, to the
+    /// caller of `run_until_complete`, after it has been recorded: as in asyncio an
+    /// exit or a Ctrl-C does, which are no `Exception` but a `BaseException`. By
+    /// default it stays with its task. Afterwards the loop can be run again.
+    pub fn raise_panics(&self, raises_panics: bool) {
+        self.0.inspector.raises_panics.set(raises_panics);
+    }
+
     // ANCHOR: spawn_detached
     /// Spawns a task without a future, which cannot be awaited or cancelled. If
     /// it panics, the exception handler is called.
@@ -95,7 +129,8 @@ impl EventLoop {
 
     /// Returns a handle to the loop for other threads.
     pub fn remote(&self) -> Remote {
-        Remote { inject_queue: Arc::clone(&self.0.scheduler.inject_queue) }
+        let inject_queue = Arc::clone(&self.0.scheduler.inject_queue);
+        Remote { inject_queue, _counted: Arc::clone(&self.0.remotes) }
     }
 
     /// Runs a coroutine, no longer than `timeout`: Tornado's `run_sync`.
@@ -111,7 +146,7 @@ impl EventLoop {
             return self.run_until_complete(coroutine);
         };
         let result = self.run_until_complete(timeout_at(self, || deadline, coroutine))?;
-        result.map_err(|_| {
+        result.map_err(|Elapsed| {
             let message = format!("the coroutine was not done within {timeout:?}");
             io::Error::new(io::ErrorKind::TimedOut, message)
         })
@@ -122,6 +157,8 @@ impl EventLoop {
 #[derive(Clone)]
 pub struct Remote {
     inject_queue: Arc<InjectQueue>,
+    /// As long as it exists, the loop may be called.
+    _counted: Arc<()>,
 }
 
 impl Remote {

@@ -1,66 +1,20 @@
 //! The combinators of asyncio: functions that wait for several futures at once.
 //!
-//! They take futures; a task is a future too. Cancelling a coroutine drops it.
-//! When the dropped coroutine waits in [`gather`] or [`wait_for`], the futures
-//! that it waits for are cancelled as well. When it waits in [`wait`],
-//! [`as_completed`] or [`shield`], they are not. asyncio does the same.
+//! They take futures, tasks and coroutines that return a `Result` alike; see
+//! [`ensure_future`]. Cancelling a coroutine drops it. When the dropped coroutine
+//! waits in [`crate::gather`] or [`wait_for`], the futures that it waits for are
+//! cancelled as well. When it waits in [`wait`], [`as_completed`] or [`shield`],
+//! they are not. asyncio does the same.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
+use std::error::Error;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::{CallbackId, Coroutine, EventLoop, Exception, Future, InvalidState, Task, timeout_at};
-
-/// Spawns a coroutine as a task and returns its future. In the first versions of
-/// asyncio this function was called `async`. A value that is a future already
-/// need not be converted; its type tells.
-#[track_caller]
-pub fn ensure_future<T: 'static>(
-    event_loop: &EventLoop,
-    coroutine: impl Coroutine<Output = T> + 'static,
-) -> Future<T> {
-    Task::spawn(event_loop, coroutine).into()
-}
-
-impl<T> From<Task<T>> for Future<T> {
-    fn from(task: Task<T>) -> Self {
-        task.future
-    }
-}
-
-// ANCHOR: gather
-/// Waits for all futures, and returns their results in the order of the
-/// arguments. Cancelling one of the futures does not cancel the coroutine that
-/// waits; the cancellation is an exception like any other.
-///
-/// # Errors
-/// The first exception, as soon as there is one. The other futures go on.
-pub async fn gather<T: 'static>(
-    event_loop: &EventLoop,
-    futures: impl IntoIterator<Item: Into<Future<T>>>,
-) -> Result<Vec<T>, Exception> {
-    let mut children = Children::new(futures);
-    Watch::new(event_loop, &children.0, Future::has_failed).settled().await?;
-    let children = children.release();
-    match children.iter().find(|child| child.has_failed()) {
-        Some(failed) => Err(outcome(failed).err().unwrap_or(Exception::Cancelled)),
-        None => children.iter().map(outcome).collect(),
-    }
-}
-// ANCHOR_END: gather
-
-/// Waits for all futures, and returns every outcome, exceptions included:
-/// asyncio's `gather` with `return_exceptions=True`.
-pub async fn gather_outcomes<T: 'static>(
-    event_loop: &EventLoop,
-    futures: impl IntoIterator<Item: Into<Future<T>>>,
-) -> Vec<Result<T, Exception>> {
-    let mut children = Children::new(futures);
-    let settled = Watch::new(event_loop, &children.0, |_| false).settled().await;
-    let outcome = |child| settled.clone().and_then(|()| outcome(child));
-    children.release().iter().map(outcome).collect()
-}
+use crate::{
+    CallbackId, Coroutine, EventLoop, Exception, Future, InvalidState, ensure_future, timeout_at,
+};
 
 /// The condition on which [`wait`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,15 +27,16 @@ pub enum ReturnWhen {
     AllCompleted,
 }
 
-/// Waits for futures, no longer than `timeout`, and returns those that are done
-/// and those that are pending. It cancels nothing, and raises no exception.
-pub async fn wait<T: 'static>(
+/// Waits for awaitables, no longer than `timeout`, and returns the futures that
+/// are done and those that are pending, each of them once. It cancels nothing, and
+/// raises no exception.
+pub async fn wait<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
-    futures: impl IntoIterator<Item: Into<Future<T>>>,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
     return_when: ReturnWhen,
     timeout: Option<Duration>,
 ) -> (Vec<Future<T>>, Vec<Future<T>>) {
-    let futures: Vec<Future<T>> = futures.into_iter().map(Into::into).collect();
+    let futures = each_once(event_loop, awaitables);
     let watch = Watch::new(event_loop, &futures, move |future| match return_when {
         ReturnWhen::FirstCompleted => true,
         ReturnWhen::FirstException => future.has_failed() && !future.cancelled(),
@@ -94,83 +49,63 @@ pub async fn wait<T: 'static>(
 }
 
 // ANCHOR: wait_for
-/// Waits for a future, but no longer than `timeout`; then cancels it.
+/// Waits for an awaitable, but no longer than `timeout`; then cancels it.
 ///
 /// # Errors
 /// [`Exception::TimedOut`], or the exception of the future.
-pub async fn wait_for<T: 'static>(
+pub async fn wait_for<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
-    future: impl Into<Future<T>>,
+    awaitable: impl Coroutine<Output = Result<T, E>> + 'static,
     timeout: Duration,
 ) -> Result<T, Exception> {
-    let child = Children::new([future]);
-    let wait = Watch::new(event_loop, &child.0, |_| false);
+    let child = CancelOnDrop(ensure_future(event_loop, awaitable));
+    let wait = Watch::new(event_loop, std::slice::from_ref(&child.0), |_| false);
     match with_timeout(event_loop, Some(timeout), wait.settled()).await {
         // A future that is done exactly at the deadline is in time.
-        Err(exception) if !child.0[0].done() => Err(exception),
-        _ => outcome(&child.0[0]),
+        Err(exception) if !child.0.done() => Err(exception),
+        _ => child.0.outcome(),
     }
 }
 // ANCHOR_END: wait_for
 
 // ANCHOR: shield
-/// Returns a second future with the outcome of the given one. Cancelling the
-/// second does not cancel the first.
-pub fn shield<T: 'static>(future: impl Into<Future<T>>) -> Future<T> {
-    let inner = future.into();
-    let outer = Future::new(&inner.event_loop());
-    let shielded = outer.clone();
+/// Returns a second future with the outcome of an awaitable. Cancelling or
+/// dropping the second does not cancel the first, which keeps its result: the
+/// second gets a copy.
+pub fn shield<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitable: impl Coroutine<Output = Result<T, E>> + 'static,
+) -> Future<T> {
+    let inner = ensure_future(event_loop, awaitable).shared();
+    if inner.done() {
+        return inner;
+    }
+    let outer = Future::new(event_loop);
+    // Weak: if the outer future is gone, the outcome is not for it.
+    let shielded = outer.downgrade();
     inner.add_done_callback(move |inner| {
-        if !shielded.done() {
-            // Not refused: the line above has seen that it is pending.
-            let _ = shielded.finish(outcome(inner));
+        if let Some(outer) = shielded() {
+            // Refused if it is cancelled; then the outcome counts as retrieved.
+            let _ = outer.finish(inner.outcome());
         }
     });
     outer
 }
 // ANCHOR_END: shield
 
-/// Runs coroutines in parallel and returns their results, as Tornado does when
-/// a list is yielded.
-///
-/// # Errors
-/// As for [`gather`].
-pub async fn multi<T: 'static>(
+/// Returns the outcomes of awaitables in the order of completion, one for each
+/// call of [`AsCompleted::next`]. A future that is given twice counts once.
+pub fn as_completed<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
-    coroutines: impl IntoIterator<Item: Coroutine<Output = T> + 'static>,
-) -> Result<Vec<T>, Exception> {
-    let spawn = |coroutine| Task::spawn(event_loop, coroutine);
-    let tasks: Vec<Task<T>> = coroutines.into_iter().map(spawn).collect();
-    gather(event_loop, tasks).await
-}
-
-/// Runs coroutines in parallel and returns their results by key, as Tornado
-/// does when a dict is yielded.
-///
-/// # Errors
-/// As for [`gather`].
-pub async fn multi_map<K: Ord, T: 'static>(
-    event_loop: &EventLoop,
-    coroutines: impl IntoIterator<Item = (K, impl Coroutine<Output = T> + 'static)>,
-) -> Result<BTreeMap<K, T>, Exception> {
-    let (keys, coroutines): (Vec<K>, Vec<_>) = coroutines.into_iter().unzip();
-    let results = multi(event_loop, coroutines).await?;
-    Ok(keys.into_iter().zip(results).collect())
-}
-
-/// Returns the outcomes of futures in the order of completion, one for each
-/// call of [`AsCompleted::next`].
-pub fn as_completed<T: 'static>(
-    event_loop: &EventLoop,
-    futures: impl IntoIterator<Item: Into<Future<T>>>,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
     timeout: Option<Duration>,
 ) -> AsCompleted<T> {
     let completed: Rc<RefCell<Completed<T>>> = Rc::default();
-    let mut remaining = 0;
+    let futures = each_once(event_loop, awaitables);
+    let remaining = futures.len();
     for future in futures {
-        remaining += 1;
         let completed = Rc::clone(&completed);
-        future.into().add_done_callback(move |future| {
+        future.add_done_callback(move |future| {
             let mut completed = completed.borrow_mut();
             completed.futures.push_back(future.clone());
             let waiter = completed.waiter.take();
@@ -227,15 +162,29 @@ impl<T: 'static> AsCompleted<T> {
         }
         let future = self.completed.borrow_mut().futures.pop_front()?;
         self.remaining -= 1;
-        Some(outcome(&future))
+        Some(future.outcome())
     }
 }
 
-/// Moves the outcome out of a future. A future without one gives
-/// [`InvalidState`].
-fn outcome<T: 'static>(future: &Future<T>) -> Result<T, Exception> {
-    let missing = if future.done() { InvalidState::Taken } else { InvalidState::Pending };
-    future.take_result().unwrap_or(Err(missing.into()))
+/// Returns the futures of awaitables, each of them once.
+fn each_once<T: 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
+) -> Vec<Future<T>> {
+    let mut addresses = BTreeSet::new();
+    let mut futures: Vec<Future<T>> =
+        awaitables.into_iter().map(|awaitable| ensure_future(event_loop, awaitable)).collect();
+    futures.retain(|future| addresses.insert(future.address()));
+    futures
+}
+
+impl<T: 'static> Future<T> {
+    /// Moves the outcome out, or copies it if it is [shared](Future::shared). A
+    /// future without one gives [`InvalidState`].
+    pub(crate) fn outcome(&self) -> Result<T, Exception> {
+        let missing = if self.done() { InvalidState::Taken } else { InvalidState::Pending };
+        self.take_result().unwrap_or(Err(missing.into()))
+    }
 }
 
 /// Awaits a future, no longer than `timeout` if there is one.
@@ -250,28 +199,16 @@ async fn with_timeout(
     timeout_at(event_loop, || deadline, settled).await.unwrap_or(Err(Exception::TimedOut))
 }
 
-// ANCHOR: children
-/// A drop guard that cancels its futures, unless they are released first.
-struct Children<T: 'static>(Vec<Future<T>>);
+// ANCHOR: cancel_on_drop
+/// A drop guard that cancels its future.
+struct CancelOnDrop<T: 'static>(Future<T>);
 
-impl<T: 'static> Children<T> {
-    fn new(futures: impl IntoIterator<Item: Into<Future<T>>>) -> Self {
-        Self(futures.into_iter().map(Into::into).collect())
-    }
-
-    fn release(&mut self) -> Vec<Future<T>> {
-        std::mem::take(&mut self.0)
-    }
-}
-
-impl<T: 'static> Drop for Children<T> {
+impl<T: 'static> Drop for CancelOnDrop<T> {
     fn drop(&mut self) {
-        for child in &self.0 {
-            child.cancel();
-        }
+        self.0.cancel();
     }
 }
-// ANCHOR_END: children
+// ANCHOR_END: cancel_on_drop
 
 /// Done callbacks on several futures, which resolve `settled` when all of them
 /// are done, or when one meets a condition. Dropping it removes the callbacks.

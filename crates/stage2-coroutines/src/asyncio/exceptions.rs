@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::error::Error;
 use std::future::poll_fn;
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::rc::Rc;
@@ -23,18 +24,31 @@ pub enum Exception {
     /// The coroutine panicked, with this message.
     #[error("panicked: {0}")]
     Panicked(Rc<String>),
-    /// The error that was passed to [`crate::Future::set_exception`].
+    /// The error that was passed to [`crate::Future::set_exception`], or with
+    /// which the coroutine of [`crate::Task::try_spawn`] ended.
     #[error("{0}")]
     Raised(Rc<Box<dyn Error>>),
     /// The operation is not valid in the state of the future, or in this loop.
     #[error(transparent)]
     InvalidState(#[from] InvalidState),
+    /// Tasks wait for each other in a circle; their names, as text. None of them
+    /// would ever be resumed.
+    #[error("these tasks wait for each other: {0}")]
+    Circle(Rc<String>),
 }
 
 impl Exception {
-    /// Returns an exception that carries an error of your own.
+    /// Returns an exception that carries an error of your own. An error that is
+    /// an exception already, or [`Elapsed`], is that exception.
     pub fn raised(error: impl Into<Box<dyn Error>>) -> Self {
-        Self::Raised(Rc::new(error.into()))
+        let error = match error.into().downcast::<Self>() {
+            Ok(exception) => return *exception,
+            Err(error) => error,
+        };
+        if error.is::<Elapsed>() {
+            return Self::TimedOut;
+        }
+        Self::Raised(Rc::new(error))
     }
 
     /// Returns the exception for a caught panic, with its message if that is
@@ -56,6 +70,36 @@ impl Exception {
     }
 }
 
+/// The error of [`crate::timeout_at`]: the deadline has passed. It converts into
+/// the other errors that stand for a timeout, [`Exception::TimedOut`] and
+/// [`ErrorKind::TimedOut`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("timed out")]
+pub struct Elapsed;
+
+impl From<Elapsed> for Exception {
+    fn from(Elapsed: Elapsed) -> Self {
+        Self::TimedOut
+    }
+}
+
+/// Keeps the kind of a timeout: [`ErrorKind::TimedOut`].
+impl From<Exception> for io::Error {
+    fn from(exception: Exception) -> Self {
+        match exception {
+            Exception::TimedOut => Elapsed.into(),
+            // The error of the exception stays on the thread of its loop.
+            other => Self::other(other.to_string()),
+        }
+    }
+}
+
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(ErrorKind::TimedOut, elapsed)
+    }
+}
+
 /// An operation that is not valid in the state of the future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidState {
@@ -71,6 +115,9 @@ pub enum InvalidState {
     /// A task awaits itself: it would wait for ever.
     #[error("a task cannot await itself")]
     AwaitsItself,
+    /// The future is that of a task: its result is what its coroutine returns.
+    #[error("the result of a task is what its coroutine returns")]
+    IsTask,
     /// The future belongs to another loop, which does not run on this thread.
     #[error("the future belongs to another loop")]
     OtherLoop,

@@ -61,7 +61,7 @@ impl EventLoop {
         at: Option<&'static Location<'static>>,
         since: &mut Option<u32>,
     ) {
-        let Inner { inspector, reactor, .. } = &*self.0;
+        let Inner { inspector, reactor, .. } = &**self.0;
         if inspector.current_wait.get().wait == Wait::Nothing {
             let now = || inspector.milliseconds_at(Some(reactor.tick_start.get()));
             let since = *since.get_or_insert_with(now);
@@ -70,9 +70,12 @@ impl EventLoop {
     }
     // ANCHOR_END: set_wait
 
-    /// Returns the key of the task that is taking a step.
+    /// Returns the key of the task that is taking a step. There is none in a callback,
+    /// in the main coroutine, and in a task that has cancelled itself.
     pub fn current_task(&self) -> Option<Key> {
-        self.0.scheduler.current_task.get()
+        let key = self.0.scheduler.current_task.get()?;
+        let tasks = self.0.scheduler.tasks.borrow();
+        tasks.get(key)?.spawned.map(|_| key)
     }
 
     pub(crate) fn name_task(&self, key: Key, name: String) {
@@ -162,7 +165,7 @@ impl EventLoop {
     pub fn describe_tasks(&self) -> String {
         let tasks = self.all_tasks();
         let lines = tasks.iter().map(|task| format!("  {task}\n"));
-        let describe = self.0.inspector.also_describe.borrow().clone();
+        let describe = self.0.also_describe.borrow().clone();
         let others = describe.map(|describe| describe()).unwrap_or_default();
         format!("{} tasks\n{}{others}", tasks.len(), lines.collect::<String>())
     }
@@ -171,7 +174,13 @@ impl EventLoop {
     /// [`EventLoop::describe_tasks`], such as what a program waits for outside its
     /// tasks. It replaces the one before.
     pub fn also_describe(&self, describe: impl Fn() -> String + 'static) {
-        *self.0.inspector.also_describe.borrow_mut() = Some(Rc::new(describe));
+        *self.0.also_describe.borrow_mut() = Some(Rc::new(describe));
+    }
+
+    /// Returns the error of a loop in which nothing can happen any more.
+    pub(crate) fn deadlock_error(&self) -> io::Error {
+        let message = format!("nothing can happen any more: {}", self.describe_tasks().trim_end());
+        io::Error::new(io::ErrorKind::Deadlock, message)
     }
 
     /// Writes the text of [`EventLoop::describe_tasks`].

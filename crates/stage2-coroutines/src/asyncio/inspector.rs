@@ -1,10 +1,11 @@
 //! The inspector of a loop: the names and waits of its tasks, and the errors
 //! that reach the exception handler.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
-use std::panic::Location;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -55,17 +56,19 @@ impl WaitInfo {
     pub(crate) const NONE: Self = Self { wait: Wait::Nothing, at: None, since: 0 };
 
     /// Replaces this wait by that of the last step, unless both may be the same
-    /// one: a bare future does not know since when it is awaited.
-    pub(crate) fn update(&mut self, next: &Cell<Self>) {
+    /// one: a bare future does not know since when it is awaited. Returns true if it is
+    /// a wait for another task.
+    pub(crate) fn update(&mut self, next: &Cell<Self>) -> bool {
         // A task that has set no wait in two steps costs two comparisons.
         let is_blank = |info: Self| info.wait == Wait::Nothing;
         if is_blank(next.get()) && is_blank(*self) {
-            return;
+            return false;
         }
         let next = next.replace(Self::NONE);
         if next.at.is_some() || self.wait != next.wait {
             *self = next;
         }
+        matches!(next.wait, Wait::Task(_))
     }
 }
 
@@ -137,8 +140,16 @@ pub(crate) struct Inspector {
     pub(crate) other_waits: RefCell<Vec<&'static str>>,
     pub(crate) task_names: RefCell<HashMap<Key, Box<str>>>,
     pub(crate) exception_handler: RefCell<Option<Rc<ExceptionHandler>>>,
-    /// Describes what is no task.
-    pub(crate) also_describe: RefCell<Option<Rc<dyn Fn() -> String>>>,
+    /// True if a panic of a task or callback goes through the loop.
+    pub(crate) raises_panics: Cell<bool>,
+    /// The panic that is to be raised again.
+    panic: Cell<Option<Box<dyn Any + Send>>>,
+    /// The number of wakers that are stored in futures of this loop.
+    pub(crate) local_wakers: Cell<usize>,
+    /// The tasks that have begun to wait for another one in this batch.
+    pub(crate) awaiting_tasks: RefCell<Vec<Key>>,
+    /// The tasks that are to be told that they wait in a circle, with its names.
+    pub(crate) circles: RefCell<HashMap<Key, Rc<String>>>,
 }
 
 impl Inspector {
@@ -149,7 +160,11 @@ impl Inspector {
             other_waits: RefCell::default(),
             task_names: RefCell::default(),
             exception_handler: RefCell::default(),
-            also_describe: RefCell::default(),
+            raises_panics: Cell::new(false),
+            panic: Cell::new(None),
+            local_wakers: Cell::new(0),
+            awaiting_tasks: RefCell::default(),
+            circles: RefCell::default(),
         }
     }
 
@@ -159,6 +174,41 @@ impl Inspector {
         if let Some(handler) = handler {
             handler(error);
         }
+    }
+
+    /// Calls `f`, and returns its panic as an exception.
+    pub(crate) fn catch<R>(&self, f: impl FnOnce() -> R) -> Result<R, Exception> {
+        catch_unwind(AssertUnwindSafe(f)).map_err(|panic| self.caught(panic))
+    }
+
+    /// Returns the exception for a panic, which is kept if it is to be raised again.
+    #[cold]
+    pub(crate) fn caught(&self, panic: Box<dyn Any + Send>) -> Exception {
+        let exception = Exception::panicked(&*panic);
+        self.panic.set(self.raises_panics.get().then_some(panic));
+        exception
+    }
+
+    /// Raises the panic again that is kept.
+    #[cold]
+    pub(crate) fn raise_panic(&self) {
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Returns the exception for a task that waits in a circle, once.
+    pub(crate) fn circle(&self, key: Key) -> Option<Exception> {
+        if self.circles.borrow().is_empty() {
+            return None;
+        }
+        self.circles.borrow_mut().remove(&key).map(Exception::Circle)
+    }
+
+    /// Returns the name of a task, or the place that spawned it.
+    pub(crate) fn name(&self, key: Key, spawned: Option<CallSite>) -> String {
+        let name = self.task_names.borrow().get(&key).map(|name| name.to_string());
+        name.unwrap_or_else(|| spawned.map_or("a callback".into(), |at| format!("task of {at}")))
     }
 
     /// Removes the name of a task that has ended.

@@ -107,6 +107,26 @@ pub async fn read_all<B>(
 }
 // ANCHOR_END: read_all
 
+/// Reads until the server closes the connection, and returns all bytes.
+///
+/// # Errors
+/// The errors of the connection; [`ErrorKind::FileTooLarge`] when there are more
+/// than `limit` bytes.
+pub async fn read_to_end(connection: &mut Connection, limit: usize) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    let collect = |bytes: &[u8]| {
+        if bytes.len() > limit - all.len() {
+            return ControlFlow::Break(());
+        }
+        all.extend_from_slice(bytes);
+        ControlFlow::Continue(())
+    };
+    match read_all(connection, collect).await? {
+        Some(()) => Err(ErrorKind::FileTooLarge.into()),
+        None => Ok(all),
+    }
+}
+
 /// Writes all bytes, however few the socket accepts at a time.
 ///
 /// # Errors

@@ -33,6 +33,10 @@ impl Lookups {
         self.resolver.borrow_mut().lookup(host, port, now)
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.borrow().is_empty()
+    }
+
     /// Ready when the answer is there. Otherwise stores the waker.
     pub(crate) fn poll(&self, lookup_id: LookupId, waker: &Waker) -> Poll<LookupResult> {
         let waiting = State::Waiting(waker.clone());

@@ -1,6 +1,7 @@
 //! Timers: sleep, yield, and coroutines with a deadline that may move.
 
 use std::future::poll_fn;
+use std::mem;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -9,16 +10,18 @@ use std::time::{Duration, Instant};
 use pin_project_lite::pin_project;
 use selector_core::TimerKey;
 
-use crate::{Coroutine, EventLoop, Wait};
+use crate::asyncio::inspector::{CallSite, WaitInfo};
+use crate::{Coroutine, Elapsed, EventLoop, Wait};
 
-/// Waits until at least `duration` has passed since the call.
+/// Waits until at least `duration` has passed since the call. A sleep of no
+/// duration yields once, as [`yield_now`] does.
 #[track_caller]
 pub fn sleep(event_loop: &EventLoop, duration: Duration) -> impl Coroutine<Output = ()> {
     sleep_and_return(event_loop, duration, ())
 }
 
 /// Waits until at least `duration` has passed since the call, and then returns
-/// `result`.
+/// `result`. A sleep of no duration yields once, as [`yield_now`] does.
 #[track_caller]
 pub fn sleep_and_return<T>(
     event_loop: &EventLoop,
@@ -31,7 +34,11 @@ pub fn sleep_and_return<T>(
     async move {
         let mut timer = Timer::new(event_loop);
         let mut since = None;
+        let mut must_yield = duration.is_zero();
         poll_fn(|context| {
+            if mem::take(&mut must_yield) {
+                return poll_yield(event_loop, at, context);
+            }
             let now = event_loop.now();
             let poll = until.map_or(Poll::Pending, |until| timer.poll(now, until, context));
             if poll.is_pending() {
@@ -53,20 +60,19 @@ pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
     let at = Location::caller();
     let mut has_yielded = false;
     poll_fn(move |context| {
-        if std::mem::replace(&mut has_yielded, true) {
+        if mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        event_loop.set_wait(Wait::Yield, Some(at), &mut None);
-        context.waker().wake_by_ref();
-        Poll::Pending
+        poll_yield(event_loop, at, context)
     })
 }
-// ANCHOR_END: yield_now
 
-/// The error of [`timeout_at`]: the deadline has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("too late")]
-pub struct Elapsed;
+fn poll_yield(event_loop: &EventLoop, at: CallSite, context: &Context<'_>) -> Poll<()> {
+    event_loop.set_wait(Wait::Yield, Some(at), &mut None);
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
+// ANCHOR_END: yield_now
 
 // ANCHOR: timeout_at
 /// Runs a coroutine until it returns or its deadline passes. In the second case
@@ -107,7 +113,12 @@ impl<C: Coroutine, D: Fn() -> Instant> Coroutine for TimeoutAt<'_, C, D> {
         if let Poll::Ready(value) = this.coroutine.poll(context) {
             return Poll::Ready(Ok(value));
         }
-        this.timer.poll(now, (this.deadline)(), context).map(|()| Err(Elapsed))
+        let poll = this.timer.poll(now, (this.deadline)(), context);
+        if poll.is_ready() {
+            // The coroutine waits no longer.
+            this.timer.event_loop.0.inspector.current_wait.set(WaitInfo::NONE);
+        }
+        poll.map(|()| Err(Elapsed))
     }
 }
 // ANCHOR_END: timeout_at

@@ -1,8 +1,9 @@
 //! The event loop: a scheduler that resumes woken tasks, a reactor that waits
 //! for events and wakes the tasks they belong to, and an inspector beside them.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
+use std::ops::Deref;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,15 +21,54 @@ use crate::runtime::scheduler::{Scheduler, main_key};
 
 /// A handle to the event loop of one thread. Handles are cheap to clone; all
 /// clones stand for the same loop.
-#[derive(Clone)]
-pub struct EventLoop(pub(crate) Rc<Inner>);
+///
+/// The first handle owns the loop; its clones are for the tasks. If it is dropped
+/// while tasks are pending, and the loop does not run, the loop is closed: as by
+/// [`EventLoop::close`], the exception handler hears of each task where it stood.
+pub struct EventLoop(pub(crate) Rc<Link>);
+
+/// The link from a handle to the loop. The first handle has one of its own; all
+/// others share a second one.
+pub(crate) struct Link {
+    inner: Rc<Inner>,
+    /// The second link, if this is the first.
+    shared: Option<Rc<Self>>,
+}
+
+impl Clone for EventLoop {
+    fn clone(&self) -> Self {
+        Self(Rc::clone(self.0.shared.as_ref().unwrap_or(&self.0)))
+    }
+}
+
+impl Deref for Link {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        let Some(shared) = self.shared.take() else { return };
+        let has_tasks = !self.scheduler.tasks.borrow().is_empty();
+        if has_tasks && !self.scheduler.is_current() {
+            EventLoop(shared).close();
+        }
+    }
+}
 
 pub(crate) struct Inner {
     pub(crate) scheduler: Rc<Scheduler>,
     pub(crate) reactor: Reactor,
     pub(crate) inspector: Rc<Inspector>,
     pub(crate) next_callback_id: Cell<u64>,
+    /// Describes what is no task, see [`EventLoop::also_describe`].
+    pub(crate) also_describe: RefCell<Option<Rc<dyn Fn() -> String>>>,
     is_stopping: Cell<bool>,
+    /// Held by each [`Remote`](crate::Remote) as well.
+    pub(crate) remotes: Arc<()>,
 }
 
 impl EventLoop {
@@ -47,13 +87,17 @@ impl EventLoop {
     pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
         let selector = Selector::with_backend(backend);
         let inspector = Rc::new(Inspector::new(selector.now()));
-        Self(Rc::new(Inner {
+        let inner = Rc::new(Inner {
             scheduler: Rc::new(Scheduler::new(selector.notifier(), Rc::clone(&inspector))),
             inspector,
             reactor: Reactor::new(selector, lookup),
             next_callback_id: Cell::new(0),
+            also_describe: RefCell::default(),
             is_stopping: Cell::new(false),
-        }))
+            remotes: Arc::default(),
+        });
+        let shared = Rc::new(Link { inner: Rc::clone(&inner), shared: None });
+        Self(Rc::new(Link { inner, shared: Some(shared) }))
     }
 
     // ANCHOR: run_until_complete
@@ -99,7 +143,7 @@ impl EventLoop {
     /// Runs batches and ticks in turn until `stop` is called. `main` is one
     /// step of the main coroutine, which stays on the caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
-        let Inner { scheduler, reactor, inspector, .. } = &*self.0;
+        let Inner { scheduler, reactor, inspector, .. } = &**self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
         let mut batch = scheduler.batch();
@@ -121,13 +165,18 @@ impl EventLoop {
                     inspector.current_wait.set(WaitInfo::NONE);
                 }
             }
+            scheduler.break_circles();
             if self.0.is_stopping.replace(false) {
                 return Ok(());
             }
             if scheduler.is_closed.get() {
                 return Err(io::Error::other("the loop is closed"));
             }
-            reactor.tick(scheduler.may_sleep(), &mut keys)?;
+            let may_sleep = scheduler.may_sleep();
+            if may_sleep && self.0.is_deadlocked(waker.as_ref()) {
+                return Err(self.deadlock_error());
+            }
+            reactor.tick(may_sleep, &mut keys)?;
         }
     }
     // ANCHOR_END: run
@@ -145,7 +194,7 @@ impl EventLoop {
     /// Schedules a new task behind all tasks that were woken before.
     pub(crate) fn schedule_last(&self, key: Key) {
         // While the loop does not run, wake-ups go to the inject queue.
-        if self.0.scheduler.is_current() != Some(true) {
+        if !self.0.scheduler.is_current() {
             self.drain_inject_queue();
         }
         self.0.scheduler.schedule(key);
@@ -158,14 +207,14 @@ impl EventLoop {
 
     /// Returns true if the two handles stand for the same loop.
     pub fn is(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0, &other.0)
+        Rc::ptr_eq(&self.0.inner, &other.0.inner)
     }
 
     // ANCHOR: close
     /// Closes the loop: reports every pending task to the exception handler and
-    /// drops it where it is suspended. Tasks hold handles to their loop, so a
-    /// loop with pending tasks is never freed without this call. A task that is
-    /// spawned on a closed loop is dropped at once.
+    /// drops it where it is suspended. Tasks hold handles to their loop, so a loop
+    /// with pending tasks is never freed without this call, or the drop of its first
+    /// handle. A task that is spawned on a closed loop is dropped at once.
     pub fn close(&self) {
         for task in self.all_tasks() {
             self.0.inspector.report(&LoopError::TaskDestroyed(task));

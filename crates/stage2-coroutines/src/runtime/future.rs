@@ -9,8 +9,6 @@ use selector_core::Key;
 
 use crate::{EventLoop, Exception, InvalidState, Wait};
 
-mod api;
-
 // ANCHOR: future
 /// The chapter's `Future`: pending until [`Future::set_result`] is called. Code
 /// that needs the result adds a callback, or awaits the future.
@@ -20,33 +18,35 @@ mod api;
 /// trait that Rust calls `Future` is what the chapter calls a coroutine; its
 /// name here is [`crate::Coroutine`].)
 ///
-/// The first `.await` moves the result out; [`Future::result`] copies it. An
-/// exception is copied to every caller.
-pub struct Future<T>(Rc<RefCell<State<T>>>);
+/// The first `.await` moves the result out, unless the future is
+/// [shared](Future::shared): then each gets a copy. An exception is always copied.
+pub struct Future<T>(pub(crate) Rc<RefCell<State<T>>>);
 // ANCHOR_END: future
 
-struct State<T> {
-    outcome: Outcome<T>,
-    event_loop: EventLoop,
+pub(crate) struct State<T> {
+    pub(crate) outcome: Outcome<T>,
+    pub(crate) event_loop: EventLoop,
     /// The task whose result this is, if it is the future of a task.
     task: Option<Key>,
     /// True once the outcome has been retrieved.
-    retrieved: bool,
+    pub(crate) retrieved: bool,
+    /// The function that copies the result, if it is shared.
+    pub(crate) copy: Option<fn(&T) -> T>,
 }
 
 // ANCHOR: outcome
-enum Outcome<T> {
+pub(crate) enum Outcome<T> {
     Pending(Vec<Callback<T>>),
     Done(Option<Result<T, Exception>>),
 }
 
-enum Callback<T> {
+pub(crate) enum Callback<T> {
     Wake(Waker),
     Call(CallbackId, DoneCallback<T>),
 }
 // ANCHOR_END: outcome
 
-type DoneCallback<T> = Box<dyn FnOnce(&Future<T>)>;
+pub(crate) type DoneCallback<T> = Box<dyn FnOnce(&Future<T>)>;
 
 /// The id of a done callback, for [`Future::remove_done_callback`]. It is
 /// unique among all futures of a loop.
@@ -61,6 +61,7 @@ impl<T: 'static> Future<T> {
             event_loop: event_loop.clone(),
             task: None,
             retrieved: false,
+            copy: None,
         })))
     }
 
@@ -70,28 +71,41 @@ impl<T: 'static> Future<T> {
         matches!(self.0.borrow().outcome, Outcome::Done(_))
     }
 
-    /// Moves the result out, or copies the exception. Returns `None` if the
-    /// future is pending or the result has been taken.
+    /// Moves the result out, or copies it if it is shared, or copies the exception.
+    /// Returns `None` if the future is pending or the result has been taken.
     pub fn take_result(&self) -> Option<Result<T, Exception>> {
-        self.0.borrow_mut().take()
+        let mut state = self.0.borrow_mut();
+        if let Some(copy) = state.copy
+            && let Some(Ok(result)) = state.take()
+        {
+            drop(state);
+            // Not borrowed meanwhile: the result's own code makes the copy.
+            let copied = copy(&result);
+            self.0.borrow_mut().outcome = Outcome::Done(Some(Ok(result)));
+            return Some(Ok(copied));
+        }
+        state.take()
     }
 
     /// Resolves the future with a result.
     ///
     /// # Errors
-    /// When it is done already; `result` is dropped.
+    /// When it is done already, or the future of a task; `result` is dropped.
     pub fn set_result(&self, result: T) -> Result<(), InvalidState> {
-        self.finish(Ok(result))
+        self.resolve(Ok(result))
     }
 
     // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
-        if self.done() {
+        let mut state = self.0.borrow_mut();
+        let Outcome::Pending(callbacks) = &state.outcome else {
             return Err(InvalidState::Done);
-        }
+        };
+        state.forget_wakers(callbacks);
         let done = Outcome::Done(Some(outcome));
+        let replaced = std::mem::replace(&mut state.outcome, done);
         // The borrow ends here: the wakers may use this future in any way.
-        let replaced = std::mem::replace(&mut self.0.borrow_mut().outcome, done);
+        drop(state);
         if let Outcome::Pending(callbacks) = replaced {
             for callback in callbacks {
                 match callback {
@@ -125,6 +139,29 @@ impl<T: 'static> Future<T> {
         }
         id
     }
+
+    pub(crate) fn set_task(&self, task: Key) {
+        self.0.borrow_mut().task = Some(task);
+    }
+
+    pub(crate) fn task(&self) -> Option<Key> {
+        self.0.borrow().task
+    }
+
+    // ANCHOR: cancel
+    /// Cancels the future and its task, if it is the future of one: the
+    /// coroutine is dropped where it is suspended. Returns false if the future
+    /// was done already.
+    pub fn cancel(&self) -> bool {
+        if self.finish(Err(Exception::Cancelled)).is_err() {
+            return false;
+        }
+        if let Some(task) = self.task() {
+            drop(self.event_loop().0.scheduler.remove_task(task));
+        }
+        true
+    }
+    // ANCHOR_END: cancel
 }
 
 // ANCHOR: poll
@@ -137,10 +174,11 @@ impl<T: 'static> std::future::Future for Future<T> {
         let mut state = self.0.borrow_mut();
         let State { outcome, event_loop, task, .. } = &mut *state;
         let Outcome::Pending(callbacks) = outcome else {
-            return Poll::Ready(state.take().unwrap_or(Err(InvalidState::Taken.into())));
+            drop(state);
+            return Poll::Ready(self.take_result().unwrap_or(Err(InvalidState::Taken.into())));
         };
         if let Err(error) = event_loop.0.scheduler.may_wait_for(*task) {
-            return Poll::Ready(Err(error.into()));
+            return Poll::Ready(Err(error));
         }
         event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
         let waker = context.waker();
@@ -149,6 +187,7 @@ impl<T: 'static> std::future::Future for Future<T> {
             // Most futures have one waiter.
             callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Wake(waker.clone()));
+            event_loop.0.inspector.local_wakers.update(|wakers| wakers + 1);
         }
         Poll::Pending
     }
@@ -163,6 +202,13 @@ impl<T> State<T> {
         match outcome {
             Some(Err(exception)) => Some(Err(exception.clone())),
             _ => outcome.take(),
+        }
+    }
+
+    /// Subtracts these wakers from those that are stored in futures.
+    pub(crate) fn forget_wakers(&self, callbacks: &[Callback<T>]) {
+        for _ in callbacks.iter().filter(|it| matches!(it, Callback::Wake(_))) {
+            self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - 1);
         }
     }
 }

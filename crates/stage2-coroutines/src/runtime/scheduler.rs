@@ -31,7 +31,9 @@ pub(crate) struct EnterGuard(());
 
 impl Drop for EnterGuard {
     fn drop(&mut self) {
-        drop(CURRENT.take());
+        if let Some(scheduler) = CURRENT.take() {
+            scheduler.is_running.set(false);
+        }
     }
 }
 
@@ -40,12 +42,20 @@ pub(crate) trait Step {
     /// Runs until the task waits or ends. Returns an exception if it ended with
     /// one that no future has taken.
     fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>>;
+
+    /// Ends the task as cancelled.
+    fn cancel(self: Pin<&mut Self>) {}
+
+    /// Returns the number of wakers of this task that are stored somewhere.
+    fn stored_wakers(&self) -> usize {
+        0
+    }
 }
 
 /// The slot of a task, or of a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
     /// The coroutine; `None` while it takes a step.
-    step: Option<Pin<Box<dyn Step>>>,
+    pub(crate) step: Option<Pin<Box<dyn Step>>>,
     /// The line that spawned the task; `None` for a callback.
     pub(crate) spawned: Option<CallSite>,
     pub(crate) wait: WaitInfo,
@@ -109,12 +119,16 @@ pub(crate) struct Scheduler {
     run_queue: RefCell<RunQueue>,
     /// The wake-ups and calls that come from other threads.
     pub(crate) inject_queue: Arc<InjectQueue>,
-    /// The task that is taking a step.
+    /// The task or callback that is taking a step.
     pub(crate) current_task: Cell<Option<Key>>,
     /// The number of steps that have been taken.
     pub(crate) polls: Cell<u64>,
     pub(crate) is_closed: Cell<bool>,
-    inspector: Rc<Inspector>,
+    /// True while its thread runs it.
+    is_running: Cell<bool>,
+    /// True if the task that takes a step has cancelled itself by its key.
+    pub(crate) is_self_cancelled: Cell<bool>,
+    pub(crate) inspector: Rc<Inspector>,
 }
 
 impl Scheduler {
@@ -126,6 +140,8 @@ impl Scheduler {
             current_task: Cell::new(None),
             polls: Cell::new(0),
             is_closed: Cell::new(false),
+            is_running: Cell::new(false),
+            is_self_cancelled: Cell::new(false),
             inspector,
         }
     }
@@ -136,25 +152,28 @@ impl Scheduler {
             return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
         }
         CURRENT.set(Some(Rc::clone(self)));
+        self.is_running.set(true);
         Ok(EnterGuard(()))
     }
 
-    /// Returns true if this thread runs this scheduler, `None` if it runs none.
-    pub(crate) fn is_current(&self) -> Option<bool> {
-        with_current(|current| std::ptr::eq(current, self))
+    /// Returns true if this thread runs this scheduler.
+    pub(crate) fn is_current(&self) -> bool {
+        // No other thread has a handle to it.
+        self.is_running.get()
     }
 
     // ANCHOR: may_wait_for
     /// Checks that the current task may wait for a future of this loop, which
     /// is the result of `task` if that is given.
-    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), InvalidState> {
-        if self.is_current() == Some(false) {
-            return Err(InvalidState::OtherLoop);
+    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), Exception> {
+        if !self.is_current() && with_current(|_| ()).is_some() {
+            return Err(InvalidState::OtherLoop.into());
         }
-        if task.is_some() && task == self.current_task.get() {
-            return Err(InvalidState::AwaitsItself);
+        let (Some(task), Some(current)) = (task, self.current_task.get()) else { return Ok(()) };
+        if task == current {
+            return Err(InvalidState::AwaitsItself.into());
         }
-        Ok(())
+        self.inspector.circle(current).map_or(Ok(()), Err)
     }
     // ANCHOR_END: may_wait_for
 
@@ -221,16 +240,29 @@ impl Scheduler {
         if state.is_pending()
             && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
         {
-            slot.wait.update(&self.inspector.current_wait);
             slot.step = Some(step);
+            if slot.wait.update(&self.inspector.current_wait) {
+                self.inspector.awaiting_tasks.borrow_mut().push(key);
+            }
             return;
         }
         self.inspector.current_wait.set(WaitInfo::NONE);
-        let panic = Exception::caught(|| drop(step)).err();
+        let ended = match state {
+            Poll::Ready(exception) => exception,
+            // It was cancelled in this very step.
+            Poll::Pending => {
+                self.is_self_cancelled.set(false);
+                step.as_mut().cancel();
+                None
+            }
+        };
+        let panic = self.inspector.catch(|| drop(step)).err();
         drop(self.remove_task(key));
-        let ended = if let Poll::Ready(exception) = state { exception } else { None };
         if let Some(exception) = panic.or(ended) {
             self.inspector.report(&LoopError::Panicked(exception));
+        }
+        if self.inspector.raises_panics.get() {
+            self.inspector.raise_panic();
         }
     }
     // ANCHOR_END: step

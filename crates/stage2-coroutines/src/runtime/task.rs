@@ -34,7 +34,16 @@ impl<T: 'static> Task<T> {
         let awaited = future.clone();
         // Refused if the task was cancelled during this very step.
         let end = move |outcome| awaited.finish(outcome).err().and(None);
-        let driver = Driver { coroutine, end, waker: None };
+        Self::start(event_loop, future, Driver { coroutine, end, waker: None })
+    }
+
+    /// Starts a driver that resolves `future` at its end.
+    #[track_caller]
+    pub(crate) fn start(
+        event_loop: &EventLoop,
+        future: Future<T>,
+        driver: impl Step + 'static,
+    ) -> Self {
         let key = event_loop.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
         future.set_task(key);
         event_loop.schedule_last(key);
@@ -91,11 +100,23 @@ where
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
-            Err(panic) => Err(Exception::panicked(&*panic)),
+            Err(panic) => Err(scheduler.inspector.caught(panic)),
         };
+        if scheduler.is_self_cancelled.replace(false) {
+            let _ = (this.end)(Err(Exception::Cancelled));
+        }
         // A result that is refused is dropped, and its destructor may panic.
-        let unretrieved = Exception::caught(|| (this.end)(outcome));
+        let unretrieved = scheduler.inspector.catch(|| (this.end)(outcome));
         Poll::Ready(unretrieved.unwrap_or_else(Some))
     }
     // ANCHOR_END: driver_step
+
+    fn cancel(self: Pin<&mut Self>) {
+        let _ = (self.project().end)(Err(Exception::Cancelled));
+    }
+
+    fn stored_wakers(&self) -> usize {
+        // One is kept here, for the next step.
+        self.waker.as_ref().map_or(0, |waker| Arc::strong_count(waker) - 1)
+    }
 }

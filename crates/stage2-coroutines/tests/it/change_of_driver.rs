@@ -1,6 +1,5 @@
 //! Change of driver: an operation wakes the driver that polled it last, even if
 //! another driver polled it before.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::net::TcpListener;
 use std::pin::pin;

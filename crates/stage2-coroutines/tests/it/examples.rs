@@ -1,6 +1,5 @@
 //! The examples from the sources on asyncio and Tornado, compared with their
 //! expected output.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use test_support::examples as common;
 

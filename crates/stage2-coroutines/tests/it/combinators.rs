@@ -1,14 +1,16 @@
 //! The combinators, which wait for several futures at once.
-#![allow(clippy::unwrap_used, missing_docs)]
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::future::pending;
+use std::rc::Rc;
 use std::time::Duration;
 
 use stage2_coroutines::{
-    EventLoop, Exception, Future, InvalidState, ReturnWhen, Task, as_completed, ensure_future,
-    gather, gather_outcomes, multi, multi_map, shield, sleep, sleep_and_return, wait, wait_for,
-    yield_now,
+    Elapsed, EventLoop, Exception, Future, InvalidState, ReturnWhen, Selected, Task, as_completed,
+    ensure_future, gather, gather_outcomes, join, multi, multi_map, select, shield, sleep,
+    sleep_and_return, timeout_at, wait, wait_for, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -36,6 +38,14 @@ fn resolved<T: 'static>(event_loop: &EventLoop, result: T) -> Future<T> {
     let future = Future::new(event_loop);
     future.set_result(result).unwrap();
     future
+}
+
+/// Collects what the exception handler is told.
+fn reports(event_loop: &EventLoop) -> Rc<RefCell<Vec<String>>> {
+    let reports: Rc<RefCell<Vec<String>>> = Rc::default();
+    let log = Rc::clone(&reports);
+    event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
+    reports
 }
 
 fn is_cancelled<T>(outcome: &Result<T, Exception>) -> bool {
@@ -78,7 +88,7 @@ mod gathering {
         let event_loop = virtual_loop();
         let none: [Future<()>; 0] = [];
         assert_eq!(run(&event_loop, gather(&event_loop, none.clone())).unwrap(), []);
-        assert!(run(&event_loop, gather_outcomes(&event_loop, none)).is_empty());
+        assert!(run(&event_loop, gather_outcomes(&event_loop, none)).unwrap().is_empty());
     }
 
     #[test]
@@ -121,6 +131,7 @@ mod gathering {
         gathers.cancel();
         let cancelled: Vec<bool> = watched.iter().map(Future::cancelled).collect();
         assert_eq!(cancelled, [false, true, true], "what is done stays as it is");
+        run_one_round(&event_loop);
         assert_eq!(event_loop.pending_tasks(), 0);
         assert_eq!(event_loop.pending_timers(), 0);
     }
@@ -148,7 +159,7 @@ mod gathering {
         let cancelled = later(&event_loop, 9, 9);
         cancelled.cancel();
         let tasks = [later(&event_loop, 2, 2), panics_later(&event_loop, 1, "bad"), cancelled];
-        let outcomes = run(&event_loop, gather_outcomes(&event_loop, tasks));
+        let outcomes = run(&event_loop, gather_outcomes(&event_loop, tasks)).unwrap();
         assert_eq!(*outcomes[0].as_ref().unwrap(), 2);
         assert_eq!(outcomes[1].as_ref().unwrap_err().to_string(), "panicked: bad");
         assert!(is_cancelled(&outcomes[2]));
@@ -158,9 +169,107 @@ mod gathering {
     fn a_result_that_was_taken_gives_an_exception() {
         let event_loop = virtual_loop();
         let future = resolved(&event_loop, 1);
-        let twice = [future.clone(), future];
-        let outcome = run(&event_loop, gather(&event_loop, twice));
+        assert_eq!(run(&event_loop, future.clone()).unwrap(), 1);
+        let outcome = run(&event_loop, gather(&event_loop, [future]));
         assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::Taken))));
+    }
+
+    #[test]
+    fn the_same_future_may_be_given_twice_and_keeps_its_result() {
+        let event_loop = virtual_loop();
+        let future: Future<u32> = later(&event_loop, 1, 5).into();
+        let twice = gather(&event_loop, [future.clone(), future.clone()]);
+        assert_eq!(run(&event_loop, twice).unwrap(), [5, 5]);
+        assert_eq!(run(&event_loop, future).unwrap(), 5);
+    }
+
+    #[test]
+    fn the_exception_that_was_raised_first_is_returned() {
+        let event_loop = virtual_loop();
+        let (a, b): (Future<()>, Future<()>) = (Future::new(&event_loop), Future::new(&event_loop));
+        let both = gather(&event_loop, [a.clone(), b.clone()]);
+        event_loop.call_soon(move || {
+            b.set_exception("b was first").unwrap();
+            a.set_exception("a was second").unwrap();
+        });
+        assert_eq!(run(&event_loop, both).unwrap_err().to_string(), "b was first");
+    }
+
+    #[test]
+    fn an_exception_is_not_hidden_by_a_later_cancellation() {
+        let event_loop = virtual_loop();
+        let (a, b): (Future<()>, Future<()>) = (Future::new(&event_loop), Future::new(&event_loop));
+        let both = gather(&event_loop, [a.clone(), b.clone()]);
+        event_loop.call_soon(move || {
+            b.set_exception("b was first").unwrap();
+            a.cancel();
+        });
+        assert_eq!(run(&event_loop, both).unwrap_err().to_string(), "b was first");
+    }
+
+    /// A coroutine that fails after one second.
+    async fn fails(event_loop: EventLoop) -> Result<u32, std::io::Error> {
+        sleep(&event_loop, SECOND).await;
+        Err(std::io::Error::other("no route"))
+    }
+
+    #[test]
+    fn a_coroutine_that_raises_ends_the_wait() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let slow = Future::from(later(&event_loop, 3, 3));
+        let fails = Future::from(Task::try_spawn(&event_loop, fails(event_loop.clone())));
+        let outcome = run(&event_loop, gather(&event_loop, [slow, fails]));
+        assert_eq!(outcome.unwrap_err().to_string(), "no route");
+        assert_eq!(event_loop.now() - start, SECOND);
+    }
+
+    #[test]
+    fn coroutines_are_taken_as_well_as_futures() {
+        let event_loop = virtual_loop();
+        let outcome = run(&event_loop, gather(&event_loop, [fails(event_loop.clone())]));
+        assert_eq!(outcome.unwrap_err().to_string(), "no route");
+        let outcomes = gather_outcomes(&event_loop, [fails(event_loop.clone())]);
+        assert_eq!(
+            run(&event_loop, outcomes).unwrap()[0].as_ref().unwrap_err().to_string(),
+            "no route"
+        );
+    }
+
+    #[test]
+    fn it_is_a_future_that_waits_from_the_call_on() {
+        let event_loop = virtual_loop();
+        let both = gather(&event_loop, [later(&event_loop, 1, 1), later(&event_loop, 2, 2)]);
+        run(&event_loop, sleep(&event_loop, SECOND * 3));
+        assert!(both.done(), "without a poll");
+        assert_eq!(both.result().unwrap(), [1, 2]);
+    }
+
+    #[test]
+    fn cancelling_or_dropping_it_before_the_first_poll_cancels_the_children() {
+        for drops in [false, true] {
+            let event_loop = virtual_loop();
+            let child: Future<()> = Future::new(&event_loop);
+            let gathers = gather(&event_loop, [child.clone()]);
+            if drops {
+                drop(gathers);
+            } else {
+                assert!(gathers.cancel() && !gathers.cancel());
+                assert!(is_cancelled(&run(&event_loop, gathers)));
+            }
+            assert!(child.cancelled());
+        }
+    }
+
+    #[test]
+    fn the_exceptions_after_the_first_count_as_retrieved() {
+        let event_loop = virtual_loop();
+        let reports = reports(&event_loop);
+        let tasks = [panics_later(&event_loop, 1, "first"), panics_later(&event_loop, 2, "second")];
+        let outcome = run(&event_loop, gather(&event_loop, tasks));
+        assert_eq!(outcome.unwrap_err().to_string(), "panicked: first");
+        run(&event_loop, sleep(&event_loop, SECOND * 3));
+        assert!(reports.take().is_empty());
     }
 }
 
@@ -444,11 +553,11 @@ mod shielding {
     #[test]
     fn a_shield_passes_a_result_and_an_exception_on() {
         let event_loop = virtual_loop();
-        let shielded = shield(later(&event_loop, 1, 1));
+        let shielded = shield(&event_loop, later(&event_loop, 1, 1));
         assert_eq!(run(&event_loop, shielded).unwrap(), 1);
-        let shielded = shield(panics_later(&event_loop, 1, "bad"));
+        let shielded = shield(&event_loop, panics_later(&event_loop, 1, "bad"));
         assert_eq!(run(&event_loop, shielded).unwrap_err().to_string(), "panicked: bad");
-        let shielded = shield(resolved(&event_loop, "there"));
+        let shielded = shield(&event_loop, resolved(&event_loop, "there"));
         assert_eq!(run(&event_loop, shielded).unwrap(), "there");
     }
 
@@ -457,7 +566,7 @@ mod shielding {
         let event_loop = virtual_loop();
         let task = later(&event_loop, 1, 1);
         let inner: Future<u32> = Future::clone(&task);
-        let outer = shield(task);
+        let outer = shield(&event_loop, task);
         assert!(outer.cancel());
         assert!(outer.cancelled() && !inner.done());
         assert_eq!(run(&event_loop, inner).unwrap(), 1, "and its result is not taken away");
@@ -467,7 +576,7 @@ mod shielding {
     fn cancelling_the_inner_future_cancels_the_outer_one() {
         let event_loop = virtual_loop();
         let inner = Future::<()>::new(&event_loop);
-        let outer = shield(inner.clone());
+        let outer = shield(&event_loop, inner.clone());
         inner.cancel();
         run_one_round(&event_loop);
         assert!(outer.cancelled());
@@ -478,9 +587,333 @@ mod shielding {
         let event_loop = virtual_loop();
         let task = later(&event_loop, 2, 2);
         let inner: Future<u32> = Future::clone(&task);
-        let outcome = run(&event_loop, wait_for(&event_loop, shield(task), SECOND));
+        let outcome = run(&event_loop, wait_for(&event_loop, shield(&event_loop, task), SECOND));
         assert!(is_timed_out(&outcome));
         assert_eq!(run(&event_loop, inner).unwrap(), 2);
+    }
+}
+
+mod shielding_the_result {
+    use super::*;
+
+    /// A task that awaits a shield of the future.
+    fn awaits_shield(event_loop: &EventLoop, inner: &Future<&'static str>) -> Task<()> {
+        let outer = shield(event_loop, inner.clone());
+        event_loop.create_task(async move { drop(outer.await) })
+    }
+
+    #[test]
+    fn it_is_there_when_the_task_that_awaited_the_shield_is_cancelled() {
+        let event_loop = virtual_loop();
+        let inner = Future::from(later(&event_loop, 2, "a page"));
+        let waits = awaits_shield(&event_loop, &inner);
+        run(&event_loop, sleep(&event_loop, SECOND));
+        waits.cancel();
+        assert_eq!(run(&event_loop, inner).unwrap(), "a page");
+    }
+
+    #[test]
+    fn it_is_there_when_that_task_is_cancelled_before_it_is_resumed() {
+        let event_loop = virtual_loop();
+        let inner: Future<&'static str> = Future::new(&event_loop);
+        let waits = awaits_shield(&event_loop, &inner);
+        run_one_round(&event_loop);
+        inner.set_result("a page").unwrap();
+        // In the batch after this one the outer future gets its copy.
+        run_one_round(&event_loop);
+        waits.cancel();
+        assert_eq!(run(&event_loop, inner).unwrap(), "a page");
+    }
+
+    #[test]
+    fn it_is_there_after_a_timeout_and_after_a_drop() {
+        let event_loop = virtual_loop();
+        let inner = Future::from(later(&event_loop, 2, "a page"));
+        let deadline = event_loop.now() + SECOND;
+        let shielded = shield(&event_loop, inner.clone());
+        assert!(run(&event_loop, timeout_at(&event_loop, || deadline, shielded)).is_err());
+        drop(shield(&event_loop, inner.clone()));
+        assert_eq!(run(&event_loop, inner).unwrap(), "a page");
+    }
+
+    #[test]
+    fn both_the_shield_and_the_future_give_it() {
+        let event_loop = virtual_loop();
+        let inner = Future::from(later(&event_loop, 1, "a page"));
+        let outer = shield(&event_loop, inner.clone());
+        assert_eq!(run(&event_loop, outer).unwrap(), "a page");
+        assert_eq!(run(&event_loop, inner.clone()).unwrap(), "a page");
+        let done = shield(&event_loop, inner.clone());
+        assert!(done.is(&inner), "what is done needs no shield");
+    }
+
+    #[test]
+    fn an_exception_is_reported_if_the_shield_is_gone() {
+        let event_loop = virtual_loop();
+        let reports = reports(&event_loop);
+        drop(shield(&event_loop, panics_later(&event_loop, 1, "bad")));
+        run(&event_loop, sleep(&event_loop, SECOND * 2));
+        assert_eq!(reports.take(), ["exception was never retrieved: panicked: bad"]);
+    }
+}
+
+mod coroutines_that_raise {
+    use super::*;
+
+    fn raises(event_loop: &EventLoop, error: impl Into<Exception> + 'static) -> Task<()> {
+        let inside = event_loop.clone();
+        Task::try_spawn(event_loop, async move {
+            sleep(&inside, SECOND).await;
+            Err::<(), Exception>(error.into())
+        })
+    }
+
+    #[test]
+    fn the_error_is_the_exception_of_the_task() {
+        let event_loop = virtual_loop();
+        let task = raises(&event_loop, Exception::raised("no route"));
+        run(&event_loop, sleep(&event_loop, SECOND * 2));
+        assert_eq!(task.exception().unwrap().unwrap().to_string(), "no route");
+        assert_eq!(run(&event_loop, task).unwrap_err().to_string(), "no route");
+    }
+
+    #[test]
+    fn a_result_is_the_result() {
+        let event_loop = virtual_loop();
+        let task = Task::try_spawn(&event_loop, async { Ok::<_, Infallible>(7) });
+        assert_eq!(run(&event_loop, task).unwrap(), 7);
+    }
+
+    #[test]
+    fn first_exception_counts_it() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let slow: Task<()> = later(&event_loop, 3, ());
+        let tasks = [slow, raises(&event_loop, Exception::raised("no route"))];
+        let first = wait(&event_loop, tasks, ReturnWhen::FirstException, None);
+        assert_eq!(run(&event_loop, first).0.len(), 1);
+        assert_eq!(event_loop.now() - start, SECOND);
+    }
+
+    #[test]
+    fn it_is_reported_if_it_is_never_retrieved() {
+        let event_loop = virtual_loop();
+        let reports = reports(&event_loop);
+        drop(raises(&event_loop, Exception::raised("no route")));
+        run(&event_loop, sleep(&event_loop, SECOND * 2));
+        assert_eq!(reports.take(), ["exception was never retrieved: no route"]);
+    }
+
+    #[test]
+    fn a_cancellation_that_it_returns_makes_the_task_a_cancelled_one() {
+        let event_loop = virtual_loop();
+        let task = raises(&event_loop, Exception::Cancelled);
+        run(&event_loop, sleep(&event_loop, SECOND * 2));
+        assert!(task.cancelled());
+    }
+
+    #[test]
+    fn a_timeout_is_the_same_error_in_every_type() {
+        let event_loop = virtual_loop();
+        let task = raises(&event_loop, Elapsed);
+        let outcome = run(&event_loop, task);
+        assert!(is_timed_out(&outcome));
+        assert!(matches!(Exception::raised(Elapsed), Exception::TimedOut));
+        let error = std::io::Error::from(outcome.unwrap_err());
+        assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!(std::io::Error::from(Elapsed).kind(), std::io::ErrorKind::TimedOut);
+        assert_eq!(std::io::Error::from(Exception::Cancelled).to_string(), "cancelled");
+    }
+}
+
+mod results_that_many_have {
+    use super::*;
+
+    #[test]
+    fn every_await_of_a_shared_future_gives_the_result() {
+        let event_loop = virtual_loop();
+        let future = Future::from(later(&event_loop, 1, String::from("a page"))).shared();
+        let all = [0; 3].map(|_| future.clone());
+        assert_eq!(run(&event_loop, multi(&event_loop, all)).unwrap(), ["a page"; 3]);
+        assert_eq!(run(&event_loop, future.clone()).unwrap(), "a page");
+        assert_eq!(
+            run(&event_loop, wait_for(&event_loop, future.clone(), SECOND)).unwrap(),
+            "a page"
+        );
+        assert_eq!(future.result().unwrap(), "a page");
+    }
+
+    #[test]
+    fn a_future_that_is_not_shared_gives_it_once() {
+        let event_loop = virtual_loop();
+        let future = resolved(&event_loop, 1);
+        assert_eq!(future.result().unwrap(), 1, "a copy");
+        assert_eq!(run(&event_loop, future.clone()).unwrap(), 1);
+        let again = run(&event_loop, future);
+        assert!(matches!(again, Err(Exception::InvalidState(InvalidState::Taken))));
+    }
+
+    /// A value whose copy looks at its own future.
+    struct Nosy(Rc<RefCell<Option<Future<Nosy>>>>);
+
+    impl Clone for Nosy {
+        fn clone(&self) -> Self {
+            let future = self.0.borrow().clone().unwrap();
+            assert!(future.done() && !future.cancel());
+            Self(Rc::clone(&self.0))
+        }
+    }
+
+    #[test]
+    fn nothing_is_borrowed_while_a_result_is_copied() {
+        let event_loop = virtual_loop();
+        let own = Rc::default();
+        let future = resolved(&event_loop, Nosy(Rc::clone(&own))).shared();
+        own.replace(Some(future.clone()));
+        drop(run(&event_loop, future.clone()).unwrap());
+        drop(future.result().unwrap());
+        own.take();
+    }
+
+    #[test]
+    fn wait_and_as_completed_take_a_future_once_that_is_given_twice() {
+        let event_loop = virtual_loop();
+        let future = resolved(&event_loop, 1);
+        let twice = || [future.clone(), future.clone()];
+        let all = wait(&event_loop, twice(), ReturnWhen::AllCompleted, None);
+        assert_eq!(run(&event_loop, all).0.len(), 1);
+        let mut completed = as_completed(&event_loop, twice(), None);
+        assert_eq!(run(&event_loop, completed.next()).unwrap().unwrap(), 1);
+        assert!(run(&event_loop, completed.next()).is_none());
+    }
+}
+
+mod tasks_by_key {
+    use super::*;
+
+    #[test]
+    fn all_tasks_can_be_cancelled() {
+        let event_loop = virtual_loop();
+        let tasks = [later(&event_loop, 1, 1), later(&event_loop, 2, 2)];
+        event_loop.spawn_detached(pending());
+        run_one_round(&event_loop);
+        for task in event_loop.all_tasks() {
+            assert!(event_loop.cancel(task.key));
+            assert!(!event_loop.cancel(task.key), "it is done");
+        }
+        assert!(tasks.iter().all(|task| task.cancelled()));
+        assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
+    }
+
+    #[test]
+    fn a_task_can_cancel_itself() {
+        for returns in [false, true] {
+            let event_loop = virtual_loop();
+            let inside = event_loop.clone();
+            let task = event_loop.create_task(async move {
+                assert!(inside.cancel(inside.current_task().unwrap()));
+                if !returns {
+                    pending::<()>().await;
+                }
+            });
+            assert!(is_cancelled(&run(&event_loop, task)));
+            assert_eq!(event_loop.pending_tasks(), 0);
+        }
+    }
+
+    #[test]
+    fn a_callback_is_no_task() {
+        let event_loop = virtual_loop();
+        let seen: Rc<RefCell<Vec<bool>>> = Rc::default();
+        let look = || {
+            let (event_loop, seen) = (event_loop.clone(), Rc::clone(&seen));
+            move || seen.borrow_mut().push(event_loop.current_task().is_some())
+        };
+        let (in_task, in_done_callback) = (look(), look());
+        let task = event_loop.create_task(async move { in_task() });
+        task.add_done_callback(move |_| in_done_callback());
+        event_loop.call_soon(look());
+        run(&event_loop, sleep(&event_loop, SECOND));
+        assert_eq!(seen.take(), [true, false, false]);
+    }
+
+    #[test]
+    fn a_task_is_resolved_by_its_coroutine_only() {
+        let event_loop = virtual_loop();
+        let task = later(&event_loop, 1, 1);
+        assert_eq!(task.set_result(99), Err(InvalidState::IsTask));
+        assert_eq!(task.set_exception("no route"), Err(InvalidState::IsTask));
+        assert_eq!(run(&event_loop, task).unwrap(), 1);
+    }
+}
+
+mod of_different_types {
+    use super::*;
+
+    #[test]
+    fn join_waits_for_all() {
+        let event_loop = virtual_loop();
+        let start = event_loop.now();
+        let all = join((
+            sleep_and_return(&event_loop, SECOND * 2, "text"),
+            sleep_and_return(&event_loop, SECOND, 1),
+            async { vec![()] },
+        ));
+        assert_eq!(run(&event_loop, all), ("text", 1, vec![()]));
+        assert_eq!(event_loop.now() - start, SECOND * 2);
+        assert_eq!(event_loop.pending_tasks(), 0, "none was spawned");
+    }
+
+    #[test]
+    fn join_does_not_poll_what_has_returned() {
+        let event_loop = virtual_loop();
+        let mut polls = 0;
+        let once = std::future::poll_fn(|_| {
+            polls += 1;
+            std::task::Poll::Ready(())
+        });
+        run(&event_loop, join((once, sleep(&event_loop, SECOND))));
+        assert_eq!(polls, 1);
+    }
+
+    #[test]
+    fn select_returns_the_first_and_drops_the_others() {
+        let event_loop = virtual_loop();
+        let first = select((
+            sleep_and_return(&event_loop, SECOND * 9, "text"),
+            sleep_and_return(&event_loop, SECOND, 1),
+        ));
+        let text = match run(&event_loop, first) {
+            Selected::First(text) => text.to_owned(),
+            Selected::Second(number) => number.to_string(),
+        };
+        assert_eq!(text, "1");
+        assert_eq!(event_loop.pending_timers(), 0);
+    }
+
+    #[test]
+    fn select_is_fair() {
+        let event_loop = virtual_loop();
+        let mut counts = [0; 3];
+        for _ in 0..3000 {
+            let ready = std::future::ready::<()>;
+            let place = match run(&event_loop, select((ready(()), ready(()), ready(())))) {
+                Selected::First(()) => 0,
+                Selected::Second(()) => 1,
+                Selected::Third(()) => 2,
+            };
+            counts[place] += 1;
+        }
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
+
+    #[test]
+    fn what_select_drops_loses_nothing_if_it_is_a_future() {
+        let event_loop = virtual_loop();
+        let page = Future::from(later(&event_loop, 2, "a page"));
+        let first = select((page.clone(), sleep(&event_loop, SECOND)));
+        assert!(matches!(run(&event_loop, first), Selected::Second(())));
+        assert_eq!(run(&event_loop, page).unwrap(), "a page");
     }
 }
 
@@ -493,7 +926,9 @@ mod in_parallel {
         let start = event_loop.now();
         let coroutines = [2, 3, 1].map(|seconds| {
             let event_loop = event_loop.clone();
-            async move { sleep_and_return(&event_loop, SECOND * seconds, seconds).await }
+            async move {
+                Ok::<_, Infallible>(sleep_and_return(&event_loop, SECOND * seconds, seconds).await)
+            }
         });
         assert_eq!(run(&event_loop, multi(&event_loop, coroutines)).unwrap(), [2, 3, 1]);
         assert_eq!(event_loop.now() - start, SECOND * 3);
@@ -505,7 +940,9 @@ mod in_parallel {
         let start = event_loop.now();
         let coroutines = [("two", 2), ("one", 1)].map(|(key, seconds)| {
             let event_loop = event_loop.clone();
-            (key, async move { sleep_and_return(&event_loop, SECOND * seconds, seconds).await })
+            (key, async move {
+                Ok::<_, Infallible>(sleep_and_return(&event_loop, SECOND * seconds, seconds).await)
+            })
         });
         let results = run(&event_loop, multi_map(&event_loop, coroutines)).unwrap();
         assert_eq!(results, BTreeMap::from([("one", 1), ("two", 2)]));
@@ -515,21 +952,21 @@ mod in_parallel {
     #[test]
     fn an_exception_of_one_coroutine_is_returned() {
         let event_loop = virtual_loop();
-        let coroutines = [1, 0].map(|divisor| async move { 10_u32.checked_div(divisor).unwrap() });
+        let coroutines =
+            [1, 0].map(|divisor| async move { 10_u32.checked_div(divisor).ok_or("by zero") });
         let outcome = run(&event_loop, multi(&event_loop, coroutines));
-        assert!(matches!(outcome, Err(Exception::Panicked(_))));
-        let coroutines = [("only", async { panic!("bad") })];
-        let outcome: Result<BTreeMap<_, ()>, _> =
-            run(&event_loop, multi_map(&event_loop, coroutines));
+        assert_eq!(outcome.unwrap_err().to_string(), "by zero");
+        let panics = async || -> Result<(), Infallible> { panic!("bad") };
+        let outcome = run(&event_loop, multi_map(&event_loop, [("only", panics())]));
         assert_eq!(outcome.unwrap_err().to_string(), "panicked: bad");
     }
 
     #[test]
     fn no_coroutines_give_no_results() {
         let event_loop = virtual_loop();
-        let none: [std::future::Ready<()>; 0] = [];
+        let none: [std::future::Ready<Result<(), Infallible>>; 0] = [];
         assert_eq!(run(&event_loop, multi(&event_loop, none)).unwrap(), []);
-        let none: [((), std::future::Ready<()>); 0] = [];
+        let none: [((), std::future::Ready<Result<(), Infallible>>); 0] = [];
         assert!(run(&event_loop, multi_map(&event_loop, none)).unwrap().is_empty());
     }
 }
@@ -540,10 +977,27 @@ mod single_coroutines {
     #[test]
     fn ensure_future_spawns_the_coroutine() {
         let event_loop = virtual_loop();
-        let future = ensure_future(&event_loop, async { 5 });
+        let future = ensure_future(&event_loop, async { Ok::<_, Infallible>(5) });
         assert!(!future.done());
         run_one_round(&event_loop);
         assert_eq!(future.result().unwrap(), 5);
+    }
+
+    #[test]
+    fn a_sleep_of_no_duration_yields_once() {
+        let event_loop = virtual_loop();
+        let log: Rc<RefCell<Vec<String>>> = Rc::default();
+        let tasks = ["a", "b"].map(|name| {
+            let (inside, log) = (event_loop.clone(), Rc::clone(&log));
+            event_loop.create_task(async move {
+                for turn in 0..3 {
+                    log.borrow_mut().push(format!("{name}{turn}"));
+                    sleep(&inside, Duration::ZERO).await;
+                }
+            })
+        });
+        run(&event_loop, gather(&event_loop, tasks)).unwrap();
+        assert_eq!(log.take(), ["a0", "b0", "a1", "b1", "a2", "b2"]);
     }
 
     #[test]
@@ -567,6 +1021,7 @@ mod single_coroutines {
                     order.borrow_mut().push(format!("{name}{round}"));
                     yield_now(&event_loop).await;
                 }
+                Ok::<(), Infallible>(())
             }
         });
         run(&event_loop, multi(&event_loop, tasks)).unwrap();

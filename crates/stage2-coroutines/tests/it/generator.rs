@@ -1,5 +1,4 @@
 //! Generators written by hand, compared with those of the compiler.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::RefCell;
 use std::fmt::{self, Debug, Display};

@@ -6,7 +6,6 @@
 //! operation. When nothing can happen any more, every task that still waits must
 //! have a reason: the event that it waits for has not happened. (A task that
 //! waits for an event that has happened is a lost wake-up.)
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -119,9 +118,8 @@ struct Record {
     final_state: Option<FinalState>,
     /// True if an operation has moved the result out.
     is_taken: bool,
-    /// True if an operation may have moved the result out and was dropped before
-    /// it recorded that.
-    may_be_taken: bool,
+    /// True if an operation has shared the result: then every `.await` copies it.
+    is_shared: bool,
     /// True if the future was passed to an operation that cancels it when it
     /// stops waiting.
     may_be_cancelled: bool,
@@ -151,6 +149,8 @@ struct Model {
     steps: Cell<u32>,
     results: Cell<u32>,
     faults: RefCell<Vec<String>>,
+    /// The futures that are done, in the order in which they ended.
+    ended: RefCell<Vec<usize>>,
 }
 
 impl Model {
@@ -159,14 +159,14 @@ impl Model {
             future,
             final_state: None,
             is_taken: false,
-            may_be_taken: false,
+            is_shared: false,
             may_be_cancelled: false,
             waits: Waits::NotForLong,
             is_dropped: false,
         };
         let futures = (0..FUTURES).map(|_| record(Some(Future::new(event_loop))));
         let records = futures.chain(programs.iter().map(|_| record(None))).collect();
-        Rc::new(Self {
+        let model = Rc::new(Self {
             event_loop: event_loop.clone(),
             programs,
             records: RefCell::new(records),
@@ -179,7 +179,34 @@ impl Model {
             steps: Cell::new(0),
             results: Cell::new(0),
             faults: RefCell::default(),
-        })
+            ended: RefCell::default(),
+        });
+        (0..FUTURES).for_each(|of| model.watch_end(of));
+        model
+    }
+
+    /// Has the end of a future recorded, before other callbacks of the future are
+    /// called.
+    fn watch_end(self: &Rc<Self>, of: usize) {
+        let model = Rc::clone(self);
+        let record = move |_: &Future<u32>| model.ended.borrow_mut().push(of);
+        self.future(of).unwrap().add_done_callback(record);
+    }
+
+    /// Records that the results of these futures are shared from now on.
+    fn share(&self, of: &[usize]) {
+        of.iter().for_each(|&of| self.record(of, |record| record.is_shared = true));
+    }
+
+    /// Returns true if a task waits for itself, through tasks that each wait for one
+    /// other and are not done.
+    fn is_in_circle(&self, task: usize) -> bool {
+        let next = |&of: &usize| match self.record(of, |record| record.waits.clone()) {
+            Waits::For(next) if self.final_state(of).is_none() => Some(next),
+            _ => None,
+        };
+        let chain = std::iter::successors(next(&task), next).take(2 * FUTURES);
+        chain.into_iter().any(|of| of == task)
     }
 
     /// Records a fault. (A panic would only be the outcome of a task.)
@@ -254,7 +281,7 @@ impl Model {
             Err(Exception::Panicked(_)) => FinalState::Panicked,
             Err(Exception::Cancelled) => FinalState::Cancelled,
             Err(Exception::InvalidState(InvalidState::Taken)) => {
-                let taken = self.record(of, |record| record.is_taken || record.may_be_taken);
+                let taken = self.record(of, |record| record.is_taken);
                 return self.check(taken, "taken by nobody", of);
             }
             Err(other) => return self.check(false, "not an outcome", (of, other)),
@@ -262,7 +289,8 @@ impl Model {
         let known = self.final_state(of);
         self.check(known == Some(final_state), "told something else", (of, final_state, known));
         if outcome.is_ok() {
-            let before = self.record(of, |record| std::mem::replace(&mut record.is_taken, true));
+            let before = self
+                .record(of, |record| std::mem::replace(&mut record.is_taken, !record.is_shared));
             self.check(!before, "given to two", of);
         }
     }
@@ -315,7 +343,8 @@ impl Model {
                     task,
                 );
             } else {
-                self.check(self.is_wait_justified(&waits), "waits in vain", (task, waits));
+                self.check(self.is_wait_justified(&waits), "waits in vain", (task, &waits));
+                self.check(!self.is_in_circle(task), "waits in a circle", (task, waits));
             }
         }
         for callback in self.callbacks.borrow().iter() {
@@ -339,6 +368,7 @@ impl Model {
         let watched = Watched { coroutine: Box::pin(coroutine), has_returned: false, mark };
         let spawned = Task::spawn(&self.event_loop, watched);
         self.record(task, |record| record.future = Some(spawned.into()));
+        self.watch_end(task);
     }
 
     fn put(&self) {
@@ -469,14 +499,19 @@ async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
                 Err(Exception::InvalidState(InvalidState::AwaitsItself)) => {
                     model.check(of == me, "another one", of);
                 }
+                // Others may have been cancelled since it was found.
+                Err(Exception::Circle(names)) => {
+                    model.check(of != me && of >= FUTURES, "no circle", names);
+                }
                 outcome => model.check_outcome(of, &outcome),
             }
         }
         Op::AwaitShielded(of) => {
             let Some(future) = model.future(of) else { return };
-            model.record(of, |record| record.may_be_taken = true);
-            waits(Waits::For(of));
-            model.check_outcome(of, &shield(future).await);
+            model.share(&[of]);
+            waits(Waits::All(vec![of]));
+            let outcome = shield(event_loop, future).await;
+            model.check_outcome(of, &outcome);
         }
         Op::WaitFor(of, ms) => {
             let Some(future) = model.future(of) else { return };
@@ -498,8 +533,9 @@ async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
         Op::GatherOutcomes(of) => {
             let (of, futures) = model.futures(&of);
             of.iter().for_each(|&of| model.record(of, |record| record.may_be_cancelled = true));
+            model.share(&of);
             waits(Waits::All(of.clone()));
-            let outcomes = gather_outcomes(event_loop, futures).await;
+            let outcomes = gather_outcomes(event_loop, futures).await.unwrap();
             model.check(outcomes.len() == of.len(), "how many", outcomes.len());
             of.iter().zip(&outcomes).for_each(|(&of, outcome)| model.check_outcome(of, outcome));
         }
@@ -553,7 +589,7 @@ async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
 }
 
 fn could_be(model: &Model, of: usize, outcome: &Result<u32, Exception>) -> bool {
-    let is_taken = model.record(of, |record| record.is_taken || record.may_be_taken);
+    let is_taken = model.record(of, |record| record.is_taken);
     match (model.final_state(of), outcome) {
         (Some(FinalState::Result(final_state)), Ok(result)) => final_state == *result,
         (Some(FinalState::Result(_)), Err(Exception::InvalidState(InvalidState::Taken))) => {
@@ -570,17 +606,23 @@ async fn run_gather(model: &Rc<Model>, me: usize, of: &[usize]) {
     let (of, futures) = model.futures(of);
     of.iter().for_each(|&of| model.record(of, |record| record.may_be_cancelled = true));
     model.record(me, |record| record.waits = Waits::Gather(of.clone()));
+    model.share(&of);
+    let is_done = |of: &usize| model.future(*of).unwrap().done();
+    let (at_call, later): (Vec<usize>, Vec<usize>) = of.iter().copied().partition(is_done);
     match gather(&model.event_loop, futures).await {
         Ok(results) => {
             model.check(results.len() == of.len(), "how many", results.len());
             of.iter().zip(results).for_each(|(&of, result)| model.check_outcome(of, &Ok(result)));
         }
         Err(Exception::InvalidState(InvalidState::Taken)) => {
-            // The results of the futures before it are lost.
-            of.iter().for_each(|&of| model.record(of, |record| record.may_be_taken = true));
+            let taken = of.iter().any(|&of| model.record(of, |record| record.is_taken));
+            model.check(taken, "taken by nobody", of);
         }
         Err(exception) => {
-            let first = of.iter().copied().find(|&of| model.has_failed(of));
+            // Those that had ended before are looked at in the order of the arguments.
+            let ended = model.ended.borrow();
+            let later = ended.iter().copied().filter(|of| later.contains(of));
+            let first = at_call.into_iter().chain(later).find(|&of| model.has_failed(of));
             model.check(first.is_some(), "nobody failed", &of);
             if let Some(first) = first {
                 model.check_outcome(first, &Err(exception));

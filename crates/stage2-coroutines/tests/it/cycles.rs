@@ -15,7 +15,6 @@
 //! - A loop is held by its handles, and each pending task or callback may hold
 //!   one. **After `close` only handles outside hold it**, and its exception
 //!   handler if that holds one: then set another.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::RefCell;
 use std::future::pending;
@@ -162,18 +161,19 @@ fn a_callback_that_holds_its_task_is_freed_when_the_task_is_cancelled() {
     assert!(is_gone(&watch));
 }
 
-/// Spawns two tasks that await each other; only cancelling or closing ends them.
+/// Spawns two tasks that await a shield of each other; only cancelling or closing
+/// ends them. (If they awaited each other directly, one would get an error.)
 fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
     let (held, watch) = witness();
     let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
-    let (later, first_held) = (Rc::clone(&partner), Rc::clone(&held));
+    let (later, first_held, inside) = (Rc::clone(&partner), Rc::clone(&held), event_loop.clone());
     let first = Task::spawn(event_loop, async move {
         let _held = first_held;
-        let second = later.take().unwrap();
+        let second = shield(&inside, later.take().unwrap());
         // It ends, one way or the other.
         let _ = second.await;
     });
-    let awaited: Future<()> = Future::clone(&first);
+    let awaited = shield(event_loop, Future::clone(&first));
     let second = Task::spawn(event_loop, async move {
         let _held = held;
         let _ = awaited.await;
@@ -218,6 +218,41 @@ fn a_loop_without_tasks_is_freed_with_its_last_handle() {
     drop(other_handle);
     assert!(is_gone(&watch), "a remote does not hold it");
     remote.call_soon(|_| ());
+}
+
+#[test]
+fn a_loop_with_pending_tasks_is_closed_when_its_first_handle_is_dropped() {
+    let event_loop = virtual_loop();
+    let reports: Rc<RefCell<Vec<String>>> = Rc::default();
+    let log = Rc::clone(&reports);
+    event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
+    let (held, watch) = witness();
+    let (inside, other_handle) = (event_loop.clone(), event_loop.clone());
+    let task = Task::spawn(&event_loop, async move {
+        let _held = held;
+        sleep(&inside, SECOND * 600).await;
+    });
+    drop(task.named("sleeper"));
+    run_for_a_second(&event_loop);
+    drop(other_handle);
+    assert!(reports.borrow().is_empty() && !is_gone(&watch), "a clone is not the first");
+    drop(event_loop);
+    assert!(is_gone(&watch));
+    let reports = reports.take();
+    let [report] = &reports[..] else { panic!("{reports:?}") };
+    assert!(report.starts_with("destroyed but pending: task sleeper, spawned at "), "{report}");
+    assert!(report.contains("sleeping for another 599s at "), "{report}");
+}
+
+#[test]
+fn a_loop_without_pending_tasks_goes_on_without_its_first_handle() {
+    let event_loop = virtual_loop();
+    let other_handle = event_loop.clone();
+    drop(event_loop);
+    run_for_a_second(&other_handle);
+    drop(Task::spawn(&other_handle, pending::<()>()));
+    run_for_a_second(&other_handle);
+    other_handle.close();
 }
 
 #[test]
@@ -270,7 +305,7 @@ fn suspend_every_operation(event_loop: &EventLoop, held: &Rc<()>) {
     }));
     let (inside, awaited) = (event_loop.clone(), task());
     spawn_holding(Box::pin(async move { drop(wait_for(&inside, awaited, SECOND * 600).await) }));
-    let shielded = shield(task());
+    let shielded = shield(event_loop, task());
     spawn_holding(Box::pin(async move { drop(shielded.await) }));
     let mut completed = as_completed(event_loop, [future(), task().into()], Some(SECOND * 600));
     spawn_holding(Box::pin(async move { drop(completed.next().await) }));

@@ -1,5 +1,4 @@
 //! The examples that the book runs, compared with their expected output.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use test_support::examples as common;
 

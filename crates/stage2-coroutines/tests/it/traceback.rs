@@ -1,5 +1,4 @@
 //! Tracebacks: errors that record the places they have passed.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::error::Error;
 use std::num::ParseIntError;

@@ -1,13 +1,12 @@
 //! The tables of `names_of_asyncio`: they are complete, their links name items
 //! that exist, and their examples are as the text says. (Rustdoc checks that the
 //! links themselves are valid.)
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-const SOURCE: &str = include_str!("../src/names_of_asyncio.md");
+const SOURCE: &str = include_str!("../../src/names_of_asyncio.md");
 
 /// Every name in the reference of asyncio's tasks and coroutines.
 const ASYNCIO: &[&str] = &[

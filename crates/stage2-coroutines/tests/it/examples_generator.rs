@@ -1,6 +1,5 @@
 //! The examples of generators, drivers and tracebacks, compared with their
 //! expected output.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use test_support::examples as common;
 

@@ -1,5 +1,4 @@
 //! Structured inspection of tasks, and the errors for the exception handler.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;

@@ -1,7 +1,6 @@
 //! Reentrancy: nothing is borrowed while foreign code runs, so wakers,
 //! callbacks, destructors and exception handlers may call any method of the
 //! loop.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
@@ -467,7 +466,7 @@ fn a_combinator_may_be_cancelled_by_the_future_it_waits_for() {
             match kind {
                 0 => gather(&in_task, [child]).await.is_err(),
                 1 => wait_for(&in_task, child, SECOND * 60).await.is_err(),
-                _ => shield(child).await.is_err(),
+                _ => shield(&in_task, child).await.is_err(),
             }
         });
         waits.replace(Some(Future::clone(&waiting)));

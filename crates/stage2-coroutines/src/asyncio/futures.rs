@@ -1,31 +1,29 @@
-//! The rest of the interface of asyncio's futures: outcome, cancellation,
-//! removal of callbacks, and the report of exceptions that were never retrieved.
+//! The rest of the interface of asyncio's futures: outcome, shared results, removal
+//! of callbacks, and the report of exceptions that were never retrieved.
 
 use std::error::Error;
 use std::rc::Rc;
 
-use selector_core::Key;
-
-use super::{Callback, CallbackId, Future, Outcome, State};
-use crate::{EventLoop, Exception, InvalidState, LoopError};
+use crate::runtime::future::{Callback, Outcome, State};
+use crate::{CallbackId, EventLoop, Exception, Future, InvalidState, LoopError};
 
 impl<T: 'static> Future<T> {
-    pub(crate) fn set_task(&self, task: Key) {
-        self.0.borrow_mut().task = Some(task);
+    /// Returns the loop that the future belongs to.
+    pub fn event_loop(&self) -> EventLoop {
+        self.0.borrow().event_loop.clone()
     }
 
-    pub(crate) fn task(&self) -> Option<Key> {
-        self.0.borrow().task
+    /// Resolves the future, unless it is that of a task.
+    pub(crate) fn resolve(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
+        if self.task().is_some() {
+            return Err(InvalidState::IsTask);
+        }
+        self.finish(outcome)
     }
 
     /// Returns true if the two handles stand for the same future.
     pub fn is(&self, other: &Self) -> bool {
         Rc::ptr_eq(&self.0, &other.0)
-    }
-
-    /// Returns the loop that the future belongs to.
-    pub fn event_loop(&self) -> EventLoop {
-        self.0.borrow().event_loop.clone()
     }
 
     /// Returns true if it was cancelled.
@@ -39,20 +37,27 @@ impl<T: 'static> Future<T> {
         matches!(self.0.borrow().outcome, Outcome::Done(Some(Err(_))))
     }
 
-    // ANCHOR: cancel
-    /// Cancels the future and its task, if it is the future of one: the
-    /// coroutine is dropped where it is suspended. Returns false if the future
-    /// was done already.
-    pub fn cancel(&self) -> bool {
-        if self.finish(Err(Exception::Cancelled)).is_err() {
-            return false;
-        }
-        if let Some(task) = self.task() {
-            drop(self.event_loop().0.scheduler.remove_task(task));
-        }
-        true
+    /// Returns this future, whose result is shared from now on: every `.await`
+    /// gets a copy. It may be shared before it is done.
+    #[must_use = "all handles are shared; this one is returned for the `.await`"]
+    pub fn shared(self) -> Self
+    where
+        T: Clone,
+    {
+        self.0.borrow_mut().copy = Some(T::clone);
+        self
     }
-    // ANCHOR_END: cancel
+
+    /// Returns a function that returns a handle as long as there is another one.
+    pub(crate) fn downgrade(&self) -> impl Fn() -> Option<Self> + use<T> {
+        let weak = Rc::downgrade(&self.0);
+        move || weak.upgrade().map(Self)
+    }
+
+    /// Returns a number that no other future has as long as this one exists.
+    pub(crate) fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).addr()
+    }
 
     /// Returns a copy of the result.
     ///
@@ -66,10 +71,12 @@ impl<T: 'static> Future<T> {
         if let Some(exception) = self.exception()? {
             return Err(exception);
         }
-        match &self.0.borrow().outcome {
-            Outcome::Done(Some(Ok(result))) => Ok(result.clone()),
-            _ => Err(InvalidState::Taken.into()),
+        let moves = self.0.borrow_mut().copy.replace(T::clone).is_none();
+        let result = self.take_result().unwrap_or(Err(InvalidState::Taken.into()));
+        if moves {
+            self.0.borrow_mut().copy = None;
         }
+        result
     }
 
     /// Returns the exception, if the future ended with one.
@@ -92,9 +99,9 @@ impl<T: 'static> Future<T> {
     /// Resolves the future with an error of your own.
     ///
     /// # Errors
-    /// When it is done already; `error` is dropped.
+    /// When it is done already, or the future of a task; `error` is dropped.
     pub fn set_exception(&self, error: impl Into<Box<dyn Error>>) -> Result<(), InvalidState> {
-        self.finish(Err(Exception::raised(error)))
+        self.resolve(Err(Exception::raised(error)))
     }
 
     /// Removes a callback and returns the number of removed ones: one, or zero
@@ -112,12 +119,13 @@ impl<T: 'static> Future<T> {
 /// Reports an exception that was never retrieved to the exception handler.
 impl<T> Drop for State<T> {
     fn drop(&mut self) {
-        if let Outcome::Done(Some(Err(exception))) = &self.outcome
-            && !self.retrieved
-            && !exception.is_cancelled()
-        {
-            let error = LoopError::ExceptionNeverRetrieved(exception.clone());
-            self.event_loop.0.inspector.report(&error);
+        match &self.outcome {
+            Outcome::Done(Some(Err(exception))) if !self.retrieved && !exception.is_cancelled() => {
+                let error = LoopError::ExceptionNeverRetrieved(exception.clone());
+                self.event_loop.0.inspector.report(&error);
+            }
+            Outcome::Pending(callbacks) => self.forget_wakers(callbacks),
+            Outcome::Done(_) => {}
         }
     }
 }

@@ -1,6 +1,5 @@
 //! Many tasks: the work for each must not depend on their number. (The benches
 //! have a million of them, and measure the memory for each.)
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::Cell;
 use std::future::pending;

@@ -1,5 +1,4 @@
 //! Callbacks: their order, their time, and calls from other threads.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
@@ -280,4 +279,31 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     assert!(log.take().is_empty());
     run(&event_loop, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["whose turn it was"]);
+}
+
+#[test]
+fn a_panic_goes_through_the_loop_if_that_is_asked_for() {
+    let event_loop = virtual_loop();
+    event_loop.raise_panics(true);
+    let panics = Task::spawn(&event_loop, async { panic!("an exit") });
+    let panics: Future<()> = panics.into();
+    let log = Log::default();
+    event_loop.call_soon(log.push_later("the rest of the batch"));
+    let run_all = || run(&event_loop, sleep(&event_loop, SECOND));
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).unwrap_err();
+    assert_eq!(caught.downcast_ref::<&str>(), Some(&"an exit"));
+    let recorded = panics.exception().unwrap().unwrap();
+    assert_eq!(recorded.to_string(), "panicked: an exit");
+    // The loop can be run again, and nothing of it is lost.
+    run(&event_loop, sleep(&event_loop, SECOND));
+    assert_eq!(log.take(), ["the rest of the batch"]);
+
+    event_loop.call_soon(|| panic!("in a callback"));
+    let run_all = || run(&event_loop, sleep(&event_loop, SECOND));
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).unwrap_err();
+    assert_eq!(caught.downcast_ref::<&str>(), Some(&"in a callback"));
+
+    event_loop.raise_panics(false);
+    event_loop.call_soon(|| panic!("stays"));
+    run(&event_loop, sleep(&event_loop, SECOND));
 }

@@ -1,5 +1,4 @@
 //! The runtime: tasks, futures, wakers and time.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};

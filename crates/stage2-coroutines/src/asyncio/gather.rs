@@ -1,0 +1,182 @@
+//! `gather`: a future of the results of several others.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::ops::Deref;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::task::{Context, Poll};
+
+use crate::{Coroutine, EventLoop, Exception, Future, InvalidState, ensure_future};
+
+type Outcomes<T> = Vec<Result<T, Exception>>;
+
+// ANCHOR: gather
+/// Returns a future of the results of all awaitables, in the order of the
+/// arguments. They are awaited from now on. Cancelling one of them does not
+/// cancel the others; the cancellation is an exception like any other.
+///
+/// The results are copied, so that others can await the same futures, and a
+/// future may be given twice.
+///
+/// # Errors
+/// The exception that is raised first, as soon as it is raised. The others go on,
+/// and their exceptions count as retrieved.
+pub fn gather<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
+) -> Gather<T> {
+    Gather::new(event_loop, shared(event_loop, awaitables), true, |outcomes| {
+        outcomes.into_iter().collect()
+    })
+}
+// ANCHOR_END: gather
+
+/// Returns a future of all outcomes, exceptions included: asyncio's `gather` with
+/// `return_exceptions=True`.
+pub fn gather_outcomes<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
+) -> Gather<T, Outcomes<T>> {
+    Gather::new(event_loop, shared(event_loop, awaitables), false, Ok)
+}
+
+fn shared<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
+) -> Vec<Future<T>> {
+    let shared = |awaitable| ensure_future(event_loop, awaitable).shared();
+    awaitables.into_iter().map(shared).collect()
+}
+
+/// Runs awaitables in parallel and returns their results, as Tornado does when a
+/// list is yielded. Unlike [`gather`] it moves the results, so that they need not
+/// be `Clone`.
+///
+/// # Errors
+/// As for [`gather`].
+pub async fn multi<T: 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
+) -> Result<Vec<T>, Exception> {
+    let children = awaitables.into_iter().map(|awaitable| ensure_future(event_loop, awaitable));
+    let children = children.collect();
+    Gather::new(event_loop, children, true, |outcomes| outcomes.into_iter().collect()).await
+}
+
+/// Runs awaitables in parallel and returns their results by key, as Tornado does
+/// when a dict is yielded.
+///
+/// # Errors
+/// As for [`gather`].
+pub async fn multi_map<K: Ord, T: 'static, E: Into<Box<dyn Error>> + 'static>(
+    event_loop: &EventLoop,
+    awaitables: impl IntoIterator<Item = (K, impl Coroutine<Output = Result<T, E>> + 'static)>,
+) -> Result<BTreeMap<K, T>, Exception> {
+    let (keys, awaitables): (Vec<K>, Vec<_>) = awaitables.into_iter().unzip();
+    let results = multi(event_loop, awaitables).await?;
+    Ok(keys.into_iter().zip(results).collect())
+}
+
+/// A future of the outcomes of other futures, its children. Cancelling it cancels
+/// the children, and so does dropping it, unless it is done.
+#[must_use = "dropping it cancels its children"]
+pub struct Gather<T: 'static, R: 'static = Vec<T>>(Rc<Gathering<T, R>>);
+
+// ANCHOR: gathering
+/// The state that a [`Gather`] shares with the callbacks of its children.
+struct Gathering<T: 'static, R: 'static> {
+    outer: Future<R>,
+    /// The children, until the outer future is done.
+    children: RefCell<Vec<Future<T>>>,
+    pending: Cell<usize>,
+    /// True if the first exception settles the outcome.
+    raises: bool,
+    collect: fn(Outcomes<T>) -> Result<R, Exception>,
+}
+
+impl<T: 'static, R: 'static> Gathering<T, R> {
+    /// Counts a child that is done. The last one settles the outcome, or the first
+    /// that has an exception.
+    fn child_done(&self, child: &Future<T>) {
+        self.pending.update(|pending| pending - 1);
+        // Asked of every child, so that its exception counts as retrieved.
+        let exception = child.exception().unwrap_or_else(Some);
+        if let Some(exception) = exception.filter(|_| self.raises) {
+            self.settle(Err(exception));
+        } else if self.pending.get() == 0 && !self.outer.done() {
+            let outcomes = self.children.borrow().iter().map(Future::outcome).collect();
+            self.settle((self.collect)(outcomes));
+        }
+    }
+
+    fn settle(&self, outcome: Result<R, Exception>) {
+        drop(self.children.take());
+        // Refused if it is settled already.
+        let _ = self.outer.finish(outcome);
+    }
+}
+// ANCHOR_END: gathering
+
+impl<T: 'static, R: 'static> Gather<T, R> {
+    fn new(
+        event_loop: &EventLoop,
+        children: Vec<Future<T>>,
+        raises: bool,
+        collect: fn(Outcomes<T>) -> Result<R, Exception>,
+    ) -> Self {
+        let outer = Future::new(event_loop);
+        let pending = Cell::new(children.len());
+        let gathering = Rc::new(Gathering {
+            outer,
+            children: RefCell::new(children.clone()),
+            pending,
+            raises,
+            collect,
+        });
+        if children.is_empty() {
+            gathering.settle(collect(Vec::new()));
+        } else if children.iter().any(|child| !child.event_loop().is(event_loop)) {
+            gathering.settle(Err(InvalidState::OtherLoop.into()));
+        }
+        for child in children {
+            let gathering = Rc::clone(&gathering);
+            child.add_done_callback(move |child| gathering.child_done(child));
+        }
+        Self(gathering)
+    }
+
+    /// Cancels all children, and then the future itself. Returns false if it was
+    /// done already.
+    pub fn cancel(&self) -> bool {
+        for child in self.0.children.take() {
+            child.cancel();
+        }
+        self.0.outer.cancel()
+    }
+}
+
+impl<T: 'static, R: 'static> Deref for Gather<T, R> {
+    type Target = Future<R>;
+
+    fn deref(&self) -> &Future<R> {
+        &self.0.outer
+    }
+}
+
+impl<T: 'static, R: 'static> std::future::Future for Gather<T, R> {
+    type Output = Result<R, Exception>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        Pin::new(&mut self.0.outer.clone()).poll(context)
+    }
+}
+
+// ANCHOR: gather_drop
+impl<T: 'static, R: 'static> Drop for Gather<T, R> {
+    fn drop(&mut self) {
+        self.cancel();
+    }
+}
+// ANCHOR_END: gather_drop

@@ -1,0 +1,157 @@
+//! `join` and `select`: coroutines of different types within one task.
+//!
+//! Both poll their coroutines whenever the task takes a step, and spawn nothing.
+
+use std::cell::Cell;
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use crate::Coroutine;
+use crate::asyncio::inspector::WaitInfo;
+use crate::runtime::scheduler::with_current;
+
+/// Waits for all coroutines of a tuple, two to four, and returns their values as
+/// a tuple. If it is dropped, all are dropped where they are suspended.
+pub fn join<J: Join>(coroutines: J) -> impl Coroutine<Output = J::Output> {
+    coroutines.join()
+}
+
+// ANCHOR: select
+/// Waits for the first coroutine of a tuple, two to four, that returns, and drops
+/// the others where they are suspended.
+///
+/// It is fair: if several are ready, each has the same chance to be the first.
+///
+/// Cancel safety: a coroutine that is dropped while it waits must lose nothing if
+/// it is called again. That holds for [`crate::read`], [`crate::sleep`],
+/// [`crate::yield_now`], [`crate::lookup()`], and for awaiting a
+/// [`crate::Future`] or a [`crate::Task`], which go on. It does not hold for
+/// [`crate::write_all`] and [`crate::read_all`], which forget what they have
+/// written or read; nor for [`crate::gather`] and [`crate::wait_for`], which cancel
+/// their children.
+pub fn select<S: Select>(coroutines: S) -> impl Coroutine<Output = S::Output> {
+    coroutines.select()
+}
+// ANCHOR_END: select
+
+/// A tuple of coroutines for [`join`].
+pub trait Join {
+    /// The tuple of their values.
+    type Output;
+
+    /// See [`join`].
+    fn join(self) -> impl Coroutine<Output = Self::Output>;
+}
+
+/// A tuple of coroutines for [`select`].
+pub trait Select {
+    /// The value of the first.
+    type Output;
+
+    /// See [`select`].
+    fn select(self) -> impl Coroutine<Output = Self::Output>;
+}
+
+/// The value of one coroutine among two to four, by its place in the tuple.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selected<A, B, C = Infallible, D = Infallible> {
+    /// The first of the tuple.
+    First(A),
+    /// The second of the tuple.
+    Second(B),
+    /// The third of the tuple.
+    Third(C),
+    /// The fourth of the tuple.
+    Fourth(D),
+}
+
+/// Returns the place of the coroutine that is polled first, below `count`.
+///
+/// Not a counter: a loop of two calls of [`select`] would start each at the same
+/// place for ever.
+fn start(count: usize) -> usize {
+    thread_local! {
+        static RANDOM: Cell<u32> = const { Cell::new(0x9E37_79B9) };
+    }
+    // Marsaglia's xorshift generator.
+    let next = |mut random: u32| {
+        random ^= random << 13;
+        random ^= random >> 17;
+        random ^ (random << 5)
+    };
+    RANDOM.with(|random| random.update(next));
+    RANDOM.get() as usize % count
+}
+
+macro_rules! for_tuples {
+    ($(($($coroutine:ident: $type:ident, $value:ident, $place:ident;)+))+) => {$(
+        impl<$($type: Coroutine),+> Join for ($($type,)+) {
+            type Output = ($($type::Output,)+);
+
+            async fn join(self) -> Self::Output {
+                let ($($coroutine,)+) = self;
+                $(
+                    let mut $coroutine = pin!($coroutine);
+                    let mut $value = None;
+                )+
+                poll_fn(|context| {
+                    $(
+                        if $value.is_none()
+                            && let Poll::Ready(ready) = $coroutine.as_mut().poll(context)
+                        {
+                            $value = Some(ready);
+                        }
+                    )+
+                    // The values stay where they are until all are there.
+                    if $($value.is_none())||+ {
+                        return Poll::Pending;
+                    }
+                    match ($($value.take(),)+) {
+                        ($(Some($value),)+) => Poll::Ready(($($value,)+)),
+                        _ => Poll::Pending,
+                    }
+                })
+                .await
+            }
+        }
+
+        impl<$($type: Coroutine),+> Select for ($($type,)+) {
+            type Output = Selected<$($type::Output),+>;
+
+            async fn select(self) -> Self::Output {
+                let ($($coroutine,)+) = self;
+                $(let mut $coroutine = pin!($coroutine);)+
+                poll_fn(|context| {
+                    let count = [$(stringify!($coroutine)),+].len();
+                    let start = start(count);
+                    for turn in start..start + count {
+                        let mut place = turn % count;
+                        $(
+                            if place == 0
+                                && let Poll::Ready(ready) = $coroutine.as_mut().poll(context)
+                            {
+                                // The others wait no longer.
+                                with_current(|scheduler| {
+                                    scheduler.inspector.current_wait.set(WaitInfo::NONE);
+                                });
+                                return Poll::Ready(Selected::$place(ready));
+                            }
+                            place = place.wrapping_sub(1);
+                        )+
+                        let _ = place;
+                    }
+                    Poll::Pending
+                })
+                .await
+            }
+        }
+    )+};
+}
+
+for_tuples! {
+    (a: A, a_value, First; b: B, b_value, Second;)
+    (a: A, a_value, First; b: B, b_value, Second; c: C, c_value, Third;)
+    (a: A, a_value, First; b: B, b_value, Second; c: C, c_value, Third; d: D, d_value, Fourth;)
+}

@@ -1,0 +1,187 @@
+//! Waits that never end: circles of tasks, and loops in which nothing can happen.
+
+use std::cell::RefCell;
+use std::future::pending;
+use std::io::ErrorKind;
+use std::rc::Rc;
+use std::sync::mpsc::channel;
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use stage2_coroutines::{
+    EventLoop, Exception, Future, InvalidState, Task, select, shield, timeout_at, yield_now,
+};
+use test_support::event_loops::{run, virtual_loop};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+type Outcomes = Rc<RefCell<Vec<(&'static str, Result<(), Exception>)>>>;
+
+/// Spawns tasks of which each awaits the next one, and the last the first.
+fn circle(event_loop: &EventLoop, names: &[&'static str], outcomes: &Outcomes) {
+    let tasks: Rc<RefCell<Vec<Future<()>>>> = Rc::default();
+    for (number, &name) in names.iter().enumerate() {
+        let (tasks, outcomes, count) = (Rc::clone(&tasks), Rc::clone(outcomes), names.len());
+        let task = Task::spawn(event_loop, {
+            let tasks = Rc::clone(&tasks);
+            async move {
+                let next = tasks.borrow()[(number + 1) % count].clone();
+                let outcome = next.await;
+                outcomes.borrow_mut().push((name, outcome));
+            }
+        });
+        tasks.borrow_mut().push(task.named(name).into());
+    }
+}
+
+fn check_circle(event_loop: &EventLoop) {
+    let outcomes = Outcomes::default();
+    circle(event_loop, &["a", "b", "c"], &outcomes);
+    run(event_loop, async {
+        while outcomes.borrow().len() < 3 {
+            yield_now(event_loop).await;
+        }
+    });
+    let outcomes = outcomes.take();
+    // The one that closed it gets the error; then the others get its result.
+    let [("c", Err(Exception::Circle(names))), ("b", Ok(())), ("a", Ok(()))] = &outcomes[..] else {
+        panic!("{outcomes:?}")
+    };
+    assert_eq!(names.as_str(), "c, a, b, c");
+    assert!(event_loop.all_tasks().is_empty());
+}
+
+#[test]
+fn a_circle_of_tasks_is_found_when_it_closes() {
+    check_circle(&virtual_loop());
+}
+
+#[test]
+fn a_circle_is_found_in_real_time() {
+    let event_loop = EventLoop::new().unwrap();
+    // A timer that is pending: the loop does not sleep for ever.
+    event_loop.call_later(SECOND * 600, || ());
+    check_circle(&event_loop);
+}
+
+#[test]
+fn a_task_without_a_name_is_told_by_its_place() {
+    let event_loop = virtual_loop();
+    let partner: Rc<RefCell<Option<Future<String>>>> = Rc::default();
+    let later = Rc::clone(&partner);
+    let first = Future::from(Task::spawn(&event_loop, async move {
+        let partner = later.take().unwrap();
+        partner.await.unwrap();
+    }));
+    let second = Task::spawn(&event_loop, async move { first.await.unwrap_err().to_string() });
+    partner.replace(Some(Future::clone(&second).shared()));
+    let text = run(&event_loop, second).unwrap();
+    let circle = text.strip_prefix("these tasks wait for each other: ").unwrap();
+    assert_eq!(circle.matches(&format!("task of {}:", file!())).count(), 3, "{text}");
+}
+
+#[test]
+fn a_wait_that_was_given_up_hides_no_circle() {
+    let event_loop = virtual_loop();
+    let partner: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
+    let (later, inside) = (Rc::clone(&partner), event_loop.clone());
+    let first = Future::from(Task::spawn(&event_loop, async move {
+        let partner = later.take().unwrap();
+        // Two waits that begin in the same step as the third, and are over in it.
+        assert!(timeout_at(&inside, || inside.now(), Future::<()>::new(&inside)).await.is_err());
+        select((Future::<()>::new(&inside), std::future::ready(()))).await;
+        partner.await.is_ok()
+    }));
+    let second = Task::spawn(&event_loop, async move { first.await.is_err() });
+    partner.replace(Some(Future::clone(&second).shared()));
+    assert!(run(&event_loop, second).unwrap(), "it closes the circle");
+}
+
+#[test]
+fn a_task_that_can_still_give_up_is_in_no_circle() {
+    let event_loop = virtual_loop();
+    let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let (later, inside) = (Rc::clone(&partner), event_loop.clone());
+    let gives_up = Task::spawn(&event_loop, async move {
+        let partner = later.take().unwrap();
+        let deadline = inside.now() + SECOND;
+        timeout_at(&inside, || deadline, partner).await.is_err()
+    });
+    let awaited = Future::clone(&gives_up).shared();
+    let waits = Task::spawn(&event_loop, async move { drop(awaited.await) });
+    partner.replace(Some(waits.into()));
+    assert!(run(&event_loop, gives_up).unwrap(), "after a second");
+}
+
+#[test]
+fn a_task_that_awaits_itself_is_found_at_once() {
+    let event_loop = virtual_loop();
+    let handle: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let own = Rc::clone(&handle);
+    let task = Task::spawn(&event_loop, async move {
+        let myself = own.take().unwrap();
+        let outcome = myself.await;
+        assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::AwaitsItself))));
+    });
+    handle.replace(Some(Future::clone(&task)));
+    run(&event_loop, task).unwrap();
+}
+
+/// Runs a loop in real time, which must end by itself.
+fn deadlock(event_loop: &EventLoop) -> String {
+    let error = event_loop.run_forever().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Deadlock);
+    error.to_string()
+}
+
+#[test]
+fn a_loop_in_which_nothing_can_happen_says_so() {
+    let event_loop = EventLoop::new().unwrap();
+    assert!(deadlock(&event_loop).contains("0 tasks"));
+    let future: Future<()> = Future::new(&event_loop);
+    let shielded = shield(&event_loop, future.clone());
+    let waits = Task::spawn(&event_loop, async move { drop(shielded.await) }).named("waits");
+    let text = deadlock(&event_loop);
+    assert!(text.contains("1 tasks") && text.contains("task waits, spawned at "), "{text}");
+    assert!(text.contains("waiting for a future"), "{text}");
+    // Afterwards it can be used again.
+    future.set_result(()).unwrap();
+    run(&event_loop, waits).unwrap();
+    drop(Task::spawn(&event_loop, pending::<()>()));
+    assert!(deadlock(&event_loop).contains("not waiting"));
+    let main = event_loop.run_until_complete(Future::<()>::new(&event_loop));
+    assert_eq!(main.unwrap_err().kind(), ErrorKind::Deadlock);
+}
+
+#[test]
+fn a_loop_that_another_thread_may_wake_goes_on_waiting() {
+    let event_loop = EventLoop::new().unwrap();
+    // A handle.
+    let remote = event_loop.remote();
+    let thread = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        remote.call_soon(EventLoop::stop);
+    });
+    event_loop.run_forever().unwrap();
+    thread.join().unwrap();
+    // A waker.
+    let (send, wakers) = channel::<std::task::Waker>();
+    let thread = thread::spawn(move || {
+        let waker = wakers.recv().unwrap();
+        thread::sleep(Duration::from_millis(20));
+        waker.wake();
+    });
+    let mut polls = 0;
+    let waits_for_the_thread = std::future::poll_fn(|context| {
+        polls += 1;
+        if polls > 1 {
+            return Poll::Ready(());
+        }
+        send.send(context.waker().clone()).unwrap();
+        Poll::Pending
+    });
+    run(&event_loop, waits_for_the_thread);
+    thread.join().unwrap();
+    assert!(deadlock(&event_loop).contains("0 tasks"), "and nothing else can wake it");
+}

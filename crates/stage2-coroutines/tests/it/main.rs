@@ -1,0 +1,19 @@
+//! The tests of stage 2, in one program.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod callbacks;
+mod change_of_driver;
+mod combinators;
+mod cycles;
+mod deadlock;
+mod examples;
+mod examples_book;
+mod examples_generator;
+mod generator;
+mod inspect;
+mod million;
+mod model;
+mod names_table;
+mod reentrancy;
+mod runtime;
+mod traceback;
