@@ -1,5 +1,4 @@
 //! The output of the examples is as expected.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use test_support::examples as common;
 

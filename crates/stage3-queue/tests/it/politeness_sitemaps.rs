@@ -1,12 +1,9 @@
 //! Sitemaps: with the option, the pages that they name are crawled.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::io::Write;
 use std::time::Duration;
 
-use common::{Crawled, crawl, options};
+use crate::common::{Crawled, crawl, options};
 use crawl_core::{Options, Outcome};
 use sim_net::{Request, Response, not_found, page, response, silence, text};
 

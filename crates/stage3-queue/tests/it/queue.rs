@@ -1,5 +1,4 @@
 //! The queue: fair, safe to cancel, and `join` always returns.
-#![allow(clippy::unwrap_used, missing_docs)]
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;

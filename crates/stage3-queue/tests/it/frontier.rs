@@ -1,8 +1,5 @@
 //! The frontier: a model test of the local one, and another one that drives the same
 //! worker.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashSet};
@@ -15,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use common::options;
+use crate::common::options;
 use crawl_core::{
     Crawl, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait, Job, Options,
     Row, Visit,

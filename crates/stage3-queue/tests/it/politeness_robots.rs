@@ -1,11 +1,8 @@
 //! robots.txt: fetched once per origin, before all pages, and obeyed.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::time::Duration;
 
-use common::{class, crawl, options, paths};
+use crate::common::{class, crawl, options, paths};
 use crawl_core::{ErrorClass, Outcome};
 use sim_net::{Request, Response, not_found, page, redirect, response, silence, text};
 

@@ -1,15 +1,12 @@
 //! Busy pages and dead hosts: what answers 429 or 503 is asked again behind the
 //! other pages of its host, and a host that does not answer is given up.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{Crawled, class, crawl, crawl_on, options, paths};
+use crate::common::{Crawled, class, crawl, crawl_on, options, paths};
 use crawl_core::{ErrorClass, Outcome};
 use sim_net::{Fault, Request, Response, SimNet, not_found, page, response, silence};
 use stage2_coroutines::{EventLoop, Task, sleep};

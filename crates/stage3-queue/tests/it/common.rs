@@ -1,5 +1,4 @@
 //! Helpers shared by the tests of this stage. Each test file uses a part of them.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, missing_docs)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,7 +9,7 @@ use stage2_coroutines::{EventLoop, Stats};
 use stage3_queue::Crawler;
 
 /// Returns the options of most crawls: ten fetches at a time.
-pub fn options(roots: &[&str]) -> Options {
+pub(crate) fn options(roots: &[&str]) -> Options {
     let mut options = Options::new(roots.iter().map(|root| root.parse().unwrap()).collect());
     options.max_tasks = Some(10);
     options.max_tries = 1;
@@ -18,32 +17,35 @@ pub fn options(roots: &[&str]) -> Options {
 }
 
 /// Returns the class of the error in a row.
-pub fn class(row: &Row) -> Option<ErrorClass> {
+pub(crate) fn class(row: &Row) -> Option<ErrorClass> {
     row.error.as_ref().map(|error| error.class)
 }
 
 /// Returns the paths of `n` pages.
-pub fn paths(n: usize) -> Vec<String> {
+pub(crate) fn paths(n: usize) -> Vec<String> {
     (0..n).map(|n| format!("/{n}")).collect()
 }
 
 /// The result of a crawl.
-pub struct Crawled {
-    pub rows: Vec<Row>,
-    pub summary: CrawlSummary,
-    pub requests: Vec<Request>,
+pub(crate) struct Crawled {
+    pub(crate) rows: Vec<Row>,
+    pub(crate) summary: CrawlSummary,
+    pub(crate) requests: Vec<Request>,
     /// Duration of the crawl by the simulated clock.
-    pub elapsed: Duration,
-    pub stats: Stats,
+    pub(crate) elapsed: Duration,
+    pub(crate) stats: Stats,
 }
 
 /// Crawls a simulated network and checks the invariants of every crawl.
-pub fn crawl(options: Options, handler: impl FnMut(&Request) -> Response + 'static) -> Crawled {
+pub(crate) fn crawl(
+    options: Options,
+    handler: impl FnMut(&Request) -> Response + 'static,
+) -> Crawled {
     crawl_on(&SimNet::new(handler), options)
 }
 
 /// Crawls this simulated network and checks the invariants of every crawl.
-pub fn crawl_on(net: &SimNet, options: Options) -> Crawled {
+pub(crate) fn crawl_on(net: &SimNet, options: Options) -> Crawled {
     let no_names = |host: &str, _| panic!("{host} is looked up");
     let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
     let rows = Arc::new(Mutex::new(Vec::new()));
@@ -67,7 +69,7 @@ pub fn crawl_on(net: &SimNet, options: Options) -> Crawled {
 impl Crawled {
     /// Returns the only row of a URL.
     #[track_caller]
-    pub fn row(&self, url: &str) -> &Row {
+    pub(crate) fn row(&self, url: &str) -> &Row {
         let mut of_url = self.rows.iter().filter(|row| &*row.url == url);
         let row = of_url.next().unwrap_or_else(|| panic!("no row for {url}: {:#?}", self.rows));
         assert!(of_url.next().is_none(), "two rows for {url}");
@@ -75,13 +77,13 @@ impl Crawled {
     }
 
     /// Returns the path and time of each request to a host.
-    pub fn requests_to(&self, host: &str) -> Vec<(&str, Duration)> {
+    pub(crate) fn requests_to(&self, host: &str) -> Vec<(&str, Duration)> {
         let of_host = self.requests.iter().filter(|request| request.host == host);
         of_host.map(|request| (request.path.as_str(), request.at)).collect()
     }
 
     /// Returns the number of requests for a path, to any host.
-    pub fn num_requests(&self, path: &str) -> usize {
+    pub(crate) fn num_requests(&self, path: &str) -> usize {
         self.requests.iter().filter(|request| request.path == path).count()
     }
 }

@@ -1,13 +1,10 @@
 //! Rate limit, backoff and fair shares: how often each host is asked, and how the
 //! hosts share the workers.
-#![allow(clippy::unwrap_used, missing_docs)]
-
-mod common;
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use common::{Crawled, class, crawl, options, paths};
+use crate::common::{Crawled, class, crawl, options, paths};
 use crawl_core::{ErrorClass, Outcome};
 use sim_net::{Request, Response, not_found, page, response, silence, text};
 

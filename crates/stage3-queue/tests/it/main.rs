@@ -1,0 +1,11 @@
+//! The tests of stage 3.
+#![allow(clippy::unwrap_used, missing_docs)]
+
+mod common;
+mod examples;
+mod frontier;
+mod politeness_busy;
+mod politeness_rate_limit;
+mod politeness_robots;
+mod politeness_sitemaps;
+mod queue;
