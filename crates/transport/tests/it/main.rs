@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod certificates;
+#[cfg(feature = "tls")]
 mod common;
 mod connect_limiter;
 mod resolver;
