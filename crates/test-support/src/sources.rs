@@ -39,6 +39,6 @@ pub fn source(name: &str, file: &str) -> String {
 pub fn code_lines(source: &str) -> impl Iterator<Item = &str> {
     let lines = source.lines().map(str::trim);
     lines
-        .take_while(|line| *line != "#[cfg(test)]")
+        .take_while(|line| *line != "#[cfg(test)]" && !line.starts_with("#[cfg(all(test,"))
         .filter(|line| !line.is_empty() && !line.starts_with("//"))
 }
