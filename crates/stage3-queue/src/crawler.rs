@@ -29,8 +29,7 @@ pub(crate) fn max_tasks(options: &Options) -> usize {
 pub struct Crawler<F = LocalFrontier> {
     pub(crate) event_loop: EventLoop,
     max_tasks: usize,
-    client: Client,
-    frontier: F,
+    client: Client<F>,
     stopper: Stopper,
 }
 
@@ -56,8 +55,12 @@ impl<F: Frontier> Crawler<F> {
         let max_tasks = max_tasks(&options);
         let connector = Connector::new(event_loop, &options, max_tasks);
         let event_loop = event_loop.clone();
-        let client = Client { event_loop: event_loop.clone(), options, connector };
-        Rc::new(Self { event_loop, max_tasks, client, frontier, stopper })
+        let client = Client { event_loop: event_loop.clone(), options, connector, frontier };
+        Rc::new(Self { event_loop, max_tasks, client, stopper })
+    }
+
+    fn frontier(&self) -> &F {
+        &self.client.frontier
     }
 
     // ANCHOR: crawl
@@ -73,13 +76,13 @@ impl<F: Frontier> Crawler<F> {
         let workers = Workers((0..self.max_tasks).map(worker).collect());
         let all_done = async {
             if self.client.options.sitemap {
-                read_sitemaps(&self.client, &self.frontier).await;
+                read_sitemaps(&self.client).await;
             }
-            self.frontier.join().await;
+            self.frontier().join().await;
         };
-        let (max_time, stop) = (self.client.options.max_time, || self.frontier.stop());
+        let (max_time, stop) = (self.client.options.max_time, || self.frontier().stop());
         let stopped = self.stopper.supervise(&self.event_loop, max_time, all_done, stop).await;
-        let summary = self.frontier.end();
+        let summary = self.frontier().end();
         // Idle workers wait for URLs, and there will be no more.
         drop(workers);
         self.client.connector.close();
@@ -92,7 +95,7 @@ impl<F: Frontier> Crawler<F> {
     /// for ever.
     async fn work(self: Rc<Self>) {
         loop {
-            let claim = self.frontier.next().await;
+            let claim = self.frontier().next().await;
             if claim.needs_rules() {
                 // Boxed: it runs once per origin, and its state would make every
                 // worker larger.
@@ -101,9 +104,9 @@ impl<F: Frontier> Crawler<F> {
             }
             let finished = self.fetch_catching_panic(&claim).await;
             if finished.is_busy() && !claim.is_last() {
-                self.frontier.defer(claim, finished.retry_after.as_deref()).await;
+                self.frontier().defer(claim, finished.retry_after.as_deref()).await;
             } else {
-                self.frontier.complete(claim, finished).await;
+                self.frontier().complete(claim, finished).await;
             }
         }
     }
@@ -111,41 +114,43 @@ impl<F: Frontier> Crawler<F> {
 
     // ANCHOR: fetch_catching_panic
     /// Fetches a URL, and ends it as a row even if that panics.
-    async fn fetch_catching_panic(&self, claim: &F::Claim) -> Finished {
+    async fn fetch_catching_panic(&self, claim: &F::Claim) -> Box<Finished> {
         let caught = catch(pin!(self.fetch(claim))).await;
-        caught.unwrap_or_else(|exception| Finished::with_panic(claim, exception.to_string()))
+        caught.unwrap_or_else(|exception| {
+            Box::new(Finished::with_panic(claim, exception.to_string()))
+        })
     }
     // ANCHOR_END: fetch_catching_panic
 
     /// Fetches a URL.
-    async fn fetch(&self, claim: &F::Claim) -> Finished {
-        let mut visit = self.frontier.visit(claim);
-        self.client.fetch(&mut visit, &self.frontier).await;
-        visit.finish(self.event_loop.now())
+    async fn fetch(&self, claim: &F::Claim) -> Box<Finished> {
+        let mut visit = self.frontier().visit(claim);
+        self.client.fetch(&mut visit).await;
+        Box::new(visit.finish(self.event_loop.now()))
     }
 
     /// Fetches the robots.txt for which a claim is.
     async fn fetch_rules(&self, claim: F::Claim) {
-        match fetch_robots(&self.client, &self.frontier, claim.as_ref()).await {
+        match fetch_robots(&self.client, claim.as_ref()).await {
             Ok(file) if file.is_busy() && !claim.is_last() => {
-                self.frontier.defer(claim, file.retry_after.as_deref()).await;
+                self.frontier().defer(claim, file.retry_after.as_deref()).await;
             }
             response => {
                 let (url, options) = (&claim.as_ref().url, &self.client.options);
                 let rules = Rules::of_response(url, &response, &options.user_agent);
-                self.frontier.set_rules(claim, rules).await;
+                self.frontier().set_rules(claim, rules).await;
             }
         }
     }
 
     /// Returns the counts that show how far the crawl is.
     pub fn progress(&self) -> CrawlProgress {
-        self.frontier.progress()
+        self.frontier().progress()
     }
 
     /// Returns the hosts that the crawl waits for.
     pub fn waits(&self) -> Vec<HostWait> {
-        self.frontier.waits()
+        self.frontier().waits()
     }
 }
 

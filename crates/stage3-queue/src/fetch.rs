@@ -14,10 +14,11 @@ const KEEP_ALIVE: bool = true;
 
 /// The HTTP client that all fetches share: of pages, robots.txt files and sitemaps,
 /// all with the same deadlines and limits.
-pub(crate) struct Client {
+pub(crate) struct Client<F> {
     pub(crate) event_loop: EventLoop,
     pub(crate) options: Options,
     pub(crate) connector: Connector,
+    pub(crate) frontier: F,
 }
 
 /// The failure to fetch a file.
@@ -27,47 +28,45 @@ pub(crate) struct FileError {
     pub(crate) host_answered: bool,
 }
 
-impl Client {
+impl<F: Frontier> Client<F> {
     // ANCHOR: fetch
     /// Fetches a URL: makes one attempt after another, with a pause (backoff)
     /// between two of them, until the visit is finished. The frontier knows when
     /// its host may be asked once more, and if it should be.
-    pub(crate) async fn fetch(&self, visit: &mut Visit, frontier: &impl Frontier) {
+    pub(crate) async fn fetch(&self, visit: &mut Visit) {
         loop {
             let deadline = Deadline::new(&self.options, self.event_loop.now());
             // The deadline moves whenever the server sends something. When it has
             // passed, the attempt is dropped where it waits, and so is its connection.
             let expires = || deadline.at();
-            let result = timeout_at(
-                &self.event_loop,
-                expires,
-                pin!(self.attempt(visit, &deadline, frontier)),
-            )
-            .await;
+            let result =
+                timeout_at(&self.event_loop, expires, pin!(self.attempt(visit, &deadline))).await;
             let result = result.unwrap_or_else(|Elapsed| deadline.check(self.event_loop.now()));
-            if !frontier.attempted(visit, result.as_ref().err()) {
-                visit.end_retries();
-            }
-            match visit.judge(result) {
+            match self.judge(visit, result) {
                 Verdict::TryAgain(backoff) => sleep(&self.event_loop, backoff).await,
                 Verdict::Finished => return,
             }
-            if let Err(error) = frontier.pace(visit.url()).await {
+            // Boxed, since it is rare and would make every fetch larger.
+            if let Err(error) = Box::pin(self.frontier.pace(visit.url())).await {
                 return visit.fail(error);
             }
         }
     }
     // ANCHOR_END: fetch
 
+    /// Decides how to go on after an attempt.
+    fn judge(&self, visit: &mut Visit, result: Result<(), FetchError>) -> Verdict {
+        if !self.frontier.attempted(visit, result.as_ref().err()) {
+            visit.end_retries();
+        }
+        visit.judge(result)
+    }
+
     // ANCHOR: attempt
     /// Makes one attempt. The first one uses an idle connection, if there is one.
     /// Such a connection may be dead without any sign of it but silence.
-    async fn attempt(
-        &self,
-        visit: &mut Visit,
-        deadline: &Deadline,
-        frontier: &impl Frontier,
-    ) -> Result<(), FetchError> {
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+        let mut is_stale = false;
         if let Some(mut idle) = self.connector.take_idle(visit) {
             let result = self.exchange(&mut idle, visit, deadline).await;
             if result.is_ok() || visit.has_response() {
@@ -76,8 +75,11 @@ impl Client {
             }
             // The server had closed it in the meantime. It may do so (RFC 9112,
             // section 9.3.1), and the attempt goes on without it.
+            is_stale = true;
+        }
+        if is_stale {
             deadline.enter(Phase::Pause, self.event_loop.now());
-            frontier.pace(visit.url()).await?;
+            Box::pin(self.frontier.pace(visit.url())).await?;
             deadline.enter(Phase::Lookup, self.event_loop.now());
         }
         let mut connection = self.connector.connect(visit, deadline).await?;
@@ -116,12 +118,7 @@ impl Client {
     ///
     /// # Errors
     /// When there is no complete response.
-    pub(crate) async fn fetch_file(
-        &self,
-        url: &Url,
-        limit: usize,
-        frontier: &impl Frontier,
-    ) -> Result<SiteFile, FileError> {
+    pub(crate) async fn fetch_file(&self, url: &Url, limit: usize) -> Result<SiteFile, FileError> {
         // RFC 9309 section 2.3.1.2: at least five redirects should be followed.
         let max_redirect = self.options.max_redirect.max(5);
         let (mut url, mut redirects, mut host_answered) = (url.clone(), 0, false);
@@ -129,10 +126,10 @@ impl Client {
             let now = self.event_loop.now();
             let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
             if redirects > 0 {
-                let paced = frontier.pace(visit.url()).await;
+                let paced = self.frontier.pace(visit.url()).await;
                 paced.map_err(|error| FileError { error, host_answered })?;
             }
-            self.fetch(&mut visit, frontier).await;
+            self.fetch(&mut visit).await;
             host_answered |= visit.has_response();
             let file = visit.into_site_file();
             let mut file = file.map_err(|error| FileError { error, host_answered })?;

@@ -35,8 +35,9 @@ pub trait Frontier: 'static {
     fn visit(&self, claim: &Self::Claim) -> Visit;
 
     /// Settles the result of a job: its row is written, and the new ones among its
-    /// URLs become jobs.
-    fn complete(&self, claim: Self::Claim, finished: Finished) -> impl Coroutine<Output = ()>;
+    /// URLs become jobs. The result is boxed, since it is large and every worker
+    /// would have room for one.
+    fn complete(&self, claim: Self::Claim, finished: Box<Finished>) -> impl Coroutine<Output = ()>;
 
     /// Defers a job whose server is busy, for as long as `Retry-After` says, and
     /// behind the other jobs of its host.

@@ -15,8 +15,7 @@ use crate::politeness::Asked;
 
 /// Fetches the robots.txt for which a job is.
 pub(crate) async fn fetch_robots(
-    client: &Client,
-    frontier: &impl Frontier,
+    client: &Client<impl Frontier>,
     file: &Job,
 ) -> Result<SiteFile, FileError> {
     let host_answered = true;
@@ -25,7 +24,7 @@ pub(crate) async fn fetch_robots(
         let error = FetchError::new(ErrorClass::Protocol, "no valid URL");
         return Err(FileError { error, host_answered });
     };
-    let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1, frontier))).await;
+    let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1))).await;
     response.unwrap_or_else(|exception| {
         let error = FetchError::new(ErrorClass::Panic, exception.to_string());
         Err(FileError { error, host_answered })

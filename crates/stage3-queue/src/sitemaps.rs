@@ -35,17 +35,17 @@ const CHUNK: usize = 4 * 1024;
 /// else `/sitemap.xml`, and the sitemaps that index files name. Returns when all
 /// are read or the crawl is stopped. A sitemap that cannot be fetched is a
 /// warning.
-pub(crate) async fn read_sitemaps(client: &Client, frontier: &impl Frontier) {
+pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
     let read_all = async {
         let mut sites = HashSet::new();
         for root in &client.options.roots {
             let site = site_file(root, "/");
             if sites.insert(site.clone()) {
-                read_site(client, frontier, &site).await;
+                read_site(client, &site).await;
             }
         }
     };
-    let (mut read_all, mut stopped) = (pin!(read_all), pin!(frontier.stopped()));
+    let (mut read_all, mut stopped) = (pin!(read_all), pin!(client.frontier.stopped()));
     poll_fn(|context| match stopped.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(()),
         Poll::Pending => read_all.as_mut().poll(context),
@@ -54,8 +54,8 @@ pub(crate) async fn read_sitemaps(client: &Client, frontier: &impl Frontier) {
 }
 
 /// Reads the sitemaps of one site.
-async fn read_site(client: &Client, frontier: &impl Frontier, site: &Url) {
-    let sitemaps = sitemaps_of(client, frontier, site).await;
+async fn read_site(client: &Client<impl Frontier>, site: &Url) {
+    let sitemaps = sitemaps_of(client, site).await;
     let mut todo: VecDeque<_> = sitemaps.into_iter().map(|url| (url, 0)).collect();
     let (mut seen, mut num_pages) = (HashSet::new(), 0);
     while let Some((url, depth)) = todo.pop_front() {
@@ -63,10 +63,12 @@ async fn read_site(client: &Client, frontier: &impl Frontier, site: &Url) {
             continue;
         }
         if seen.len() > MAX_SITEMAPS || num_pages >= MAX_ENTRIES {
-            return frontier.warn(format!("{site} has more sitemaps than are read, from {url} on"));
+            return client
+                .frontier
+                .warn(format!("{site} has more sitemaps than are read, from {url} on"));
         }
         let mut found = Found { num_pages, sitemaps: Vec::new() };
-        let problem = match catch(pin!(read(client, frontier, &url, &mut found))).await {
+        let problem = match catch(pin!(read(client, &url, &mut found))).await {
             Ok(result) => result.err(),
             Err(exception) => Some(exception.to_string()),
         };
@@ -75,19 +77,19 @@ async fn read_site(client: &Client, frontier: &impl Frontier, site: &Url) {
             todo.extend(found.sitemaps.into_iter().map(|sitemap| (sitemap, depth + 1)));
         }
         if let Some(problem) = problem {
-            frontier.warn(format!("sitemap {url}: {problem}"));
+            client.frontier.warn(format!("sitemap {url}: {problem}"));
         }
     }
 }
 
 /// Returns the sitemaps that a site's robots.txt names, or else the usual URL of a
 /// sitemap.
-async fn sitemaps_of(client: &Client, frontier: &impl Frontier, site: &Url) -> Vec<Url> {
+async fn sitemaps_of(client: &Client<impl Frontier>, site: &Url) -> Vec<Url> {
     let expected = site_file(site, "/sitemap.xml");
     if !client.options.robots {
         return vec![expected];
     }
-    match frontier.rules(site).await.as_deref() {
+    match client.frontier.rules(site).await.as_deref() {
         Some(Rules::Robots { robots, .. }) if !robots.sitemaps().is_empty() => {
             robots.sitemaps().to_vec()
         }
@@ -103,18 +105,13 @@ struct Found {
 }
 
 /// Reads one sitemap, within the rate limit of its host.
-async fn read(
-    client: &Client,
-    frontier: &impl Frontier,
-    url: &Url,
-    found: &mut Found,
-) -> Result<(), String> {
+async fn read(client: &Client<impl Frontier>, url: &Url, found: &mut Found) -> Result<(), String> {
     let limits = Limits::default();
     let mut asked = 0;
     let file = loop {
         let address = Address::of(url).map_err(|_| "no URL of a host")?;
-        frontier.pace(address).await.map_err(|error| error.to_string())?;
-        let file = client.fetch_file(url, limits.bytes, frontier).await;
+        client.frontier.pace(address).await.map_err(|error| error.to_string())?;
+        let file = client.fetch_file(url, limits.bytes).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
         asked += 1;
         if !file.is_busy() || asked == MAX_ASKS {
@@ -136,7 +133,7 @@ async fn read(
         let result = parser.feed(bytes, &mut |entry| take(entry, &mut pages));
         found.num_pages += pages.len();
         for page in pages.drain(..) {
-            frontier.seed(&page).await;
+            client.frontier.seed(&page).await;
         }
         result.map_err(|error| error.to_string())?;
         yield_now(&client.event_loop).await;
@@ -146,7 +143,7 @@ async fn read(
     }
     let result = parser.finish(&mut |entry| take(entry, &mut pages));
     for page in pages {
-        frontier.seed(&page).await;
+        client.frontier.seed(&page).await;
     }
     result.map_err(|error| error.to_string())
 }

@@ -14,8 +14,13 @@ const MAX_METHODS: usize = 30;
 
 /// Calls of methods that have the name of a core's method, and are another type's.
 /// A public method of a core is taken to be called if its name is.
-const OTHER_TYPES: [(&str, &str); 4] =
-    [("Crawl", "stop"), ("Job", "address"), ("Outcome", "name"), ("Visit", "finish")];
+const OTHER_TYPES: [(&str, &str); 5] = [
+    ("Crawl", "settle"),
+    ("Crawl", "stop"),
+    ("Job", "address"),
+    ("Outcome", "name"),
+    ("Visit", "finish"),
+];
 
 #[test]
 fn a_fetch_differs_from_stage_to_stage_in_its_way_of_waiting_only() {

@@ -17,7 +17,7 @@ const AIMS: [(&str, &[&str], usize); 8] = [
     ("stage2-coroutines", &["fetch.rs"], 60),
     ("stage3-queue", &["queue.rs", "crawler.rs", "frontier.rs"], 380),
     ("stage3-queue", &["frontier/"], 260),
-    ("stage3-queue", &["politeness.rs", "politeness/"], 590),
+    ("stage3-queue", &["politeness.rs", "politeness/"], 595),
 ];
 
 /// The excess over the aim that is tolerated.

@@ -108,8 +108,8 @@ impl Frontier for LocalFrontier {
     }
 
     // ANCHOR: complete
-    async fn complete(&self, claim: LocalClaim, finished: Finished) {
-        let completion = self.0.crawl.borrow_mut().settle(claim.as_ref(), finished);
+    async fn complete(&self, claim: LocalClaim, finished: Box<Finished>) {
+        let completion = self.0.crawl.borrow_mut().settle(claim.as_ref(), *finished);
         self.0.finish(claim.into_item(), completion);
     }
     // ANCHOR_END: complete

@@ -47,6 +47,8 @@ pub(super) struct Host {
     pub(super) is_asleep: bool,
     /// True while the host waits in turn for a worker.
     pub(super) is_blocked: bool,
+    /// Number of jobs that have ended in this turn.
+    pub(super) in_turn: u32,
 }
 
 /// Returns the index of the origin of a job.

@@ -24,6 +24,10 @@ use crate::robots::{Rules, RulesState};
 /// of a host without work are dropped, and fetched again if it gets work again.
 const MAX_RULES_SIZE: usize = 64 << 20;
 
+/// Number of jobs that a host starts in one turn, one after the other, while other
+/// hosts wait for a worker. So its connections can be used again.
+const JOBS_PER_TURN: u32 = 8;
+
 /// All hosts of a crawl, and the jobs that wait for one of them.
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
@@ -388,6 +392,11 @@ impl HostQueues {
         if self.rules_size > MAX_RULES_SIZE && !self.host(id).has_work() {
             let rules = mem::take(&mut self.host(id).rules);
             self.rules_size -= rules.iter().map(RulesState::size).sum::<usize>();
+        }
+        let host = self.host(id);
+        host.in_turn = (host.in_turn + 1) % JOBS_PER_TURN;
+        if host.in_turn > 0 {
+            self.feed(id, now);
         }
         self.block(id);
         for _ in 0..self.blocked.len() {

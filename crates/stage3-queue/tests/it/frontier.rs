@@ -126,7 +126,7 @@ impl Model {
             Step::Panic(n) => {
                 if let Some(claim) = self.claim(n) {
                     let finished = Finished::with_panic(&claim, "a test");
-                    now(self.frontier.complete(claim, finished));
+                    now(self.frontier.complete(claim, Box::new(finished)));
                 }
             }
             Step::Fail(n) => {
@@ -185,7 +185,7 @@ impl Model {
             ),
         );
         assert!(!finished.is_busy());
-        now(self.frontier.complete(claim, finished));
+        now(self.frontier.complete(claim, Box::new(finished)));
     }
 
     /// Answers as a busy server does, and then does what a worker does.
@@ -198,7 +198,7 @@ impl Model {
         );
         assert!(finished.is_busy());
         if claim.is_last() {
-            now(self.frontier.complete(claim, finished));
+            now(self.frontier.complete(claim, Box::new(finished)));
         } else {
             now(self.frontier.defer(claim, finished.retry_after.as_deref()));
         }
@@ -401,7 +401,7 @@ impl Frontier for RemoteFrontier {
         self.crawl.borrow().visit(claim.job.clone(), self.event_loop.now())
     }
 
-    async fn complete(&self, mut claim: RemoteClaim, finished: Finished) {
+    async fn complete(&self, mut claim: RemoteClaim, finished: Box<Finished>) {
         let mut links = Vec::new();
         finished.candidates(|address, _| links.push(address.as_str().to_owned()));
         let (reply, answer) = Reply::new();
