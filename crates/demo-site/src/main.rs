@@ -58,6 +58,10 @@ struct Arguments {
     #[arg(long)]
     no_special: bool,
 
+    /// How many pages are always busy: the first ones, with status 429
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    busy: u32,
+
     /// Where to listen; port 0 is any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -87,6 +91,7 @@ impl Arguments {
             page_size: self.page_size,
             latency,
             connections: if self.close { Connections::Close } else { Connections::KeepAlive },
+            busy_pages: self.busy,
             special_cases: !self.no_special,
             ..SiteOptions::default()
         })

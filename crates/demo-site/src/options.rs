@@ -25,6 +25,10 @@ pub struct SiteOptions {
     /// them as `text/plain`, to measure a crawl without link extraction. (The
     /// [expected](crate::DemoSite::expected) URLs are those of HTML.)
     pub is_html: bool,
+    /// The number of busy pages: `/page/1` to `/page/N` answer 429 with
+    /// `Retry-After: 5`, whenever they are asked. (The
+    /// [expected](crate::DemoSite::expected) URLs are those of a site without any.)
+    pub busy_pages: u32,
     /// True if `/special/` exists, and with it every special case: the oddities
     /// that a crawler meets on the web.
     pub special_cases: bool,
@@ -95,6 +99,7 @@ impl Default for SiteOptions {
             latency: Latency::None,
             connections: Connections::KeepAlive,
             is_html: true,
+            busy_pages: 0,
             special_cases: true,
         }
     }

@@ -106,6 +106,7 @@ impl Renderer {
                 plain(out, 405, "Allow: GET, HEAD\r\n", "only GET and HEAD are answered")
             }
             Content::BadRequest(why) => plain(out, 400, "", why),
+            Content::Busy => plain(out, 429, "Retry-After: 5\r\n", "this page is busy"),
             Content::NotFound | Content::Page(_) => plain(out, 404, "", "nothing is here"),
         }
     }
@@ -178,6 +179,7 @@ fn reason(status: u16) -> &'static str {
         400 => "Bad Request",
         404 => "Not Found",
         405 => "Method Not Allowed",
+        429 => "Too Many Requests",
         500 => "Internal Server Error",
         _ => "",
     }

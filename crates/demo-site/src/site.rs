@@ -27,6 +27,8 @@ pub(crate) enum Content {
     Page(u32),
     /// A special case, by its index.
     Special(usize),
+    /// Status 429: the page is busy, always.
+    Busy,
     /// Status 404.
     NotFound,
     /// Status 405.
@@ -73,7 +75,11 @@ impl Site {
             return Content::Page(0);
         }
         if let Some(page) = target.strip_prefix("/page/").and_then(page_number) {
-            return if page < self.options.pages { Content::Page(page) } else { Content::NotFound };
+            return match page {
+                page if page >= self.options.pages => Content::NotFound,
+                page if (1..=self.options.busy_pages).contains(&page) => Content::Busy,
+                page => Content::Page(page),
+            };
         }
         match self.special_by_path.get(target) {
             Some(index) => Content::Special(*index),

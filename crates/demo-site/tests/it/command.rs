@@ -61,6 +61,19 @@ fn the_first_line_is_the_url_of_the_root() {
 }
 
 #[test]
+fn busy_pages_are_busy_whenever_they_are_asked() {
+    let (_running, line) = start(&["--pages=5", "--busy=2"]);
+    let address = line.strip_prefix("http://").unwrap();
+    let address = address.strip_suffix("/\n").unwrap().parse().unwrap();
+    for _ in 0..2 {
+        for (path, status) in [("/", 200), ("/page/1", 429), ("/page/2", 429), ("/page/3", 200)] {
+            assert_eq!(get(address, path).status, status, "{path}");
+        }
+    }
+    assert_eq!(get(address, "/page/1").field("retry-after"), Some("5"));
+}
+
+#[test]
 fn a_bad_value_is_named_with_its_flag() {
     for (flag, value) in [
         ("--pages", "0"),
