@@ -27,7 +27,8 @@ Exit codes:
   0  nothing is broken
   1  something is broken: an error status (4xx, 5xx), or no complete response
   2  the command line is wrong
-  3  could not run: every root failed, the output or the journal cannot be
+  3  could not do what was asked: every root failed, a host was busy all the
+     time and URLs of it are left to do, the output or the journal cannot be
      written, or an internal error
   130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
      found; what is under way has 2 s, and none after the second signal

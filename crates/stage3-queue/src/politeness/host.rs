@@ -130,7 +130,9 @@ impl Host {
         }
         let due = match self.jobs.front() {
             Some((job, _)) if self.rules_of(job).dead().is_some() => return Some(now),
-            None if self.wanted.is_none() => self.busy.first_key_value()?.0.0,
+            None if !self.wanted.is_some_and(|origin| self.rules[origin].is_unknown()) => {
+                self.busy.first_key_value()?.0.0
+            }
             _ => now,
         };
         Some(due.max(self.rate_limit.next_start().unwrap_or(now)))

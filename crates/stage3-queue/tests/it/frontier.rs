@@ -52,6 +52,8 @@ enum Step {
     /// Fails an attempt to fetch, without a response.
     Fail(usize),
     Release(usize),
+    /// Asks for the rules of a site, as a reader of sitemaps does.
+    Rules(u8),
     Sleep(u8),
     Stop,
 }
@@ -68,6 +70,7 @@ fn step() -> impl Strategy<Value = Step> {
         5 => (0..4_usize).prop_map(Step::Panic),
         10 => (0..4_usize).prop_map(Step::Fail),
         10 => (0..4_usize).prop_map(Step::Release),
+        3 => (0..3_u8).prop_map(Step::Rules),
         20 => (0..70_u8).prop_map(Step::Sleep),
         1 => Just(Step::Stop),
     ]
@@ -89,6 +92,7 @@ struct Model {
     rows: Arc<Mutex<Vec<Row>>>,
     known: BTreeSet<String>,
     is_stopped: bool,
+    robots: bool,
 }
 
 impl Model {
@@ -96,12 +100,13 @@ impl Model {
         let event_loop = virtual_loop();
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
         let sink = Arc::clone(&rows);
+        let robots = options.robots;
         options.roots = (0..3).map(|host| url(host, 0).parse().unwrap()).collect();
         let known = options.roots.iter().map(ToString::to_string).collect();
         let sink = Box::new(move |row| sink.lock().unwrap().push(row));
         let frontier = Rc::new(LocalFrontier::new(&event_loop, options, sink));
         let (getters, claims) = (Vec::new(), Vec::new());
-        Self { event_loop, frontier, getters, claims, rows, known, is_stopped: false }
+        Self { event_loop, frontier, getters, claims, rows, known, is_stopped: false, robots }
     }
 
     fn step(&mut self, step: Step) {
@@ -137,6 +142,11 @@ impl Model {
                 }
             }
             Step::Release(n) => drop(self.claim(n)),
+            Step::Rules(host) if self.robots => {
+                let site: Url = url(host, 0).parse().unwrap();
+                let _ = poll_once(pin!(self.frontier.rules(&site)));
+            }
+            Step::Rules(_) => {}
             Step::Sleep(seconds) => self.sleep(Duration::from_secs(seconds.into())),
             Step::Stop => {
                 self.frontier.stop();
