@@ -210,8 +210,10 @@ impl Plan {
     /// as done.
     fn finish(self: &Rc<Self>, item: Item<Start>, completion: Completion) {
         let jobs = self.row_writer.write(&item.job, completion, &self.crawl);
-        self.put(jobs);
-        self.change(|host_queues, now| host_queues.ended(item.host, item.started, now));
+        self.change(|host_queues, now| {
+            jobs.into_iter().for_each(|job| host_queues.push(job, now));
+            host_queues.ended(item.host, item.started, now);
+        });
         if self.row_writer.has_panicked() {
             self.stop();
         }
