@@ -2,7 +2,7 @@
 //! share a lookup.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -41,15 +41,15 @@ impl BlackHole {
     }
 }
 
-/// Returns an address without a listener.
-fn closed_port() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
+/// Returns an address on whose port, 1 or 2, no server listens. A port that was free
+/// a moment ago may be that of another test by now.
+fn closed_port(port: u16) -> SocketAddr {
+    ([127, 0, 0, 1], port).into()
 }
 
 #[test]
 fn the_next_address_is_tried_when_one_refuses() {
-    let (refusing, also_refusing) = (closed_port(), closed_port());
+    let (refusing, also_refusing) = (closed_port(1), closed_port(2));
     for stage in Stage::ALL {
         let site = serve(|_, reply| reply.page(""));
         let lookup = resolves_to(vec![refusing, also_refusing, site.address()]);
@@ -82,7 +82,7 @@ fn check_black_hole(stage: Stage) {
     // The last address has all the remaining time.
     let begun = Instant::now();
     let crawled = stage
-        .crawl_with_lookup(resolves_to(vec![closed_port(), black_hole.address]), options.clone());
+        .crawl_with_lookup(resolves_to(vec![closed_port(1), black_hole.address]), options.clone());
     assert!(begun.elapsed() >= CONNECT, "{stage:?}");
     crawled.expect([("/", failed(ErrorClass::Timeout))]);
     let message = &crawled.row("/").error.as_ref().unwrap().message;

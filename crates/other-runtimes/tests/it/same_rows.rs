@@ -129,7 +129,10 @@ fn a_failed_fetch_is_a_row_with_its_error_class() {
 
 #[test]
 fn a_closed_port_is_a_row_and_the_crawl_ends() {
-    let gone = Server::start(|_, reply| reply.reset()).unwrap().url("/");
+    // Bound and not listening: no other test can get the port.
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let gone = format!("http://{}/", socket.local_addr().unwrap());
     for (name, crawl) in OTHER_RUNTIMES {
         let (_, rows) = rows(name, crawl, options(&gone));
         let class = rows[&gone].error.as_ref().map(|error| error.class);
