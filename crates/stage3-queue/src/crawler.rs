@@ -96,7 +96,7 @@ impl<F: Frontier> Crawler<F> {
     async fn work(self: Rc<Self>) {
         loop {
             let claim = self.frontier().next().await;
-            if claim.needs_rules() {
+            if claim.is_for_rules() {
                 // Boxed: it runs once per origin, and its state would make every
                 // worker larger.
                 Box::pin(self.fetch_rules(claim)).await;

@@ -11,7 +11,7 @@ use stage2_coroutines::Coroutine;
 use url::Url;
 use web::Address;
 
-use crate::politeness::Asked;
+use crate::politeness::Deferrals;
 use crate::{Reservation, Rules};
 
 pub use self::local::{LocalClaim, LocalFrontier};
@@ -43,8 +43,8 @@ pub trait Frontier: 'static {
     /// behind the other jobs of its host.
     fn defer(&self, claim: Self::Claim, retry_after: Option<&[u8]>) -> impl Coroutine<Output = ()>;
 
-    /// Records the rules of the origin of a claim that
-    /// [needs them](Claim::needs_rules). The job of the claim is handed out again.
+    /// Records the rules in a robots.txt, and ends the claim on its
+    /// [job](Claim::is_for_rules).
     fn set_rules(&self, claim: Self::Claim, rules: Rules) -> impl Coroutine<Output = ()>;
 
     /// Waits until the rules of an origin are known; `None` if they will not be.
@@ -88,9 +88,9 @@ pub trait Frontier: 'static {
 
 /// The claim of a worker on a job. Dropping it releases the job.
 pub trait Claim: AsRef<Job> {
-    /// Returns true if the robots.txt of the origin must be fetched, and not the
-    /// URL itself.
-    fn needs_rules(&self) -> bool;
+    /// Returns true if the job is for a robots.txt: the jobs of its origin wait for
+    /// the rules in it.
+    fn is_for_rules(&self) -> bool;
 
     /// Returns true if the result counts even if the server is busy: it was busy
     /// too often.
@@ -99,19 +99,19 @@ pub trait Claim: AsRef<Job> {
 // ANCHOR_END: frontier
 
 /// A job that may start now: the item of the crawl's queue.
-pub(crate) struct Start {
+pub(crate) struct ReadyJob {
     pub(crate) job: Job,
     pub(crate) work: Work,
-    /// The record of the URL if it was busy before.
-    pub(crate) asked: Option<Box<Asked>>,
+    /// The deferrals of the URL, if it was busy before.
+    pub(crate) deferrals: Option<Box<Deferrals>>,
     pub(crate) host: HostId,
     pub(crate) started: Instant,
 }
 
-impl Start {
+impl ReadyJob {
     /// Returns true if the result counts even if the server is busy.
     pub(crate) fn is_last(&self) -> bool {
-        self.asked.as_ref().is_some_and(|asked| asked.is_last)
+        self.deferrals.as_ref().is_some_and(|deferrals| deferrals.is_last)
     }
 }
 
@@ -127,11 +127,8 @@ pub(crate) enum Work {
 /// An index that stands for a host.
 pub(crate) type HostId = u32;
 
-/// The place of a job in the queue of the crawl.
-pub(crate) type Place = Reservation<Start>;
+/// A job that waits, with its reservation in the queue of the crawl.
+pub(crate) type Waiting = (Job, Reservation<ReadyJob>);
 
-/// A job that waits, with its place.
-pub(crate) type Waiting = (Job, Place);
-
-/// A job that has started, with its place.
-pub(crate) type Started = (Start, Place);
+/// A job that has started, with its reservation in the queue of the crawl.
+pub(crate) type Started = (ReadyJob, Reservation<ReadyJob>);

@@ -20,6 +20,7 @@ const MIN_FAILED_TIME: Duration = Duration::from_secs(5);
 pub(crate) struct Health {
     failed_connects: u32,
     failed_urls: u32,
+    /// The beginning of the first visit that failed.
     since: Option<Instant>,
 }
 
@@ -27,10 +28,11 @@ impl Health {
     /// Records an attempt without a response. Returns true if the origin is given
     /// up.
     pub(crate) fn failed(&mut self, visit: &Visit, now: Instant) -> bool {
+        let since = *self.since.get_or_insert(visit.begun());
         self.failed_connects += u32::from(!visit.has_request());
         self.failed_urls += u32::from(visit.is_first_try());
         let is_often =
             self.failed_connects >= MAX_FAILED_CONNECTS || self.failed_urls >= MAX_FAILED_URLS;
-        is_often && now >= *self.since.get_or_insert(visit.begun()) + MIN_FAILED_TIME
+        is_often && now >= since + MIN_FAILED_TIME
     }
 }

@@ -10,5 +10,5 @@ mod host;
 mod host_queues;
 mod rate_limit;
 
-pub(crate) use self::host::{Asked, MAX_ASKS, wait};
+pub(crate) use self::host::{Deferrals, MAX_BUSY_ANSWERS, backoff};
 pub(crate) use self::host_queues::HostQueues;

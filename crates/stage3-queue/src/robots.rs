@@ -11,7 +11,7 @@ use web::robots::{MAX_BYTES, Robots, product_token};
 
 use crate::fetch::{Client, FileError};
 use crate::frontier::Frontier;
-use crate::politeness::Asked;
+use crate::politeness::Deferrals;
 
 /// Fetches the robots.txt for which a job is.
 pub(crate) async fn fetch_robots(
@@ -34,8 +34,8 @@ pub(crate) async fn fetch_robots(
 /// The state of an origin's robots.txt.
 #[derive(Debug)]
 pub(crate) enum RulesState {
-    /// Not fetched yet. If the file was busy, this is the record of it.
-    Unknown(Option<Box<Asked>>),
+    /// Not fetched yet. The deferrals of the file, if it was busy.
+    Unknown(Option<Box<Deferrals>>),
     /// Being fetched.
     Pending,
     Known(Rc<Rules>),
@@ -52,9 +52,9 @@ impl RulesState {
         matches!(self, Self::Unknown(_))
     }
 
-    /// Returns the record of a file that was busy.
-    pub(crate) fn asked(self) -> Option<Box<Asked>> {
-        if let Self::Unknown(asked) = self { asked } else { None }
+    /// Returns the deferrals of a file that was busy.
+    pub(crate) fn deferrals(self) -> Option<Box<Deferrals>> {
+        if let Self::Unknown(deferrals) = self { deferrals } else { None }
     }
 
     fn known(&self) -> Option<&Rules> {

@@ -2,18 +2,16 @@
 //! name.
 
 use std::collections::{HashSet, VecDeque};
-use std::future::poll_fn;
 use std::pin::pin;
-use std::task::Poll;
 
-use stage2_coroutines::{Coroutine, catch, sleep, yield_now};
+use stage2_coroutines::{catch, select, sleep, yield_now};
 use url::Url;
 use web::Address;
 use web::sitemap::{Limits, SitemapEntry, SitemapParser};
 
 use crate::fetch::{Client, site_file};
 use crate::frontier::Frontier;
-use crate::politeness::{MAX_ASKS, wait};
+use crate::politeness::{MAX_BUSY_ANSWERS, backoff};
 use crate::robots::Rules;
 
 /// Limit on the sitemaps that are read per site.
@@ -45,12 +43,7 @@ pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
             }
         }
     };
-    let (mut read_all, mut stopped) = (pin!(read_all), pin!(client.frontier.stopped()));
-    poll_fn(|context| match stopped.as_mut().poll(context) {
-        Poll::Ready(()) => Poll::Ready(()),
-        Poll::Pending => read_all.as_mut().poll(context),
-    })
-    .await;
+    select((read_all, client.frontier.stopped())).await;
 }
 
 /// Reads the sitemaps of one site.
@@ -107,17 +100,17 @@ struct Found {
 /// Reads one sitemap, within the rate limit of its host.
 async fn read(client: &Client<impl Frontier>, url: &Url, found: &mut Found) -> Result<(), String> {
     let limits = Limits::default();
-    let mut asked = 0;
+    let mut busy_answers = 0;
     let file = loop {
         let address = Address::of(url).map_err(|_| "no URL of a host")?;
         client.frontier.pace(address).await.map_err(|error| error.to_string())?;
         let file = client.fetch_file(url, limits.bytes).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
-        asked += 1;
-        if !file.is_busy() || asked == MAX_ASKS {
+        busy_answers += 1;
+        if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS {
             break file;
         }
-        let wait = wait(asked, file.retry_after.as_deref()).min(client.options.max_wait);
+        let wait = backoff(busy_answers, file.retry_after.as_deref()).min(client.options.max_wait);
         sleep(&client.event_loop, wait).await;
     };
     if !matches!(file.status, 200..=299) {

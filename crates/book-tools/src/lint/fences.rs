@@ -45,7 +45,7 @@ fn rust(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
             Some("included Rust stands alone in its block")
         }
         _ if fence.has_tag("ignore") || fence.has_tag("no_run") => {
-            Some("pasted Rust that nobody runs; include it from code that the tests compile")
+            Some("pasted Rust that no test runs; include it from code that the tests compile")
         }
         lines if lines.iter().any(|line| uses_a_crate(line)) => {
             Some("pasted Rust that needs more than std; include it from a crate")
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn pasted_rust_is_a_finding() {
-        finds(check, "```rust,ignore\nfn a() {}\n```\n", "nobody runs");
+        finds(check, "```rust,ignore\nfn a() {}\n```\n", "no test runs");
         finds(check, "```rust\nuse mio::Poll;\n```\n", "more than std");
         finds(check, "```rust\n# use tokio::spawn;\n```\n", "more than std");
         finds(check, "```rust,ignore\n{{#include a.rs:b}}\nfn more() {}\n```\n", "stands alone");

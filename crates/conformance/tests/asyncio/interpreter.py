@@ -151,15 +151,18 @@ class Run:
             return "invalid"
         return str(outcome)
 
-    async def outcome(self, me, what, awaitable):
+    async def awaited(self, me, awaitable):
         try:
-            outcome = self.told(await awaitable)
+            return self.told(await awaitable)
         except CancelledError as cancelled:
             if self.is_cancelled(me):
                 raise
-            outcome = self.told(cancelled)
+            return self.told(cancelled)
         except Exception as exception:
-            outcome = self.told(exception)
+            return self.told(exception)
+
+    async def outcome(self, me, what, awaitable):
+        outcome = await self.awaited(me, awaitable)
         self.say(name(me), f"{what} {outcome}")
 
     def value(self):
@@ -232,14 +235,7 @@ class Run:
 
     async def as_completed(self, me, of, timeout):
         for future in asyncio.as_completed(self.several(of), timeout=timeout):
-            try:
-                outcome = self.told(await future)
-            except CancelledError as cancelled:
-                if self.is_cancelled(me):
-                    raise
-                outcome = self.told(cancelled)
-            except Exception as exception:
-                outcome = self.told(exception)
+            outcome = await self.awaited(me, future)
             self.say(name(me), f"completed {outcome}")
             if outcome == "timed out":
                 return

@@ -1,13 +1,13 @@
 //! The connection pool: the number of open connections of a crawl, in use or
 //! idle, is bounded.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use selector_core::{Key, MockSocket, Socket};
+use selector_core::{Key, Socket};
 
-use crate::common::{Interceptor, Stage, links, options_for, serve};
+use crate::common::{CountedSocket, Interceptor, Stage, links, options_for, serve};
 
 /// An interceptor that counts open sockets.
 #[derive(Clone, Default)]
@@ -19,39 +19,11 @@ struct SocketCounter {
 
 impl Interceptor for SocketCounter {
     fn connect(&mut self, socket: Socket, _key: Key) -> io::Result<Socket> {
-        let counted = CountedSocket { socket, _open: Arc::clone(&self.open) };
+        let counted = CountedSocket::new(socket, &self.open);
         // Without the clones of this interceptor and of the test.
         let open = Arc::strong_count(&self.open) - 2;
         self.peak.fetch_max(open, Ordering::SeqCst);
         Ok(Socket::mock(counted))
-    }
-}
-
-#[derive(Debug)]
-struct CountedSocket {
-    socket: Socket,
-    _open: Arc<()>,
-}
-
-impl Read for CountedSocket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.read(buffer)
-    }
-}
-
-impl Write for CountedSocket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
-    }
-}
-
-impl MockSocket for CountedSocket {
-    fn connected(&self) -> io::Result<bool> {
-        self.socket.connected()
     }
 }
 

@@ -2,16 +2,16 @@
 //! descriptors of its own.
 
 use std::env;
-use std::io::{self, Read, Write};
+use std::io;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crawl_core::{ErrorClass, Outcome, Row};
 use demo_site::Latency;
-use selector_core::{Key, MockSocket, Socket};
+use selector_core::{Key, Socket};
 
-use crate::common::{Interceptor, Stage, demo_site, links, options, serve};
+use crate::common::{CountedSocket, Interceptor, Stage, demo_site, links, options, serve};
 
 const PAGES: u32 = 300;
 /// The limit of the crawling process, which has more tasks than that.
@@ -89,36 +89,7 @@ impl Interceptor for FdExhaustion {
             return Err(io::Error::from_raw_os_error(EMFILE));
         }
         self.connections += 1;
-        let open = Arc::clone(&self.open);
-        Ok(Socket::mock(CountedSocket { socket, _open: open }))
-    }
-}
-
-#[derive(Debug)]
-struct CountedSocket {
-    socket: Socket,
-    _open: Arc<()>,
-}
-
-impl Read for CountedSocket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.socket.read(buffer)
-    }
-}
-
-impl Write for CountedSocket {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.socket.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.socket.flush()
-    }
-}
-
-impl MockSocket for CountedSocket {
-    fn connected(&self) -> io::Result<bool> {
-        self.socket.connected()
+        Ok(Socket::mock(CountedSocket::new(socket, &self.open)))
     }
 }
 

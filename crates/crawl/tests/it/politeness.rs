@@ -1,47 +1,28 @@
 //! The flags for politeness: robots.txt, delay, rate limit, sitemaps.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Output, Stdio};
 use std::sync::Mutex;
-use std::sync::mpsc::channel;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::{Reply, Request, Server};
+use serde_json::Value;
 
-const WATCHDOG: Duration = Duration::from_secs(30);
+use crate::program::{self, ProgramOutput, Running, program};
 
 fn serve(handler: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Server {
     Server::start(handler).unwrap()
 }
 
-/// Runs the binary to its end, under a watchdog.
-fn crawl(arguments: &[&str]) -> Output {
-    let child = Command::new(env!("CARGO_BIN_EXE_crawl"))
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let pid = child.id().to_string();
-    let (sender, output) = channel();
-    thread::spawn(move || sender.send(Child::wait_with_output(child)));
-    output.recv_timeout(WATCHDOG).map(Result::unwrap).unwrap_or_else(|_| {
-        let _ = Command::new("kill").args(["-9", &pid]).status();
-        panic!("it hangs: {arguments:?}");
-    })
+/// Runs the program to its end. Unlike most tests, it obeys robots.txt.
+fn crawl(arguments: &[&str]) -> ProgramOutput {
+    Running::start(program(arguments)).wait()
 }
 
 /// Crawls and returns the outcome of each URL, and the exit code.
 fn rows(arguments: &[&str]) -> (BTreeMap<String, String>, Option<i32>) {
     let output = crawl(&[&["--format", "jsonl"], arguments].concat());
-    let text = String::from_utf8(output.stdout).unwrap();
-    let value = |line: &str, key: &str| {
-        let rest = line.split_once(&format!("\"{key}\":\"")).unwrap().1;
-        rest.split('"').next().unwrap().to_owned()
-    };
-    let rows = text.lines().map(|line| (value(line, "url"), value(line, "outcome")));
+    let outcome = |(url, row): (String, Value)| (url, row["outcome"].as_str().unwrap().to_owned());
+    let rows = program::rows(&output.stdout).into_iter().map(outcome);
     (rows.collect(), output.status.code())
 }
 
@@ -125,7 +106,7 @@ fn sitemaps_are_read_and_a_missing_one_is_reported() {
     });
     let output = crawl(&["--sitemap", &bare.url("/")]);
     assert_eq!(output.status.code(), Some(0));
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stderr = output.stderr;
     let expected = format!("[warning] sitemap {}: status 404\n", bare.url("/sitemap.xml"));
     assert_eq!(stderr, expected);
 }
@@ -134,7 +115,7 @@ fn sitemaps_are_read_and_a_missing_one_is_reported() {
 fn bad_values_are_named() {
     for (flag, value) in [("--delay", "soon"), ("--rate-limit", "0"), ("--rate-limit", "many")] {
         let output = crawl(&[flag, value, "http://127.0.0.1:1/"]);
-        let stderr = String::from_utf8(output.stderr).unwrap();
+        let stderr = output.stderr;
         assert_eq!(output.status.code(), Some(2), "{stderr}");
         assert!(stderr.contains(flag) && stderr.contains(&format!("'{value}'")), "{stderr}");
     }
@@ -174,7 +155,7 @@ fn a_host_that_is_busy_all_the_time_is_named() {
     });
     let output = crawl(&["--max-wait", "500ms", "-v", &site.url("/")]);
     assert_eq!(output.status.code(), Some(3));
-    let stderr = String::from_utf8(output.stderr).unwrap();
+    let stderr = &output.stderr;
     let host = site.address().to_string();
     assert!(
         stderr.contains(&format!("left to do: {host} was busy all the time (status 429)")),

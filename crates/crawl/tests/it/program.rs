@@ -18,8 +18,13 @@ pub const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// Returns the command for the program with these arguments and `--no-robots`.
 pub fn crawl(arguments: &[&str]) -> Command {
+    program(&[&["--no-robots"], arguments].concat())
+}
+
+/// Returns the command for the program with these arguments alone.
+pub fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_crawl"));
-    command.arg("--no-robots").args(arguments);
+    command.args(arguments);
     // The user's settings for color must not change the tests.
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR");
     command

@@ -3,11 +3,13 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::Server;
+
+use crate::program::program;
 
 const SOON: Duration = Duration::from_secs(20);
 
@@ -21,17 +23,20 @@ impl Drop for Guard {
     }
 }
 
+/// Starts the program, and returns the lines of its stderr as they come.
+fn start(arguments: &[&str]) -> (Guard, Receiver<String>) {
+    let mut command = program(arguments);
+    let mut crawl = Guard(command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap());
+    let stderr = BufReader::new(crawl.0.stderr.take().unwrap());
+    let (sender, lines) = channel();
+    thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+    (crawl, lines)
+}
+
 #[test]
 fn a_waiting_crawl_prints_its_tasks() {
     let server = Server::start(|_, reply| reply.sleep(Duration::from_secs(60))).unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_crawl"))
-        .args(["--max-tasks", "3", &server.url("/")])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut crawl = Guard(child);
-    let stderr = BufReader::new(crawl.0.stderr.take().unwrap());
+    let (crawl, lines) = start(&["--max-tasks", "3", &server.url("/")]);
     let deadline = Instant::now() + SOON;
     while server.requests() == 0 {
         assert!(Instant::now() < deadline, "the crawl does not ask for anything");
@@ -40,8 +45,6 @@ fn a_waiting_crawl_prints_its_tasks() {
 
     let pid = crawl.0.id().to_string();
     assert!(Command::new("kill").args(["-USR1", &pid]).status().unwrap().success());
-    let (sender, lines) = channel();
-    thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
     let printed: Vec<String> = (0..4).map(|_| lines.recv_timeout(SOON).unwrap()).collect();
 
     assert_eq!(printed[0], "3 tasks");
@@ -64,16 +67,7 @@ fn a_wait_for_a_busy_host_is_printed() {
         _ => reply.status(404, "Not Found", &[], ""),
     });
     let server = server.unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_crawl"))
-        .arg(server.url("/"))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut crawl = Guard(child);
-    let stderr = BufReader::new(crawl.0.stderr.take().unwrap());
-    let (sender, lines) = channel();
-    thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+    let (crawl, lines) = start(&[&server.url("/")]);
     let expected = format!("  waiting for {} for another ", server.address());
     let deadline = Instant::now() + SOON;
     let line = loop {

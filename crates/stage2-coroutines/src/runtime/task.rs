@@ -19,7 +19,7 @@ use crate::{Coroutine, EventLoop, Exception, Future};
 /// Dropping the handle does not end the task. The task ends when its coroutine
 /// returns, panics or is [cancelled](Future::cancel), or when the loop is
 /// closed.
-#[must_use = "a task runs without its handle, but nobody learns how it ended"]
+#[must_use = "a task runs without its handle, but its outcome is lost"]
 pub struct Task<T> {
     pub(crate) future: Future<T>,
 }

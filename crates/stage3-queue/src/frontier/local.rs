@@ -13,10 +13,10 @@ use stage2_coroutines::{EventLoop, Future, Handle, sleep, yield_now};
 use url::Url;
 use web::Address;
 
-use super::{Claim, Frontier, Place, Start, Started, Work};
+use super::{Claim, Frontier, ReadyJob, Started, Work};
 use crate::politeness::HostQueues;
 use crate::row_writer::RowWriter;
-use crate::{Item, JoinableQueue, Rules, Stopper};
+use crate::{Item, JoinableQueue, Reservation, Rules, Stopper};
 
 /// Number of jobs that a worker completes in one poll without a request, before it
 /// yields to other tasks.
@@ -25,11 +25,12 @@ const JOBS_PER_POLL: u32 = 64;
 /// The frontier of a crawl in one process, on a [`JoinableQueue`]. In the queue are
 /// the jobs that may start now. A job that has to wait has a reservation, and waits
 /// in the queue of its host.
-pub struct LocalFrontier(Rc<Plan>);
+pub struct LocalFrontier(Rc<Inner>);
 
-struct Plan {
+/// The state that the frontier shares with its claims and its timer.
+struct Inner {
     event_loop: EventLoop,
-    q: JoinableQueue<Start>,
+    q: JoinableQueue<ReadyJob>,
     host_queues: RefCell<HostQueues>,
     crawl: RefCell<Crawl>,
     row_writer: RowWriter,
@@ -47,6 +48,7 @@ impl LocalFrontier {
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Self {
         let mut crawl = Crawl::new(options);
         let roots = crawl.roots(&mut sink);
+        // Without a journal there is no reason to abort.
         let row_writer = RowWriter::new(None, sink, Stopper::new());
         Self::with_jobs(event_loop, crawl, roots, row_writer)
     }
@@ -60,7 +62,7 @@ impl LocalFrontier {
         row_writer: RowWriter,
     ) -> Self {
         let q = JoinableQueue::new(event_loop);
-        let plan = Rc::new(Plan {
+        let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
             host_queues: RefCell::new(HostQueues::new(crawl.options(), &q)),
             q,
@@ -70,8 +72,8 @@ impl LocalFrontier {
             waiters: RefCell::default(),
             left: Cell::new(0),
         });
-        plan.put(urls_todo);
-        Self(plan)
+        inner.put(urls_todo);
+        Self(inner)
     }
 }
 
@@ -92,7 +94,7 @@ impl Frontier for LocalFrontier {
                     self.0.stop();
                     self.0.change(|host_queues, now| host_queues.release(item.into_parts(), now));
                 }
-                _ => return LocalClaim { item: Some(item), plan: Rc::clone(&self.0) },
+                _ => return LocalClaim { item: Some(item), inner: Rc::clone(&self.0) },
             }
             without_request += 1;
             if without_request % JOBS_PER_POLL == 0 {
@@ -204,11 +206,11 @@ impl Frontier for LocalFrontier {
     }
 }
 
-impl Plan {
+impl Inner {
     // ANCHOR: finish
     /// Finishes a job: writes its rows, puts its new jobs in, and only then counts it
     /// as done.
-    fn finish(self: &Rc<Self>, item: Item<Start>, completion: Completion) {
+    fn finish(self: &Rc<Self>, item: Item<ReadyJob>, completion: Completion) {
         let jobs = self.row_writer.write(&item.job, completion, &self.crawl);
         self.change(|host_queues, now| {
             jobs.into_iter().for_each(|job| host_queues.push(job, now));
@@ -230,8 +232,8 @@ impl Plan {
     /// Takes back a job that was not finished: it waits once more.
     fn hand_back(
         self: &Rc<Self>,
-        item: Item<Start>,
-        wait: impl FnOnce(&mut HostQueues, Started, Instant) -> Option<Place>,
+        item: Item<ReadyJob>,
+        wait: impl FnOnce(&mut HostQueues, Started, Instant) -> Option<Reservation<ReadyJob>>,
     ) {
         if let Work::Fetch = item.work {
             self.crawl.borrow_mut().uncount_visit();
@@ -249,7 +251,7 @@ impl Plan {
         let result = change(&mut host_queues, self.event_loop.now());
         let (started, left, next_timer) = host_queues.take_changes();
         drop(host_queues);
-        started.into_iter().for_each(|(start, place)| place.put(start));
+        started.into_iter().for_each(|(start, reservation)| reservation.put(start));
         self.left.update(|n| n + left.len());
         self.set_timer(next_timer);
         result
@@ -262,11 +264,11 @@ impl Plan {
         let Some(at) = next.filter(|at| timer.as_ref().is_none_or(|(set, _)| at < set)) else {
             return;
         };
-        let plan = Rc::downgrade(self);
+        let inner = Rc::downgrade(self);
         let wake = move || {
-            if let Some(plan) = plan.upgrade() {
-                plan.timer.take();
-                plan.change(HostQueues::wake);
+            if let Some(inner) = inner.upgrade() {
+                inner.timer.take();
+                inner.change(HostQueues::wake);
             }
         };
         if let Some((_, handle)) = timer.replace((at, self.event_loop.call_at(at, wake))) {
@@ -299,16 +301,16 @@ impl Plan {
 /// A claim on a job of a [`LocalFrontier`].
 pub struct LocalClaim {
     /// The item of the queue; `None` once the claim has ended.
-    item: Option<Item<Start>>,
-    plan: Rc<Plan>,
+    item: Option<Item<ReadyJob>>,
+    inner: Rc<Inner>,
 }
 
 impl LocalClaim {
-    fn item(&self) -> &Item<Start> {
+    fn item(&self) -> &Item<ReadyJob> {
         self.item.as_ref().expect("the claim has not ended")
     }
 
-    fn into_item(mut self) -> Item<Start> {
+    fn into_item(mut self) -> Item<ReadyJob> {
         self.item.take().expect("the claim has not ended")
     }
 }
@@ -320,7 +322,7 @@ impl AsRef<Job> for LocalClaim {
 }
 
 impl Claim for LocalClaim {
-    fn needs_rules(&self) -> bool {
+    fn is_for_rules(&self) -> bool {
         matches!(self.item().work, Work::FetchRules)
     }
 
@@ -332,7 +334,7 @@ impl Claim for LocalClaim {
 impl Drop for LocalClaim {
     fn drop(&mut self) {
         if let Some(item) = self.item.take() {
-            self.plan.hand_back(item, HostQueues::release);
+            self.inner.hand_back(item, HostQueues::release);
         }
     }
 }

@@ -15,10 +15,10 @@ use crate::segmented_deque::SegmentedDeque;
 
 /// Limit on how often a URL is asked that is busy each time, while nothing else of
 /// its host is answered.
-pub(crate) const MAX_ASKS: u32 = 4;
+pub(crate) const MAX_BUSY_ANSWERS: u32 = 4;
 
 /// Limit on how often a URL is asked that is busy each time.
-const MAX_ASKS_IN_ALL: u32 = 10;
+const MAX_BUSY_ANSWERS_IN_ALL: u32 = 10;
 
 /// One host: a name and a port, for both schemes. Arrays have an element for the
 /// http origin and one for the https origin.
@@ -34,7 +34,7 @@ pub(super) struct Host {
     pub(super) jobs: SegmentedDeque<Waiting>,
     /// Jobs of URLs that were busy, by the time at which they are asked again. They
     /// come after all others. The second part of a key makes it unique.
-    pub(super) busy: BTreeMap<(Instant, u32), (Waiting, Box<Asked>)>,
+    pub(super) busy: BTreeMap<(Instant, u32), (Waiting, Box<Deferrals>)>,
     pub(super) num_busy: u32,
     /// Number of jobs that have started and are not done.
     pub(super) in_flight: usize,
@@ -47,8 +47,8 @@ pub(super) struct Host {
     pub(super) is_asleep: bool,
     /// True while the host waits in turn for a worker.
     pub(super) is_blocked: bool,
-    /// Number of jobs that have ended in this turn.
-    pub(super) in_turn: u32,
+    /// Number of jobs that have ended in this round, see `QUANTUM`.
+    pub(super) quantum_used: u32,
 }
 
 /// Returns the index of the origin of a job.
@@ -56,12 +56,12 @@ pub(super) fn origin(job: &Job) -> usize {
     usize::from(job.url.starts_with("https:"))
 }
 
-/// The record of a URL, or of a robots.txt, that was busy.
+/// The deferrals of a URL, or of a robots.txt, that was busy.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Asked {
-    /// Number of times that it was asked.
+pub(crate) struct Deferrals {
+    /// Number of deferrals.
     times: u32,
-    /// Number of times without another answer of the host in between.
+    /// Number of those without another answer of the host in between.
     in_vain: u32,
     /// Number of the host's answers at the last time.
     answers: u32,
@@ -71,7 +71,7 @@ pub(crate) struct Asked {
     pub(crate) is_last: bool,
 }
 
-impl Asked {
+impl Deferrals {
     /// Records that the URL was busy once more. Returns the time at which it is asked
     /// again, at the earliest.
     pub(super) fn again(
@@ -84,20 +84,20 @@ impl Asked {
         self.times += 1;
         self.in_vain = if self.answers == host.answers { self.in_vain + 1 } else { 1 };
         self.answers = host.answers;
-        let wait = wait(self.in_vain, retry_after).min(max_wait);
+        let wait = backoff(self.in_vain, retry_after).min(max_wait);
         self.waited += wait;
-        self.is_last = self.in_vain + 1 >= MAX_ASKS
-            || self.times + 1 >= MAX_ASKS_IN_ALL
+        self.is_last = self.in_vain + 1 >= MAX_BUSY_ANSWERS
+            || self.times + 1 >= MAX_BUSY_ANSWERS_IN_ALL
             || self.waited >= max_wait;
         (now + wait).min(host.rate_limit.wait_end(now))
     }
 }
 
-/// Returns the wait for a URL that was busy each of the `asked` times: as long as
-/// `Retry-After` says, but at least one second, which doubles from time to time.
-pub(crate) fn wait(asked: u32, retry_after: Option<&[u8]>) -> Duration {
-    let backoff = Duration::from_secs(1 << asked.saturating_sub(1).min(16));
-    pause(retry_after).unwrap_or_default().max(backoff)
+/// Returns the wait for a URL that was busy so many times, one after another: as long
+/// as `Retry-After` says, but at least one second, which doubles from time to time.
+pub(crate) fn backoff(times: u32, retry_after: Option<&[u8]>) -> Duration {
+    let least = Duration::from_secs(1 << times.saturating_sub(1).min(16));
+    pause(retry_after).unwrap_or_default().max(least)
 }
 
 /// Returns the pause that `Retry-After` asks for.
@@ -117,9 +117,9 @@ impl Host {
     }
 
     /// Adds a job whose URL was busy, to be asked again at a time.
-    pub(super) fn add_busy(&mut self, due: Instant, waiting: Waiting, asked: Box<Asked>) {
+    pub(super) fn add_busy(&mut self, due: Instant, waiting: Waiting, deferrals: Box<Deferrals>) {
         self.num_busy = self.num_busy.wrapping_add(1);
-        self.busy.insert((due, self.num_busy), (waiting, asked));
+        self.busy.insert((due, self.num_busy), (waiting, deferrals));
     }
 
     /// Returns the time at which the next job may start; `None` if none waits, or
@@ -146,12 +146,12 @@ impl Host {
         origins.into_iter().flatten().find(|origin| self.rules[*origin].is_unknown())
     }
 
-    /// Takes the next job, and the record of its URL if that was busy.
-    pub(super) fn pop(&mut self) -> Option<(Waiting, Option<Box<Asked>>)> {
+    /// Takes the next job, and the deferrals of its URL if that was busy.
+    pub(super) fn pop(&mut self) -> Option<(Waiting, Option<Box<Deferrals>>)> {
         if let Some(waiting) = self.jobs.pop_front() {
             return Some((waiting, None));
         }
-        self.busy.pop_first().map(|(_, (waiting, asked))| (waiting, Some(asked)))
+        self.busy.pop_first().map(|(_, (waiting, deferrals))| (waiting, Some(deferrals)))
     }
 
     /// Returns what is known of the rules for a job.

@@ -12,27 +12,27 @@ use std::time::{Duration, Instant};
 use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Visit};
 use web::Address;
 
-use super::host::{Asked, Host, origin, pause};
+use super::host::{Deferrals, Host, origin, pause};
 use super::rate_limit::RateLimit;
-use crate::JoinableQueue;
 use crate::crawler::max_tasks;
-use crate::frontier::{HostId, Place, Start, Started, Waiting, Work};
+use crate::frontier::{HostId, ReadyJob, Started, Waiting, Work};
 use crate::health::Health;
 use crate::robots::{Rules, RulesState};
+use crate::{JoinableQueue, Reservation};
 
 /// Limit on the memory for the rules of all hosts, in bytes. Above it, the rules
 /// of a host without work are dropped, and fetched again if it gets work again.
 const MAX_RULES_SIZE: usize = 64 << 20;
 
-/// Number of jobs that a host starts in one turn, one after the other, while other
-/// hosts wait for a worker. So its connections can be used again.
-const JOBS_PER_TURN: u32 = 8;
+/// Number of jobs that a host starts one after another while other hosts wait for a
+/// worker (round robin with a quantum). So its connections can be used again.
+const QUANTUM: u32 = 8;
 
 /// All hosts of a crawl, and the jobs that wait for one of them.
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
 /// not block other hosts. A job that may start is [handed
-/// over](HostQueues::take_started) to the queue of the crawl, in which nothing
+/// over](HostQueues::take_changes) to the queue of the crawl, in which nothing
 /// waits but for a free worker.
 ///
 /// The rules by which hosts share the workers:
@@ -45,7 +45,7 @@ const JOBS_PER_TURN: u32 = 8;
 /// A job waits only while an event is certain to start it: a timer, or the end of
 /// a request.
 pub(crate) struct HostQueues {
-    q: JoinableQueue<Start>,
+    q: JoinableQueue<ReadyJob>,
     /// Number of workers.
     max_tasks: usize,
     /// Minimum time between the starts of two requests to one host.
@@ -70,7 +70,7 @@ pub(crate) struct HostQueues {
     blocked: VecDeque<HostId>,
     /// Jobs of URLs that were busy each time. They are asked once more at the end,
     /// after these times.
-    in_vain: Vec<(HostId, Instant, Waiting, Box<Asked>)>,
+    in_vain: Vec<(HostId, Instant, Waiting, Box<Deferrals>)>,
     /// True once they are asked.
     is_ending: bool,
     /// Memory for the rules of all hosts, in bytes.
@@ -83,7 +83,7 @@ pub(crate) struct HostQueues {
 }
 
 impl HostQueues {
-    pub(crate) fn new(options: &Options, q: &JoinableQueue<Start>) -> Self {
+    pub(crate) fn new(options: &Options, q: &JoinableQueue<ReadyJob>) -> Self {
         let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate.max(1));
         Self {
             q: q.clone(),
@@ -156,55 +156,55 @@ impl HostQueues {
         }
     }
 
-    /// Puts a job back that has started and was not done: it comes first. Returns its
-    /// place if it was for a robots.txt and so needs none.
-    pub(crate) fn release(&mut self, (start, place): Started, now: Instant) -> Option<Place> {
-        let Start { job, work, asked, host: id, started } = start;
-        let place = if let Work::FetchRules = work {
-            self.set_state(id, &job, RulesState::Unknown(asked));
-            Some(place)
+    /// Puts a job back that has started and was not done: it comes first. One for a
+    /// robots.txt is dropped instead, and its reservation is returned.
+    pub(crate) fn release(&mut self, item: Started, now: Instant) -> Option<Reservation<ReadyJob>> {
+        let (ReadyJob { job, work, deferrals, host: id, started }, reservation) = item;
+        let reservation = if let Work::FetchRules = work {
+            self.set_state(id, origin(&job), RulesState::Unknown(deferrals));
+            Some(reservation)
         } else {
-            self.put_back(id, now, (job, place), asked);
+            self.put_back(id, now, (job, reservation), deferrals);
             None
         };
         self.ended(id, started, now);
-        place
+        reservation
     }
 
     /// Puts a job back whose URL is busy: it is asked again when the time has come and
-    /// the other work of its host is done. A robots.txt is asked again before that;
-    /// returns the place of its job, which needs none.
+    /// the other work of its host is done. One for a robots.txt, which is asked again
+    /// before that, is dropped instead, and its reservation is returned.
     pub(crate) fn defer(
         &mut self,
-        (start, place): Started,
+        (start, reservation): Started,
         retry_after: Option<&[u8]>,
         now: Instant,
-    ) -> Option<Place> {
-        let Start { job, work, asked, host: id, started } = start;
-        let (max_wait, mut asked) = (self.max_wait, asked.unwrap_or_default());
+    ) -> Option<Reservation<ReadyJob>> {
+        let ReadyJob { job, work, deferrals, host: id, started } = start;
+        let (max_wait, mut deferrals) = (self.max_wait, deferrals.unwrap_or_default());
         let host = self.host(id);
-        let due = asked.again(retry_after, host, max_wait, now);
+        let due = deferrals.again(retry_after, host, max_wait, now);
         let mut unused = None;
         if let Work::FetchRules = work {
             host.rate_limit.pause(due);
-            self.set_state(id, &job, RulesState::Unknown(Some(asked)));
-            unused = Some(place);
-        } else if asked.is_last || host.busy_host.is_some() {
-            asked.is_last = true;
-            self.in_vain.push((id, due, (job, place), asked));
+            self.set_state(id, origin(&job), RulesState::Unknown(Some(deferrals)));
+            unused = Some(reservation);
+        } else if deferrals.is_last || host.busy_host.is_some() {
+            deferrals.is_last = true;
+            self.in_vain.push((id, due, (job, reservation), deferrals));
         } else {
-            self.put_back(id, due, (job, place), Some(asked));
+            self.put_back(id, due, (job, reservation), Some(deferrals));
         }
         self.ended(id, started, now);
         unused
     }
 
     /// Records the rules in a robots.txt.
-    pub(crate) fn set_rules(&mut self, start: &Start, rules: Rules, now: Instant) {
+    pub(crate) fn set_rules(&mut self, start: &ReadyJob, rules: Rules, now: Instant) {
         if let Some(delay) = rules.crawl_delay() {
             self.host(start.host).rate_limit.slow_down(delay);
         }
-        self.set_state(start.host, &start.job, RulesState::Known(Rc::new(rules)));
+        self.set_state(start.host, origin(&start.job), RulesState::Known(Rc::new(rules)));
         self.ended(start.host, start.started, now);
     }
 
@@ -261,10 +261,12 @@ impl HostQueues {
         let host = self.host(id);
         if let Some(error) = error.filter(|_| !visit.has_response()) {
             let is_dead = host.health[origin].failed(visit, now);
-            if is_dead && host.rules[origin].dead().is_none() {
+            // If a robots.txt is being fetched, that request fails, too.
+            let is_pending = matches!(host.rules[origin], RulesState::Pending);
+            if is_dead && !is_pending && host.rules[origin].dead().is_none() {
                 // The other URLs of the origin end with this error, at once.
-                host.rules[origin] =
-                    RulesState::Known(Rc::new(Rules::of_dead_host(&host.name, error)));
+                let rules = Rules::of_dead_host(&host.name, error);
+                self.set_state(id, origin, RulesState::Known(Rc::new(rules)));
                 self.feed(id, now);
             }
             return !is_dead;
@@ -342,12 +344,12 @@ impl HostQueues {
     fn leave_busy_host(&mut self, id: HostId, status: u16, now: Instant) {
         let host = self.host(id);
         host.busy_host = Some(BusyHost { host: Arc::clone(&host.name), status, todo: 0 });
-        while let Some((waiting, asked)) = self.change(id, Host::pop) {
-            match asked {
+        while let Some((waiting, deferrals)) = self.change(id, Host::pop) {
+            match deferrals {
                 None => self.leave(id, waiting),
-                Some(mut asked) => {
-                    asked.is_last = true;
-                    self.in_vain.push((id, now, waiting, asked));
+                Some(mut deferrals) => {
+                    deferrals.is_last = true;
+                    self.in_vain.push((id, now, waiting, deferrals));
                 }
             }
         }
@@ -364,23 +366,21 @@ impl HostQueues {
 
     /// Puts a job back: before the others of its host or, if its URL was busy, after
     /// them and not before it is due.
-    fn put_back(&mut self, id: HostId, due: Instant, waiting: Waiting, asked: Option<Box<Asked>>) {
-        let is_busy = self.host(id).busy_host.is_some();
-        if self.is_stopped || (is_busy && asked.is_none()) {
-            return self.leave(id, waiting);
+    fn put_back(&mut self, id: HostId, due: Instant, job: Waiting, busy: Option<Box<Deferrals>>) {
+        let is_given_up = self.host(id).busy_host.is_some();
+        if self.is_stopped || (is_given_up && busy.is_none()) {
+            return self.leave(id, job);
         }
-        self.change(id, |host| match asked {
-            Some(asked) => host.add_busy(due, waiting, asked),
-            None => host.jobs.push_front(waiting),
+        self.change(id, |host| match busy {
+            Some(deferrals) => host.add_busy(due, job, deferrals),
+            None => host.jobs.push_front(job),
         });
     }
 
-    /// Sets what is known of the robots.txt for which this job is.
-    fn set_state(&mut self, id: HostId, file: &Job, state: RulesState) {
-        let size = state.size();
-        let rules = &mut self.host(id).rules[origin(file)];
-        let before = mem::replace(rules, state).size();
-        self.rules_size = self.rules_size + size - before;
+    /// Sets the state of the robots.txt of an origin.
+    fn set_state(&mut self, id: HostId, origin: usize, state: RulesState) {
+        self.rules_size += state.size();
+        self.rules_size -= mem::replace(&mut self.host(id).rules[origin], state).size();
     }
 
     /// Records the end of a job that has started, and starts others in its place.
@@ -394,23 +394,24 @@ impl HostQueues {
             self.rules_size -= rules.iter().map(RulesState::size).sum::<usize>();
         }
         let host = self.host(id);
-        host.in_turn = (host.in_turn + 1) % JOBS_PER_TURN;
-        if host.in_turn > 0 {
+        host.quantum_used = (host.quantum_used + 1) % QUANTUM;
+        if host.quantum_used > 0 {
             self.feed(id, now);
         }
         self.block(id);
         for _ in 0..self.blocked.len() {
-            if self.in_flight < self.max_tasks
-                && let Some(id) = self.blocked.pop_front()
-            {
+            if self.in_flight == self.max_tasks {
+                break;
+            }
+            if let Some(id) = self.blocked.pop_front() {
                 self.host(id).is_blocked = false;
                 self.feed(id, now);
             }
         }
         if self.active == 0 {
-            for (id, due, waiting, asked) in mem::take(&mut self.in_vain) {
+            for (id, due, waiting, deferrals) in mem::take(&mut self.in_vain) {
                 self.is_ending = true;
-                self.put_back(id, due, waiting, Some(asked));
+                self.put_back(id, due, waiting, Some(deferrals));
                 self.feed(id, now);
             }
         }
@@ -456,7 +457,7 @@ impl HostQueues {
 
     /// Returns the number of jobs of a host that may start now.
     fn room(&mut self, id: HostId, now: Instant) -> usize {
-        let share = self.max_tasks.div_ceil((self.active - self.asleep).max(1));
+        let share = self.max_tasks.div_ceil(self.active.saturating_sub(self.asleep).max(1));
         let free = self.max_tasks - self.in_flight;
         let is_reserved = self.asleep > 0;
         let host = self.host(id);
@@ -470,17 +471,17 @@ impl HostQueues {
     fn start(&mut self, id: HostId, now: Instant) {
         let robots = self.robots;
         let host = self.host(id);
-        let (job, work, asked, place) = if let Some(origin) = host.needs_rules().filter(|_| robots)
-        {
+        let wanted = host.needs_rules().filter(|_| robots);
+        let (job, work, deferrals, reservation) = if let Some(origin) = wanted {
             let scheme = ["http", "https"][origin];
             let file = Job::for_file(&format!("{scheme}://{}/robots.txt", host.name));
-            let asked = mem::replace(&mut host.rules[origin], RulesState::Pending).asked();
-            (file, Work::FetchRules, asked, self.q.reserve())
+            let deferrals = mem::replace(&mut host.rules[origin], RulesState::Pending).deferrals();
+            (file, Work::FetchRules, deferrals, self.q.reserve())
         } else {
-            let Some(((job, place), asked)) = self.change(id, Host::pop) else { return };
+            let Some(((job, reservation), deferrals)) = self.change(id, Host::pop) else { return };
             let refusal = self.host(id).rules_of(&job).refusal(&job.url);
             let work = refusal.map_or(Work::Fetch, |error| Work::Refuse(Box::new(error)));
-            (job, work, asked, place)
+            (job, work, deferrals, reservation)
         };
         let is_request = !matches!(work, Work::Refuse(_));
         self.change(id, |host| {
@@ -489,6 +490,6 @@ impl HostQueues {
                 host.rate_limit.start(now);
             }
         });
-        self.started.push((Start { job, work, asked, host: id, started: now }, place));
+        self.started.push((ReadyJob { job, work, deferrals, host: id, started: now }, reservation));
     }
 }

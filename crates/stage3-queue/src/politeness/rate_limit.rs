@@ -193,7 +193,7 @@ impl RateLimit {
         }
     }
 
-    /// Returns the end of the longest wait for an URL that is busy now. All URLs
+    /// Returns the end of the longest wait for a URL that is busy now. All URLs
     /// that are busy in one spell wait at the same time.
     pub(super) fn wait_end(&self, now: Instant) -> Instant {
         let since = self.spell.as_ref().map_or(now, |spell| spell.since);

@@ -175,7 +175,7 @@ impl Model {
     /// Takes a claim on a URL. One on a robots.txt gets its rules instead.
     fn claim(&mut self, n: usize) -> Option<LocalClaim> {
         let claim = (n < self.claims.len()).then(|| self.claims.remove(n))?;
-        if claim.needs_rules() {
+        if claim.is_for_rules() {
             let rules = Rules::none();
             now(self.frontier.set_rules(claim, rules));
             return None;
@@ -232,7 +232,7 @@ impl Model {
         let rows = self.rows.lock().unwrap();
         let finished: HashSet<&str> = rows.iter().map(|row| &*row.url).collect();
         assert_eq!(finished.len(), rows.len(), "a URL has two rows: {rows:?}");
-        let claimed = self.claims.iter().filter(|claim| !claim.needs_rules());
+        let claimed = self.claims.iter().filter(|claim| !claim.is_for_rules());
         let claimed: Vec<&str> = claimed.map(|claim| &*claim.as_ref().url).collect();
         let different: HashSet<&str> = claimed.iter().copied().collect();
         assert_eq!(different.len(), claimed.len(), "a URL has two claims: {claimed:?}");
@@ -380,7 +380,7 @@ impl AsRef<Job> for RemoteClaim {
 }
 
 impl Claim for RemoteClaim {
-    fn needs_rules(&self) -> bool {
+    fn is_for_rules(&self) -> bool {
         false
     }
 

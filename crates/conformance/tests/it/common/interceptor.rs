@@ -1,10 +1,11 @@
 //! An interceptor between an event loop and the operating system.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selector_core::{Backend, Event, Key, Notifier, OsBackend, Socket};
+use selector_core::{Backend, Event, Key, MockSocket, Notifier, OsBackend, Socket};
 
 /// Hooks between a loop and its [`OsBackend`].
 pub trait Interceptor: 'static {
@@ -54,5 +55,40 @@ impl<I: Interceptor> Backend for InterceptedBackend<I> {
 
     fn notifier(&self) -> Notifier {
         self.os.notifier()
+    }
+}
+
+/// A socket that holds a clone of a counter while it is open.
+#[derive(Debug)]
+pub struct CountedSocket {
+    socket: Socket,
+    _open: Arc<()>,
+}
+
+impl CountedSocket {
+    pub fn new(socket: Socket, open: &Arc<()>) -> Self {
+        Self { socket, _open: Arc::clone(open) }
+    }
+}
+
+impl Read for CountedSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.socket.read(buffer)
+    }
+}
+
+impl Write for CountedSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.socket.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
+    }
+}
+
+impl MockSocket for CountedSocket {
+    fn connected(&self) -> io::Result<bool> {
+        self.socket.connected()
     }
 }

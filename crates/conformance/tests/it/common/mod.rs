@@ -15,7 +15,7 @@ pub mod tls;
 pub use demo::{demo_site, expect_all_of, expect_requested_once};
 pub use expected_row::{ExpectedRow, failed, http_error, other, page, redirect, skipped};
 use interceptor::InterceptedBackend;
-pub use interceptor::Interceptor;
+pub use interceptor::{CountedSocket, Interceptor};
 pub use stage::{Crawled, LoopStats, Stage};
 
 use std::time::Duration;
