@@ -124,7 +124,10 @@ impl<T> Drop for State<T> {
                 let error = LoopError::ExceptionNeverRetrieved(exception.clone());
                 self.event_loop.0.inspector.report(&error);
             }
-            Outcome::Pending(callbacks) => self.forget_wakers(callbacks),
+            Outcome::Pending(callbacks) => {
+                let wakers = callbacks.iter().filter(|it| matches!(it, Callback::Wake(_)));
+                self.forget_wakers(wakers.count());
+            }
             Outcome::Done(_) => {}
         }
     }
