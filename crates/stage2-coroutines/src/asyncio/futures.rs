@@ -116,6 +116,13 @@ impl<T: 'static> Future<T> {
     }
 }
 
+impl<T> State<T> {
+    /// Subtracts wakers from those that are stored in futures.
+    pub(crate) fn forget_wakers(&self, n: usize) {
+        self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - n);
+    }
+}
+
 /// Reports an exception that was never retrieved to the exception handler.
 impl<T> Drop for State<T> {
     fn drop(&mut self) {

@@ -206,11 +206,6 @@ impl<T> State<T> {
             _ => outcome.take(),
         }
     }
-
-    /// Subtracts wakers from those that are stored in futures.
-    pub(crate) fn forget_wakers(&self, n: usize) {
-        self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - n);
-    }
 }
 
 impl<T> Clone for Future<T> {
