@@ -3,6 +3,7 @@
 
 mod common;
 mod examples;
+mod exercise;
 mod frontier;
 mod politeness_busy;
 mod politeness_rate_limit;
