@@ -4,6 +4,7 @@
 mod common;
 mod denied_addresses;
 mod examples;
+mod exercise;
 mod frontier;
 mod politeness_busy;
 mod politeness_rate_limit;
