@@ -29,6 +29,9 @@ const NAME_FILE: &str = "exercise.txt";
 /// The timeout of one test; a task that is done wrong may hang.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The limit on the length of a line of a hint.
+const MAX_WIDTH: usize = 90;
+
 /// Arguments of `cargo xtask exercise`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -120,7 +123,8 @@ impl Exercise {
                 found.insert(marker.to_owned());
                 if number > solved {
                     let indent = &line[..line.len() - text.len()];
-                    stripped += &format!("{indent}todo!(\"task {number}: {hint}\");\n");
+                    stripped += &comment(&format!("Task {number}. {hint}"), indent);
+                    stripped += &format!("{indent}todo!(\"task {number}\");\n");
                     let end = format!("// ANCHOR_END: {marker}");
                     lines.by_ref().find(|line| line.trim_start() == end);
                 }
@@ -136,7 +140,7 @@ impl Exercise {
     fn readme(&self, name: &str, folder: &Path) -> String {
         let mut text = format!(
             "# {}\n\nRed is expected: all tests fail until you have written the bodies that \
-             say `todo!`.\nTheir texts are the hints. `cargo test` runs the tests here; in the \
+             say `todo!`.\nAbove each is a hint. `cargo test` runs the tests here; in the \
              workspace,\n\n    cargo xtask check {}\n\nsays how far you are. The solution is in \
              the workspace: `{}`.\n",
             self.title,
@@ -203,6 +207,18 @@ impl Exercise {
         }
         Ok(())
     }
+}
+
+/// Returns a text as a comment, in lines that are not too long.
+fn comment(text: &str, indent: &str) -> String {
+    let mut lines = vec![format!("{indent}//")];
+    for word in text.split(' ') {
+        match lines.last_mut().filter(|line| line.len() + 1 + word.len() <= MAX_WIDTH) {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(format!("{indent}// {word}")),
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 /// Returns a source that may have unfinished functions without a warning for each.
@@ -346,17 +362,19 @@ fn number(test: &str) -> Option<usize> {
     test.strip_prefix("task_")?.split('_').next()?.parse().ok()
 }
 
-/// Returns the places of a task that are not written yet, with their hints.
+/// Returns the places of a task that are not written yet, each with its hint: the
+/// comment above it.
 fn todos(folder: &Path, number: usize) -> io::Result<Vec<String>> {
     let mut todos = Vec::new();
-    let begin = format!("todo!(\"task {number}: ");
+    let (begin, todo) = (format!("// Task {number}. "), format!("todo!(\"task {number}\");"));
     for path in files_below(&folder.join("src"))? {
-        for (line, text) in (1..).zip(fs::read_to_string(&path)?.lines()) {
-            if let Some(hint) = text.trim().strip_prefix(&begin) {
-                let file = path.strip_prefix(folder).unwrap_or(&path).display();
-                let hint = hint.trim_end_matches("\");");
-                todos.push(format!("{file}:{line}: {hint}"));
-            }
+        let text = fs::read_to_string(&path)?;
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for end in (0..lines.len()).filter(|line| lines[*line] == todo) {
+            let start = lines[..end].iter().rposition(|line| line.starts_with(&begin));
+            let hint = lines[start.unwrap_or(end)..end].join("\n    ");
+            let file = path.strip_prefix(folder).unwrap_or(&path).display();
+            todos.push(format!("{file}:{}\n    {hint}", end + 1));
         }
     }
     Ok(todos)
@@ -452,8 +470,8 @@ mod tests {}
         let mut found = BTreeSet::new();
         let none = exercise().strip(SOURCE, 0, &mut found);
         assert_eq!(found, exercise().markers());
-        let expected = "//! Docs.\nfn one() {\n    todo!(\"task 1: think\");\n}\n\
-                        fn two() {\n    todo!(\"task 2: think\");\n}\n\n";
+        let expected = "//! Docs.\nfn one() {\n    // Task 1. think\n    todo!(\"task 1\");\n}\n\
+                        fn two() {\n    // Task 2. think\n    todo!(\"task 2\");\n}\n\n";
         assert_eq!(none, expected);
         let one = exercise().strip(SOURCE, 1, &mut found);
         assert!(
