@@ -137,14 +137,12 @@ impl Exercise {
     }
 
     /// Returns the text that stands at the beginning of the exercise.
-    fn readme(&self, name: &str, folder: &Path) -> String {
+    fn readme(&self, name: &str) -> String {
         let mut text = format!(
             "# {}\n\nRed is expected: all tests fail until you have written the bodies that \
-             say `todo!`.\nAbove each is a hint. `cargo test` runs the tests here; in the \
-             workspace,\n\n    cargo xtask check {}\n\nsays how far you are. The solution is in \
-             the workspace: `{}`.\n",
+             say `todo!`.\nAbove each is a hint. `cargo test` runs the tests, and\n\n    cargo \
+             xtask check\n\nsays how far you are. The solution is in the workspace: `{}`.\n",
             self.title,
-            folder.display(),
             self.sources.display(),
         );
         for (number, task) in (1..).zip(&self.tasks) {
@@ -191,11 +189,13 @@ impl Exercise {
         if let Some(marker) = self.markers().difference(&found).next() {
             return Err(io::Error::other(format!("{}: no {marker}", self.sources.display())));
         }
-        files.push(("README.md".into(), self.readme(name, &folder)));
+        files.push(("README.md".into(), self.readme(name)));
         files.push((NAME_FILE.into(), format!("{name}\n")));
         // As cargo does for the workspace: all builds share one folder.
         let target = process::target_folder()?;
-        let config = format!("[build]\ntarget-dir = {:?}\n", target.display().to_string());
+        let manifest = root.join("Cargo.toml").display().to_string();
+        let chores = ["run", "--quiet", "--manifest-path", &manifest, "--package", "xtask", "--"];
+        let config = format!("[alias]\nxtask = {chores:?}\n\n[build]\ntarget-dir = {target:?}\n");
         files.push((".cargo/config.toml".into(), config));
         files.push(("Cargo.lock".into(), fs::read_to_string(root.join("Cargo.lock"))?));
         for (file, text) in files {
@@ -298,7 +298,8 @@ fn test(folder: &Path) -> io::Result<Result<Report, String>> {
     Ok(Ok(Report { tests, passed, first_failure }))
 }
 
-/// Says how far the reader is: in one folder, or in all of `target/exercises`.
+/// Says how far the reader is: in one folder, in the current one if that is an
+/// exercise, or in all of `target/exercises`.
 /// Returns false if a test fails.
 ///
 /// # Errors
@@ -306,6 +307,7 @@ fn test(folder: &Path) -> io::Result<Result<Report, String>> {
 pub(crate) fn check(root: &Path, folder: Option<&Path>) -> io::Result<bool> {
     let folders = match folder {
         Some(folder) => vec![folder.to_path_buf()],
+        None if Path::new(NAME_FILE).exists() => vec![PathBuf::from(".")],
         None => {
             let all = process::target_folder()?.join("exercises");
             let entries = fs::read_dir(all).into_iter().flatten();
