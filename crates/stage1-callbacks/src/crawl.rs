@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
-use transport::TlsConnector;
+use transport::ConnectPolicy;
 
 use crate::fetch::Loop;
 use crate::{EventLoop, Fetcher};
@@ -60,7 +60,7 @@ pub fn crawl_on(
 /// ```
 pub struct CrawlState {
     pub(crate) options: Options,
-    pub(crate) tls_connector: TlsConnector,
+    pub(crate) policy: ConnectPolicy,
     state: RefCell<State>,
     sink: RefCell<Sink>,
 }
@@ -82,7 +82,7 @@ impl CrawlState {
         let mut crawl = Crawl::new(options.clone());
         let urls_todo = crawl.roots(&mut sink).into();
         Rc::new(Self {
-            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
+            policy: crate::connector::policy_of(&options),
             state: RefCell::new(State { urls_todo, crawl, in_flight: 0, is_starting: false }),
             sink: RefCell::new(sink),
             options,

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
+mod denied_addresses;
 mod examples;
 mod exercise;
 mod frontier;
