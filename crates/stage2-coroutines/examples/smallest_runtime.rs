@@ -1,3 +1,4 @@
+// ANCHOR: all
 //! The smallest runtime that is true, on the standard library alone: futures, tasks,
 //! wakers, a run queue and timers. No wake-up is lost, and an idle loop takes no CPU
 //! time.
@@ -88,6 +89,7 @@ impl EventLoop {
         Self(Rc::new(Inner { tasks, timers, run_queue, next_id: Cell::new(0) }))
     }
 
+    // ANCHOR: spawn
     /// Adds a task, which takes its first step when the loop runs. A task is a future
     /// of what its coroutine returns.
     pub fn spawn<T: 'static>(&self, coroutine: impl Coroutine<Output = T> + 'static) -> Future<T> {
@@ -98,6 +100,7 @@ impl EventLoop {
         self.waker(task).wake();
         future
     }
+    // ANCHOR_END: spawn
 
     // ANCHOR: sleep
     /// Returns a future that has a result after some time.
@@ -185,3 +188,4 @@ fn main() {
     event_loop.run();
 }
 // ANCHOR_END: main
+// ANCHOR_END: all
