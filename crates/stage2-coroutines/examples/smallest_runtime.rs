@@ -4,6 +4,7 @@
 //! time.
 //!
 //! `cargo run -p stage2-coroutines --example smallest_runtime`
+#![allow(clippy::new_without_default)] // A default would say less.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -58,21 +59,22 @@ struct TaskWaker(usize, Sender<usize>);
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         // ANCHOR: exercise_wake
-        let Self(task, run_queue) = &*self;
         // Refused when the loop is gone, and with it the task.
-        let _ = run_queue.send(*task);
+        let _ = self.1.send(self.0);
         // ANCHOR_END: exercise_wake
     }
 }
 // ANCHOR_END: waker
 
 // ANCHOR: event_loop
+type Task = Pin<Box<dyn Coroutine<Output = ()>>>;
+
 /// The loop. Clones stand for the same one.
 #[derive(Clone)]
 pub struct EventLoop(Rc<Inner>);
 
 struct Inner {
-    tasks: RefCell<BTreeMap<usize, Pin<Box<dyn Coroutine<Output = ()>>>>>,
+    tasks: RefCell<BTreeMap<usize, Task>>,
     timers: RefCell<BTreeMap<(Instant, usize), Future<()>>>,
     /// The run queue: the tasks that were woken, in this order.
     run_queue: (Sender<usize>, Receiver<usize>),
