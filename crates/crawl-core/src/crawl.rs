@@ -494,7 +494,7 @@ impl Row {
             error: None,
             content_type: None,
             encoding: None,
-            size: 0,
+            size: Some(0),
             num_urls: 0,
             num_new_urls: 0,
             depth,
