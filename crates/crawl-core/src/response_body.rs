@@ -1,7 +1,10 @@
 //! The response to one request, as far as a visit keeps it.
 
+use std::sync::Arc;
+
 use url::Url;
 
+use crate::memory::{MemoryBudget, MemoryShare};
 use crate::{ErrorClass, FetchError};
 use web::Address;
 use web::UrlCache;
@@ -27,6 +30,8 @@ pub(crate) struct ResponseBody {
     pub(crate) is_cut: bool,
     /// The decoded body, if a [`SiteFile`](crate::SiteFile) was requested.
     pub(crate) file: Vec<u8>,
+    /// The memory that the reader of the body takes.
+    pub(crate) memory: MemoryShare,
     /// The reader of the body, allocated when the head has arrived. Until then
     /// a response is small.
     body: Option<Box<Body>>,
@@ -64,6 +69,8 @@ pub(crate) struct ResponseSink<'a> {
     pub(crate) expected: Expected,
     /// The maximum size of a decoded body, in bytes.
     pub(crate) limit: u64,
+    /// The memory of all responses in flight.
+    pub(crate) budget: &'a Arc<MemoryBudget>,
     /// True if the text of a page is kept for [`select`](web::select::select).
     pub(crate) keeps_text: bool,
 }
@@ -138,7 +145,7 @@ impl http::Sink for ResponseSink<'_> {
     }
 
     fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
-        let ResponseBody { size, file, body, .. } = &mut *self.response;
+        let ResponseBody { size, file, body, memory, .. } = &mut *self.response;
         let Some(body) = body else {
             *size += bytes.len() as u64;
             return Ok(());
@@ -155,6 +162,8 @@ impl http::Sink for ResponseSink<'_> {
             }
             Ok(())
         })?;
+        let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
+        memory.set(decoder.memory() + kept, self.budget)?;
         if excess.is_empty() { Ok(()) } else { Err(too_long(self.limit)) }
     }
 }

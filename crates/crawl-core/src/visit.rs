@@ -10,19 +10,23 @@ use std::time::{Duration, Instant};
 use url::{Position, Url};
 
 use crate::finished::{Discovery, Finished};
+use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{Deadline, ErrorClass, FetchError, Job, Options, Outcome, Phase, Purpose, Row};
-use web::Address;
-use web::UrlCache;
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
 use web::robots::{header_forbids_following, product_token};
 use web::select::{Selection, select};
+use web::{Address, BaseUrl, UrlCache, cut};
 
 /// The number of bytes of an unused body that are read at most, as they come from
 /// the server. To discard a few bytes is quicker than to connect anew.
 const DISCARD_LIMIT: u64 = 64 * 1024;
+
+/// The maximum length of a redirect's target in a row, in bytes. A longer one is cut:
+/// it is longer than any URL that a browser follows.
+const MAX_NEXT_URL_LEN: usize = 4_096;
 
 /// The fetch of one URL, with its retries. It makes all decisions and never
 /// waits.
@@ -59,6 +63,7 @@ pub(crate) struct FetchPolicy {
     robot: Option<String>,
     seed: u64,
     urls: UrlCache,
+    memory: Arc<MemoryBudget>,
 }
 
 impl FetchPolicy {
@@ -72,6 +77,7 @@ impl FetchPolicy {
             robot: options.robots.then(|| product_token(&options.user_agent).to_owned()),
             seed: options.seed,
             urls: UrlCache::default(),
+            memory: Arc::default(),
         }
     }
 }
@@ -232,10 +238,11 @@ impl Visit {
         let Attempt { parser, response, .. } = &mut **attempt;
         let is_external = self.job.purpose == Purpose::External;
         let expected = if is_external { Expected::Existence } else { self.policy.expected };
-        let FetchPolicy { max_body_size: limit, ref select, ref urls, .. } = *self.policy;
+        let FetchPolicy { max_body_size: limit, ref select, ref urls, memory: ref budget, .. } =
+            *self.policy;
         let keeps_text = !select.is_empty();
         let url = self.job.address();
-        let mut sink = ResponseSink { response, url, urls, expected, limit, keeps_text };
+        let mut sink = ResponseSink { response, url, urls, expected, limit, budget, keeps_text };
         ControlFlow::Break(match parser.feed(bytes, &mut sink) {
             Ok(Progress::Complete { unread }) => {
                 Ok(Received { reusable: unread == 0 && parser.keep_alive() })
@@ -366,7 +373,7 @@ impl Visit {
                 }
                 Verdict::Finished
             }
-            Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
+            Err(error) if self.is_transient(&error) && self.tries < self.max_tries => {
                 self.reset_response();
                 Verdict::TryAgain(self.backoff())
             }
@@ -375,6 +382,12 @@ impl Visit {
                 Verdict::Finished
             }
         }
+    }
+
+    /// Returns true if another try may succeed.
+    fn is_transient(&self, error: &FetchError) -> bool {
+        error.class.is_transient()
+            || self.response().is_some_and(|response| response.memory.is_refused())
     }
 
     /// Discards the response. [`Visit::has_response`] stays true until the next
@@ -459,7 +472,9 @@ impl Visit {
         row.outcome = outcome;
         row.error = error;
         if let Discovery::Redirect(target) = &discovery {
-            row.next_url = Some(target[..Position::AfterQuery].to_owned());
+            let mut next_url = target[..Position::AfterQuery].to_owned();
+            cut(&mut next_url, MAX_NEXT_URL_LEN);
+            row.next_url = Some(next_url);
         }
         if let Some(content_type) = response.content_type {
             row.content_type = Some(content_type.essence);
@@ -561,6 +576,9 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     let target = Url::parse(&job.url)
         .and_then(|url| url.join(&String::from_utf8_lossy(location)))
         .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
+    if target.as_str().len() > BaseUrl::MAX_BYTES {
+        return Err(unusable(format!("Location {} is too long", shown())));
+    }
     if !matches!(target.scheme(), "http" | "https") {
         return Err(unusable(format!("Location {} is not http", shown())));
     }
