@@ -158,6 +158,8 @@ pub struct Admission {
     fragments: Option<Fragments>,
     /// The number of URLs in the table that have a fragment.
     fragment_urls: usize,
+    /// The number of links that did not fit into the table.
+    left_out: u64,
 }
 
 /// The number of known URLs from which a prefetch pays: so many do not fit into
@@ -193,6 +195,7 @@ impl Admission {
             decided: 0,
             fragments: options.check.fragments.then(Fragments::default),
             fragment_urls: 0,
+            left_out: 0,
         }
     }
 
@@ -255,8 +258,12 @@ impl Admission {
         if found.is_none() && !self.filters.allow(address.as_str(), is_included) {
             return None;
         }
-        let number = found.or_else(|| self.url_table.insert(hash, text.into()))?;
+        let number = found.or_else(|| self.url_table.insert(hash, text));
         // ANCHOR_END: find_or_insert
+        let Some(number) = number else {
+            self.left_out += 1;
+            return None;
+        };
         let url_record = self.url_table.get_mut(number)?;
         let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
         let is_new = url_record.state() == State::TooDeep && is_within_depth;
@@ -322,7 +329,7 @@ impl Admission {
     /// fragment is checked as soon as the target has settled, if fragments are
     /// checked at all.
     fn add_fragment_link(&mut self, fragment: &str, target: u32, candidate: LinkCandidate<'_>) {
-        let Self { fragments: Some(fragments), url_table, .. } = self else { return };
+        let Self { fragments: Some(fragments), url_table, left_out, .. } = self else { return };
         let (Some(id), Some(from)) = (fragments::element_id(fragment), candidate.via.from()) else {
             return;
         };
@@ -331,7 +338,10 @@ impl Admission {
         };
         let hash = url_table.hash(&url);
         let found = url_table.find(hash, &url);
-        let Some(number) = found.or_else(|| url_table.insert(hash, url.into())) else { return };
+        let Some(number) = found.or_else(|| url_table.insert(hash, &url)) else {
+            *left_out += 1;
+            return;
+        };
         url_table.add_referrer(number, from.number, candidate.via.link());
         if found.is_none() {
             self.fragment_urls += 1;
@@ -358,7 +368,7 @@ impl Admission {
         let text = self.traps.shorten(address.as_str());
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
-        let number = found.or_else(|| self.url_table.insert(hash, text.into()))?;
+        let number = found.or_else(|| self.url_table.insert(hash, text))?;
         let url_record = self.url_table.get_mut(number)?;
         if url_record.state() == State::TooDeep {
             url_record.set_state(State::Referred);
@@ -379,6 +389,17 @@ impl Admission {
     /// Returns the number of different URLs that are too many clicks away.
     pub fn too_deep(&self) -> usize {
         self.url_table.len() - self.fragment_urls - self.decided
+    }
+
+    /// Returns the approximate memory of all URLs, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.url_table.memory()
+    }
+
+    /// Returns the number of links that were left out because the memory for long URLs
+    /// was used up.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Returns the first referrer of this URL, or `None` for a root and for a URL

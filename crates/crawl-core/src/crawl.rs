@@ -18,6 +18,11 @@ use web::{Address, BaseUrl};
 /// The maximum number of warnings that are kept.
 const MAX_WARNINGS: usize = 100;
 
+/// The memory limit for what the links of one page add to a crawl, in bytes: 64 MiB.
+/// It is enough for two hundred thousand links to new URLs. The other links of a page
+/// are left out, which is a warning.
+const MAX_PAGE_MEMORY: usize = 64 * 1024 * 1024;
+
 /// The state of a crawl: the admission of URLs and the counts. The control flow
 /// is in the stages.
 #[derive(Debug)]
@@ -124,6 +129,8 @@ struct Findings {
     skipped: Vec<Row>,
     out_links: Vec<OutLink>,
     ids: Vec<String>,
+    /// The memory of the out-links, in bytes.
+    out_link_memory: usize,
     /// The number of different URLs that belong to the site.
     num_urls: u32,
     /// The number of those that had not been found before.
@@ -267,10 +274,22 @@ impl Crawl {
                     findings.ids = ids.into_iter().map(str::to_owned).collect();
                 }
                 self.admission.prefetch(page);
+                let mut left_out = u64::from(page.found.left_out());
+                let limit = self.admission.memory() + MAX_PAGE_MEMORY;
                 self.nofollow += discovery.candidates(|address, link| {
+                    if self.admission.memory() + findings.out_link_memory > limit {
+                        left_out += 1;
+                        return;
+                    }
                     let via = link.map_or(Via::Link(job), |link| Via::Element(job, link));
                     self.admit(address, via, &mut findings);
                 });
+                if left_out > 0 {
+                    self.warn(format!(
+                        "{} has more links than fit into memory: {left_out} of them were left out",
+                        job.url,
+                    ));
+                }
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
@@ -394,7 +413,9 @@ impl Crawl {
     fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
         let decision = self.admission.admit(address, via);
         if self.keeps_out_links {
-            findings.out_links.extend(self.out_link(address, via, &decision));
+            let out_link = self.out_link(address, via, &decision);
+            findings.out_link_memory += out_link.as_ref().map_or(0, OutLink::memory);
+            findings.out_links.extend(out_link);
         }
         let is_new = match decision {
             Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
@@ -467,6 +488,13 @@ impl Crawl {
     /// `untaken` is the number of jobs that are still queued, and `max_tasks` the
     /// limit on visits in flight.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
+        let left_out = self.admission.left_out();
+        if left_out > 0 {
+            self.warn(format!(
+                "{left_out} links to long URLs were left out, since there are more of them than \
+                 fit into memory"
+            ));
+        }
         CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments,
             missing_fragments: self.missing_fragments,
@@ -494,7 +522,7 @@ impl Row {
             error: None,
             content_type: None,
             encoding: None,
-            size: 0,
+            size: Some(0),
             num_urls: 0,
             num_new_urls: 0,
             depth,

@@ -81,6 +81,12 @@ impl OutLink {
         Self { to, element, at, text: text.unwrap_or_default() }
     }
 
+    /// Returns the approximate memory of the out-link and of its record in a journal,
+    /// in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Self>() + 2 * (self.to.len() + self.text.len()) + 32
+    }
+
     /// Returns the link as the admission needs it.
     pub(crate) fn link(&self) -> Link<'_> {
         let position = self.at.map(|(line, column)| Position { line, column });

@@ -56,7 +56,8 @@ impl<F: Frontier> Client<F> {
 
     /// Decides how to go on after an attempt.
     fn judge(&self, visit: &mut Visit, result: Result<(), FetchError>) -> Verdict {
-        if !self.frontier.attempted(visit, result.as_ref().err()) {
+        let error = result.as_ref().err().filter(|error| !visit.needs_no_more(error));
+        if !self.frontier.attempted(visit, error) {
             visit.end_retries();
         }
         visit.judge(result)
@@ -101,8 +102,8 @@ impl<F: Frontier> Client<F> {
         let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
         sent.map_err(|error| visit.interrupted(&error))?;
         let receive = |bytes: &[u8]| {
-            deadline.enter(Phase::Exchange, event_loop.now());
-            visit.receive(bytes)
+            let now = event_loop.now();
+            visit.receive_within(deadline, bytes, now)
         };
         let response = read_all(connection, receive).await;
         match response {

@@ -57,6 +57,11 @@ impl PageReader {
         text.feed(bytes, &mut |text| read(text, links, kept));
     }
 
+    /// Returns the approximate memory of what is kept of the page, in bytes.
+    pub fn memory(&self) -> usize {
+        self.links.memory() + self.kept.as_ref().map_or(0, Vec::len)
+    }
+
     /// Ends the page and returns its contents. `url` is its address.
     pub fn finish(self, url: &Url) -> Page {
         let Self { text, mut links, mut kept } = self;

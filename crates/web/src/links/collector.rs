@@ -5,7 +5,7 @@ use super::link_attributes::*;
 use super::link_text::LinkText;
 use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
-use super::{ExtractOptions, css, refresh, srcset};
+use super::{ExtractOptions, MAX_LINKS, css, refresh, srcset};
 use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute, is_plain};
 use crate::robots;
 
@@ -147,6 +147,10 @@ impl Collector {
         };
         let text = self.page_links.text(href).as_bytes();
         if self.link_cache.contains_or_insert(text, links.len(), is_same) {
+            return;
+        }
+        if self.page_links.links.len() == MAX_LINKS {
+            self.page_links.left_out = self.page_links.left_out.saturating_add(1);
             return;
         }
         if self.page_links.links.is_empty() {

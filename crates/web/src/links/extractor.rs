@@ -29,6 +29,11 @@ impl LinkExtractor {
         collector.count_lines(tokenizer.open_tag(), text, slice_at);
     }
 
+    /// Returns the approximate memory of what was found, in bytes.
+    pub fn memory(&self) -> usize {
+        self.collector.page_links.memory()
+    }
+
     /// Ends the page and returns its links.
     pub fn finish(self) -> PageLinks {
         let Self { tokenizer, mut collector } = self;
