@@ -7,6 +7,7 @@ mod examples;
 mod exercise;
 mod frontier;
 mod politeness_busy;
+mod politeness_hostile;
 mod politeness_rate_limit;
 mod politeness_robots;
 mod politeness_sitemaps;
