@@ -3,6 +3,7 @@
 
 mod common;
 mod denied_addresses;
+mod ends;
 mod examples;
 mod exercise;
 mod frontier;
