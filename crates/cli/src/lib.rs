@@ -22,7 +22,7 @@ mod progress;
 mod run;
 
 pub use log::print;
-pub use progress::Progress;
+pub use progress::{Progress, num_writes};
 
 use std::io;
 use std::path::PathBuf;

@@ -1,6 +1,8 @@
 //! The admission of URLs: the one door through which a URL becomes work.
 
+mod ceilings;
 mod fragments;
+mod levels;
 mod referrers;
 mod settle;
 mod strip_query;
@@ -13,7 +15,9 @@ use std::sync::Arc;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use self::ceilings::Ceilings;
 use self::fragments::{FragmentLink, Fragments};
+use self::levels::Levels;
 use self::strip_query::StripQuery;
 use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
@@ -132,7 +136,8 @@ pub enum Decision {
     Known,
     /// The URL was found before on the same page.
     Repeated,
-    /// The URL is outside the scope, or a filter excludes it.
+    /// The URL is outside the scope, or a filter excludes it, or its host has so many
+    /// pages that others are only counted.
     Outside,
     /// This chain of redirects has used up its budget. The URL may be admitted
     /// in another way.
@@ -152,6 +157,8 @@ pub struct Admission {
     max_depth: Option<u32>,
     max_redirect: u32,
     traps: Traps,
+    ceilings: Ceilings,
+    pub(crate) levels: Levels,
     url_table: UrlTable,
     /// The number of URLs that were admitted or refused.
     decided: usize,
@@ -191,6 +198,8 @@ impl Admission {
             max_depth: options.max_depth,
             max_redirect: options.max_redirect,
             traps: Traps::new(options.traps.clone()),
+            ceilings: Ceilings::new(options),
+            levels: Levels::new(options.max_depth.is_some()),
             url_table: UrlTable::default(),
             decided: 0,
             fragments: options.check.fragments.then(Fragments::default),
@@ -207,7 +216,8 @@ impl Admission {
     ///
     /// The checks, in this order: the URL belongs to the site, or external URLs
     /// are checked; unless it is known, it is not excluded, and it is included if
-    /// it is a page and no root; it is not too deep; and it is no trap. All links
+    /// it is a page and no root; it is not too deep; its host has not too many pages;
+    /// and it is no trap. All links
     /// of one page must be passed one after the other, because
     /// [`Decision::Repeated`] compares with the last referrer only.
     ///
@@ -255,8 +265,18 @@ impl Admission {
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        if found.is_none() && !self.filters.allow(address.as_str(), is_included) {
-            return None;
+        let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
+        let mut beyond = None;
+        if found.is_none() {
+            if !self.filters.allow(address.as_str(), is_included) {
+                return None;
+            }
+            if is_within_depth && !is_external && !matches!(via, Via::Root) {
+                beyond = match self.ceilings.check(address) {
+                    Ok(()) => None,
+                    Err(first) => Some(first?),
+                };
+            }
         }
         let number = found.or_else(|| self.url_table.insert(hash, text));
         // ANCHOR_END: find_or_insert
@@ -265,7 +285,6 @@ impl Admission {
             return None;
         };
         let url_record = self.url_table.get_mut(number)?;
-        let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
         let is_new = url_record.state() == State::TooDeep && is_within_depth;
         if is_new {
             url_record.set_state(if via.from().is_none() { State::Seed } else { State::Referred });
@@ -276,9 +295,16 @@ impl Admission {
         let url = is_new.then(|| Arc::clone(&url_record.url));
         let is_new_referrer =
             via.from().is_none_or(|from| self.url_table.add_referrer(number, from.number, link));
+        if url.is_none() {
+            self.levels.shorten(number, candidate);
+        }
+        let check = || self.traps.check(address, depth, purpose);
         let decision = match (url, found, is_new_referrer) {
-            (Some(url), ..) => match self.traps.check(address, depth, purpose) {
-                Ok(()) => Decision::Admitted(Job { url, redirects_left, depth, purpose, number }),
+            (Some(url), ..) => match beyond.map_or_else(check, Err) {
+                Ok(()) => {
+                    self.ceilings.count(address);
+                    Decision::Admitted(Job { url, redirects_left, depth, purpose, number })
+                }
                 Err(error) => {
                     self.url_table.set_fine(number);
                     Decision::Refused { url, depth, error }
@@ -373,11 +399,29 @@ impl Admission {
         if url_record.state() == State::TooDeep {
             url_record.set_state(State::Referred);
             self.decided += 1;
-            // The URL passed the check before; this only counts it.
+            self.levels.add_seed();
+            // The URL passed the checks before; this only counts it.
             let _ = self.traps.check(address, depth, purpose);
+            self.ceilings.count(address);
         }
         let url = Arc::clone(&url_record.url);
         Some(Job { url, redirects_left, depth, purpose, number })
+    }
+
+    /// Begins a page with this hash of its content: its links are admitted next.
+    pub(crate) fn begin_page(&mut self, job: &Job, content: Option<u64>) {
+        self.ceilings.begin_page(job.address(), content);
+    }
+
+    /// Ends a page, which has led to so many new URLs. Returns true, once, when the
+    /// content of all further pages has to be hashed.
+    pub(crate) fn end_page(&mut self, job: &Job, content: Option<u64>, new_urls: u32) -> bool {
+        self.ceilings.end_page(job.address(), content, new_urls)
+    }
+
+    /// Returns a sentence for each host that has too many pages.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.ceilings.warnings()
     }
 
     /// Returns the number of different URLs that were admitted or refused. Each

@@ -48,6 +48,9 @@ pub struct JournalEntry<'a> {
     /// The ids of the page that a fragment can name.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub ids: Cow<'a, [String]>,
+    /// The hash of what a reader sees of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<u64>,
 }
 
 fn is_empty<T>(list: &[T]) -> bool {

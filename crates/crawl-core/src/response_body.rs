@@ -73,6 +73,8 @@ pub(crate) struct ResponseSink<'a> {
     pub(crate) budget: &'a Arc<MemoryBudget>,
     /// True if the text of a page is kept for [`select`](web::select::select).
     pub(crate) keeps_text: bool,
+    /// True if the visible text of a page is hashed.
+    pub(crate) hashes_content: bool,
 }
 
 impl ResponseBody {
@@ -128,6 +130,7 @@ impl http::Sink for ResponseSink<'_> {
                 let charset = content_type.charset.as_deref();
                 let url = self.urls.parse(self.url).map_err(invalid_url)?;
                 let page = PageReader::new(&url, charset, options);
+                let page = if self.hashes_content { page.hashing_content() } else { page };
                 Some((url, if self.keeps_text { page.keeping_text() } else { page }))
             }
             (Expected::Page(_) | Expected::Existence, _) => return Ok(()),

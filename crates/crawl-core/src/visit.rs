@@ -59,6 +59,8 @@ pub(crate) struct FetchPolicy {
     max_tries: u16,
     max_body_size: u64,
     select: Vec<Selection>,
+    /// True if the visible text of a page is hashed.
+    hashes_content: bool,
     /// The name of the robot whose `nofollow` is obeyed; `None` if none is.
     robot: Option<String>,
     seed: u64,
@@ -74,11 +76,17 @@ impl FetchPolicy {
             max_tries: u16::try_from(options.max_tries.max(1)).unwrap_or(u16::MAX),
             max_body_size: options.max_body_size,
             select: options.select.clone(),
+            hashes_content: false,
             robot: options.robots.then(|| product_token(&options.user_agent).to_owned()),
             seed: options.seed,
             urls: UrlCache::default(),
             memory: Arc::default(),
         }
+    }
+
+    /// Makes the visits hash the visible text of pages.
+    pub(crate) fn hashing_content(self) -> Self {
+        Self { hashes_content: true, ..self }
     }
 }
 
@@ -240,9 +248,18 @@ impl Visit {
         let expected = if is_external { Expected::Existence } else { self.policy.expected };
         let FetchPolicy { max_body_size: limit, ref select, ref urls, memory: ref budget, .. } =
             *self.policy;
-        let keeps_text = !select.is_empty();
+        let (keeps_text, hashes_content) = (!select.is_empty(), self.policy.hashes_content);
         let url = self.job.address();
-        let mut sink = ResponseSink { response, url, urls, expected, limit, budget, keeps_text };
+        let mut sink = ResponseSink {
+            response,
+            url,
+            urls,
+            expected,
+            limit,
+            budget,
+            keeps_text,
+            hashes_content,
+        };
         ControlFlow::Break(match parser.feed(bytes, &mut sink) {
             Ok(Progress::Complete { unread }) => {
                 Ok(Received { reusable: unread == 0 && parser.keep_alive() })

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
 
 fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
     let event_loop = EventLoop::new()?;
+    let max_time = invocation.options.max_time;
     event_loop.report_to(cli::print)?;
     let mut crawler =
         Crawler::builder(invocation.options).on_row(invocation.sink).on_warning(invocation.warn);
@@ -27,6 +28,6 @@ fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
     }
     let mut progress = invocation.progress;
     crawler = crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts));
-    let _guard = signals::watch(crawler.stopper())?;
+    let _guard = signals::watch(crawler.stopper(), max_time)?;
     crawler.run_on(&event_loop)
 }

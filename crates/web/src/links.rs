@@ -10,6 +10,7 @@
 //!    is the test oracle for this, and serves what needs a tree.
 
 mod collector;
+mod content_hash;
 mod css;
 mod dedup_cache;
 mod extractor;

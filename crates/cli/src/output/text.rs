@@ -135,7 +135,7 @@ fn write_referrers<'e>(
     text: &mut String,
 ) {
     const INDENT: &str = "    ";
-    let (referrers, count) = summary.admission.referrers(url);
+    let (referrers, count) = super::referrers(url, summary);
     for Referrer { url, context } in &referrers {
         if shown.len() == MAX_PLACES {
             return;

@@ -1,5 +1,6 @@
 //! Collector of links: the token sink that keeps what matters of a page.
 
+use super::content_hash::ContentHash;
 use super::dedup_cache::DedupCache;
 use super::link_attributes::*;
 use super::link_text::LinkText;
@@ -23,6 +24,8 @@ pub(super) struct Collector {
     /// tag.
     wants_more: bool,
     pub(super) page_links: PageLinks,
+    /// The hash of the visible text, if it is wanted.
+    pub(super) content: Option<ContentHash>,
     link_cache: DedupCache,
     id_cache: DedupCache,
     /// The wanted attributes of the current tag. Their values are at the end of
@@ -60,6 +63,7 @@ impl Collector {
             options,
             wants_more: options.has_more_than_hyperlinks(),
             page_links: PageLinks::default(),
+            content: None,
             link_cache: DedupCache::default(),
             id_cache: DedupCache::default(),
             attributes: Vec::new(),
@@ -422,6 +426,11 @@ impl TokenSink for CollectorSink<'_> {
     #[inline]
     fn text(&mut self, text: &[u8], kind: Text) {
         let collector = &mut *self.collector;
+        if kind == Text::WithReferences
+            && let Some(content) = &mut collector.content
+        {
+            content.add(text);
+        }
         if let Some(sheet) = &mut collector.style {
             let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
             sheet.css.extend_from_slice(&text[..text.len().min(room)]);
