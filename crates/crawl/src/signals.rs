@@ -10,7 +10,6 @@ use crawl_core::StopReason;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use stage3_queue::Stopper;
 
 /// Time after the second signal until the process exits by force. A crawl that is
 /// still running then is blocked on its output, which the reader does not read.
@@ -26,12 +25,12 @@ impl Drop for SignalGuard {
     }
 }
 
-/// Starts a thread that stops the crawl on SIGINT and SIGTERM. The first signal
+/// Starts a thread that calls `stop` on SIGINT and SIGTERM. The first signal
 /// begins a graceful shutdown, the second one ends it at once.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed or the thread cannot be started.
-pub(crate) fn watch(stopper: Stopper) -> io::Result<SignalGuard> {
+pub(crate) fn watch(stop: impl Fn(StopReason) + Send + 'static) -> io::Result<SignalGuard> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_default(signal, Arc::clone(&is_over))?;
@@ -41,7 +40,7 @@ pub(crate) fn watch(stopper: Stopper) -> io::Result<SignalGuard> {
     let watch = move || {
         for (n, signal) in signals.forever().enumerate() {
             let number = u8::try_from(signal).unwrap_or(0);
-            stopper.stop(StopReason::Signal(number));
+            stop(StopReason::Signal(number));
             if n > 0 {
                 thread::sleep(FORCED_EXIT_DELAY);
                 if !is_over.load(Ordering::SeqCst) {

@@ -8,6 +8,7 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
+use trace::Event;
 
 /// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
@@ -64,6 +65,7 @@ impl<T> JoinableQueue<T> {
     /// counts as unfinished, so [`JoinableQueue::join`] waits for it.
     pub fn reserve(&self) -> Reservation<T> {
         self.state.borrow_mut().unfinished += 1;
+        self.trace("reserve");
         Reservation(Some(self.clone()))
     }
     // ANCHOR_END: reserve
@@ -98,6 +100,7 @@ impl<T> JoinableQueue<T> {
     pub fn join(&self) -> impl Coroutine<Output = ()> {
         let at = Location::caller();
         async move {
+            self.trace("join");
             if self.unfinished() > 0 {
                 let event_loop = self.state.borrow().event_loop.clone();
                 let all_done = Future::new(&event_loop);
@@ -125,6 +128,13 @@ impl<T> JoinableQueue<T> {
         self.state.borrow().unfinished
     }
 
+    /// Writes an operation of this queue to the trace.
+    fn trace(&self, operation: &'static str) {
+        let queue = trace::id(&*self.state);
+        let unfinished = || self.state.borrow().unfinished;
+        trace::emit(|| Event::Queue { queue, operation, unfinished: unfinished() });
+    }
+
     // ANCHOR: wake_getters
     /// Promises items to waiting getters and wakes them, as long as there are
     /// both.
@@ -149,11 +159,10 @@ impl<T> JoinableQueue<T> {
     fn task_done(&self) {
         let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
-        if state.unfinished > 0 {
-            return;
-        }
-        let joiners = std::mem::take(&mut state.joiners);
+        let is_last = state.unfinished == 0;
+        let joiners = if is_last { std::mem::take(&mut state.joiners) } else { Vec::new() };
         drop(state);
+        self.trace("task_done");
         for all_done in joiners {
             // Cannot fail: the future was among the joiners until now.
             let _ = all_done.set_result(());
@@ -198,6 +207,8 @@ impl<'q, T> Getter<'q, T> {
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
         self.has_taken = true;
+        drop(state);
+        self.queue.trace("get");
         Item { value, reservation: Reservation(Some(self.queue.clone())) }
     }
 }
@@ -233,6 +244,7 @@ impl<T> Reservation<T> {
     pub fn put(mut self, item: T) {
         if let Some(queue) = self.0.take() {
             queue.state.borrow_mut().items.push_back(item);
+            queue.trace("put");
             queue.wake_getters();
         }
     }

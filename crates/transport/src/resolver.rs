@@ -30,6 +30,8 @@ pub enum Lookup {
 /// Those for which there is no thread are queued.
 pub struct Resolver {
     lookup: Arc<LookupFn>,
+    /// True if lookups block the caller, because there are no other threads.
+    is_blocking: bool,
     notify: Arc<dyn Fn() + Send + Sync>,
     /// The results that lookup threads have left here, until
     /// [`Resolver::answered`] takes them.
@@ -50,10 +52,16 @@ impl Resolver {
 
     /// Creates a resolver that calls `lookup` on threads of its own. After each
     /// lookup its thread calls `notify`: then [`Resolver::answered`] has
-    /// something to return.
-    pub fn new(lookup: Arc<LookupFn>, notify: impl Fn() + Send + Sync + 'static) -> Self {
+    /// something to return. If the resolver `is_blocking`, there are no such threads:
+    /// the lookup is made at once, and answered like the others.
+    pub fn new(
+        lookup: Arc<LookupFn>,
+        is_blocking: bool,
+        notify: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
         Self {
             lookup,
+            is_blocking,
             notify: Arc::new(notify),
             results: Arc::new(Mutex::new(Vec::new())),
             cache: DnsCache::default(),
@@ -135,11 +143,15 @@ impl Resolver {
         let results = Arc::clone(&self.results);
         let notify = Arc::clone(&self.notify);
         let looked_up = name.clone();
-        let thread = thread::Builder::new().name("look-up".into()).spawn(move || {
+        let run = move || {
             let result = lookup_catching_panic(&*lookup, &looked_up);
             lock(&results).push((looked_up, result));
             notify();
-        });
+        };
+        if self.is_blocking {
+            return run();
+        }
+        let thread = thread::Builder::new().name("look-up".into()).spawn(run);
         if let Err(error) = thread {
             let result = Err(LookupError::new(&name.0, error.to_string()));
             lock(&self.results).push((name, result));

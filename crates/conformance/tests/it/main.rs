@@ -29,3 +29,4 @@ mod source_sizes;
 mod spurious_events;
 mod system_calls;
 mod tls;
+mod traces;

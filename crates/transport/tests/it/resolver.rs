@@ -23,7 +23,7 @@ fn resolver() -> (Resolver, Arc<AtomicUsize>, Receiver<()>) {
         lookup_in_test(host, port)
     };
     let notify = move || notify_sender.lock().unwrap().send(()).unwrap();
-    (Resolver::new(Arc::new(lookup), notify), num_lookups, notified)
+    (Resolver::new(Arc::new(lookup), false, notify), num_lookups, notified)
 }
 
 /// Starts a lookup that is not in the cache.
