@@ -97,7 +97,7 @@ pub(crate) fn parse_tool_args(
     let mut seed = None;
     if let Some(path) = replay {
         let recorded = recorded(&path).unwrap_or_else(|problem| {
-            let message = format!("{} cannot be replayed: {problem}", path.display());
+            let message = format!("--replay {}: {problem}", path.display());
             command.error(ErrorKind::InvalidValue, message).exit()
         });
         seed = Some(recorded.seed);

@@ -8,14 +8,12 @@ use std::sync::atomic::AtomicBool;
 use cli::{Invocation, Recorded};
 use crawl::{Builder, Stopper};
 use crawl_core::{CrawlSummary, StopReason};
-use recording::{
-    Header, Player, Record, Recorder, redacted_credentials, redacted_header, redacted_url,
-};
+use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted_header};
 use selector_core::{Backend, OsBackend};
 use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
 use stage2_coroutines::EventLoop;
-use transport::system_lookup;
+use transport::{TapeGuard, system_lookup};
 
 use crate::signals;
 
@@ -67,8 +65,9 @@ impl Recording {
                 external.send(number);
             }
         })?;
+        let tape = TapeGuard::enter(recorder.tape());
         let summary = crawler.run_on(&event_loop);
-        drop(event_loop);
+        drop((event_loop, tape));
         recorder.finish()?;
         summary
     }
@@ -97,8 +96,9 @@ impl Replay {
         let backend = player.backend(stop_on(crawler.stopper()));
         let event_loop = EventLoop::with_backend(backend, player.lookup());
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
+        let tape = TapeGuard::enter(player.tape());
         let summary = crawler.run_on(&event_loop);
-        drop(event_loop);
+        drop((event_loop, tape));
         match player.departure() {
             Some(departure) => Err(io::Error::other(departure)),
             None => summary,
@@ -116,6 +116,6 @@ fn redacted(argument: &str) -> String {
     match argument.split_once('=') {
         Some(("--header", header)) => format!("--header={}", redacted_header(header)),
         Some(("--user", credentials)) => format!("--user={}", redacted_credentials(credentials)),
-        _ => redacted_url(argument),
+        _ => argument.to_owned(),
     }
 }

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 
 use selector_core::Readiness;
 use serde::{Deserialize, Serialize};
+use transport::{TlsError, is_tls_error};
 
 /// One call of a backend, of one of its sockets, or of the lookup function.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
@@ -23,6 +24,8 @@ pub(crate) enum Entry {
     Write { key: u64, length: u64, checksum: u32, result: Result<u64, Failure> },
     /// The loop has waited, until this time.
     Wait { until: u64, events: Vec<(u64, u8)>, externals: Vec<u8>, result: Result<(), Failure> },
+    /// A secure stream was called, with what its socket was asked meanwhile.
+    Secure(Secure),
     /// A name was looked up.
     Lookup { host: String, port: u16, result: Result<Vec<SocketAddr>, Failure> },
     /// The record is full: the run went on, and is not recorded any further.
@@ -40,11 +43,56 @@ impl fmt::Display for Entry {
             Self::Read { key, .. } => write!(f, "read from socket {key}"),
             Self::Write { key, length, .. } => write!(f, "wrote {length} bytes to socket {key}"),
             Self::Wait { .. } => write!(f, "waited for events"),
+            Self::Secure(Secure { stream, call, .. }) => {
+                write!(f, "{} secure stream {stream}", call.verb())
+            }
             Self::Lookup { host, port, .. } => write!(f, "looked up {host}, port {port}"),
             Self::Full => write!(f, "went on, but its record is full"),
             Self::End => write!(f, "ended"),
         }
     }
+}
+
+/// One call of a secure stream.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Secure {
+    pub(crate) stream: u64,
+    pub(crate) call: SecureCall,
+    /// The bytes that were read.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) result: Result<u64, Failure>,
+    /// The direction that is blocked: true for writing.
+    pub(crate) blocked_on: Option<bool>,
+    /// The calls of sockets below.
+    pub(crate) below: Vec<Below>,
+}
+
+/// A call of a secure stream, with all that has to be the same in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+pub(crate) enum SecureCall {
+    Layer,
+    Read,
+    Write { length: u64, checksum: u32 },
+    Close,
+}
+
+impl SecureCall {
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Self::Layer => "created",
+            Self::Read => "read from",
+            Self::Write { .. } => "wrote to",
+            Self::Close => "closed",
+        }
+    }
+}
+
+/// A call of the socket below a secure stream: only its size is kept, for the trace.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
+pub(crate) struct Below {
+    pub(crate) key: u64,
+    pub(crate) is_write: bool,
+    pub(crate) result: Result<u64, Failure>,
 }
 
 /// The kinds of errors, by their numbers in a record. New ones are added at the end.
@@ -78,6 +126,8 @@ pub(crate) enum Failure {
     Kind(u8),
     /// By its kind and its message.
     Message(u8, String),
+    /// By the message of an error of TLS.
+    Tls(String),
 }
 
 impl From<&io::Error> for Failure {
@@ -85,6 +135,7 @@ impl From<&io::Error> for Failure {
         let kind = KINDS.iter().position(|kind| *kind == error.kind()).unwrap_or(0) as u8;
         match error.raw_os_error() {
             Some(number) => Self::Os(number),
+            None if is_tls_error(error) => Self::Tls(error.to_string()),
             None if error.get_ref().is_none() => Self::Kind(kind),
             None => Self::Message(kind, error.to_string()),
         }
@@ -98,6 +149,7 @@ impl From<Failure> for io::Error {
             Failure::Os(number) => Self::from_raw_os_error(number),
             Failure::Kind(number) => kind(number).into(),
             Failure::Message(number, message) => Self::new(kind(number), message),
+            Failure::Tls(message) => TlsError::new(message).into(),
         }
     }
 }
@@ -131,6 +183,7 @@ mod tests {
             io::Error::from_raw_os_error(104),
             ErrorKind::WouldBlock.into(),
             io::Error::new(ErrorKind::TimedOut, "too late"),
+            TlsError::new("no trust").into(),
         ] {
             let back = io::Error::from(Failure::from(&error));
             assert_eq!(format!("{back:?}"), format!("{error:?}"));

@@ -13,7 +13,9 @@
 //!    the recorded one gets an error that says what, and where.
 //! 4. **Secrets are not kept**, unless asked: the values of fields such as
 //!    `Authorization`, and of cookies, are replaced at their length.
-//! 5. **A record is bounded**, and compressed. One that is foreign, cut, or of a later
+//! 5. **TLS is above the record.** What a handshake sends is random; so what a secure
+//!    stream gives is recorded above it, and there is no TLS in a replay.
+//! 6. **A record is bounded**, and compressed. One that is foreign, cut, or of a later
 //!    version is refused.
 //!
 //! [`Backend`]: selector_core::Backend
@@ -27,4 +29,4 @@ mod redact;
 pub use file::{FileError, Header, Record};
 pub use player::Player;
 pub use recorder::{External, Recorder};
-pub use redact::{redacted_credentials, redacted_header, redacted_url};
+pub use redact::{redacted_credentials, redacted_header};

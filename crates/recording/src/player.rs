@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use selector_core::{Backend, Event, Key, MockSocket, Notifier, Socket};
+use transport::{Direction, LookupFn, Tape, TapeCall, TapeResult};
 
-use crate::entry::{Entry, readiness_of};
+use crate::entry::{Below, Entry, Secure, readiness_of};
 use crate::file::Record;
-use crate::recorder::{LookupFn, checksum};
+use crate::recorder::{checksum, secure_call};
 
 /// A record that is being replayed.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ struct State {
     started: Instant,
     /// The last time of the clock.
     now: u64,
+    /// The number of secure streams.
+    num_streams: u64,
     /// What the replayed run did instead of the next entry.
     departure: Option<String>,
 }
@@ -37,6 +40,7 @@ impl Player {
             number: 0,
             started: Instant::now(),
             now: 0,
+            num_streams: 0,
             departure: None,
         })))
     }
@@ -62,6 +66,11 @@ impl Player {
             })?;
             Ok(answer?)
         })
+    }
+
+    /// Returns the tape that replays what secure streams gave.
+    pub fn tape(&self) -> Arc<dyn Tape> {
+        Arc::new(self.clone())
     }
 
     /// Returns where the replayed run has departed from the record, if it has: what it
@@ -140,6 +149,52 @@ impl State {
 impl fmt::Debug for Player {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Player").field("number", &self.state().number).finish_non_exhaustive()
+    }
+}
+
+impl Tape for Player {
+    fn is_replay(&self) -> bool {
+        true
+    }
+
+    fn begin(&self) {}
+
+    fn record(&self, _stream: u64, _call: TapeCall<'_>, _result: &TapeResult) {}
+
+    fn replay(&self, stream: u64, call: TapeCall<'_>, buffer: &mut [u8]) -> TapeResult {
+        let call = secure_call(call);
+        let asked = || format!("{} secure stream {stream}", call.verb());
+        let secure = self.next(asked, |entry| match entry {
+            Entry::Secure(secure) if (secure.stream, secure.call) == (stream, call) => Ok(secure),
+            other => Err(other),
+        });
+        let Secure { bytes, result, blocked_on, below, .. } = match secure {
+            Ok(secure) => secure,
+            Err(error) => return (Err(error), None),
+        };
+        for Below { key, is_write, result } in below {
+            let result = result.map(|length| length as usize).map_err(io::Error::from);
+            let result = trace::outcome(&result);
+            trace::emit(|| match is_write {
+                true => trace::Event::Write { key, result },
+                false => trace::Event::Read { key, result },
+            });
+        }
+        let direction = |is_write| if is_write { Direction::Write } else { Direction::Read };
+        let result = match buffer.get_mut(..bytes.len()) {
+            Some(start) => {
+                start.copy_from_slice(&bytes);
+                result.map(|length| length as usize).map_err(io::Error::from)
+            }
+            None => Err(io::Error::other("the recorded run had a larger buffer")),
+        };
+        (result, blocked_on.map(direction))
+    }
+
+    fn next_stream(&self) -> u64 {
+        let mut state = self.state();
+        state.num_streams += 1;
+        state.num_streams
     }
 }
 

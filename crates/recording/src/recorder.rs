@@ -1,5 +1,6 @@
 //! The recording backend, around another one.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -10,13 +11,11 @@ use std::time::{Duration, Instant};
 
 use flate2::Crc;
 use selector_core::{Backend, Event, Key, MockSocket, Notifier, Socket};
+use transport::{Direction, LookupFn, Tape, TapeCall, TapeResult};
 
-use crate::entry::{Entry, bits_of, kept};
+use crate::entry::{Below, Entry, Secure, SecureCall, bits_of, kept};
 use crate::file::{Header, Log};
 use crate::redact::Redactor;
-
-/// The function with which a loop looks names up.
-pub(crate) type LookupFn = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 /// A record that is being made.
 #[derive(Clone)]
@@ -27,6 +26,17 @@ struct Shared {
     has_secrets: bool,
     /// The numbers of signals that no wait has taken yet.
     externals: Mutex<Vec<u8>>,
+    /// The secure streams.
+    secure: Mutex<SecureState>,
+}
+
+#[derive(Default)]
+struct SecureState {
+    num_streams: u64,
+    /// What arrived on each of them.
+    received: HashMap<u64, Redactor>,
+    /// The calls of sockets during the present call of a secure stream.
+    below: Option<Vec<Below>>,
 }
 
 impl Recorder {
@@ -39,6 +49,7 @@ impl Recorder {
             log: Mutex::new(Some(Log::create(path, header)?)),
             has_secrets: header.has_secrets,
             externals: Mutex::default(),
+            secure: Mutex::default(),
         })))
     }
 
@@ -65,6 +76,11 @@ impl Recorder {
         })
     }
 
+    /// Returns the tape that records what secure streams give, above the encryption.
+    pub fn tape(&self) -> Arc<dyn Tape> {
+        Arc::new(self.clone())
+    }
+
     /// Returns a handle for what comes from other threads, which ends the present wait
     /// of `backend`'s loop with its notifier.
     pub fn external(&self, notifier: Notifier) -> External {
@@ -77,6 +93,14 @@ impl Recorder {
     /// The first error of writing the file.
     pub fn finish(&self) -> io::Result<()> {
         lock(&self.0.log).take().map_or(Ok(()), Log::finish)
+    }
+
+    /// Adds a call of a socket, which may be a part of a call of a secure stream.
+    fn add_call(&self, below: Below, entry: impl FnOnce() -> Entry) {
+        match &mut lock(&self.0.secure).below {
+            Some(calls) => calls.push(below),
+            None => self.add(&entry()),
+        }
     }
 
     fn add(&self, entry: &Entry) {
@@ -181,14 +205,13 @@ struct RecordingSocket {
 impl Read for RecordingSocket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let result = self.socket.read(buffer);
-        let kept = kept(&result, |length| {
-            let mut bytes = buffer[..*length].to_vec();
-            if !self.recorder.0.has_secrets {
-                self.received.redact(&mut bytes);
-            }
-            bytes
+        let key = self.key;
+        let below = Below { key, is_write: false, result: kept(&result, |read| *read as u64) };
+        let (received, has_secrets) = (&mut self.received, self.recorder.0.has_secrets);
+        self.recorder.add_call(below, || {
+            let read = |length: &usize| redacted(&buffer[..*length], received, has_secrets);
+            Entry::Read { key, result: kept(&result, read) }
         });
-        self.recorder.add(&Entry::Read { key: self.key, result: kept });
         result
     }
 }
@@ -196,12 +219,18 @@ impl Read for RecordingSocket {
 impl Write for RecordingSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let result = self.socket.write(bytes);
-        let (length, checksum) = (bytes.len() as u64, checksum(bytes));
         if result.is_ok() {
             self.received.expect_head();
         }
-        let result_kept = kept(&result, |length| *length as u64);
-        self.recorder.add(&Entry::Write { key: self.key, length, checksum, result: result_kept });
+        let (key, length) = (self.key, bytes.len() as u64);
+        let written = kept(&result, |length| *length as u64);
+        let below = Below { key, is_write: true, result: written.clone() };
+        self.recorder.add_call(below, || Entry::Write {
+            key,
+            length,
+            checksum: checksum(bytes),
+            result: written,
+        });
         result
     }
 
@@ -216,6 +245,69 @@ impl MockSocket for RecordingSocket {
         self.recorder.add(&Entry::Connected { key: self.key, result: kept(&result, |is| *is) });
         result
     }
+}
+
+impl Tape for Recorder {
+    fn is_replay(&self) -> bool {
+        false
+    }
+
+    fn begin(&self) {
+        lock(&self.0.secure).below = Some(Vec::new());
+    }
+
+    fn record(&self, stream: u64, call: TapeCall<'_>, (result, blocked_on): &TapeResult) {
+        let mut secure = lock(&self.0.secure);
+        let below = secure.below.take().unwrap_or_default();
+        let received = secure.received.entry(stream).or_insert_with(Redactor::new);
+        let mut bytes = Vec::new();
+        match call {
+            TapeCall::Read(read) => bytes = redacted(read, received, self.0.has_secrets),
+            TapeCall::Write(_) if result.is_ok() => received.expect_head(),
+            TapeCall::Close => drop(secure.received.remove(&stream)),
+            TapeCall::Layer | TapeCall::Write(_) => {}
+        }
+        drop(secure);
+        self.add(&Entry::Secure(Secure {
+            stream,
+            call: secure_call(call),
+            bytes,
+            result: kept(result, |length| *length as u64),
+            blocked_on: blocked_on.map(|direction| direction == Direction::Write),
+            below,
+        }));
+    }
+
+    fn replay(&self, _stream: u64, _call: TapeCall<'_>, _buffer: &mut [u8]) -> TapeResult {
+        (Err(io::ErrorKind::Unsupported.into()), None)
+    }
+
+    fn next_stream(&self) -> u64 {
+        let mut secure = lock(&self.0.secure);
+        secure.num_streams += 1;
+        secure.num_streams
+    }
+}
+
+/// Returns a call of a secure stream as it is kept.
+pub(crate) fn secure_call(call: TapeCall<'_>) -> SecureCall {
+    match call {
+        TapeCall::Layer => SecureCall::Layer,
+        TapeCall::Read(_) => SecureCall::Read,
+        TapeCall::Write(bytes) => {
+            SecureCall::Write { length: bytes.len() as u64, checksum: checksum(bytes) }
+        }
+        TapeCall::Close => SecureCall::Close,
+    }
+}
+
+/// Returns what was read, without secrets unless they are kept.
+fn redacted(read: &[u8], received: &mut Redactor, has_secrets: bool) -> Vec<u8> {
+    let mut bytes = read.to_vec();
+    if !has_secrets {
+        received.redact(&mut bytes);
+    }
+    bytes
 }
 
 /// Returns a checksum of what is written, without secrets. Each write that is tried is

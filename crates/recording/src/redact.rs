@@ -128,18 +128,6 @@ pub fn redacted_credentials(credentials: &str) -> String {
     }
 }
 
-/// Returns a URL without the password in it.
-pub fn redacted_url(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    match rest[..end].rsplit_once('@') {
-        Some((login, _)) => {
-            format!("{scheme}://{}{}", redacted_credentials(login), &rest[login.len()..])
-        }
-        None => url.to_owned(),
-    }
-}
-
 fn masked(secret: &str) -> String {
     let mask = |c: char| if c.is_whitespace() { " " } else { "*" }.repeat(c.len_utf8());
     secret.chars().map(mask).collect()
@@ -192,7 +180,5 @@ mod tests {
         assert_eq!(redacted_header("authorization: Bearer x"), "authorization: ****** *");
         assert_eq!(redacted_header("Accept: text/html"), "Accept: text/html");
         assert_eq!(redacted_credentials("me:secret"), "me:******");
-        assert_eq!(redacted_url("http://me:pw@a.test:80/@b"), "http://me:**@a.test:80/@b");
-        assert_eq!(redacted_url("http://a.test/me:pw@b"), "http://a.test/me:pw@b");
     }
 }

@@ -99,6 +99,10 @@ type Handler = dyn FnMut(&Request) -> Response;
 /// The function with which a loop looks names up.
 type LookupFn = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
+/// An event to come: its moment, the number that orders events of the same moment (zero
+/// as long as there is no seed), the key, and true for writable or false for readable.
+type PendingEvent = (Instant, u64, u64, bool);
+
 /// A network of simulated hosts, shared between a test and the loop that runs
 /// on it.
 #[derive(Clone)]
@@ -108,10 +112,8 @@ pub struct SimNet(Rc<State>);
 struct State {
     begun: Instant,
     now: Cell<Instant>,
-    /// The events to come, earliest first, with the key, and true for writable or
-    /// false for readable. Those of the same moment are in the order of their number,
-    /// which is zero as long as there is no seed.
-    events: RefCell<BinaryHeap<Reverse<(Instant, u64, u64, bool)>>>,
+    /// The events to come, the earliest first.
+    events: RefCell<BinaryHeap<Reverse<PendingEvent>>>,
     /// The state of the generator of random numbers; zero for none.
     random: Cell<u64>,
     links: RefCell<HashMap<IpAddr, Link>>,
@@ -138,7 +140,9 @@ impl State {
     fn random(&self, limit: u64) -> u64 {
         // The generator xorshift64*.
         let mut x = self.random.get();
-        (x ^= x >> 12, x ^= x << 25, x ^= x >> 27);
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
         self.random.set(x);
         (x.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 16).checked_rem(limit).unwrap_or(0)
     }

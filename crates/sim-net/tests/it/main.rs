@@ -96,10 +96,9 @@ fn a_read_gets_at_most_one_packet() {
 #[test]
 fn a_response_can_be_cut_or_reset() {
     let whole = Response { bytes: vec![0; 250], ..Response::default() };
-    for (response, end) in [
-        (cut(whole.clone(), 7), Ok(0)),
-        (reset(whole.clone(), 7), Err(ErrorKind::ConnectionReset)),
-    ] {
+    for (response, end) in
+        [(cut(whole.clone(), 7), Ok(0)), (reset(whole.clone(), 7), Err(ErrorKind::ConnectionReset))]
+    {
         let reads = Client::connect(&net(Link::DEFAULT, response)).get();
         let results: Vec<_> = reads.into_iter().map(|(_, read)| read).collect();
         assert_eq!(results, [Ok(7), end]);

@@ -93,11 +93,7 @@ fn each_response_for_robots_txt_has_its_meaning() {
         ("forbidden", says(|| response("403 Forbidden", "", "Disallow: /")), 0),
         ("broken", says(|| response("500 Oops", "", "")), 1),
         ("unavailable", says(|| response("503 Service Unavailable", "", "")), 1),
-        (
-            "nonsense",
-            says(|| Response { bytes: b"What?".to_vec(), ..Response::default() }),
-            1,
-        ),
+        ("nonsense", says(|| Response { bytes: b"What?".to_vec(), ..Response::default() }), 1),
         ("five redirects", Box::new(moved(5)), 2),
         ("too many redirects", Box::new(moved(99)), 0),
         ("elsewhere", says(|| redirect("http://10.0.0.2/rules")), 0),
