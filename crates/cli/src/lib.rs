@@ -20,9 +20,12 @@ mod output;
 pub mod parsers;
 mod progress;
 mod run;
+mod trace_page;
+mod trace_svg;
 
 pub use log::print;
 pub use progress::Progress;
+pub use trace_page::trace_page;
 
 use std::io;
 use std::path::PathBuf;
