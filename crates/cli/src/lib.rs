@@ -21,10 +21,13 @@ pub mod parsers;
 mod progress;
 mod run;
 mod trace_file;
+mod trace_page;
 mod trace_sources;
+mod trace_svg;
 
 pub use log::print;
 pub use progress::Progress;
+pub use trace_page::trace_page;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -155,8 +155,8 @@ fn has_scheme(text: &str) -> bool {
 pub(crate) fn trace_file(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.extension() {
-        Some(extension) if extension == "json" => Ok(path),
-        _ => Err("the name must end in .json".into()),
+        Some(extension) if extension == "json" || extension == "html" => Ok(path),
+        _ => Err("the name must end in .json or .html".into()),
     }
 }
 

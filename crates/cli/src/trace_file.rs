@@ -9,14 +9,20 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use trace::{At, Event, OS, RUN_QUEUE, Record, SELECTOR, Trace, Tracer};
 
+use crate::trace_page::trace_page;
 use crate::trace_sources::SOURCES;
 
 /// Version of the format. It changes with every change that breaks readers.
 const VERSION: u32 = 1;
 
+/// The number of events that a page shows without JavaScript.
+const BEGINNING: usize = 200;
+
 /// A file to which a trace is to be written.
 pub(crate) struct TraceFile {
     file: File,
+    /// True for a page that shows the trace, and false for JSON.
+    is_page: bool,
     tracer: Tracer,
 }
 
@@ -27,7 +33,8 @@ impl TraceFile {
     /// When the file cannot be created.
     pub(crate) fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().create(true).write(true).truncate(false).open(path)?;
-        Ok(Self { file, tracer: Tracer::new(Tracer::LIMIT) })
+        let is_page = path.extension().is_some_and(|extension| extension == "html");
+        Ok(Self { file, is_page, tracer: Tracer::new(Tracer::LIMIT) })
     }
 
     /// Has this thread write to the trace, until the guard is dropped.
@@ -42,7 +49,20 @@ impl TraceFile {
     pub(crate) fn write(self) -> io::Result<()> {
         self.file.set_len(0)?;
         let mut out = BufWriter::new(self.file);
-        write_json(&self.tracer.take(), &mut out)?;
+        let mut trace = self.tracer.take();
+        if self.is_page {
+            let mut json = Vec::new();
+            write_json(&trace, &mut json)?;
+            trace.records.truncate(BEGINNING);
+            let mut beginning = Vec::new();
+            write_json(&trace, &mut beginning)?;
+            let beginning = serde_json::from_slice(&beginning)?;
+            let title = format!("Trace of {}", program());
+            let page = trace_page(&title, &beginning, &String::from_utf8_lossy(&json));
+            out.write_all(page.as_bytes())?;
+        } else {
+            write_json(&trace, &mut out)?;
+        }
         out.flush()
     }
 }

@@ -280,7 +280,7 @@ impl Write for ReplayingSocket {
         let asked = || {
             let line = bytes.split(|byte| *byte == b'\r').next().unwrap_or_default();
             let line = line.escape_ascii();
-            format!("wrote {} bytes to socket {key}, which begin with {line:?}", bytes.len())
+            format!("wrote {} bytes to socket {key}, which begin with \"{line}\"", bytes.len())
         };
         let result = self.player.next(asked, |entry| match entry {
             Entry::Write { key: number, length, checksum, result }

@@ -8,7 +8,6 @@ use std::panic::Location;
 use std::rc::Rc;
 
 use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
-use trace::Event;
 
 /// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
@@ -101,6 +100,7 @@ impl<T> JoinableQueue<T> {
         let at = Location::caller();
         async move {
             self.trace("join");
+            // ANCHOR: exercise_join
             if self.unfinished() > 0 {
                 let event_loop = self.state.borrow().event_loop.clone();
                 let all_done = Future::new(&event_loop);
@@ -109,6 +109,7 @@ impl<T> JoinableQueue<T> {
                 let wait = event_loop.other_wait("waiting for all work on a queue to be done");
                 let _ = with_wait(&event_loop, wait, at, all_done).await;
             }
+            // ANCHOR_END: exercise_join
         }
     }
     // ANCHOR_END: join
@@ -130,9 +131,9 @@ impl<T> JoinableQueue<T> {
 
     /// Writes an operation of this queue to the trace.
     fn trace(&self, operation: &'static str) {
-        let queue = trace::id(&*self.state);
-        let unfinished = || self.state.borrow().unfinished;
-        trace::emit(|| Event::Queue { queue, operation, unfinished: unfinished() });
+        if trace::is_on() {
+            trace::queue(&*self.state, operation, self.unfinished());
+        }
     }
 
     // ANCHOR: wake_getters
@@ -140,6 +141,7 @@ impl<T> JoinableQueue<T> {
     /// both.
     fn wake_getters(&self) {
         loop {
+            // ANCHOR: exercise_wake_getters
             let mut state = self.state.borrow_mut();
             if state.promised == state.items.len() {
                 return;
@@ -151,22 +153,27 @@ impl<T> JoinableQueue<T> {
             drop(state);
             // Cannot fail: the future was among the getters until now.
             let _ = getter.set_result(());
+            // ANCHOR_END: exercise_wake_getters
         }
     }
     // ANCHOR_END: wake_getters
 
     // ANCHOR: task_done
     fn task_done(&self) {
+        // ANCHOR: exercise_task_done
         let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
-        let is_last = state.unfinished == 0;
-        let joiners = if is_last { std::mem::take(&mut state.joiners) } else { Vec::new() };
+        trace::queue(&*self.state, "task_done", state.unfinished);
+        if state.unfinished > 0 {
+            return;
+        }
+        let joiners = std::mem::take(&mut state.joiners);
         drop(state);
-        self.trace("task_done");
         for all_done in joiners {
             // Cannot fail: the future was among the joiners until now.
             let _ = all_done.set_result(());
         }
+        // ANCHOR_END: exercise_task_done
     }
     // ANCHOR_END: task_done
 }
@@ -185,6 +192,7 @@ struct Getter<'q, T> {
 impl<'q, T> Getter<'q, T> {
     // ANCHOR: new_getter
     fn new(queue: &'q JoinableQueue<T>) -> Self {
+        // ANCHOR: exercise_getter
         let mut state = queue.state.borrow_mut();
         let promise = if state.items.len() > state.promised {
             state.promised += 1;
@@ -195,6 +203,7 @@ impl<'q, T> Getter<'q, T> {
             Some(promise)
         };
         Self { queue, promise, has_taken: false }
+        // ANCHOR_END: exercise_getter
     }
     // ANCHOR_END: new_getter
 
@@ -203,6 +212,7 @@ impl<'q, T> Getter<'q, T> {
     }
 
     fn take(&mut self) -> Item<T> {
+        // ANCHOR: exercise_take
         let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
@@ -210,6 +220,7 @@ impl<'q, T> Getter<'q, T> {
         drop(state);
         self.queue.trace("get");
         Item { value, reservation: Reservation(Some(self.queue.clone())) }
+        // ANCHOR_END: exercise_take
     }
 }
 
@@ -219,6 +230,7 @@ impl<T> Drop for Getter<'_, T> {
         if self.has_taken {
             return;
         }
+        // ANCHOR: exercise_drop_getter
         if self.is_promised() {
             self.queue.state.borrow_mut().promised -= 1;
             self.queue.wake_getters();
@@ -230,6 +242,7 @@ impl<T> Drop for Getter<'_, T> {
                 state.getters.remove(index);
             }
         }
+        // ANCHOR_END: exercise_drop_getter
     }
 }
 // ANCHOR_END: drop_getter
@@ -242,11 +255,13 @@ pub struct Reservation<T>(Option<JoinableQueue<T>>);
 impl<T> Reservation<T> {
     /// Puts the item in.
     pub fn put(mut self, item: T) {
+        // ANCHOR: exercise_put
         if let Some(queue) = self.0.take() {
             queue.state.borrow_mut().items.push_back(item);
             queue.trace("put");
             queue.wake_getters();
         }
+        // ANCHOR_END: exercise_put
     }
 }
 

@@ -426,6 +426,12 @@ pub fn enter_fetch<T>(fetcher: &T, url: impl fmt::Display) -> LaneGuard {
     lane
 }
 
+/// Writes an operation of a queue, with the number of items that are not done then.
+#[inline(always)]
+pub fn queue<T>(queue: &T, operation: &'static str, unfinished: usize) {
+    emit(|| Event::Queue { queue: id(queue), operation, unfinished });
+}
+
 /// A guard: until it is dropped, a lane of its own is the current one.
 #[derive(Debug)]
 pub struct LaneGuard(Option<(u32, Option<usize>)>);

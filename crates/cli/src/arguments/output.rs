@@ -36,7 +36,8 @@ pub(crate) struct OutputFlags {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
 
-    /// Write what the crawl did, step by step, to FILE.json (for Perfetto)
+    /// Write what the crawl did, step by step, to FILE.html (a page that shows it) or
+    /// FILE.json (for Perfetto)
     #[arg(long, value_name = "FILE", value_parser = parsers::trace_file)]
     pub(crate) trace: Option<PathBuf>,
 

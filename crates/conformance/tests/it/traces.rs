@@ -133,6 +133,23 @@ fn every_program_writes_a_well_formed_trace() {
     }
 }
 
+/// The page holds the same trace, and nothing is loaded.
+#[test]
+fn the_page_of_a_trace_holds_the_whole_trace() {
+    let site = demo_site(5, |_| ());
+    let page = std::env::temp_dir().join(format!("trace-{}.html", std::process::id()));
+    let mut command = Command::new(program("stage2-coroutines"));
+    command.args(["-q", "-o", "/dev/null", "--trace"]).arg(&page).arg(site.url("/"));
+    assert!(command.status().unwrap().success());
+    let text = fs::read_to_string(&page).unwrap();
+    fs::remove_file(page).unwrap();
+    let (_, after) = text.split_once(r#"<script type="application/json" id="trace">"#).unwrap();
+    let (json, _) = after.split_once("</script>").unwrap();
+    let trace: Value = serde_json::from_str(json).unwrap();
+    assert!(count(&trace, "fetch", "E") >= 5);
+    assert!(text.contains("<svg"), "a picture for readers without JavaScript");
+}
+
 /// The reader finds the lines at which steps and callbacks are.
 #[test]
 fn a_trace_names_lines_of_the_sources_in_it() {

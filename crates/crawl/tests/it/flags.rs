@@ -42,13 +42,14 @@ const BAD: [(&str, &[&str]); 32] = [
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 14] = [
+const SWITCHES: [&str; 15] = [
     "--strict",
     "--lenient",
     "--external",
     "--sitemap",
     "--no-robots",
     "--insecure",
+    "--deny-private",
     "--broken-only",
     "--no-progress",
     "--verbose",
