@@ -1,7 +1,7 @@
 //! Crawls that are recorded and replayed.
 #![cfg(unix)]
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -11,8 +11,10 @@ use crawl::{Crawler, Options};
 use demo_site::scripted::Server;
 use flate2::read::ZlibDecoder;
 use recording::{Header, Player, Record, Recorder};
+use rustls::{ServerConnection, StreamOwned};
 use sim_net::{Fault, Link, Request, Response, SimNet, cut, hang_up, page, redirect, reset};
 use stage2_coroutines::EventLoop;
+use test_support::authority::Authority;
 use trace::{Event, Tracer};
 
 use crate::program::{ProgramOutput, Running, Scratch, program, rows, run, wait_until};
@@ -113,6 +115,61 @@ impl Recorded {
     fn warning(&self, _recorded: &ProgramOutput) -> String {
         Running::start(program(&["--replay", self.record.as_str()])).wait().stderr
     }
+}
+
+/// An https site whose connections are kept.
+fn secure_site() -> Server {
+    let config = Arc::new(Authority::new("Root").issue(&["127.0.0.1"]).server());
+    Server::start_raw(move |stream, _| {
+        let tls = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = StreamOwned::new(tls, stream);
+        let mut request = [0; 4096];
+        // A client that does not trust the certificate closes the connection.
+        while let Ok(1..) = stream.read(&mut request) {
+            let path = String::from_utf8_lossy(&request).split(' ').nth(1).unwrap().to_owned();
+            let links: String = (0..20).map(|n| format!("<a href=/{n}>{n}</a>")).collect();
+            let (status, body) = match path.as_str() {
+                "/robots.txt" | "/13" => ("404 Not Found", String::new()),
+                // Larger than a record of TLS.
+                "/7" => ("200 OK", links + &"<p>much text</p>".repeat(5000)),
+                _ => ("200 OK", links),
+            };
+            let fields = "Content-Type: text/html\r\nSet-Cookie: id=c00kie\r\n";
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {length}\r\n\r\n");
+            if stream.write_all((head + &body).as_bytes()).is_err() {
+                return;
+            }
+        }
+    })
+    .unwrap()
+}
+
+/// TLS is random, so it is not there in a replay; all else is, and no secret.
+#[test]
+fn a_secure_crawl_is_replayed_without_tls() {
+    for (flags, code) in [(&["-k", "-j", "3"][..], 1), (&["-k", "-j", "1"], 1), (&["-j", "2"], 3)] {
+        let (server, crawl) = (secure_site(), Recorded::new());
+        let root = format!("https://{}/", server.address());
+        let arguments = crawl.arguments(&[flags, &[&*root]].concat());
+        let recorded = Running::start(program(&arguments)).wait().expect_code(code);
+        assert_eq!(rows(&recorded.stdout).len(), if code == 1 { 21 } else { 1 });
+        assert_eq!(recorded.stdout.contains(r#""class":"tls""#), code == 3, "{}", recorded.stdout);
+        drop(server);
+        crawl.expect_same(&recorded);
+        let text = contents(&crawl.record.read());
+        assert!(!text.contains("c00kie"), "{text}");
+        assert_eq!(text.contains("Set-Cookie: id=******"), code == 1, "{text}");
+    }
+}
+
+/// Returns the text of a record.
+fn contents(file: &[u8]) -> String {
+    let header = file.split(|byte| *byte == b'\n').take(2);
+    let header_end = header.map(|line| line.len() + 1).sum();
+    let mut text = file[..header_end].to_vec();
+    ZlibDecoder::new(&file[header_end..]).read_to_end(&mut text).unwrap();
+    String::from_utf8_lossy(&text).into_owned()
 }
 
 /// A network of a few hosts, with faults that follow from the seed.
@@ -299,11 +356,7 @@ fn secrets_are_recorded_only_if_asked() {
         arguments.extend(["-H", "Cookie: id=s3cret"]);
         arguments.extend(keeps.then_some("--record-secrets"));
         let recorded = run(&arguments).expect_code(0);
-        let file = record.read();
-        let header_end = file.split(|byte| *byte == b'\n').take(2).map(|line| line.len() + 1).sum();
-        let mut text = file[..header_end].to_vec();
-        ZlibDecoder::new(&file[header_end..]).read_to_end(&mut text).unwrap();
-        let text = String::from_utf8_lossy(&text);
+        let text = contents(&record.read());
         assert!(text.contains("a body") && text.contains("Set-Cookie: id="), "{text}");
         for secret in ["passw0rd", "s3cret", "c00kie"] {
             assert_eq!(text.contains(secret), keeps, "{secret}: {text}");
