@@ -5,6 +5,7 @@ use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::Read;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -174,6 +175,15 @@ fn has_scheme(text: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
         && !is_port
+}
+
+/// Parses the name of the file for a trace. Its ending says what is written.
+pub(crate) fn trace_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension() {
+        Some(extension) if extension == "json" || extension == "html" => Ok(path),
+        _ => Err("the name must end in .json or .html".into()),
+    }
 }
 
 /// Parses the key of a query parameter, in its decoded form.

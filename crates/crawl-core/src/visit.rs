@@ -1,6 +1,7 @@
 //! The visit of one URL, from the first try to the row, with retries and their
 //! backoff.
 
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
@@ -169,6 +170,13 @@ pub(crate) fn is_busy(status: u16) -> bool {
 impl AsRef<Job> for Visit {
     fn as_ref(&self) -> &Job {
         &self.job
+    }
+}
+
+/// Writes the URL.
+impl fmt::Display for Visit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url().as_str())
     }
 }
 
@@ -514,6 +522,7 @@ impl Visit {
             },
             other => other,
         };
+        trace::fetch_end(&row.url, row.status, row.outcome.name());
         Finished { row, retry_after: response.retry_after, discovery }
     }
 }

@@ -12,7 +12,6 @@ use crawl_core::StopReason;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use stage3_queue::Stopper;
 
 /// Time after the second signal until the process exits by force.
 const FORCED_EXIT_DELAY: Duration = Duration::from_secs(1);
@@ -41,13 +40,16 @@ impl Drop for SignalGuard {
     }
 }
 
-/// Starts a thread that stops the crawl on SIGINT and SIGTERM. The first signal
+/// Starts a thread that calls `stop` on SIGINT and SIGTERM. The first signal
 /// begins a graceful shutdown, the second one ends it at once. From the first signal
 /// on, and from the limit on time on, an output that is blocked ends the process.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed or a thread cannot be started.
-pub(crate) fn watch(stopper: Stopper, max_time: Option<Duration>) -> io::Result<SignalGuard> {
+pub(crate) fn watch(
+    stop: impl Fn(StopReason) + Send + 'static,
+    max_time: Option<Duration>,
+) -> io::Result<SignalGuard> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_default(signal, Arc::clone(&is_over))?;
@@ -57,7 +59,7 @@ pub(crate) fn watch(stopper: Stopper, max_time: Option<Duration>) -> io::Result<
     let watch = move || {
         for (n, signal) in signals.forever().enumerate() {
             let (number, code) = (u8::try_from(signal).unwrap_or(0), 128 + signal);
-            stopper.stop(StopReason::Signal(number));
+            stop(StopReason::Signal(number));
             if n == 0 {
                 // If it cannot be started, a second signal ends the process.
                 let _ = start("blocked output", move || exit_when_stalled(code));

@@ -127,6 +127,7 @@ impl<F: Frontier> Crawler<F> {
     /// Fetches a URL.
     async fn fetch(&self, claim: &F::Claim) -> Box<Finished> {
         let mut visit = self.frontier().visit(claim);
+        trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
         Box::new(visit.finish(self.event_loop.now()))
     }

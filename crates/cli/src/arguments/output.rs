@@ -41,6 +41,11 @@ pub(crate) struct OutputFlags {
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
 
+    /// Write what the crawl did, step by step, to FILE.html (a page that shows it) or
+    /// FILE.json (for Perfetto)
+    #[arg(long, value_name = "FILE", value_parser = parsers::trace_file)]
+    pub(crate) trace: Option<PathBuf>,
+
     /// Say on stderr what was fetched; -vv with tries and times
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,

@@ -32,3 +32,4 @@ mod source_sizes;
 mod spurious_events;
 mod system_calls;
 mod tls;
+mod traces;

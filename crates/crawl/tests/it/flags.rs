@@ -6,7 +6,7 @@ use crate::program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 30] = [
+const BAD: [(&str, &[&str]); 33] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -36,11 +36,14 @@ const BAD: [(&str, &[&str]); 30] = [
     ("--select", &["h1", "=h1", "x=a[", "x=:no-such"]),
     ("--color", &["red"]),
     ("--output", &[]),
+    ("--trace", &["trace", "trace.xml"]),
     ("--state", &[]),
+    ("--record", &[]),
+    ("--replay", &["/no/such/file", "/dev/null"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 14] = [
+const SWITCHES: [&str; 15] = [
     "--strict",
     "--lenient",
     "--external",
@@ -53,6 +56,7 @@ const SWITCHES: [&str; 14] = [
     "--verbose",
     "--quiet",
     "--fresh",
+    "--record-secrets",
     "--help",
     "--version",
 ];
@@ -89,6 +93,10 @@ fn contradictions_are_refused() {
         (&["--strict", "--lenient"][..], "--lenient"),
         (&["--verbose", "--quiet"], "--quiet"),
         (&["--fresh"], "--state"),
+        (&["--record-secrets"], "--record "),
+        (&["--record", "a", "--replay", "b"], "--replay"),
+        (&["--record", "a", "--state", "b"], "--state"),
+        (&["-o", "/no/such.json", "--trace", "/no/such.json"], "--trace"),
         (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),

@@ -9,6 +9,7 @@ mod planted;
 mod politeness;
 mod program;
 mod progress;
+mod record;
 mod request;
 mod select;
 mod shutdown;

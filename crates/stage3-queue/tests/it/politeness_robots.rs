@@ -93,11 +93,7 @@ fn each_response_for_robots_txt_has_its_meaning() {
         ("forbidden", says(|| response("403 Forbidden", "", "Disallow: /")), 0),
         ("broken", says(|| response("500 Oops", "", "")), 1),
         ("unavailable", says(|| response("503 Service Unavailable", "", "")), 1),
-        (
-            "nonsense",
-            says(|| Response { after: secs(0), bytes: b"What?".to_vec(), closes: false }),
-            1,
-        ),
+        ("nonsense", says(|| Response { bytes: b"What?".to_vec(), ..Response::default() }), 1),
         ("five redirects", Box::new(moved(5)), 2),
         ("too many redirects", Box::new(moved(99)), 0),
         ("elsewhere", says(|| redirect("http://10.0.0.2/rules")), 0),
@@ -190,9 +186,8 @@ fn a_host_that_refuses_connections_has_failed_rows() {
 fn an_incomplete_robots_txt_forbids_everything() {
     for response in ["HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nDisallow:", "HTTP/1.1 2"] {
         let crawled = crawl(options(&[ROOT]), |_| Response {
-            after: secs(0),
             bytes: response.as_bytes().to_vec(),
-            closes: false,
+            ..Response::default()
         });
         let row = crawled.row(ROOT);
         assert_eq!((row.outcome, class(row)), (Outcome::Skipped, Some(ErrorClass::Robots)));

@@ -23,7 +23,7 @@ fn resolver() -> (Resolver, Arc<AtomicUsize>, Receiver<()>) {
         lookup_in_test(host, port)
     };
     let notify = move || notify_sender.lock().unwrap().send(()).unwrap();
-    (Resolver::new(Arc::new(lookup), notify), num_lookups, notified)
+    (Resolver::new(Arc::new(lookup), false, notify), num_lookups, notified)
 }
 
 /// Starts a lookup that is not in the cache.
@@ -133,7 +133,7 @@ fn slow_resolver() -> (Resolver, Receiver<String>, Receiver<()>, Sender<()>) {
     let notify = move || {
         let _ = notify_sender.send(());
     };
-    (Resolver::new(Arc::new(lookup), notify), begun, notified, release)
+    (Resolver::new(Arc::new(lookup), false, notify), begun, notified, release)
 }
 
 /// A zone whose servers do not answer takes at most half of the lookups, and a second
