@@ -49,7 +49,7 @@ export function makeTrace({ events = 100, seed = 1, stage = "stage2", atOnce = 8
     const of = page(number);
     lanes.push({ tid, kind: "task", name: `fetch ${url}`, number });
     unfinished += 1;
-    return { number, tid, url, of, key: 100 + number, phase: "begin", reads: 1 + Math.floor(of() * 3) };
+    return { number, tid, url, of, key: (100 + number) * 2 ** 32 + number, phase: "begin", reads: 1 + Math.floor(of() * 3) };
   };
   const ready = Array.from({ length: atOnce }, start);
 
@@ -98,6 +98,9 @@ export function makeTrace({ events = 100, seed = 1, stage = "stage2", atOnce = 8
   };
 
   push("C", "unfinished", 1, { value: unfinished });
+  // A task that waits for the others, and is dropped at the end.
+  const main = { tid: 1_000_000, number: 0 };
+  lanes.push({ tid: main.tid, kind: "task", name: "main", number: main.number });
   for (let tick = 1; ready.length || pending.length; tick += 1) {
     push("B", "tick", 2, { number: tick });
     now += 0.4;
@@ -117,6 +120,11 @@ export function makeTrace({ events = 100, seed = 1, stage = "stage2", atOnce = 8
     }
     if (tick % 7 === 0) push("i", "event", 2, { key: 1, readable: true, writable: false, stale: true });
     batch.forEach(step);
+    if (tick === 1) {
+      push("B", "step", main.tid, { task: main.number, name: "main" });
+      push("i", "waker_stored", main.tid, { operation: "waiting for all work to be done", at: at(7) });
+      push("E", "step", main.tid, { task: main.number, at: at(7), result: "pending" });
+    }
     now += 0.5;
     push("E", "tick", 2, { number: tick });
     now += 0.2;

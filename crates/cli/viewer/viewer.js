@@ -161,8 +161,14 @@ const TraceViewer = (() => {
       return found;
     }
 
-    /** The tasks that the end of the trace finds waiting, each with its last waker. */
+    /**
+     * The tasks that the end of the trace finds waiting, each with its last waker. None
+     * if all work was done: what still waits then is dropped with its loop.
+     */
     stuck() {
+      const hasWork = this.fetches.length || this.unfinished.length;
+      const isOver = !this.fetches.some((fetch) => fetch.isOpen) && !this.unfinished.at(-1)?.value;
+      if (hasWork && isOver) return [];
       return this.lanes.filter((lane) => lane.life.at(-1)?.is === "waiting").map((lane) => lane.life.at(-1));
     }
   }
@@ -173,6 +179,7 @@ const TraceViewer = (() => {
     const enter = (from, start, is, more) => states.push({ from, start, is, lane, ...more });
     let running = null;
     let isWoken = false;
+    let stored = null;
     const end = () => {
       const { result } = running.args;
       const isOver = result && result !== "pending";
@@ -191,6 +198,8 @@ const TraceViewer = (() => {
       } else if (item.kind === "wake") {
         if (running) isWoken = true;
         else enter(item.from, item.start, "ready");
+      } else if (item.kind === "waker_stored") {
+        stored = item;
       }
     }
     if (running) end();
@@ -202,9 +211,10 @@ const TraceViewer = (() => {
     if (lane.kind !== "task") return [];
     return states.sort((a, b) => a.from - b.from);
 
+    /** A step that stores no waker waits for what the one before has stored. */
     function wait(step) {
-      const stored = step.waits;
-      return { what: stored?.args.operation ?? "another", stored, step };
+      const operation = stored?.args.operation ?? "a wake-up";
+      return { what: operation.replace(/^waiting for /, ""), stored, step };
     }
   }
 
@@ -245,11 +255,17 @@ const TraceViewer = (() => {
   /** A URL without what all URLs of a trace have in common. */
   const short = (text) => text.replace(/https?:\/\/[^/\s]+(?=\/)/, "");
 
+  /** A key: its slot, and after the point its generation. */
+  const keyText = (bits) => {
+    const generation = Math.floor(bits / 2 ** 32);
+    return generation ? `${bits % 2 ** 32}.${generation}` : String(bits);
+  };
+
   const laneName = (lane) => short(lane.name).replace(/^fetch /, "");
 
   /** One sentence about an item: for the live region, the table and the tip. */
   function describe({ kind, args, lane, start, end, isSpan, isOpen }) {
-    const key = args.key === undefined || args.key === null ? "" : `, key ${args.key}`;
+    const key = args.key === undefined || args.key === null ? "" : `, key ${keyText(args.key)}`;
     const address = args.address ? ` ${args.address}` : "";
     const url = args.url ? ` ${args.url}` : "";
     const took = isOpen ? ", not ended" : isSpan ? `, ${duration(end - start)}` : "";
@@ -272,7 +288,7 @@ const TraceViewer = (() => {
         return `step of ${args.name ?? lane.name}: ${isOpen ? "not ended" : `${args.result ?? "ended"}${took}`}${waits}`;
       }
       case "waker_stored":
-        return `waker stored by ${args.operation}${key}${args.at ? ` at ${place(args.at)}` : ""}`;
+        return `waker stored by ${String(args.operation).replace(/^waiting/, "a wait")}${key}${args.at ? ` at ${place(args.at)}` : ""}`;
       case "wake":
         return `woken by ${args.by ?? "an unknown cause"}`;
       case "timer_set":
@@ -311,13 +327,13 @@ const TraceViewer = (() => {
       case "select":
         return isOpen ? "select" : `select: ${args.ready ?? 0} ready`;
       case "event":
-        return `${args.stale ? "stale " : ""}${args.readable ? "r" : ""}${args.writable ? "w" : ""} key ${args.key}`;
+        return `${args.stale ? "stale " : ""}${args.readable ? "r" : ""}${args.writable ? "w" : ""} key ${keyText(args.key)}`;
       case "step":
         return args.result && args.result !== "pending" ? args.result : (args.name ?? "step");
       case "callback":
         return args.name ?? "callback";
       case "waker_stored":
-        return args.operation ?? "waker";
+        return (args.operation ?? "waker").replace(/^waiting for /, "");
       case "wake":
         return `by ${args.by}`;
       case "read":
@@ -642,7 +658,7 @@ const TraceViewer = (() => {
         signs.append(make("li", "", {}, canvas, names[kind] ?? kind.replaceAll("_", " ")));
       }
       const text = make("p", "", {},
-        "Dashes in a lane: the task waits, for what stands there. A line under a row: more events than there is room for. ",
+        "Dashes in a lane: the task waits, for what stands there. A line under a row: more events than there is room for. Key 7.3: slot 7, and its generation 3. ",
         "Drag to move, Ctrl and the wheel to zoom, two fingers on a phone.");
       return [list, signs, text];
     }
@@ -1044,7 +1060,8 @@ const TraceViewer = (() => {
       for (const [key, value] of Object.entries(item.args)) {
         if (key === "at" || value === null || value === undefined) continue;
         const isTime = key.endsWith("_us");
-        row(list, isTime ? key.slice(0, -3) : key.replaceAll("_", " "), isTime ? duration(value) : String(value));
+        const text = isTime ? duration(value) : key === "key" ? keyText(value) : String(value);
+        row(list, isTime ? key.slice(0, -3) : key.replaceAll("_", " "), text);
       }
       if (item.wokenBy) row(list, "woken", this.link(describe(item.wokenBy), item.wokenBy));
       if (item.wakes) row(list, "leads to", this.link(describe(item.wakes), item.wakes));
@@ -1432,23 +1449,21 @@ const TraceViewer = (() => {
         const end = life[i + 1]?.[field] ?? (state.is === "waiting" ? this.endOf(row) : state[field]);
         const [from, to] = [Math.max(this.gutter, this.x(state[field], trace)), Math.min(this.width, this.x(end, trace))];
         if (to - from > 2 && (state.is === "waiting" || state.is === "ready")) {
+          const text = state.is === "ready" ? "ready" : state.what;
+          context.font = `11px ${this.font}`;
+          const width = context.measureText(text).width;
+          const hasText = to - from > width + 24;
           context.strokeStyle = state.is === "ready" ? colours.second : colours.dim;
           context.lineWidth = state.is === "ready" ? 3 : 1;
           context.setLineDash(state.is === "ready" ? [] : [3, 3]);
           context.beginPath();
-          context.moveTo(from, middle);
+          context.moveTo(hasText ? from + width + 10 : from, middle);
           context.lineTo(to, middle);
           context.stroke();
           context.setLineDash([]);
-          const text = state.is === "ready" ? "ready" : state.what;
-          context.font = `11px ${this.font}`;
-          const width = context.measureText(text).width;
-          if (to - from > width + 16) {
-            const x = from + 8;
-            context.fillStyle = row.behind.length ? colours["accent-soft"] : colours.ground;
-            context.fillRect(x - 3, middle - 7, width + 6, 14);
+          if (hasText) {
             context.fillStyle = colours.dim;
-            context.fillText(text, x, middle);
+            context.fillText(text, from + 5, middle);
           }
         }
         i = Math.max(i + 1, after(life, field, state[field] + 0.5 / this.scale, i) - 1);
