@@ -29,7 +29,7 @@ fn assert_all_pages(crawled: &Crawled, pages: usize, what: &str) {
     assert_eq!((complete, crawled.summary.todo), (pages + 1, 0), "{what}");
 }
 
-/// What a server may write in `Retry-After`: a busy answer is waited for at most a
+/// Values that a server may write in `Retry-After`: a busy answer is waited for at most a
 /// minute, whatever it says.
 #[test]
 fn every_retry_after_is_survived() {

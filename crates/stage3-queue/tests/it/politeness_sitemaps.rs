@@ -166,7 +166,7 @@ fn a_sitemap_names_pages_and_sitemaps_of_its_own_host_only() {
 
 /// The robots.txt of a host may name a sitemap elsewhere, which then speaks for it.
 #[test]
-fn a_host_may_have_its_sitemap_elsewhere() {
+fn a_host_may_have_its_sitemap_on_another_host() {
     let roots = [ROOT, "http://10.0.0.2/"];
     let crawled = crawl(with_sitemap(&roots), |request| match (&*request.host, &*request.path) {
         ("10.0.0.2", "/robots.txt") => text("Sitemap: http://10.0.0.1/map"),
