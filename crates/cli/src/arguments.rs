@@ -273,7 +273,7 @@ mod tests {
             "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never \
              --check images,fragments --check styles \
              --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
-             --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
+             --strip-query sid,utm_source --strip-query q --max-pages 7 --max-pages-per-host 8 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
              --max-body-size 64K --deny-private -A me -k --format jsonl -o rows -vv",
         )
@@ -287,6 +287,7 @@ mod tests {
         assert_eq!(options.check, check);
         assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
+        assert_eq!(options.max_pages_per_host, Some(8));
         assert_eq!(options.max_tasks, Some(3));
         assert_eq!((options.max_tries, options.max_redirect), (2, 0));
         assert_eq!(options.connect_timeout, Duration::from_secs(1));
@@ -312,6 +313,15 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_on_the_pages_of_a_host_can_be_lifted() {
+        for lifted in ["none", "0"] {
+            let line = format!("a.test --max-pages-per-host {lifted}");
+            assert_eq!(parse(&line).unwrap().options().max_pages_per_host, None, "{lifted}");
+        }
+        assert_eq!(parse("a.test").unwrap().options().max_pages_per_host, Some(1_000_000));
+    }
+
+    #[test]
     fn a_bad_value_is_named_with_its_flag() {
         for (flag, value) in [
             ("--include", "["),
@@ -320,7 +330,12 @@ mod tests {
             ("--check", "pictures"),
             ("--strip-query", "a&b"),
             ("--max-pages", "0"),
+            ("--max-pages-per-host", "all"),
+            ("--max-pages-per-host", "-1"),
             ("--max-tasks", "0"),
+            ("--max-tasks", "100001"),
+            ("--max-tasks", "18446744073709551615"),
+            ("--max-tasks", "18446744073709551616"),
             ("--max-tries", "0"),
             ("--max-redirect", "-1"),
             ("--connect-timeout", "soon"),

@@ -26,7 +26,7 @@ mod trace_sources;
 mod trace_svg;
 
 pub use log::print;
-pub use progress::Progress;
+pub use progress::{Progress, num_writes};
 pub use trace_page::trace_page;
 
 use std::io;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use crawl_core::Options;
 use url::{Host, Url};
 use web::http::{BadHeader, Header};
 use web::is_terminal_control;
@@ -80,6 +81,31 @@ where
         Ok(number) if number == T::default() => Err("must be at least 1".into()),
         Ok(number) => Ok(number),
         Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Parses a number of tasks: at least 1, and at most [`Options::MAX_TASKS`].
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn max_tasks(text: &str) -> Result<usize, String> {
+    match at_least_one(text) {
+        Ok(number) if number > Options::MAX_TASKS => {
+            Err(format!("must be at most {}", Options::MAX_TASKS))
+        }
+        result => result,
+    }
+}
+
+/// Parses a limit: a number, where `none` and 0 mean that there is none. Returns 0 for
+/// both.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn limit(text: &str) -> Result<u64, String> {
+    match text {
+        "none" => Ok(0),
+        _ => text.parse().map_err(|_| "write a number, or none".into()),
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use cli::{Invocation, Recorded};
 use crawl::{Builder, Stopper};
@@ -49,7 +50,11 @@ impl Recording {
     ///
     /// # Errors
     /// Those of the crawl, and of writing the record.
-    pub(crate) fn run(self, crawler: Builder<'_>) -> io::Result<CrawlSummary> {
+    pub(crate) fn run(
+        self,
+        crawler: Builder<'_>,
+        max_time: Option<Duration>,
+    ) -> io::Result<CrawlSummary> {
         let Self(recorder) = self;
         let stopper = crawler.stopper();
         let backend = OsBackend::new()?;
@@ -60,7 +65,7 @@ impl Recording {
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
         // A question about the tasks would be part of the run. It is not answered.
         flag::register(SIGUSR1, Arc::new(AtomicBool::new(false)))?;
-        let _guard = signals::watch(move |reason| {
+        let _guard = signals::watch(max_time, move |reason| {
             if let StopReason::Signal(number) = reason {
                 external.send(number);
             }

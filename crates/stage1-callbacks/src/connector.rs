@@ -2,9 +2,9 @@
 //! open connection.
 //!
 //! ```text
-//! connect ─► look_up ─► looked_up ─► try_address ─► open ─► writable ─► connected
-//!                                        ▲          │         │
-//!                                        └──────────┴─────────┘ address_failed: the next address
+//! connect ─► start_lookup ─► looked_up ─► try_address ─► open ─► writable ─► connected
+//!                                             ▲          │         │
+//!                                             └──────────┴─────────┘ address_failed: the next address
 //! ```
 
 use std::io::{self, ErrorKind};
@@ -48,10 +48,10 @@ impl Fetcher {
         let (num_failed, failure, socket) = (0, None, None);
         let connecting = Connecting { addresses, num_failed, failure, layer, socket, connected };
         self.connecting = Some(Box::new(connecting));
-        self.look_up(event_loop);
+        self.start_lookup(event_loop);
     }
 
-    fn look_up(self: Box<Self>, event_loop: &mut Loop) {
+    fn start_lookup(self: Box<Self>, event_loop: &mut Loop) {
         let server = self.visit.server();
         self.deadline.enter(Phase::Lookup, event_loop.now());
         match event_loop.resolver.lookup(server.host, server.port, event_loop.now()) {
@@ -80,7 +80,7 @@ impl Fetcher {
                 self.try_address(event_loop);
             }
             Err(error) if is_fd_limit(&error) && !event_loop.selector.is_empty() => {
-                self.wait_for_fd(Self::look_up, event_loop);
+                self.wait_for_fd(Self::start_lookup, event_loop);
             }
             Err(error) => {
                 let error = self.visit.interrupted(&error);

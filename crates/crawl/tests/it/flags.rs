@@ -6,16 +6,17 @@ use crate::program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 32] = [
+const BAD: [(&str, &[&str]); 33] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
     ("--max-pages", &["0", "many", "-1"]),
+    ("--max-pages-per-host", &["all", "-1", "1.5"]),
     ("--max-wait", &["0", "soon"]),
     ("--max-time", &["0", "soon", "8000h", "-1s"]),
     ("--check", &["pictures", "links,all"]),
     ("--strip-query", &["a=b", "a&b"]),
-    ("--max-tasks", &["0", "-1", "x"]),
+    ("--max-tasks", &["0", "-1", "x", "100001", "18446744073709551615", "99999999999999999999"]),
     ("--max-concurrency", &["0"]),
     ("--max-tries", &["0", "x"]),
     ("--max-redirect", &["-1", "ten"]),

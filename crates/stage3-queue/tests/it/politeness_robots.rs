@@ -117,17 +117,32 @@ fn each_response_for_robots_txt_has_its_meaning() {
     }
 }
 
-/// The rules in another host's file apply when our robots.txt redirects to it.
+/// The rules in another host's file apply when our robots.txt redirects to it, if that
+/// host is in scope. Off the site nothing is asked: there are no rules, and a warning.
 #[test]
-fn robots_txt_may_redirect_to_another_host() {
-    let crawled = crawl(options(&[ROOT]), |request| match (&*request.host, &*request.path) {
+fn robots_txt_may_redirect_within_the_scope() {
+    const OTHER: &str = "http://10.0.0.2/";
+    let answer = |request: &Request| match (&*request.host, &*request.path) {
         ("10.0.0.1", "/robots.txt") => redirect("http://10.0.0.2/rules"),
         ("10.0.0.2", "/rules") => text("User-agent: *\nDisallow: /private"),
+        ("10.0.0.2", "/robots.txt") => not_found(),
+        ("10.0.0.2", "/") => page([""; 0]),
         ("10.0.0.2", path) => panic!("{path}"),
         _ => site(request),
-    });
+    };
+    let crawled = crawl(options(&[ROOT, OTHER]), answer);
     let skipped = crawled.rows.iter().filter(|row| class(row) == Some(ErrorClass::Robots));
-    assert_eq!((skipped.count(), crawled.rows.len()), (2, 43));
+    assert_eq!((skipped.count(), crawled.rows.len()), (2, 44));
+    assert_eq!(crawled.summary.warnings, [""; 0]);
+    let crawled = crawl(options(&[ROOT]), answer);
+    assert!(crawled.rows.iter().all(|row| row.outcome == Outcome::Page));
+    assert_eq!((crawled.rows.len(), crawled.requests_to("10.0.0.2").len()), (43, 0));
+    assert_eq!(
+        crawled.summary.warnings,
+        [
+            "http://10.0.0.1/robots.txt leads to http://10.0.0.2/rules, which is not asked: it forbids nothing"
+        ]
+    );
 }
 
 /// A silent server gets as many tries, with the same timeouts, as for a page.

@@ -179,8 +179,8 @@ fn the_number_of_threads_is_limited() {
     let (mut resolver, begun_names, notified, release) = slow_resolver();
     let now = Instant::now();
     for round in 0..3 {
-        let look_up = |n| pending(&mut resolver, &format!("www.slow-{round}-{n}.test"), now);
-        let ids: Vec<LookupId> = (0..128).map(look_up).collect();
+        let start = |n| pending(&mut resolver, &format!("www.slow-{round}-{n}.test"), now);
+        let ids: Vec<LookupId> = (0..128).map(start).collect();
         if round < 2 {
             begun(&begun_names, 128);
             ids.into_iter().for_each(|id| resolver.cancel(id));
