@@ -18,9 +18,9 @@ fn main() -> ExitCode {
 }
 
 fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
-    let max_time = invocation.options.max_time;
     let recording = Recording::begin(&invocation)?;
     let replay = Replay::begin(&invocation)?;
+    let max_time = invocation.options.max_time;
     let crawler = builder(invocation);
     if let Some(recording) = recording {
         return recording.run(crawler, max_time);
@@ -31,7 +31,7 @@ fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
     let stopper = crawler.stopper();
-    let _guard = signals::watch(move |reason| stopper.stop(reason), max_time)?;
+    let _guard = signals::watch(max_time, move |reason| stopper.stop(reason))?;
     crawler.run_on(&event_loop)
 }
 

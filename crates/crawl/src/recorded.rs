@@ -65,12 +65,11 @@ impl Recording {
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
         // A question about the tasks would be part of the run. It is not answered.
         flag::register(SIGUSR1, Arc::new(AtomicBool::new(false)))?;
-        let send = move |reason| {
+        let _guard = signals::watch(max_time, move |reason| {
             if let StopReason::Signal(number) = reason {
                 external.send(number);
             }
-        };
-        let _guard = signals::watch(send, max_time)?;
+        })?;
         let tape = TapeGuard::enter(recorder.tape());
         let summary = crawler.run_on(&event_loop);
         drop((event_loop, tape));

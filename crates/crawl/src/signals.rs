@@ -47,8 +47,8 @@ impl Drop for SignalGuard {
 /// # Errors
 /// When the signal handlers cannot be installed or a thread cannot be started.
 pub(crate) fn watch(
-    stop: impl Fn(StopReason) + Send + 'static,
     max_time: Option<Duration>,
+    stop: impl Fn(StopReason) + Send + 'static,
 ) -> io::Result<SignalGuard> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {

@@ -18,7 +18,7 @@ const MAGIC: &str = "fourways-record ";
 /// The version of the format. It changes with every change that breaks readers.
 const VERSION: u32 = 1;
 /// The limit on the entries of a record, in bytes before they are compressed.
-pub(crate) const LIMIT: u64 = 256 * 1024 * 1024;
+const LIMIT: u64 = 256 * 1024 * 1024;
 /// The limit on the first two lines, in bytes.
 const MAX_HEADER: u64 = 1024 * 1024;
 
@@ -105,6 +105,8 @@ impl Record {
 pub(crate) struct Log {
     out: ZlibEncoder<BufWriter<File>>,
     written: u64,
+    /// The most bytes before they are compressed.
+    limit: u64,
     is_full: bool,
     /// The first error of writing; nothing is written after it.
     error: Option<io::Error>,
@@ -115,14 +117,14 @@ impl Log {
         let mut file = BufWriter::new(File::create(path)?);
         writeln!(file, "{MAGIC}{VERSION}\n{}", serde_json::to_string(header)?)?;
         let out = ZlibEncoder::new(file, Compression::fast());
-        Ok(Self { out, written: 0, is_full: false, error: None })
+        Ok(Self { out, written: 0, limit: LIMIT, is_full: false, error: None })
     }
 
     pub(crate) fn add(&mut self, entry: &Entry) {
         if self.is_full || self.error.is_some() {
             return;
         }
-        self.is_full = self.written > LIMIT;
+        self.is_full = self.written > self.limit;
         let entry = if self.is_full { &Entry::Full } else { entry };
         let written = postcard::to_stdvec(entry).map_err(io::Error::other).and_then(|bytes| {
             self.written += bytes.len() as u64;
@@ -133,12 +135,37 @@ impl Log {
 
     /// Ends the file.
     pub(crate) fn finish(mut self) -> io::Result<()> {
-        self.is_full = false;
-        self.written = 0;
+        (self.is_full, self.limit) = (false, u64::MAX);
         self.add(&Entry::End);
         match self.error {
             Some(error) => Err(error),
             None => self.out.finish()?.flush(),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use selector_core::Backend;
+
+    use super::*;
+    use crate::Player;
+
+    #[test]
+    fn a_record_is_bounded_and_says_where_it_is_full() {
+        let path = std::env::temp_dir().join(format!("full-record-{}", std::process::id()));
+        let mut log = Log::create(&path, &Header::default()).unwrap();
+        log.limit = 100;
+        (0..1000).for_each(|time| log.add(&Entry::Now(time)));
+        log.finish().unwrap();
+        let record = Record::open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        assert!(record.entries.len() < 110, "{}", record.entries.len());
+        let player = Player::new(record);
+        let backend = player.backend(Box::new(|_| ()));
+        (0..1000).for_each(|_| drop(backend.now()));
+        let departure = player.departure().unwrap();
+        assert!(departure.ends_with("where the recorded run went on, but its record is full"));
     }
 }

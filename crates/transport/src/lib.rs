@@ -8,8 +8,9 @@
 //!    on. Then [`Stream::blocked_on`] says which direction of the socket to wait
 //!    for. That may be the other one: to write a request, a TLS handshake may
 //!    first have to read.
-//! 2. **A lookup never blocks the caller's thread.** [`Resolver`] calls the
-//!    operating system on threads of its own and notifies the caller.
+//! 2. **A lookup never blocks the caller's thread**, unless there is no other.
+//!    [`Resolver`] calls the operating system on threads of its own and notifies
+//!    the caller.
 //! 3. **Every lookup has an id and can be cancelled.** A deadline that passes
 //!    during a lookup cancels its [`LookupId`] and leaves nothing behind.
 //! 4. **Pending connections are limited.** [`ConnectLimiter`] lets so many at a

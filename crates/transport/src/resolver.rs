@@ -1,4 +1,4 @@
-//! Name lookup that never blocks the caller.
+//! Name lookup that does not block the caller, unless it has no other threads.
 
 use std::collections::HashMap;
 use std::fmt;

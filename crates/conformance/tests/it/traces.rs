@@ -196,6 +196,6 @@ fn a_trace_has_the_system_calls_that_strace_counts() {
         let counted = [&["epoll_wait"][..], &["recvfrom"], &["sendto", "writev"]].map(counted);
         println!("{name}: {told:?} waits, reads and writes");
         assert_eq!(told, counted, "{name}: {counts}");
-        assert!(told.iter().all(|number| *number > 20), "{name}: {told:?}");
+        assert!(told.iter().all(|number| *number > 5), "{name}: {told:?}");
     }
 }
