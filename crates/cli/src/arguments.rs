@@ -6,16 +6,19 @@ mod request;
 mod scope;
 mod tool;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
 use crawl_core::Options;
 use url::Url;
 
 use self::limits::Limits;
 use self::request::Request;
 use self::scope::Scope;
+use crate::Recorded;
 use crate::log::Level;
 use crate::parsers;
 
@@ -73,18 +76,98 @@ pub(crate) fn parse_process_args<T>(about: &str) -> T
 where
     T: CommandFactory + FromArgMatches + Consistency,
 {
-    let mut command = T::command().about(about.to_owned());
+    let mut command = command::<T>(about);
+    let matches = command.get_matches_mut();
+    checked(&mut command, &matches)
+}
+
+/// Parses the arguments of this process, those of a recorded crawl before them if it is
+/// to be replayed. Also returns the arguments that a record keeps, and the seed of the
+/// recorded crawl.
+pub(crate) fn parse_tool_args(
+    about: &str,
+    recorded: fn(&Path) -> Result<Recorded, String>,
+) -> (ToolArguments, Vec<String>, Option<u64>) {
+    let mut command = command::<ToolArguments>(about);
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    // A replay needs no URL: it is in the record.
+    let lenient = command.clone().mut_arg("roots", |roots| roots.required(false));
+    let replay = lenient.try_get_matches_from(&words).ok();
+    let replay = replay.and_then(|matches| matches.get_one::<PathBuf>("replay").cloned());
+    let mut seed = None;
+    if let Some(path) = replay {
+        let recorded = recorded(&path).unwrap_or_else(|problem| {
+            let message = format!("--replay {}: {problem}", path.display());
+            command.error(ErrorKind::InvalidValue, message).exit()
+        });
+        seed = Some(recorded.seed);
+        words.splice(1..1, recorded.arguments.into_iter().map(OsString::from));
+        // What is given now replaces what was given then.
+        command = command.args_override_self(true);
+    }
+    let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|error| error.exit());
+    let arguments = checked(&mut command, &matches);
+    (arguments, recordable(&command, &matches), seed)
+}
+
+fn command<T: CommandFactory>(about: &str) -> Command {
+    let command = T::command().about(about.to_owned());
     // This crate serves several binaries, so the name is that of the process.
     let file = std::env::args_os().next().map(PathBuf::from);
-    if let Some(name) = file.as_ref().and_then(|file| file.file_stem()) {
-        command = command.display_name(name.to_string_lossy().into_owned());
+    match file.as_ref().and_then(|file| file.file_stem()) {
+        Some(name) => {
+            let name = name.to_string_lossy().into_owned();
+            command.bin_name(name.clone()).display_name(name)
+        }
+        None => command,
     }
-    let matches = command.get_matches_mut();
-    let arguments = T::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+}
+
+fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &ArgMatches) -> T {
+    let arguments = T::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
     if let Some(contradiction) = arguments.contradiction() {
         command.error(ErrorKind::ArgumentConflict, contradiction).exit();
     }
     arguments
+}
+
+/// The arguments that a record does not keep: they say where something is written, or
+/// read from.
+const NOT_RECORDED: [&str; 12] = [
+    "cacert",
+    "color",
+    "fresh",
+    "no_progress",
+    "output",
+    "quiet",
+    "record",
+    "record_secrets",
+    "replay",
+    "state",
+    "trace",
+    "verbose",
+];
+
+/// Returns the arguments that a record keeps.
+fn recordable(command: &Command, matches: &ArgMatches) -> Vec<String> {
+    let mut words = Vec::new();
+    for argument in command.get_arguments() {
+        let id = argument.get_id().as_str();
+        let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
+        if !is_given || NOT_RECORDED.contains(&id) {
+            continue;
+        }
+        let values = matches.get_raw(id).into_iter().flatten();
+        let values = values.map(|value| value.to_string_lossy());
+        match argument.get_long() {
+            Some(long) if argument.get_action().takes_values() => {
+                words.extend(values.map(|value| format!("--{long}={value}")));
+            }
+            Some(long) => words.push(format!("--{long}")),
+            None => words.extend(values.map(String::from)),
+        }
+    }
+    words
 }
 
 /// A check for flags that are valid alone but contradict each other.
@@ -99,6 +182,8 @@ impl Consistency for Arguments {
             Some(
                 "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
             )
+        } else if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {
+            Some("--output and --trace are the same file")
         } else if self.request.logs_in_twice() {
             Some("--user and --header 'Authorization: ...' say the same in two ways")
         } else {
@@ -188,7 +273,7 @@ mod tests {
             "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never \
              --check images,fragments --check styles \
              --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
-             --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
+             --strip-query sid,utm_source --strip-query q --max-pages 7 --max-pages-per-host 8 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
              --max-body-size 64K --deny-private -A me -k --format jsonl -o rows -vv",
         )
@@ -202,6 +287,7 @@ mod tests {
         assert_eq!(options.check, check);
         assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
+        assert_eq!(options.max_pages_per_host, Some(8));
         assert_eq!(options.max_tasks, Some(3));
         assert_eq!((options.max_tries, options.max_redirect), (2, 0));
         assert_eq!(options.connect_timeout, Duration::from_secs(1));
@@ -227,6 +313,15 @@ mod tests {
     }
 
     #[test]
+    fn the_limit_on_the_pages_of_a_host_can_be_lifted() {
+        for lifted in ["none", "0"] {
+            let line = format!("a.test --max-pages-per-host {lifted}");
+            assert_eq!(parse(&line).unwrap().options().max_pages_per_host, None, "{lifted}");
+        }
+        assert_eq!(parse("a.test").unwrap().options().max_pages_per_host, Some(1_000_000));
+    }
+
+    #[test]
     fn a_bad_value_is_named_with_its_flag() {
         for (flag, value) in [
             ("--include", "["),
@@ -235,7 +330,12 @@ mod tests {
             ("--check", "pictures"),
             ("--strip-query", "a&b"),
             ("--max-pages", "0"),
+            ("--max-pages-per-host", "all"),
+            ("--max-pages-per-host", "-1"),
             ("--max-tasks", "0"),
+            ("--max-tasks", "100001"),
+            ("--max-tasks", "18446744073709551615"),
+            ("--max-tasks", "18446744073709551616"),
             ("--max-tries", "0"),
             ("--max-redirect", "-1"),
             ("--connect-timeout", "soon"),

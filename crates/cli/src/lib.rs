@@ -20,21 +20,23 @@ mod output;
 pub mod parsers;
 mod progress;
 mod run;
+mod trace_file;
 mod trace_page;
+mod trace_sources;
 mod trace_svg;
 
 pub use log::print;
-pub use progress::Progress;
+pub use progress::{Progress, num_writes};
 pub use trace_page::trace_page;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
 use crawl_core::{CrawlSummary, Options, Sink};
 
-use crate::arguments::{Arguments, ToolArguments};
+use crate::arguments::{Arguments, Tool, ToolArguments};
 
 /// Runs the program of one stage: parses the arguments of the process, calls
 /// `crawl`, writes the report and returns the exit code.
@@ -45,7 +47,9 @@ use crate::arguments::{Arguments, ToolArguments};
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
     let arguments: Arguments = arguments::parse_process_args(about);
-    run::run(arguments.options(), &arguments.output, crawl).into()
+    let mut options = arguments.options();
+    options.seed = run::new_seed();
+    run::run(options, &arguments.output, crawl).into()
 }
 
 const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
@@ -64,18 +68,54 @@ pub struct Invocation {
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
     pub warn: Box<dyn Fn(&str)>,
+    /// File in which the crawl is recorded.
+    pub record: Option<PathBuf>,
+    /// True if its secrets are recorded, too.
+    pub record_secrets: bool,
+    /// File of the recorded crawl that is replayed.
+    pub replay: Option<PathBuf>,
+    /// Arguments that are recorded: those that decide what the crawl does. A flag and
+    /// its value are one.
+    pub arguments: Vec<String>,
 }
 
-/// Runs the tool: the same as [`main`], with the flags that only the tool has.
-pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode {
+/// What a recorded crawl says of itself.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// Arguments of its command line.
+    pub arguments: Vec<String>,
+    /// Seed of the crawl.
+    pub seed: u64,
+}
+
+/// Runs the tool: the same as [`main`], with the flags that only the tool has. What
+/// `recorded` says of the file of `--replay` goes before the arguments of the process;
+/// if it cannot be replayed, the process exits with the message.
+pub fn tool_main(
+    recorded: fn(&Path) -> Result<Recorded, String>,
+    crawl: fn(Invocation) -> io::Result<CrawlSummary>,
+) -> ExitCode {
     prepare();
-    let arguments: ToolArguments = arguments::parse_process_args(TOOL_ABOUT);
-    let (state, is_fresh) = (arguments.tool.state.clone(), arguments.tool.fresh);
+    let (arguments, recorded_arguments, seed) = arguments::parse_tool_args(TOOL_ABOUT, recorded);
+    let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool.clone();
+    let mut options = arguments.options();
+    options.seed = seed.unwrap_or_else(run::new_seed);
     let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
-    run::run(arguments.options(), &arguments.common.output, |options, sink| {
-        crawl(Invocation { options, sink, state, is_fresh, warn, progress })
+    run::run(options, &arguments.common.output, |options, sink| {
+        crawl(Invocation {
+            options,
+            sink,
+            state,
+            is_fresh: fresh,
+            progress,
+            warn,
+            record,
+            record_secrets,
+            replay,
+            arguments: recorded_arguments,
+        })
     })
     .into()
 }

@@ -94,7 +94,7 @@ fn line(row: &Row, with_effort: bool) -> String {
         (Some(error), _) if row.outcome == Outcome::Skipped => format!("skipped {error}"),
         (Some(error), _) => format!("error {error}"),
         (None, Some(next_url)) => format!("redirect {next_url}"),
-        (None, None) => format!("{} bytes", row.size),
+        (None, None) => row.size.map_or("ok".into(), |size| format!("{size} bytes")),
     };
     let with_effort = if with_effort {
         format!(" (tries: {}, {} ms)", row.tries, row.elapsed_ms)

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
-use crawl_core::{CrawlSummary, Report, Row};
+use crawl_core::{CrawlSummary, Referrer, Report, Row};
 
 use self::csv::Csv;
 use self::json::Json;
@@ -141,6 +141,14 @@ impl Output {
     pub(crate) fn warning(&self) -> Option<String> {
         self.format.warning()
     }
+}
+
+/// Returns the stored referrers of a URL, the smallest first, and the number of all its
+/// referrers. The order in which they were found depends on that of the responses.
+fn referrers<'e>(url: &str, summary: &'e CrawlSummary) -> (Vec<Referrer<'e>>, u32) {
+    let (mut referrers, count) = summary.admission.referrers(url);
+    referrers.sort_by_key(|referrer| referrer.url);
+    (referrers, count)
 }
 
 /// The stream of the output. All text is escaped, so that a terminal finds no

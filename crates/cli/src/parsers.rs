@@ -5,11 +5,13 @@ use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::Read;
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use crawl_core::Options;
 use url::{Host, Url};
 use web::http::{BadHeader, Header};
 use web::is_terminal_control;
@@ -82,6 +84,31 @@ where
     }
 }
 
+/// Parses a number of tasks: at least 1, and at most [`Options::MAX_TASKS`].
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn max_tasks(text: &str) -> Result<usize, String> {
+    match at_least_one(text) {
+        Ok(number) if number > Options::MAX_TASKS => {
+            Err(format!("must be at most {}", Options::MAX_TASKS))
+        }
+        result => result,
+    }
+}
+
+/// Parses a limit: a number, where `none` and 0 mean that there is none. Returns 0 for
+/// both.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub fn limit(text: &str) -> Result<u64, String> {
+    match text {
+        "none" => Ok(0),
+        _ => text.parse().map_err(|_| "write a number, or none".into()),
+    }
+}
+
 /// Splits a text into the number at its front, if there is one, and the rest. A
 /// number that is too large becomes the largest one.
 fn number_and_unit(text: &str) -> (Option<u64>, &str) {
@@ -148,6 +175,15 @@ fn has_scheme(text: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_alphabetic())
         && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
         && !is_port
+}
+
+/// Parses the name of the file for a trace. Its ending says what is written.
+pub(crate) fn trace_file(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension() {
+        Some(extension) if extension == "json" || extension == "html" => Ok(path),
+        _ => Err("the name must end in .json or .html".into()),
+    }
 }
 
 /// Parses the key of a query parameter, in its decoded form.

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crawl_core::{CrawlProgress, HostWait};
@@ -91,11 +92,22 @@ impl Drop for Progress {
     }
 }
 
+/// Number of writes of this process that have come to their end.
+static NUM_WRITES: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the number of writes to the output and the log that have come to their
+/// end. When it stands still, a write may be blocked: nothing reads the pipe.
+pub fn num_writes() -> u64 {
+    NUM_WRITES.load(Ordering::Relaxed)
+}
+
 /// Calls `write` while the progress line is hidden, so that the two do not mix on
 /// the terminal.
 pub(crate) fn with_progress_hidden<T>(write: impl FnOnce() -> T) -> T {
-    match LINE.get() {
+    let result = match LINE.get() {
         Some(line) if !line.is_finished() => line.suspend(write),
         _ => write(),
-    }
+    };
+    NUM_WRITES.fetch_add(1, Ordering::Relaxed);
+    result
 }

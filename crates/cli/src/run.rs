@@ -13,6 +13,7 @@ use transport::trust_warning;
 use crate::arguments::OutputFlags;
 use crate::log::Log;
 use crate::output::Output;
+use crate::trace_file::TraceFile;
 
 /// The result of the process. Bad usage is not here: clap exits with code 2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,9 +44,15 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// Returns a seed for jitter: with different seeds, crawlers that failed together do
+/// not retry at the same moments.
+pub(crate) fn new_seed() -> u64 {
+    RandomState::new().hash_one(0)
+}
+
 /// Crawls as the options say, and writes the report.
 pub(crate) fn run(
-    mut options: Options,
+    options: Options,
     flags: &OutputFlags,
     crawl: impl FnOnce(Options, Sink) -> io::Result<CrawlSummary>,
 ) -> Exit {
@@ -57,16 +64,19 @@ pub(crate) fn run(
             return unwritable(log, &format!("{file} cannot be created"), &error);
         }
     };
-    // Jitter: with different seeds, crawlers that failed together do not retry at
-    // the same moments.
-    options.seed = RandomState::new().hash_one(0);
+    let trace = match flags.trace.as_deref().map(TraceFile::create).transpose() {
+        Ok(trace) => trace,
+        Err(error) => return unwritable(log, "the file of --trace cannot be created", &error),
+    };
     for root in &options.roots {
         if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));
         }
     }
     let started = Instant::now();
+    let traced = trace.as_ref().map(TraceFile::begin);
     let caught = catch_unwind(AssertUnwindSafe(|| crawl(options, sink(log, Arc::clone(&output)))));
+    drop(traced);
     let elapsed = started.elapsed();
     let summary = match caught {
         Ok(Ok(summary)) => Ok(summary),
@@ -74,6 +84,9 @@ pub(crate) fn run(
         // The panic hook has printed the message.
         Err(_panic) => Err("internal error".to_owned()),
     };
+    if let Some(Err(error)) = trace.map(TraceFile::write) {
+        return unwritable(log, "the trace cannot be written", &error);
+    }
     let mut output = lock(&output);
     if let Err(error) = output.end(summary.as_ref().map_err(String::as_str), elapsed) {
         return unwritable(log, UNWRITABLE, &error);

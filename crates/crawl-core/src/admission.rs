@@ -1,6 +1,8 @@
 //! The admission of URLs: the one door through which a URL becomes work.
 
+mod ceilings;
 mod fragments;
+mod levels;
 mod referrers;
 mod settle;
 mod strip_query;
@@ -13,7 +15,9 @@ use std::sync::Arc;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use self::ceilings::Ceilings;
 use self::fragments::{FragmentLink, Fragments};
+use self::levels::Levels;
 use self::strip_query::StripQuery;
 use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
@@ -132,7 +136,8 @@ pub enum Decision {
     Known,
     /// The URL was found before on the same page.
     Repeated,
-    /// The URL is outside the scope, or a filter excludes it.
+    /// The URL is outside the scope, or a filter excludes it, or its host has so many
+    /// pages that others are only counted.
     Outside,
     /// This chain of redirects has used up its budget. The URL may be admitted
     /// in another way.
@@ -152,12 +157,16 @@ pub struct Admission {
     max_depth: Option<u32>,
     max_redirect: u32,
     traps: Traps,
+    ceilings: Ceilings,
+    pub(crate) levels: Levels,
     url_table: UrlTable,
     /// The number of URLs that were admitted or refused.
     decided: usize,
     fragments: Option<Fragments>,
     /// The number of URLs in the table that have a fragment.
     fragment_urls: usize,
+    /// The number of links that did not fit into the table.
+    left_out: u64,
 }
 
 /// The number of known URLs from which a prefetch pays: so many do not fit into
@@ -189,10 +198,13 @@ impl Admission {
             max_depth: options.max_depth,
             max_redirect: options.max_redirect,
             traps: Traps::new(options.traps.clone()),
+            ceilings: Ceilings::new(options),
+            levels: Levels::new(options.max_depth.is_some()),
             url_table: UrlTable::default(),
             decided: 0,
             fragments: options.check.fragments.then(Fragments::default),
             fragment_urls: 0,
+            left_out: 0,
         }
     }
 
@@ -204,7 +216,8 @@ impl Admission {
     ///
     /// The checks, in this order: the URL belongs to the site, or external URLs
     /// are checked; unless it is known, it is not excluded, and it is included if
-    /// it is a page and no root; it is not too deep; and it is no trap. All links
+    /// it is a page and no root; it is not too deep; its host has not too many pages;
+    /// and it is no trap. All links
     /// of one page must be passed one after the other, because
     /// [`Decision::Repeated`] compares with the last referrer only.
     ///
@@ -252,13 +265,26 @@ impl Admission {
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        if found.is_none() && !self.filters.allow(address.as_str(), is_included) {
-            return None;
-        }
-        let number = found.or_else(|| self.url_table.insert(hash, text.into()))?;
-        // ANCHOR_END: find_or_insert
-        let url_record = self.url_table.get_mut(number)?;
         let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
+        let mut beyond = None;
+        if found.is_none() {
+            if !self.filters.allow(address.as_str(), is_included) {
+                return None;
+            }
+            if is_within_depth && !is_external && !matches!(via, Via::Root) {
+                beyond = match self.ceilings.check(address) {
+                    Ok(()) => None,
+                    Err(first) => Some(first?),
+                };
+            }
+        }
+        let number = found.or_else(|| self.url_table.insert(hash, text));
+        // ANCHOR_END: find_or_insert
+        let Some(number) = number else {
+            self.left_out += 1;
+            return None;
+        };
+        let url_record = self.url_table.get_mut(number)?;
         let is_new = url_record.state() == State::TooDeep && is_within_depth;
         if is_new {
             url_record.set_state(if via.from().is_none() { State::Seed } else { State::Referred });
@@ -269,9 +295,16 @@ impl Admission {
         let url = is_new.then(|| Arc::clone(&url_record.url));
         let is_new_referrer =
             via.from().is_none_or(|from| self.url_table.add_referrer(number, from.number, link));
+        if url.is_none() {
+            self.levels.shorten(number, candidate);
+        }
+        let check = || self.traps.check(address, depth, purpose);
         let decision = match (url, found, is_new_referrer) {
-            (Some(url), ..) => match self.traps.check(address, depth, purpose) {
-                Ok(()) => Decision::Admitted(Job { url, redirects_left, depth, purpose, number }),
+            (Some(url), ..) => match beyond.map_or_else(check, Err) {
+                Ok(()) => {
+                    self.ceilings.count(address);
+                    Decision::Admitted(Job { url, redirects_left, depth, purpose, number })
+                }
                 Err(error) => {
                     self.url_table.set_fine(number);
                     Decision::Refused { url, depth, error }
@@ -322,7 +355,7 @@ impl Admission {
     /// fragment is checked as soon as the target has settled, if fragments are
     /// checked at all.
     fn add_fragment_link(&mut self, fragment: &str, target: u32, candidate: LinkCandidate<'_>) {
-        let Self { fragments: Some(fragments), url_table, .. } = self else { return };
+        let Self { fragments: Some(fragments), url_table, left_out, .. } = self else { return };
         let (Some(id), Some(from)) = (fragments::element_id(fragment), candidate.via.from()) else {
             return;
         };
@@ -331,7 +364,10 @@ impl Admission {
         };
         let hash = url_table.hash(&url);
         let found = url_table.find(hash, &url);
-        let Some(number) = found.or_else(|| url_table.insert(hash, url.into())) else { return };
+        let Some(number) = found.or_else(|| url_table.insert(hash, &url)) else {
+            *left_out += 1;
+            return;
+        };
         url_table.add_referrer(number, from.number, candidate.via.link());
         if found.is_none() {
             self.fragment_urls += 1;
@@ -358,16 +394,34 @@ impl Admission {
         let text = self.traps.shorten(address.as_str());
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
-        let number = found.or_else(|| self.url_table.insert(hash, text.into()))?;
+        let number = found.or_else(|| self.url_table.insert(hash, text))?;
         let url_record = self.url_table.get_mut(number)?;
         if url_record.state() == State::TooDeep {
             url_record.set_state(State::Referred);
             self.decided += 1;
-            // The URL passed the check before; this only counts it.
+            self.levels.add_seed();
+            // The URL passed the checks before; this only counts it.
             let _ = self.traps.check(address, depth, purpose);
+            self.ceilings.count(address);
         }
         let url = Arc::clone(&url_record.url);
         Some(Job { url, redirects_left, depth, purpose, number })
+    }
+
+    /// Begins a page with this hash of its content: its links are admitted next.
+    pub(crate) fn begin_page(&mut self, job: &Job, content: Option<u64>) {
+        self.ceilings.begin_page(job.address(), content);
+    }
+
+    /// Ends a page, which has led to so many new URLs. Returns true, once, when the
+    /// content of all further pages has to be hashed.
+    pub(crate) fn end_page(&mut self, job: &Job, content: Option<u64>, new_urls: u32) -> bool {
+        self.ceilings.end_page(job.address(), content, new_urls)
+    }
+
+    /// Returns a sentence for each host that has too many pages.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.ceilings.warnings()
     }
 
     /// Returns the number of different URLs that were admitted or refused. Each
@@ -379,6 +433,17 @@ impl Admission {
     /// Returns the number of different URLs that are too many clicks away.
     pub fn too_deep(&self) -> usize {
         self.url_table.len() - self.fragment_urls - self.decided
+    }
+
+    /// Returns the approximate memory of all URLs, in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        self.url_table.memory()
+    }
+
+    /// Returns the number of links that were left out because the memory for long URLs
+    /// was used up.
+    pub(crate) fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Returns the first referrer of this URL, or `None` for a root and for a URL

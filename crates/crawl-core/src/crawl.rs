@@ -18,6 +18,11 @@ use web::{Address, BaseUrl};
 /// The maximum number of warnings that are kept.
 const MAX_WARNINGS: usize = 100;
 
+/// The memory limit for what the links of one page add to a crawl, in bytes: 64 MiB.
+/// It is enough for two hundred thousand links to new URLs. The other links of a page
+/// are left out, which is a warning.
+const MAX_PAGE_MEMORY: usize = 64 * 1024 * 1024;
+
 /// The state of a crawl: the admission of URLs and the counts. The control flow
 /// is in the stages.
 #[derive(Debug)]
@@ -59,6 +64,8 @@ pub struct Completion {
     /// The ids that fragments can name in the page, if out-links are kept and
     /// fragments are checked.
     pub ids: Vec<String>,
+    /// The hash of what a reader sees of the page, if out-links are kept.
+    pub content: Option<u64>,
 }
 // ANCHOR_END: completion
 
@@ -124,6 +131,9 @@ struct Findings {
     skipped: Vec<Row>,
     out_links: Vec<OutLink>,
     ids: Vec<String>,
+    /// The memory of the out-links, in bytes.
+    out_link_memory: usize,
+    content: Option<u64>,
     /// The number of different URLs that belong to the site.
     num_urls: u32,
     /// The number of those that had not been found before.
@@ -177,7 +187,24 @@ impl Crawl {
             self.admit(address, Via::Root, &mut findings);
         }
         findings.skipped.into_iter().for_each(sink);
-        findings.jobs
+        self.admission.levels.add(findings.jobs)
+    }
+
+    /// Announces seeds, see [`Crawl::seed`].
+    pub fn expect_seeds(&mut self) {
+        self.admission.levels.expect_seeds();
+    }
+
+    /// Records that no more seeds come. Returns the jobs that may start now.
+    pub fn end_seeds(&mut self) -> Vec<Job> {
+        if self.is_stopped { Vec::new() } else { self.admission.levels.end_seeds() }
+    }
+
+    /// Records that jobs are left to a later run. Returns the jobs that may start now:
+    /// those left were the last ones of their level.
+    pub fn leave(&mut self, num_jobs: usize) -> Vec<Job> {
+        // Of a crawl that is stopped no level begins.
+        if self.is_stopped { Vec::new() } else { self.admission.levels.ended(num_jobs) }
     }
 
     /// Admits a URL of a sitemap: returns a job if it is admitted, or a row if it
@@ -187,7 +214,15 @@ impl Crawl {
         if let Ok(address) = Address::of(url) {
             self.admit(address, Via::Sitemap, &mut findings);
         }
-        (findings.jobs.pop(), findings.skipped.pop())
+        let levels = &mut self.admission.levels;
+        let mut jobs = match levels.expects_seeds() {
+            true => levels.add(findings.jobs),
+            false => {
+                findings.jobs.iter().for_each(|_| levels.add_seed());
+                findings.jobs
+            }
+        };
+        (jobs.pop(), findings.skipped.pop())
     }
 
     /// Keeps a warning for the [`CrawlSummary`].
@@ -266,15 +301,33 @@ impl Crawl {
                 if self.keeps_out_links {
                     findings.ids = ids.into_iter().map(str::to_owned).collect();
                 }
+                let content = page.content;
+                findings.content = content.filter(|_| self.keeps_out_links);
+                self.admission.begin_page(job, content);
                 self.admission.prefetch(page);
+                let mut left_out = u64::from(page.found.left_out());
+                let limit = self.admission.memory() + MAX_PAGE_MEMORY;
                 self.nofollow += discovery.candidates(|address, link| {
+                    if self.admission.memory() + findings.out_link_memory > limit {
+                        left_out += 1;
+                        return;
+                    }
                     let via = link.map_or(Via::Link(job), |link| Via::Element(job, link));
                     self.admit(address, via, &mut findings);
                 });
+                if left_out > 0 {
+                    self.warn(format!(
+                        "{} has more links than fit into memory: {left_out} of them were left out",
+                        job.url,
+                    ));
+                }
+                self.end_page(job, content, findings.num_new_urls);
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
         }
+        findings.jobs = self.admission.levels.add(findings.jobs);
+        findings.jobs.extend(self.leave(1));
         self.finish(row, findings)
     }
 
@@ -304,9 +357,14 @@ impl Crawl {
         self.todo += 1 + skipped + completion.jobs.len() as u64;
     }
 
+    /// Returns true if this URL has a result: it was completed, or replayed.
+    pub fn has_settled(&self, url: &str) -> bool {
+        self.admission.has_settled(url)
+    }
+
     /// Replays a journal entry: completes its URL as an earlier run did.
     pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
-        let JournalEntry { row, purpose, redirects_left, out_links, ids } = entry;
+        let JournalEntry { row, purpose, redirects_left, out_links, ids, content } = entry;
         let mut row = row.into_owned();
         let mut findings = Findings::default();
         // The URL of a row always parses.
@@ -335,17 +393,29 @@ impl Crawl {
                     _ => Settled::Fine,
                 };
                 self.admission.settle(&job, settled);
+                self.admission.begin_page(&job, content);
                 for out_link in &*out_links {
                     if let Ok(address) = base_url.join(&out_link.to) {
                         self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
                     }
                 }
+                self.end_page(&job, content, findings.num_new_urls);
             }
+            findings.jobs = self.admission.levels.add(findings.jobs);
+            findings.jobs.extend(self.admission.levels.ended_before(&job));
         }
         row.referrer = self.referrer(&row.url);
         self.begun += u64::from(row.outcome != Outcome::Skipped);
         self.unrequested += u64::from(row.outcome == Outcome::Failed && row.tries == 0);
         self.finish(row, findings)
+    }
+
+    /// Ends a page that has led to so many new URLs. When many pages have, the text of
+    /// those to come is hashed, to notice a host that makes them up.
+    fn end_page(&mut self, job: &Job, content: Option<u64>, num_new_urls: u32) {
+        if self.admission.end_page(job, content, num_new_urls) {
+            self.policy = Arc::new(FetchPolicy::new(&self.options).hashing_content());
+        }
     }
 
     /// Passes the target of a redirect to the admission. A root that redirects
@@ -367,11 +437,11 @@ impl Crawl {
         *self.count_of(&row) += 1;
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
         self.broken += u64::from(row.is_broken());
-        let Findings { jobs, skipped: mut others, out_links, ids, .. } = findings;
+        let Findings { jobs, skipped: mut others, out_links, ids, content, .. } = findings;
         let missing = self.admission.take_missing_fragments();
         self.missing_fragments += missing.len() as u64;
         others.extend(missing.into_iter().map(|missing| self.missing_row(missing)));
-        Completion { row, others, jobs, out_links, ids }
+        Completion { row, others, jobs, out_links, ids, content }
     }
 
     /// Returns the counter for a row: skipped, or finished.
@@ -394,7 +464,9 @@ impl Crawl {
     fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
         let decision = self.admission.admit(address, via);
         if self.keeps_out_links {
-            findings.out_links.extend(self.out_link(address, via, &decision));
+            let out_link = self.out_link(address, via, &decision);
+            findings.out_link_memory += out_link.as_ref().map_or(0, OutLink::memory);
+            findings.out_links.extend(out_link);
         }
         let is_new = match decision {
             Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
@@ -456,7 +528,7 @@ impl Crawl {
     pub fn progress(&self, untaken: usize) -> CrawlProgress {
         CrawlProgress {
             done: self.finished + self.skipped,
-            queued: untaken as u64,
+            queued: (untaken + self.admission.levels.waiting()) as u64,
             in_flight: self.begun - self.finished,
             broken: self.broken,
             waits_for: None,
@@ -467,6 +539,16 @@ impl Crawl {
     /// `untaken` is the number of jobs that are still queued, and `max_tasks` the
     /// limit on visits in flight.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
+        let left_out = self.admission.left_out();
+        if left_out > 0 {
+            self.warn(format!(
+                "{left_out} links to long URLs were left out, since there are more of them than \
+                 fit into memory"
+            ));
+        }
+        let untaken = untaken + self.admission.levels.waiting();
+        let warnings: Vec<_> = self.admission.warnings().collect();
+        warnings.into_iter().for_each(|warning| self.warn(warning));
         CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments,
             missing_fragments: self.missing_fragments,
@@ -494,7 +576,7 @@ impl Row {
             error: None,
             content_type: None,
             encoding: None,
-            size: 0,
+            size: Some(0),
             num_urls: 0,
             num_new_urls: 0,
             depth,

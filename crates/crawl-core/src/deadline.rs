@@ -50,6 +50,10 @@ pub enum Phase {
     /// The exchange of request and response. It is entered again whenever the
     /// server sends something, which restarts the timeout for silence.
     Exchange,
+    /// The wait for the rest of a response of which nothing more is needed. To
+    /// receive it is only worth while if the connection can be used again, so it
+    /// has one second, or the timeout for silence if that is shorter.
+    Discard,
     /// The wait for something that is not the fault of the server, such as a
     /// permit to connect. The clock of the deadline stands still until the next
     /// phase.
@@ -63,9 +67,13 @@ enum Kind {
     Lookup,
     Connect,
     Exchange,
+    Discard,
 }
 
 impl Deadline {
+    /// The time for a response of which nothing more is needed, in milliseconds.
+    const DISCARD_TIME: u32 = 1_000;
+
     /// The minimum time for one address, in milliseconds: the delay before the
     /// next address in RFC 8305 (happy eyeballs), section 5.
     const MIN_SHARE: u32 = 250;
@@ -116,6 +124,8 @@ impl Deadline {
                 let addresses = u32::try_from(addresses_left).unwrap_or(u32::MAX).max(1);
                 (Kind::Connect, (time / addresses).max(Self::MIN_SHARE).min(time))
             }
+            Phase::Discard if self.phase.get() == Kind::Discard => return,
+            Phase::Discard => (Kind::Discard, self.read_timeout.min(Self::DISCARD_TIME)),
             Phase::Exchange | Phase::Pause => (Kind::Exchange, self.read_timeout),
         };
         self.phase.set(kind);
@@ -142,7 +152,7 @@ impl Deadline {
     pub fn check(&self, now: Instant) -> Result<(), FetchError> {
         let deadline = match self.phase.get() {
             Kind::Connect => &self.connect_deadline,
-            Kind::Lookup | Kind::Exchange => &self.phase_deadline,
+            Kind::Lookup | Kind::Exchange | Kind::Discard => &self.phase_deadline,
         };
         if self.elapsed_ms(now) < self.timeout.min(deadline.get()) {
             return Ok(());
@@ -154,6 +164,7 @@ impl Deadline {
                 Kind::Lookup => ("no address for the host within", self.connect_timeout),
                 Kind::Connect => ("no connection within", self.connect_timeout),
                 Kind::Exchange => ("the server was silent for", self.read_timeout),
+                Kind::Discard => ("the response did not end within", Self::DISCARD_TIME),
             }
         };
         let timeout = Duration::from_millis(timeout.into());
@@ -215,6 +226,20 @@ mod tests {
         assert!(timeout(&deadline).contains("no complete response within 30s"));
         deadline.enter(Phase::Lookup, at(24));
         assert_eq!(deadline.at(), at(30), "the whole is not extended");
+    }
+
+    #[test]
+    fn the_rest_of_a_response_that_is_not_needed_has_one_second() {
+        let start = Instant::now();
+        let at = |millis| start + Duration::from_millis(millis);
+
+        let deadline = Deadline::new(&options(), start);
+        deadline.enter(Phase::Exchange, at(100));
+        deadline.enter(Phase::Discard, at(200));
+        assert_eq!(deadline.at(), at(1_200));
+        deadline.enter(Phase::Discard, at(1_100));
+        assert_eq!(deadline.at(), at(1_200), "progress does not extend it");
+        assert!(timeout(&deadline).contains("did not end within 1s"));
     }
 
     #[test]

@@ -48,6 +48,9 @@ pub struct JournalEntry<'a> {
     /// The ids of the page that a fragment can name.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub ids: Cow<'a, [String]>,
+    /// The hash of what a reader sees of the page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<u64>,
 }
 
 fn is_empty<T>(list: &[T]) -> bool {
@@ -79,6 +82,12 @@ impl OutLink {
         let text = link.filter(|_| at.is_some()).map(|link| link.text.to_owned());
         let element = link.map(|link| link.element).unwrap_or_default();
         Self { to, element, at, text: text.unwrap_or_default() }
+    }
+
+    /// Returns the approximate memory of the out-link and of its record in a journal,
+    /// in bytes.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Self>() + 2 * (self.to.len() + self.text.len()) + 32
     }
 
     /// Returns the link as the admission needs it.

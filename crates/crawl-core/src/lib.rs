@@ -39,6 +39,7 @@ mod deadline;
 mod finished;
 mod host_wait;
 mod journal_entry;
+mod memory;
 mod options;
 mod report;
 mod response_body;

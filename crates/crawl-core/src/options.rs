@@ -60,7 +60,7 @@ pub struct Options {
     /// The limits beyond which a URL is taken for a crawler trap.
     pub traps: TrapLimits,
     /// The maximum number of concurrent fetches; `None` leaves it to the stage,
-    /// and 0 counts as 1.
+    /// 0 counts as 1, and no stage takes more than [`Options::MAX_TASKS`].
     pub max_tasks: Option<usize>,
     /// The maximum number of redirects that are followed in one chain.
     pub max_redirect: u32,
@@ -73,6 +73,9 @@ pub struct Options {
     pub seed: u64,
     /// The maximum number of URLs that are fetched in all.
     pub max_pages: Option<u64>,
+    /// The maximum number of URLs of one host that are fetched; `None` lifts the limit.
+    /// By default [`Options::MAX_PAGES_PER_HOST`]. Roots and external URLs are not limited.
+    pub max_pages_per_host: Option<u64>,
     /// The maximum duration of the whole crawl. Stage 3 only, like the next five.
     pub max_time: Option<Duration>,
     /// The maximum time that a busy host can make the crawl wait, whatever it asks
@@ -117,6 +120,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// The limit on concurrent fetches: each takes memory, although there are fewer
+    /// ports and descriptors.
+    pub const MAX_TASKS: usize = 100_000;
+
+    /// The default of [`Options::max_pages_per_host`].
+    pub const MAX_PAGES_PER_HOST: u64 = 1_000_000;
+
     /// Returns the default options for these roots.
     pub fn new(roots: Vec<Url>) -> Self {
         Self {
@@ -134,6 +144,7 @@ impl Options {
             max_tries: 4,
             seed: 0,
             max_pages: None,
+            max_pages_per_host: Some(Self::MAX_PAGES_PER_HOST),
             max_time: None,
             max_wait: Duration::from_secs(60),
             external: false,

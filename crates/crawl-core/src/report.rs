@@ -36,16 +36,16 @@ impl Report {
         match row.outcome {
             Outcome::Page => {
                 add("html", 1);
-                add("html_bytes", row.size);
+                add("html_bytes", row.size.unwrap_or(0));
             }
             Outcome::Other => {
                 add("other", 1);
-                add("other_bytes", row.size);
+                add("other_bytes", row.size.unwrap_or(0));
             }
             Outcome::Redirect => add("redirect", 1),
             Outcome::HttpError => {
                 add("error", 1);
-                add("error_bytes", row.size);
+                add("error_bytes", row.size.unwrap_or(0));
                 if let Some(status) = row.status {
                     add(&format!("status_{status}"), 1);
                 }

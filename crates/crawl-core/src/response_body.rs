@@ -1,7 +1,10 @@
 //! The response to one request, as far as a visit keeps it.
 
+use std::sync::Arc;
+
 use url::Url;
 
+use crate::memory::{MemoryBudget, MemoryShare};
 use crate::{ErrorClass, FetchError};
 use web::Address;
 use web::UrlCache;
@@ -23,8 +26,12 @@ pub(crate) struct ResponseBody {
     pub(crate) robots_tags: Vec<Vec<u8>>,
     /// The size of the body in bytes, see [`Row::size`](crate::Row::size).
     pub(crate) size: u64,
+    /// True if the body was cut off, because it is not needed.
+    pub(crate) is_cut: bool,
     /// The decoded body, if a [`SiteFile`](crate::SiteFile) was requested.
     pub(crate) file: Vec<u8>,
+    /// The memory that the reader of the body takes.
+    pub(crate) memory: MemoryShare,
     /// The reader of the body, allocated when the head has arrived. Until then
     /// a response is small.
     body: Option<Box<Body>>,
@@ -35,6 +42,8 @@ pub(crate) struct ResponseBody {
 #[derive(Debug)]
 struct Body {
     decoder: BodyDecoder,
+    /// The number of bytes received, before they are decoded.
+    received: u64,
     /// The reader of the page, with the URL of the page; `None` for a file.
     page: Option<(Url, PageReader)>,
 }
@@ -60,14 +69,19 @@ pub(crate) struct ResponseSink<'a> {
     pub(crate) expected: Expected,
     /// The maximum size of a decoded body, in bytes.
     pub(crate) limit: u64,
+    /// The memory of all responses in flight.
+    pub(crate) budget: &'a Arc<MemoryBudget>,
     /// True if the text of a page is kept for [`select`](web::select::select).
     pub(crate) keeps_text: bool,
+    /// True if the visible text of a page is hashed.
+    pub(crate) hashes_content: bool,
 }
 
 impl ResponseBody {
-    /// Returns true while the body is decoded, to be searched for links or kept.
-    pub(crate) fn is_decoding(&self) -> bool {
-        self.body.is_some()
+    /// Returns true if the head has arrived, and the body behind it is not read to
+    /// be understood, only counted.
+    pub(crate) fn is_discarded(&self) -> bool {
+        self.status.is_some() && self.body.is_none()
     }
 
     /// Finishes a complete response, and returns the page, if it is one.
@@ -82,6 +96,12 @@ impl ResponseBody {
         body.decoder.finish()?;
         Ok(body.page.map(|(url, page)| page.finish(&url)))
     }
+}
+
+/// Returns true if the body of a response with this status is what its URL stands
+/// for. (300 without a `Location` is a page of choices.)
+pub(crate) fn has_content(status: u16) -> bool {
+    matches!(known_status(status), 200..=300)
 }
 
 /// Returns the status, or the status that an unknown one is treated as (RFC 9110
@@ -102,7 +122,7 @@ impl http::Sink for ResponseSink<'_> {
         response.content_type = head.get("content-type").map(ContentType::parse);
         response.retry_after = head.get("retry-after").map(<[u8]>::to_vec);
         response.robots_tags = head.get_all("x-robots-tag").map(<[u8]>::to_vec).collect();
-        if !matches!(known_status(head.status), 200..=300) {
+        if !has_content(head.status) {
             return Ok(());
         }
         let page = match (self.expected, &response.content_type) {
@@ -110,6 +130,7 @@ impl http::Sink for ResponseSink<'_> {
                 let charset = content_type.charset.as_deref();
                 let url = self.urls.parse(self.url).map_err(invalid_url)?;
                 let page = PageReader::new(&url, charset, options);
+                let page = if self.hashes_content { page.hashing_content() } else { page };
                 Some((url, if self.keeps_text { page.keeping_text() } else { page }))
             }
             (Expected::Page(_) | Expected::Existence, _) => return Ok(()),
@@ -117,17 +138,25 @@ impl http::Sink for ResponseSink<'_> {
         };
         let codings = Codings::parse(head.get_all("content-encoding"))?;
         let decoder = BodyDecoder::new(&codings, self.limit);
-        response.body = Some(Box::new(Body { decoder, page }));
+        response.body = Some(Box::new(Body { decoder, received: 0, page }));
         Ok(())
     }
 
+    fn has_body_limit(&self) -> bool {
+        // Of a file that is too long, the beginning counts.
+        matches!(&self.response.body, Some(body) if body.page.is_some())
+    }
+
     fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
-        let ResponseBody { size, file, body, .. } = &mut *self.response;
+        let ResponseBody { size, file, body, memory, .. } = &mut *self.response;
         let Some(body) = body else {
             *size += bytes.len() as u64;
             return Ok(());
         };
-        let Body { decoder, page } = &mut **body;
+        let Body { decoder, received, page } = &mut **body;
+        let room = usize::try_from(self.limit - *received).unwrap_or(usize::MAX);
+        let (bytes, excess) = bytes.split_at(bytes.len().min(room));
+        *received += bytes.len() as u64;
         decoder.feed(bytes, &mut |decoded| {
             *size += decoded.len() as u64;
             match page {
@@ -135,7 +164,10 @@ impl http::Sink for ResponseSink<'_> {
                 None => append(decoded, file, self.limit)?,
             }
             Ok(())
-        })
+        })?;
+        let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
+        memory.set(decoder.memory() + kept, self.budget)?;
+        if excess.is_empty() { Ok(()) } else { Err(too_long(self.limit)) }
     }
 }
 
@@ -149,9 +181,9 @@ fn invalid_url(error: url::ParseError) -> FetchError {
 fn append(bytes: &[u8], file: &mut Vec<u8>, limit: u64) -> Result<(), FetchError> {
     let room = usize::try_from(limit).map_or(bytes.len(), |limit| limit - file.len());
     file.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
-    if bytes.len() > room {
-        let message = format!("the file has more than {limit} bytes");
-        return Err(FetchError::new(ErrorClass::TooLarge, message));
-    }
-    Ok(())
+    if bytes.len() > room { Err(too_long(limit)) } else { Ok(()) }
+}
+
+fn too_long(limit: u64) -> FetchError {
+    FetchError::new(ErrorClass::TooLarge, format!("the file has more than {limit} bytes"))
 }

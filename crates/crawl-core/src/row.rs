@@ -28,9 +28,10 @@ pub struct Row {
     /// Standard in lower case.
     pub encoding: Option<String>,
     /// The size of the body in bytes, without transfer coding. A page is counted
-    /// as decoded, anything else as it was sent. Of images and the like, and of
-    /// external URLs, only the beginning is read and counted.
-    pub size: u64,
+    /// as decoded, anything else as it was sent. `None` for a body that was not
+    /// received to its end because it is not needed: everything that is no page is
+    /// cut off after 64 KiB.
+    pub size: Option<u64>,
     /// The number of different URLs of the site that the page links to.
     pub num_urls: u32,
     /// The number of those that had not been found before.

@@ -17,6 +17,15 @@ pub enum ScopeRule {
     Lenient,
 }
 
+impl ScopeRule {
+    /// Returns true if two URLs belong to one site by this rule. A URL that is
+    /// neither http nor https belongs to no site.
+    pub fn is_same_site(self, one: &Url, other: &Url) -> bool {
+        let other = site_key(self, other);
+        other.is_some() && site_key(self, one) == other
+    }
+}
+
 /// The scope: the hosts of the roots and the rule, with a small LRU cache.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {

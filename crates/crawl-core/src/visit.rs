@@ -1,6 +1,7 @@
 //! The visit of one URL, from the first try to the row, with retries and their
 //! backoff.
 
+use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{self, ErrorKind};
 use std::ops::ControlFlow;
@@ -10,19 +11,23 @@ use std::time::{Duration, Instant};
 use url::{Position, Url};
 
 use crate::finished::{Discovery, Finished};
-use crate::response_body::{Expected, ResponseBody, ResponseSink, known_status};
-use crate::{ErrorClass, FetchError, Job, Options, Outcome, Purpose, Row};
-use web::Address;
-use web::UrlCache;
+use crate::memory::MemoryBudget;
+use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
+use crate::{Deadline, ErrorClass, FetchError, Job, Options, Outcome, Phase, Purpose, Row};
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
 use web::robots::{header_forbids_following, product_token};
 use web::select::{Selection, select};
+use web::{Address, BaseUrl, UrlCache, cut};
 
-/// The number of bytes of an unused body that are read at most. To discard a
-/// few bytes is quicker than to connect anew.
+/// The number of bytes of an unused body that are read at most, as they come from
+/// the server. To discard a few bytes is quicker than to connect anew.
 const DISCARD_LIMIT: u64 = 64 * 1024;
+
+/// The maximum length of a redirect's target in a row, in bytes. A longer one is cut:
+/// it is longer than any URL that a browser follows.
+const MAX_NEXT_URL_LEN: usize = 4_096;
 
 /// The fetch of one URL, with its retries. It makes all decisions and never
 /// waits.
@@ -55,10 +60,13 @@ pub(crate) struct FetchPolicy {
     max_tries: u16,
     max_body_size: u64,
     select: Vec<Selection>,
+    /// True if the visible text of a page is hashed.
+    hashes_content: bool,
     /// The name of the robot whose `nofollow` is obeyed; `None` if none is.
     robot: Option<String>,
     seed: u64,
     urls: UrlCache,
+    memory: Arc<MemoryBudget>,
 }
 
 impl FetchPolicy {
@@ -69,10 +77,17 @@ impl FetchPolicy {
             max_tries: u16::try_from(options.max_tries.max(1)).unwrap_or(u16::MAX),
             max_body_size: options.max_body_size,
             select: options.select.clone(),
+            hashes_content: false,
             robot: options.robots.then(|| product_token(&options.user_agent).to_owned()),
             seed: options.seed,
             urls: UrlCache::default(),
+            memory: Arc::default(),
         }
+    }
+
+    /// Makes the visits hash the visible text of pages.
+    pub(crate) fn hashing_content(self) -> Self {
+        Self { hashes_content: true, ..self }
     }
 }
 
@@ -158,6 +173,13 @@ impl AsRef<Job> for Visit {
     }
 }
 
+/// Writes the URL.
+impl fmt::Display for Visit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.url().as_str())
+    }
+}
+
 impl Visit {
     /// Creates the visit of a job. Only [`crate::Crawl`] begins visits of pages,
     /// since it counts them.
@@ -211,11 +233,7 @@ impl Visit {
     }
 
     fn limits(&self) -> Limits {
-        // A body that is not read to its end may have any length.
-        let is_page =
-            matches!((self.policy.expected, self.job.purpose), (Expected::Page(_), Purpose::Page));
-        let body = if is_page { self.policy.max_body_size } else { u64::MAX };
-        Limits { body, ..Limits::default() }
+        Limits { body: self.policy.max_body_size, ..Limits::default() }
     }
 
     fn attempt(&mut self) -> &mut Attempt {
@@ -236,10 +254,20 @@ impl Visit {
         let Attempt { parser, response, .. } = &mut **attempt;
         let is_external = self.job.purpose == Purpose::External;
         let expected = if is_external { Expected::Existence } else { self.policy.expected };
-        let FetchPolicy { max_body_size: limit, ref select, ref urls, .. } = *self.policy;
-        let keeps_text = !select.is_empty();
+        let FetchPolicy { max_body_size: limit, ref select, ref urls, memory: ref budget, .. } =
+            *self.policy;
+        let (keeps_text, hashes_content) = (!select.is_empty(), self.policy.hashes_content);
         let url = self.job.address();
-        let mut sink = ResponseSink { response, url, urls, expected, limit, keeps_text };
+        let mut sink = ResponseSink {
+            response,
+            url,
+            urls,
+            expected,
+            limit,
+            budget,
+            keeps_text,
+            hashes_content,
+        };
         ControlFlow::Break(match parser.feed(bytes, &mut sink) {
             Ok(Progress::Complete { unread }) => {
                 Ok(Received { reusable: unread == 0 && parser.keep_alive() })
@@ -250,13 +278,45 @@ impl Visit {
         })
     }
 
-    /// Returns true if the URL is known to exist and the rest of the body is not
-    /// needed.
+    /// Receives bytes of the response like [`Visit::receive`], and tells the deadline
+    /// that the server has made progress.
+    #[inline]
+    pub fn receive_within(
+        &mut self,
+        deadline: &Deadline,
+        bytes: &[u8],
+        now: Instant,
+    ) -> ControlFlow<Result<Received, FetchError>> {
+        let flow = self.receive(bytes);
+        deadline.enter(self.phase(), now);
+        flow
+    }
+
+    /// Returns true if the body is not needed, and longer than what is worth
+    /// receiving.
     fn can_stop_reading(&self) -> bool {
-        self.job.purpose != Purpose::Page
-            && self
-                .response()
-                .is_some_and(|response| !response.is_decoding() && response.size >= DISCARD_LIMIT)
+        let response = self.response();
+        response.is_some_and(|response| response.is_discarded() && response.size > DISCARD_LIMIT)
+    }
+
+    /// Returns the phase that the exchange is in after the bytes received so far:
+    /// [`Phase::Discard`] if the head of the response is all that matters.
+    ///
+    /// Of a file that a page loads, or that a reader can open, the body matters as
+    /// well: one that does not arrive is broken, although it is not read.
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        let is_external = self.job.purpose == Purpose::External;
+        let is_head_enough = |response: &ResponseBody| {
+            response.is_discarded() && (is_external || !response.status.is_some_and(has_content))
+        };
+        if self.response().is_some_and(is_head_enough) { Phase::Discard } else { Phase::Exchange }
+    }
+
+    /// Returns true if the error of a try is a timeout in [`Phase::Discard`], and so
+    /// no error at all: the head of the response is there.
+    pub fn needs_no_more(&self, error: &FetchError) -> bool {
+        error.class == ErrorClass::Timeout && self.phase() == Phase::Discard
     }
 
     /// Receives the end of the connection.
@@ -325,6 +385,9 @@ impl Visit {
         self.tries = self.tries.saturating_add(u16::from(!is_refusal));
         self.has_request = false;
         let status = self.response().and_then(|response| response.status);
+        let is_cut = result.as_ref().is_err_and(|error| self.needs_no_more(error));
+        let result = if is_cut { Ok(()) } else { result };
+        let is_cut = is_cut || self.can_stop_reading();
         if self.method == Method::Head && !is_head_enough(&result, status) {
             // Many servers that refuse `HEAD`, or fail at it, answer `GET`.
             self.method = Method::Get;
@@ -335,13 +398,14 @@ impl Visit {
         match result {
             Ok(()) => {
                 let attempt = self.attempt();
+                attempt.response.is_cut = is_cut;
                 match attempt.response.finish() {
                     Ok(page) => attempt.page = page,
                     Err(error) => attempt.error = Some(error),
                 }
                 Verdict::Finished
             }
-            Err(error) if error.class.is_transient() && self.tries < self.max_tries => {
+            Err(error) if self.is_transient(&error) && self.tries < self.max_tries => {
                 self.reset_response();
                 Verdict::TryAgain(self.backoff())
             }
@@ -350,6 +414,12 @@ impl Visit {
                 Verdict::Finished
             }
         }
+    }
+
+    /// Returns true if another try may succeed.
+    fn is_transient(&self, error: &FetchError) -> bool {
+        error.class.is_transient()
+            || self.response().is_some_and(|response| response.memory.is_refused())
     }
 
     /// Discards the response. [`Visit::has_response`] stays true until the next
@@ -429,12 +499,14 @@ impl Visit {
         let mut row = Row::new(Arc::clone(&self.job.url), self.job.depth);
         row.status = response.status;
         row.tries = self.tries.into();
-        row.size = response.size;
+        row.size = (!response.is_cut).then_some(response.size);
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
         row.outcome = outcome;
         row.error = error;
         if let Discovery::Redirect(target) = &discovery {
-            row.next_url = Some(target[..Position::AfterQuery].to_owned());
+            let mut next_url = target[..Position::AfterQuery].to_owned();
+            cut(&mut next_url, MAX_NEXT_URL_LEN);
+            row.next_url = Some(next_url);
         }
         if let Some(content_type) = response.content_type {
             row.content_type = Some(content_type.essence);
@@ -450,6 +522,7 @@ impl Visit {
             },
             other => other,
         };
+        trace::fetch_end(&row.url, row.status, row.outcome.name());
         Finished { row, retry_after: response.retry_after, discovery }
     }
 }
@@ -537,6 +610,9 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     let target = Url::parse(&job.url)
         .and_then(|url| url.join(&String::from_utf8_lossy(location)))
         .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
+    if target.as_str().len() > BaseUrl::MAX_BYTES {
+        return Err(unusable(format!("Location {} is too long", shown())));
+    }
     if !matches!(target.scheme(), "http" | "https") {
         return Err(unusable(format!("Location {} is not http", shown())));
     }

@@ -1,22 +1,42 @@
 //! The program `crawl`: the crawler of stage 3 with all its flags.
 
+mod recorded;
 mod signals;
 
 use std::io;
 use std::process::ExitCode;
 
 use cli::{Invocation, Progress};
-use crawl::Crawler;
+use crawl::{Builder, Crawler};
 use crawl_core::CrawlSummary;
 use stage2_coroutines::EventLoop;
 
+use crate::recorded::{Recording, Replay};
+
 fn main() -> ExitCode {
-    cli::tool_main(crawl)
+    cli::tool_main(recorded::read, crawl)
 }
 
 fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
+    let max_time = invocation.options.max_time;
+    let recording = Recording::begin(&invocation)?;
+    let replay = Replay::begin(&invocation)?;
+    let crawler = builder(invocation);
+    if let Some(recording) = recording {
+        return recording.run(crawler, max_time);
+    }
+    if let Some(replay) = replay {
+        return replay.run(crawler);
+    }
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
+    let stopper = crawler.stopper();
+    let _guard = signals::watch(move |reason| stopper.stop(reason), max_time)?;
+    crawler.run_on(&event_loop)
+}
+
+/// Prepares the crawl that the command line asks for.
+fn builder(invocation: Invocation) -> Builder<'static> {
     let mut crawler =
         Crawler::builder(invocation.options).on_row(invocation.sink).on_warning(invocation.warn);
     if let Some(path) = invocation.state {
@@ -26,7 +46,5 @@ fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
         crawler = crawler.fresh();
     }
     let mut progress = invocation.progress;
-    crawler = crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts));
-    let _guard = signals::watch(crawler.stopper())?;
-    crawler.run_on(&event_loop)
+    crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts))
 }

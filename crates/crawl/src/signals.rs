@@ -1,20 +1,34 @@
-//! Signals: SIGINT (Ctrl-C) and SIGTERM begin a graceful shutdown.
+//! The end of the process before its work is done: SIGINT (Ctrl-C), SIGTERM and the
+//! limit on time begin a graceful shutdown, which a blocked output cannot hold up.
 
 use std::io;
+use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crawl_core::StopReason;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
-use stage3_queue::Stopper;
 
-/// Time after the second signal until the process exits by force. A crawl that is
-/// still running then is blocked on its output, which the reader does not read.
+/// Time after the second signal until the process exits by force.
 const FORCED_EXIT_DELAY: Duration = Duration::from_secs(1);
+
+/// Time without any output after which a process that should come to its end is
+/// taken for blocked, and exits by force: nothing reads what it writes. It is longer
+/// than fetches in flight have to finish, and than a report takes to be sorted.
+const STALL_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Time between two looks at the output.
+const STALL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Time that the message about it has to be written, which may be blocked as well.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+
+/// The exit code of a crawl whose output cannot be written.
+const COULD_NOT_RUN: i32 = 3;
 
 /// A guard: while it lives, signals stop the crawl; afterwards, they end the
 /// process as usual.
@@ -26,12 +40,16 @@ impl Drop for SignalGuard {
     }
 }
 
-/// Starts a thread that stops the crawl on SIGINT and SIGTERM. The first signal
-/// begins a graceful shutdown, the second one ends it at once.
+/// Starts a thread that calls `stop` on SIGINT and SIGTERM. The first signal
+/// begins a graceful shutdown, the second one ends it at once. From the first signal
+/// on, and from the limit on time on, an output that is blocked ends the process.
 ///
 /// # Errors
-/// When the signal handlers cannot be installed or the thread cannot be started.
-pub(crate) fn watch(stopper: Stopper) -> io::Result<SignalGuard> {
+/// When the signal handlers cannot be installed or a thread cannot be started.
+pub(crate) fn watch(
+    stop: impl Fn(StopReason) + Send + 'static,
+    max_time: Option<Duration>,
+) -> io::Result<SignalGuard> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_default(signal, Arc::clone(&is_over))?;
@@ -40,16 +58,46 @@ pub(crate) fn watch(stopper: Stopper) -> io::Result<SignalGuard> {
     let guard = SignalGuard(Arc::clone(&is_over));
     let watch = move || {
         for (n, signal) in signals.forever().enumerate() {
-            let number = u8::try_from(signal).unwrap_or(0);
-            stopper.stop(StopReason::Signal(number));
-            if n > 0 {
+            let (number, code) = (u8::try_from(signal).unwrap_or(0), 128 + signal);
+            stop(StopReason::Signal(number));
+            if n == 0 {
+                // If it cannot be started, a second signal ends the process.
+                let _ = start("blocked output", move || exit_when_stalled(code));
+            } else {
                 thread::sleep(FORCED_EXIT_DELAY);
                 if !is_over.load(Ordering::SeqCst) {
-                    std::process::exit(128 + signal);
+                    process::exit(code);
                 }
             }
         }
     };
-    thread::Builder::new().name("signals to stop".into()).spawn(watch)?;
+    start("signals to stop", watch)?;
+    if let Some(max_time) = max_time {
+        start("limit on time", move || {
+            thread::sleep(max_time);
+            exit_when_stalled(COULD_NOT_RUN);
+        })?;
+    }
     Ok(guard)
+}
+
+/// Exits the process as soon as nothing was written for a while.
+fn exit_when_stalled(code: i32) {
+    let (mut num_writes, mut since) = (cli::num_writes(), Instant::now());
+    while since.elapsed() < STALL_TIMEOUT {
+        thread::sleep(STALL_INTERVAL);
+        let now = cli::num_writes();
+        if now != num_writes {
+            (num_writes, since) = (now, Instant::now());
+        }
+    }
+    // Not written here: stderr may be blocked, too.
+    let message = || cli::print("[error] the output is blocked, so its rest is lost\n");
+    let _ = start("last words", message);
+    thread::sleep(LAST_WORDS);
+    process::exit(code);
+}
+
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    thread::Builder::new().name(name.into()).spawn(run).map(drop)
 }

@@ -47,7 +47,7 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Observed> {
         error.message.clear();
         // A Brotli decoder finds an error earlier or later, depending on the slices.
         if matches!(error.class, ErrorClass::Decode | ErrorClass::TooLarge) {
-            row.size = 0;
+            row.size = None;
         }
     }
     let skipped = completion.others.iter().map(|row| format!("{row:?}")).collect();
@@ -57,7 +57,7 @@ fn crawl(slices: &[&[u8]], now: Instant) -> Option<Observed> {
 fn assert_consistent(row: &Row, new_urls: usize) {
     assert_eq!(&*row.url, "http://site.test/dir/page");
     assert_eq!(row.tries, 1);
-    assert!(row.size <= MAX_BODY_SIZE);
+    assert!(row.size <= Some(MAX_BODY_SIZE));
     assert!(row.num_new_urls <= row.num_urls);
     match row.outcome {
         Outcome::Page => assert_eq!(row.num_new_urls as usize, new_urls),

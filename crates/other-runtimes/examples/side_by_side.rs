@@ -43,5 +43,5 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// order of fetches.
 fn comparable(site: &DemoSite, row: &Row) -> String {
     let text = format!("{} {:?} {:?} {:?}", row.url, row.outcome, row.status, row.next_url);
-    format!("{} {} {}", text.replace(&site.root(), "/"), row.size, row.num_urls)
+    format!("{} {} {}", text.replace(&site.root(), "/"), row.size.unwrap_or(0), row.num_urls)
 }

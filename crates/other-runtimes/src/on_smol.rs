@@ -138,7 +138,7 @@ impl Crawler {
                 Step::Blocked(Direction::Read) => stream.socket().0.readable().await,
                 Step::Blocked(Direction::Write) => stream.socket().0.writable().await,
                 Step::Progress => {
-                    deadline.enter(Phase::Exchange, Instant::now());
+                    deadline.enter(visit.phase(), Instant::now());
                     yield_now().await;
                     Ok(())
                 }

@@ -97,7 +97,7 @@ impl Client {
                 Step::Blocked(Direction::Read) => stream.socket().0.readable().await,
                 Step::Blocked(Direction::Write) => stream.socket().0.writable().await,
                 Step::Progress => {
-                    deadline.enter(Phase::Exchange, Instant::now());
+                    deadline.enter(visit.phase(), Instant::now());
                     coop::consume_budget().await;
                     Ok(())
                 }

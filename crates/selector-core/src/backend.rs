@@ -3,6 +3,7 @@
 
 #[cfg(feature = "os")]
 mod os;
+mod traced;
 mod virtual_clock;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 #[cfg(feature = "os")]
 pub use self::os::OsBackend;
+pub(crate) use self::traced::{traced, traced_stale};
 pub use self::virtual_clock::VirtualClock;
 use crate::{Key, Readiness};
 
@@ -54,17 +56,33 @@ pub struct Event {
 /// the loop looks, it ends one wait; called before the wait begins, it ends the
 /// next one.
 #[derive(Clone)]
-pub struct Notifier(Arc<dyn Fn() + Send + Sync>);
+pub struct Notifier {
+    notify: Arc<dyn Fn() + Send + Sync>,
+    has_no_threads: bool,
+}
 
 impl Notifier {
     /// Makes a notifier that calls `notify`.
     pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        Self(Arc::new(notify))
+        Self { notify: Arc::new(notify), has_no_threads: false }
+    }
+
+    /// Makes the notifier of a loop that has no other threads. There names are looked
+    /// up on the thread of the loop: where time is virtual, the answer of another
+    /// thread would always come too late, and a run that is to be repeated exactly
+    /// cannot depend on threads.
+    pub fn without_threads(notify: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { notify: Arc::new(notify), has_no_threads: true }
+    }
+
+    /// Returns true if the loop has no other threads.
+    pub fn has_no_threads(&self) -> bool {
+        self.has_no_threads
     }
 
     /// Ends the present wait, or the next one.
     pub fn notify(&self) {
-        (self.0)();
+        (self.notify)();
     }
 }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use crate::backend::traced_stale;
 use crate::{Backend, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
 
 /// The sockets of a loop with their readiness, and under each key the data of
@@ -57,7 +58,7 @@ impl<D> Selector<D> {
     /// Makes a selector of the sockets of `backend`.
     pub fn with_backend(backend: impl Backend + 'static) -> Self {
         Self {
-            backend: Box::new(backend),
+            backend: crate::backend::traced(backend),
             sockets: Slab::new(),
             ready_at_once: Vec::new(),
             events: Vec::new(),
@@ -96,13 +97,8 @@ impl<D> Selector<D> {
             waiter: None,
             interest: Interest::Writable,
         });
-        match self.backend.connect(address, key) {
-            Ok(socket) => Ok((socket, key)),
-            Err(error) => {
-                self.sockets.remove(key);
-                Err(error)
-            }
-        }
+        let connected = self.backend.connect(address, key).map(|socket| (socket, key));
+        connected.inspect_err(|_| drop(self.sockets.remove(key)))
     }
 
     // ANCHOR: register
@@ -123,7 +119,7 @@ impl<D> Selector<D> {
 
     /// Takes the waiter under this key; none if it is gone or the key is stale.
     pub fn take(&mut self, key: Key) -> Option<D> {
-        self.sockets.get_mut(key)?.waiter.take()
+        self.sockets.get_mut(key).or_else(|| traced_stale(key))?.waiter.take()
     }
 
     /// Returns the operations known to be possible on this socket.
@@ -161,7 +157,7 @@ impl<D> Selector<D> {
         self.events.clear();
         self.backend.wait(timeout, &mut self.events)?;
         for Event { key, readiness } in self.events.drain(..) {
-            let Some(registration) = self.sockets.get_mut(key) else {
+            let Some(registration) = self.sockets.get_mut(key).or_else(|| traced_stale(key)) else {
                 continue;
             };
             registration.ready = registration.ready | readiness;

@@ -55,6 +55,7 @@ impl<D> Timers<D> {
     pub fn set(&mut self, at: Instant, data: D) -> TimerKey {
         let key = TimerKey { at, number: self.next_number };
         self.next_number += 1;
+        trace::timer_set(key.number, at);
         self.pending.insert(key, data);
         key
     }
@@ -62,7 +63,7 @@ impl<D> Timers<D> {
     /// Cancels a timer and returns its data, unless it has fired already. Its
     /// memory is freed at once.
     pub fn cancel(&mut self, key: TimerKey) -> Option<D> {
-        self.pending.remove(&key)
+        self.pending.remove(&key).inspect(|_| trace::timer_cancelled(key.number))
     }
     // ANCHOR_END: set_and_cancel
 
@@ -81,8 +82,9 @@ impl<D> Timers<D> {
     /// Removes one timer that is due at `now` and returns its data. Called until
     /// none is left, it returns them in order, with those set meanwhile.
     pub fn pop_due(&mut self, now: Instant) -> Option<D> {
-        let next = self.pending.first_entry()?;
-        (next.key().at <= now).then(|| next.remove())
+        let next = self.pending.first_entry().filter(|next| next.key().at <= now)?;
+        trace::timer_fired(next.key().number);
+        Some(next.remove())
     }
     // ANCHOR_END: due
 }
@@ -155,6 +157,7 @@ mod tests {
                     },
                 }
                 prop_assert_eq!(timers.len(), list.len());
+                prop_assert_eq!(timers.is_empty(), list.is_empty());
                 prop_assert_eq!(timers.next_due(), list.iter().map(|(.., ms)| at(*ms)).min());
             }
         }

@@ -8,7 +8,7 @@ use std::time::Instant;
 use crawl_core::{Deadline, FetchError, Options, Phase, Visit};
 use transport::{Addresses, ConnectPolicy, LookupFn, TlsLayer, is_fd_limit};
 
-use crate::connection::{Connection, remaining};
+use crate::connection::{Connection, key, remaining};
 use crate::limits::{ConnectionGuard, Limits};
 use crate::lookups::Lookups;
 
@@ -85,7 +85,11 @@ impl Connector {
             deadline.enter(Phase::Connect { addresses_left }, Instant::now());
             let timeout = remaining(deadline);
             match timeout.and_then(|timeout| TcpStream::connect_timeout(&addresses[0], timeout)) {
-                Ok(socket) => return Ok((socket, guard)),
+                Ok(socket) => {
+                    let (key, address) = (key(&socket), addresses[0]);
+                    trace::emit(|| trace::Event::Connect { key, address });
+                    return Ok((socket, guard));
+                }
                 Err(error) if is_fd_limit(&error) => {
                     drop(guard);
                     if !self.fd_freed(deadline) {

@@ -10,6 +10,7 @@ use std::thread::{Builder, Scope, scope};
 use std::time::Instant;
 
 use crawl_core::{Completion, Crawl, CrawlSummary, Job, Options, Sink, Visit};
+use trace::Tracer;
 use transport::{LookupFn, system_lookup};
 
 use crate::connector::Connector;
@@ -74,6 +75,7 @@ fn crawl_on_threads(
             max_threads: max_tasks,
         }),
         changed: Condvar::new(),
+        tracer: trace::current(),
         sink: Mutex::new(sink),
         fetch,
     };
@@ -88,6 +90,8 @@ struct Threads<'a> {
     state: Mutex<State>,
     /// Notified when an idle thread may take a job, and when no job is left.
     changed: Condvar,
+    /// Entered by each thread.
+    tracer: Option<Tracer>,
     /// Under a lock of its own, because it may be slow.
     sink: Mutex<Sink>,
     fetch: &'a Fetch,
@@ -111,8 +115,10 @@ impl Threads<'_> {
     /// The main loop of each thread: works until no job is left.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let _notify_on_exit = NotifyOnExit(&self.changed);
+        let _lane = trace::enter_lane(0, Some("thread"));
         while let Some(visit) = self.take() {
             self.start_fetches(scope);
+            trace::fetch_begin(&visit);
             let completion = self.fetch_catching_panic(visit);
             self.fetch_done(completion);
         }
@@ -155,7 +161,11 @@ impl Threads<'_> {
             state.threads += 1;
             drop(state);
             let thread = Builder::new().name("fetcher".into());
-            if thread.spawn_scoped(scope, || self.work(scope)).is_err() {
+            let work = || {
+                let _traced = self.tracer.as_ref().map(Tracer::enter);
+                self.work(scope);
+            };
+            if thread.spawn_scoped(scope, work).is_err() {
                 // The system refuses more threads: continue with those we have.
                 let mut state = lock(&self.state);
                 state.threads -= 1;

@@ -50,8 +50,8 @@ impl Client {
         let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE));
         sent.map_err(|error| visit.interrupted(&error))?;
         let receive = |bytes: &[u8]| {
-            deadline.enter(Phase::Exchange, Instant::now());
-            visit.receive(bytes)
+            let now = Instant::now();
+            visit.receive_within(deadline, bytes, now)
         };
         let response = read_all(connection, receive);
         let result = match response {

@@ -2,9 +2,9 @@
 //! open connection.
 //!
 //! ```text
-//! connect ─► look_up ─► looked_up ─► try_address ─► open ─► writable ─► connected
-//!                                        ▲          │         │
-//!                                        └──────────┴─────────┘ address_failed: the next address
+//! connect ─► start_lookup ─► looked_up ─► try_address ─► open ─► writable ─► connected
+//!                                             ▲          │         │
+//!                                             └──────────┴─────────┘ address_failed: the next address
 //! ```
 
 use std::io::{self, ErrorKind};
@@ -48,19 +48,20 @@ impl Fetcher {
         let (num_failed, failure, socket) = (0, None, None);
         let connecting = Connecting { addresses, num_failed, failure, layer, socket, connected };
         self.connecting = Some(Box::new(connecting));
-        self.look_up(event_loop);
+        self.start_lookup(event_loop);
     }
 
-    fn look_up(self: Box<Self>, event_loop: &mut Loop) {
+    fn start_lookup(self: Box<Self>, event_loop: &mut Loop) {
         let server = self.visit.server();
         self.deadline.enter(Phase::Lookup, event_loop.now());
         match event_loop.resolver.lookup(server.host, server.port, event_loop.now()) {
             Lookup::Cached(addresses) => self.looked_up(Ok(addresses), event_loop),
             Lookup::Pending(lookup_id) => {
-                let timer = event_loop.set_timer(self.deadline.at(), move |event_loop| {
+                let too_late = move |(), event_loop: &mut Loop| {
                     event_loop.resolver.cancel(lookup_id);
                     event_loop.answer_lookup(lookup_id, None);
-                });
+                };
+                let timer = event_loop.set_timer(self.deadline.at(), Box::new(too_late));
                 let waiter = |answer, event_loop: &mut Loop| match answer {
                     Some(answer) => self.looked_up(answer, event_loop),
                     None => self.connect_timed_out(event_loop),
@@ -79,7 +80,7 @@ impl Fetcher {
                 self.try_address(event_loop);
             }
             Err(error) if is_fd_limit(&error) && !event_loop.selector.is_empty() => {
-                self.wait_for_fd(Self::look_up, event_loop);
+                self.wait_for_fd(Self::start_lookup, event_loop);
             }
             Err(error) => {
                 let error = self.visit.interrupted(&error);
@@ -217,13 +218,14 @@ impl EventLoop<Fetcher> {
     /// none waits.
     fn grant_batches(&mut self, address_id: AddressId) {
         let at = self.now() + ConnectLimiter::<()>::GRACE_PERIOD;
-        self.set_timer(at, move |event_loop| {
+        let grant = move |(), event_loop: &mut Self| {
             let now = event_loop.now();
             if let Some(batch) = event_loop.connect_limiter.grant_batch(address_id, now) {
                 event_loop.grant_batches(address_id);
                 batch.into_iter().for_each(|waiter| waiter(address_id, event_loop));
             }
-        });
+        };
+        self.set_timer(at, Box::new(grant));
     }
 }
 
@@ -232,7 +234,7 @@ impl<S: 'static> EventLoop<S> {
     pub(crate) fn answer_lookup(&mut self, lookup_id: LookupId, answer: Option<LookupResult>) {
         if let Some((waiter, timer)) = self.lookups.remove(&lookup_id) {
             drop(self.timers.cancel(timer));
-            waiter(answer, self);
+            trace::closure(waiter)(answer, self);
         }
     }
 
@@ -242,7 +244,7 @@ impl<S: 'static> EventLoop<S> {
         if let Some(id) = permit.take()
             && let Some(waiter) = self.connect_limiter.release(id)
         {
-            self.set_timer(self.now(), move |event_loop| waiter(id, event_loop));
+            self.set_timer(self.now(), Box::new(move |(), event_loop| waiter(id, event_loop)));
         }
     }
 
@@ -250,7 +252,7 @@ impl<S: 'static> EventLoop<S> {
     /// either one is free, or no connection is left that could free one.
     pub(crate) fn wake_fd_waiter(&mut self) {
         if let Some(waiter) = self.fd_waiters.pop_front() {
-            self.set_timer(self.now(), |event_loop| waiter((), event_loop));
+            self.set_timer(self.now(), waiter);
         }
     }
 }

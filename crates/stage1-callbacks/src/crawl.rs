@@ -117,7 +117,9 @@ impl CrawlState {
         drop(state);
         let now = event_loop.now();
         while let Some(visit) = self.next_visit(now) {
-            Fetcher::new(self, visit, now).fetch(event_loop);
+            let fetcher = Fetcher::new(self, visit, now);
+            let _lane = trace::enter_fetch(&*fetcher, &fetcher.visit);
+            fetcher.fetch(event_loop);
         }
         let mut state = self.state.borrow_mut();
         state.is_starting = false;

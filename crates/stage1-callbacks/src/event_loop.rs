@@ -101,7 +101,7 @@ impl<S: 'static> EventLoop<S> {
         Self {
             selector,
             timers: Timers::new(),
-            resolver: Resolver::new(lookup, move || notifier.notify()),
+            resolver: Resolver::new(lookup, notifier.has_no_threads(), move || notifier.notify()),
             lookups: HashMap::new(),
             connect_limiter: ConnectLimiter::default(),
             fd_waiters: VecDeque::new(),
@@ -121,8 +121,7 @@ impl<S: 'static> EventLoop<S> {
         // ANCHOR: exercise_run
         let mut keys = Vec::new();
         while !std::mem::take(&mut self.stopped) {
-            let next = self.timers.next_due();
-            let timeout = next.map(|at| at.saturating_duration_since(self.now()));
+            let timeout = self.timers.next_due().map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;
             self.selector.select(timeout, &mut keys)?;
             // The loop does not know yet what arrives during the callbacks, so
@@ -132,6 +131,7 @@ impl<S: 'static> EventLoop<S> {
                 // `None` if an earlier callback has closed the connection.
                 if let Some(Callback { this, method }) = self.selector.take(key) {
                     self.stats.callbacks += 1;
+                    trace::callback(&*this, method as usize, key.to_bits());
                     method(this, self);
                 }
             }
@@ -158,10 +158,11 @@ impl<S: 'static> EventLoop<S> {
         match timer_event {
             TimerEvent::Timeout(key, method) => {
                 if let Some(Callback { this, .. }) = self.selector.take(key) {
+                    trace::callback(&*this, method as usize, key.to_bits());
                     method(this, self);
                 }
             }
-            TimerEvent::Call(waiter) => waiter((), self),
+            TimerEvent::Call(waiter) => trace::closure(waiter)((), self),
         }
     }
 
@@ -178,22 +179,19 @@ impl<S: 'static> EventLoop<S> {
     // ANCHOR: register
     /// Calls `method` with `this` when its socket is ready.
     pub fn register(&mut self, key: Key, interest: Interest, this: Box<S>, method: Method<S>) {
+        trace::callback_stored(&*this, interest == Interest::Readable, key.to_bits());
         drop(self.selector.register(key, interest, Callback { this, method }));
     }
     // ANCHOR_END: register
 
     /// Calls `method` with `this` at this moment.
     pub fn call_at(&mut self, at: Instant, this: Box<S>, method: Method<S>) {
-        self.set_timer(at, move |event_loop| method(this, event_loop));
+        self.set_timer(at, Box::new(move |(), event_loop| method(this, event_loop)));
     }
 
     /// Calls a closure at this moment.
-    pub(crate) fn set_timer(
-        &mut self,
-        at: Instant,
-        call: impl FnOnce(&mut Self) + 'static,
-    ) -> TimerKey {
-        self.timers.set(at, TimerEvent::Call(Box::new(Box::new(|(), event_loop| call(event_loop)))))
+    pub(crate) fn set_timer(&mut self, at: Instant, call: Waiter<S, ()>) -> TimerKey {
+        self.timers.set(at, TimerEvent::Call(Box::new(call)))
     }
 }
 

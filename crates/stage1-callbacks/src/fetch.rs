@@ -109,8 +109,8 @@ impl Fetcher {
         let connection = connection.as_mut().expect(IS_CONNECTED);
         let now = event_loop.now();
         let receive = |bytes: &[u8]| {
-            deadline.enter(Phase::Exchange, now);
-            visit.receive(bytes)
+            // The loop, which knows the time, is lent to the connection meanwhile.
+            visit.receive_within(deadline, bytes, now)
         };
         let response = connection.read_all(receive, event_loop);
         let result = match response {

@@ -1,8 +1,10 @@
+// ANCHOR: all
 //! The smallest runtime that is true, on the standard library alone: futures, tasks,
 //! wakers, a run queue and timers. No wake-up is lost, and an idle loop takes no CPU
 //! time.
 //!
 //! `cargo run -p stage2-coroutines --example smallest_runtime`
+#![allow(clippy::new_without_default)] // A default would say less.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -57,21 +59,22 @@ struct TaskWaker(usize, Sender<usize>);
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
         // ANCHOR: exercise_wake
-        let Self(task, run_queue) = &*self;
         // Refused when the loop is gone, and with it the task.
-        let _ = run_queue.send(*task);
+        let _ = self.1.send(self.0);
         // ANCHOR_END: exercise_wake
     }
 }
 // ANCHOR_END: waker
 
 // ANCHOR: event_loop
+type Task = Pin<Box<dyn Coroutine<Output = ()>>>;
+
 /// The loop. Clones stand for the same one.
 #[derive(Clone)]
 pub struct EventLoop(Rc<Inner>);
 
 struct Inner {
-    tasks: RefCell<BTreeMap<usize, Pin<Box<dyn Coroutine<Output = ()>>>>>,
+    tasks: RefCell<BTreeMap<usize, Task>>,
     timers: RefCell<BTreeMap<(Instant, usize), Future<()>>>,
     /// The run queue: the tasks that were woken, in this order.
     run_queue: (Sender<usize>, Receiver<usize>),
@@ -86,6 +89,7 @@ impl EventLoop {
         Self(Rc::new(Inner { tasks, timers, run_queue, next_id: Cell::new(0) }))
     }
 
+    // ANCHOR: spawn
     /// Adds a task, which takes its first step when the loop runs. A task is a future
     /// of what its coroutine returns.
     pub fn spawn<T: 'static>(&self, coroutine: impl Coroutine<Output = T> + 'static) -> Future<T> {
@@ -96,6 +100,7 @@ impl EventLoop {
         self.waker(task).wake();
         future
     }
+    // ANCHOR_END: spawn
 
     // ANCHOR: sleep
     /// Returns a future that has a result after some time.
@@ -183,3 +188,4 @@ fn main() {
     event_loop.run();
 }
 // ANCHOR_END: main
+// ANCHOR_END: all

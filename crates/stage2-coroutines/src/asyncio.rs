@@ -12,3 +12,4 @@ pub(crate) mod inspector;
 pub(crate) mod join;
 pub(crate) mod tasks;
 pub mod traceback;
+pub(crate) mod tracing;

@@ -102,6 +102,7 @@ impl CrawlState {
                 state.in_flight += 1;
                 let crawl_state = Rc::clone(self);
                 event_loop.spawn_detached(async move {
+                    trace::fetch_begin(&visit);
                     let outcome = catch(pin!(crawl_state.client.fetch(&mut visit))).await;
                     crawl_state.fetch_done(visit, outcome);
                 });

@@ -51,8 +51,8 @@ impl Client {
         let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
         sent.map_err(|error| visit.interrupted(&error))?;
         let receive = |bytes: &[u8]| {
-            deadline.enter(Phase::Exchange, event_loop.now());
-            visit.receive(bytes)
+            let now = event_loop.now();
+            visit.receive_within(deadline, bytes, now)
         };
         let response = read_all(connection, receive).await;
         let result = match response {

@@ -21,7 +21,7 @@ const MAX_NAMES: usize = 100;
 
 /// Returns the number of workers of a crawl.
 pub(crate) fn max_tasks(options: &Options) -> usize {
-    options.max_tasks.unwrap_or(MAX_TASKS).max(1)
+    options.max_tasks.unwrap_or(MAX_TASKS).clamp(1, Options::MAX_TASKS)
 }
 
 /// A crawl: workers, and the frontier from which they take URLs and to which they
@@ -127,6 +127,7 @@ impl<F: Frontier> Crawler<F> {
     /// Fetches a URL.
     async fn fetch(&self, claim: &F::Claim) -> Box<Finished> {
         let mut visit = self.frontier().visit(claim);
+        trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
         Box::new(visit.finish(self.event_loop.now()))
     }

@@ -2,7 +2,9 @@
 
 use std::pin::pin;
 
-use crawl_core::{Deadline, FetchError, Options, Phase, Received, SiteFile, Verdict, Visit};
+use crawl_core::{
+    Deadline, ErrorClass, FetchError, Options, Phase, Received, SiteFile, Verdict, Visit,
+};
 use stage2_coroutines::{Connection, Elapsed, EventLoop, read_all, sleep, timeout_at, write_all};
 use url::Url;
 
@@ -56,7 +58,8 @@ impl<F: Frontier> Client<F> {
 
     /// Decides how to go on after an attempt.
     fn judge(&self, visit: &mut Visit, result: Result<(), FetchError>) -> Verdict {
-        if !self.frontier.attempted(visit, result.as_ref().err()) {
+        let error = result.as_ref().err().filter(|error| !visit.needs_no_more(error));
+        if !self.frontier.attempted(visit, error) {
             visit.end_retries();
         }
         visit.judge(result)
@@ -101,8 +104,8 @@ impl<F: Frontier> Client<F> {
         let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
         sent.map_err(|error| visit.interrupted(&error))?;
         let receive = |bytes: &[u8]| {
-            deadline.enter(Phase::Exchange, event_loop.now());
-            visit.receive(bytes)
+            let now = event_loop.now();
+            visit.receive_within(deadline, bytes, now)
         };
         let response = read_all(connection, receive).await;
         match response {
@@ -114,32 +117,68 @@ impl<F: Frontier> Client<F> {
 
     /// Fetches a file that is no page, such as a robots.txt, and keeps at most
     /// `limit` bytes of it. Follows as many redirects as for a page, and at least
-    /// five; where the chain is longer, its last response is the result.
+    /// five. Where the chain is longer, or leads off the site, its last response is
+    /// the result.
     ///
     /// # Errors
     /// When there is no complete response.
-    pub(crate) async fn fetch_file(&self, url: &Url, limit: usize) -> Result<SiteFile, FileError> {
+    pub(crate) async fn fetch_file(
+        &self,
+        url: &Url,
+        limit: usize,
+        redirects: Redirects,
+    ) -> Result<SiteFile, FileError> {
         // RFC 9309 section 2.3.1.2: at least five redirects should be followed.
         let max_redirect = self.options.max_redirect.max(5);
-        let (mut url, mut redirects, mut host_answered) = (url.clone(), 0, false);
+        let (mut url, mut followed, mut host_answered) = (url.clone(), 0, false);
         loop {
             let now = self.event_loop.now();
             let mut visit = Visit::for_file(&url, limit as u64, &self.options, now);
-            if redirects > 0 {
+            if followed > 0 {
                 let paced = self.frontier.pace(visit.url()).await;
                 paced.map_err(|error| FileError { error, host_answered })?;
             }
             self.fetch(&mut visit).await;
             host_answered |= visit.has_response();
             let file = visit.into_site_file();
-            let mut file = file.map_err(|error| FileError { error, host_answered })?;
-            match file.next_url.take() {
-                Some(next) if redirects < max_redirect => url = next,
-                _ => return Ok(file),
+            let file = file.map_err(|error| FileError { error, host_answered })?;
+            let Some(next) = &file.next_url else { return Ok(file) };
+            if followed == max_redirect || !self.may_follow(&url, next, redirects).await {
+                return Ok(file);
             }
-            redirects += 1;
+            url = next.clone();
+            followed += 1;
         }
     }
+
+    /// Returns true if a redirect of a file may be followed: it stays on its site or
+    /// within the scope of the crawl, and robots.txt allows the target.
+    async fn may_follow(&self, url: &Url, next: &Url, redirects: Redirects) -> bool {
+        let rule = self.options.scope;
+        let mut sites = self.options.roots.iter().chain([url]);
+        sites.any(|site| rule.is_same_site(site, next))
+            && (redirects == Redirects::OnSite || self.refusal(next).await.is_none())
+    }
+
+    /// Returns the reason why robots.txt forbids a file, if it does.
+    pub(crate) async fn refusal(&self, url: &Url) -> Option<FetchError> {
+        if !self.options.robots {
+            return None;
+        }
+        match self.frontier.rules(&site_file(url, "/")).await {
+            Some(rules) => rules.refusal(url),
+            None => Some(FetchError::new(ErrorClass::Robots, "its robots.txt is not known")),
+        }
+    }
+}
+
+/// The redirects of a file that are followed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Redirects {
+    /// Those that stay on the site. Nothing forbids to ask for a robots.txt.
+    OnSite,
+    /// Those of them that robots.txt allows.
+    Allowed,
 }
 
 /// Returns the URL of the file with this path at the origin of `url`.

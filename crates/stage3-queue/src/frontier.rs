@@ -64,7 +64,7 @@ pub trait Frontier: 'static {
     /// the host is given up: no further attempt is to be made.
     fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool;
 
-    /// Waits until all jobs are done.
+    /// Waits until all jobs are done. After this call no seed comes.
     fn join(&self) -> impl Coroutine<Output = ()>;
 
     /// Stops handing out jobs. Those that wait are left to do.

@@ -24,7 +24,7 @@ mod record;
 mod settings;
 
 use std::borrow::Cow;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,8 @@ impl Journal {
         )
     }
 
-    /// Appends the record of a finished URL.
+    /// Appends the record of a finished URL. One that is longer than a reader takes is
+    /// not written: a resumed crawl asks its URL again.
     ///
     /// # Errors
     /// Those of the file, with its name. After an error, nothing more is written:
@@ -82,9 +83,14 @@ impl Journal {
             redirects_left: job.redirects_left,
             out_links: Cow::Borrowed(&completion.out_links),
             ids: Cow::Borrowed(&completion.ids),
+            content: completion.content,
         };
-        let written = record::write(&entry, &mut self.record)
-            .and_then(|()| self.file.write_all(&self.record));
+        let mut written = record::write(&entry, &mut self.record);
+        if self.record.len() as u64 > record::MAX_BYTES {
+            self.record = Vec::new();
+        } else {
+            written = written.and_then(|()| self.file.write_all(&self.record));
+        }
         self.has_failed = written.is_err();
         written.map_err(|error| with_path(&self.path, &error))
     }
@@ -98,14 +104,22 @@ impl Drop for Journal {
     }
 }
 
+fn special_file() -> io::Error {
+    io::Error::other("this is no ordinary file")
+}
+
 fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("the journal {}: {error}", path.display()))
 }
 
 fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, LoadedJournal)> {
+    // Tested before it is opened, too: to open a pipe or a device may do something.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(special_file());
+    }
     let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     if !file.metadata()?.is_file() {
-        return Err(io::Error::other("this is no ordinary file"));
+        return Err(special_file());
     }
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => {

@@ -52,6 +52,8 @@ impl Pool {
             drop(idle);
             // Dropped if unexpected bytes or the end of the stream have arrived.
             if kept.connection.is_quiet() {
+                let key = kept.connection.key().to_bits();
+                trace::emit(|| trace::Event::Reuse { key });
                 return Some(kept.connection);
             }
         }

@@ -64,6 +64,7 @@ impl<T> JoinableQueue<T> {
     /// counts as unfinished, so [`JoinableQueue::join`] waits for it.
     pub fn reserve(&self) -> Reservation<T> {
         self.state.borrow_mut().unfinished += 1;
+        self.trace("reserve");
         Reservation(Some(self.clone()))
     }
     // ANCHOR_END: reserve
@@ -98,6 +99,7 @@ impl<T> JoinableQueue<T> {
     pub fn join(&self) -> impl Coroutine<Output = ()> {
         let at = Location::caller();
         async move {
+            self.trace("join");
             // ANCHOR: exercise_join
             if self.unfinished() > 0 {
                 let event_loop = self.state.borrow().event_loop.clone();
@@ -127,6 +129,13 @@ impl<T> JoinableQueue<T> {
         self.state.borrow().unfinished
     }
 
+    /// Writes an operation of this queue to the trace.
+    fn trace(&self, operation: &'static str) {
+        if trace::is_on() {
+            trace::queue(&*self.state, operation, self.unfinished());
+        }
+    }
+
     // ANCHOR: wake_getters
     /// Promises items to waiting getters and wakes them, as long as there are
     /// both.
@@ -154,6 +163,7 @@ impl<T> JoinableQueue<T> {
         // ANCHOR: exercise_task_done
         let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
+        trace::queue(&*self.state, "task_done", state.unfinished);
         if state.unfinished > 0 {
             return;
         }
@@ -207,6 +217,8 @@ impl<'q, T> Getter<'q, T> {
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
         self.has_taken = true;
+        drop(state);
+        self.queue.trace("get");
         Item { value, reservation: Reservation(Some(self.queue.clone())) }
         // ANCHOR_END: exercise_take
     }
@@ -246,6 +258,7 @@ impl<T> Reservation<T> {
         // ANCHOR: exercise_put
         if let Some(queue) = self.0.take() {
             queue.state.borrow_mut().items.push_back(item);
+            queue.trace("put");
             queue.wake_getters();
         }
         // ANCHOR_END: exercise_put

@@ -9,7 +9,7 @@ use stage2_coroutines::catch;
 use url::Url;
 use web::robots::{MAX_BYTES, Robots, product_token};
 
-use crate::fetch::{Client, FileError};
+use crate::fetch::{Client, FileError, Redirects};
 use crate::frontier::Frontier;
 use crate::politeness::Deferrals;
 
@@ -24,11 +24,16 @@ pub(crate) async fn fetch_robots(
         let error = FetchError::new(ErrorClass::Protocol, "no valid URL");
         return Err(FileError { error, host_answered });
     };
-    let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1))).await;
-    response.unwrap_or_else(|exception| {
+    let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1, Redirects::OnSite))).await;
+    let response = response.unwrap_or_else(|exception| {
         let error = FetchError::new(ErrorClass::Panic, exception.to_string());
         Err(FileError { error, host_answered })
-    })
+    });
+    if let Ok(SiteFile { next_url: Some(next), .. }) = &response {
+        let warning = format!("{url} leads to {next}, which is not asked: it forbids nothing");
+        client.frontier.warn(warning);
+    }
+    response
 }
 
 /// The state of an origin's robots.txt.
@@ -73,14 +78,14 @@ impl RulesState {
 
     /// Returns the reason why a URL may not be fetched, if there is one.
     pub(crate) fn refusal(&self, url: &str) -> Option<FetchError> {
-        let (robots, reason) = match self.known()? {
-            Rules::Robots { robots, reason, .. } => (robots, reason),
-            Rules::NoServer(error) => return Some(error.clone()),
-        };
-        if !robots.has_rules() || Url::parse(url).is_ok_and(|url| robots.allows(&url)) {
-            return None;
+        match self.known()? {
+            Rules::Robots { robots, .. } if !robots.has_rules() => None,
+            rules => match Url::parse(url) {
+                Ok(url) => rules.refusal(&url),
+                // Cannot happen: only valid URLs are admitted.
+                Err(error) => Some(FetchError::new(ErrorClass::Protocol, error.to_string())),
+            },
         }
-        Some(FetchError::new(ErrorClass::Robots, reason.as_str()))
     }
 }
 
@@ -141,6 +146,17 @@ impl Rules {
     pub(crate) fn of_dead_host(host: &str, error: &FetchError) -> Self {
         let message = format!("{host} is given up, it does not answer: {}", error.message);
         Self::NoServer(FetchError::new(error.class, message))
+    }
+
+    /// Returns the reason why a URL may not be fetched, if there is one.
+    pub(crate) fn refusal(&self, url: &Url) -> Option<FetchError> {
+        match self {
+            Self::Robots { robots, .. } if robots.allows(url) => None,
+            Self::Robots { reason, .. } => {
+                Some(FetchError::new(ErrorClass::Robots, reason.as_str()))
+            }
+            Self::NoServer(error) => Some(error.clone()),
+        }
     }
 
     /// Returns the delay between two requests that the file asks for.

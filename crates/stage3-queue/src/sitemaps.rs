@@ -4,12 +4,13 @@
 use std::collections::{HashSet, VecDeque};
 use std::pin::pin;
 
+use crawl_core::{ScopeRule, SiteFile};
 use stage2_coroutines::{catch, select, sleep, yield_now};
 use url::Url;
 use web::Address;
 use web::sitemap::{Limits, SitemapEntry, SitemapParser};
 
-use crate::fetch::{Client, site_file};
+use crate::fetch::{Client, Redirects, site_file};
 use crate::frontier::Frontier;
 use crate::politeness::{MAX_BUSY_ANSWERS, backoff};
 use crate::robots::Rules;
@@ -17,9 +18,12 @@ use crate::robots::Rules;
 /// Limit on the sitemaps that are read per site.
 const MAX_SITEMAPS: usize = 1_000;
 
-/// Limit on the URLs that are taken from the sitemaps of one site. The sitemap that
-/// crosses the limit is still read to its end.
+/// Limit on the entries that are taken from the sitemaps of one site, those of index
+/// files included. The sitemap that crosses the limit is still read to its end.
 const MAX_ENTRIES: usize = 1_000_000;
+
+/// Limit on the sitemaps of one site that cannot be read, one after another.
+const MAX_FAILURES: usize = 20;
 
 /// Limit on the index files that lead to a sitemap, one after another. The protocol
 /// allows one.
@@ -46,32 +50,64 @@ pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
     select((read_all, client.frontier.stopped())).await;
 }
 
+/// The sitemaps of one site, as far as they are read.
+struct Sitemaps<'a> {
+    /// The site whose robots.txt names them.
+    site: &'a Url,
+    /// Sitemaps to read, each with the number of index files that led to it.
+    todo: VecDeque<(Url, u32)>,
+    /// All that were ever in `todo`, at most [`MAX_SITEMAPS`].
+    seen: HashSet<Url>,
+    num_entries: usize,
+    /// Number of sitemaps that could not be read since the last one that could.
+    num_failures: usize,
+    /// True if an index names more sitemaps than are read.
+    has_more: bool,
+}
+
 /// Reads the sitemaps of one site.
 async fn read_site(client: &Client<impl Frontier>, site: &Url) {
-    let sitemaps = sitemaps_of(client, site).await;
-    let mut todo: VecDeque<_> = sitemaps.into_iter().map(|url| (url, 0)).collect();
-    let (mut seen, mut num_pages) = (HashSet::new(), 0);
-    while let Some((url, depth)) = todo.pop_front() {
-        if !seen.insert(url.clone()) {
-            continue;
+    let mut sitemaps = Sitemaps {
+        site,
+        todo: VecDeque::new(),
+        seen: HashSet::new(),
+        num_entries: 0,
+        num_failures: 0,
+        has_more: false,
+    };
+    for url in sitemaps_of(client, site).await {
+        sitemaps.add(url, 0);
+    }
+    while let Some((url, num_indices)) = sitemaps.todo.pop_front() {
+        let (num_entries, num_failures) = (sitemaps.num_entries, sitemaps.num_failures);
+        if num_entries >= MAX_ENTRIES || num_failures >= MAX_FAILURES {
+            let why = if num_failures < MAX_FAILURES {
+                format!("{num_entries} entries were read")
+            } else {
+                format!("{num_failures} could not be read, one after another")
+            };
+            let warning = format!("{site} has more sitemaps than are read, from {url} on: {why}");
+            return client.frontier.warn(warning);
         }
-        if seen.len() > MAX_SITEMAPS || num_pages >= MAX_ENTRIES {
-            return client
-                .frontier
-                .warn(format!("{site} has more sitemaps than are read, from {url} on"));
-        }
-        let mut found = Found { num_pages, sitemaps: Vec::new() };
-        let problem = match catch(pin!(read(client, &url, &mut found))).await {
+        let mut others = 0;
+        let problem = match catch(pin!(sitemaps.read(client, &url, num_indices, &mut others))).await
+        {
             Ok(result) => result.err(),
             Err(exception) => Some(exception.to_string()),
         };
-        num_pages = found.num_pages;
-        if depth < MAX_INDICES {
-            todo.extend(found.sitemaps.into_iter().map(|sitemap| (sitemap, depth + 1)));
+        sitemaps.num_failures = problem.as_ref().map_or(0, |_| sitemaps.num_failures + 1);
+        if others > 0 {
+            client.frontier.warn(format!(
+                "sitemap {url}: {others} entries are of other hosts, which it cannot speak for"
+            ));
         }
         if let Some(problem) = problem {
             client.frontier.warn(format!("sitemap {url}: {problem}"));
         }
+    }
+    if sitemaps.has_more {
+        let warning = format!("{site} has more sitemaps than are read: at most {MAX_SITEMAPS}");
+        client.frontier.warn(warning);
     }
 }
 
@@ -86,25 +122,83 @@ async fn sitemaps_of(client: &Client<impl Frontier>, site: &Url) -> Vec<Url> {
         Some(Rules::Robots { robots, .. }) if !robots.sitemaps().is_empty() => {
             robots.sitemaps().to_vec()
         }
-        Some(Rules::Robots { robots, .. }) if robots.allows(&expected) => vec![expected],
+        Some(rules) if rules.refusal(&expected).is_none() => vec![expected],
         _ => Vec::new(),
     }
 }
 
-/// The entries found in sitemaps.
-struct Found {
-    num_pages: usize,
-    sitemaps: Vec<Url>,
+impl Sitemaps<'_> {
+    /// Adds a sitemap to those to read, unless it was added before.
+    fn add(&mut self, url: Url, num_indices: u32) {
+        if self.seen.len() < MAX_SITEMAPS {
+            if self.seen.insert(url.clone()) {
+                self.todo.push_back((url, num_indices));
+            }
+        } else {
+            self.has_more |= !self.seen.contains(&url);
+        }
+    }
+
+    /// Reads one sitemap, within the rules and the rate limit of its host. Counts in
+    /// `others` the entries that it cannot speak for.
+    async fn read(
+        &mut self,
+        client: &Client<impl Frontier>,
+        url: &Url,
+        num_indices: u32,
+        others: &mut usize,
+    ) -> Result<(), String> {
+        let limits = Limits::default();
+        let file = fetch(client, url, limits.bytes).await?;
+        let (mut parser, mut pages) = (SitemapParser::new(limits), Vec::new());
+        let mut take = |entry: SitemapEntry<'_>, pages: &mut Vec<Url>| {
+            self.num_entries += 1;
+            let (SitemapEntry::Page(text) | SitemapEntry::Sitemap(text)) = entry else { return };
+            let Ok(entry_url) = Url::parse(text) else { return };
+            // The protocol: a sitemap speaks for its own host, and for the one whose
+            // robots.txt names it.
+            if ![url, self.site].iter().any(|host| ScopeRule::Strict.is_same_site(host, &entry_url))
+            {
+                *others += 1;
+            } else if let SitemapEntry::Page(_) = entry {
+                pages.push(entry_url);
+            } else if num_indices < MAX_INDICES {
+                self.add(entry_url, num_indices + 1);
+            }
+        };
+        for bytes in file.body.chunks(CHUNK) {
+            let result = parser.feed(bytes, &mut |entry| take(entry, &mut pages));
+            for page in pages.drain(..) {
+                client.frontier.seed(&page).await;
+            }
+            result.map_err(|error| error.to_string())?;
+            yield_now(&client.event_loop).await;
+        }
+        if !file.is_whole {
+            return Err(format!("only the first {} bytes were read", limits.bytes));
+        }
+        let result = parser.finish(&mut |entry| take(entry, &mut pages));
+        for page in pages {
+            client.frontier.seed(&page).await;
+        }
+        result.map_err(|error| error.to_string())
+    }
 }
 
-/// Reads one sitemap, within the rate limit of its host.
-async fn read(client: &Client<impl Frontier>, url: &Url, found: &mut Found) -> Result<(), String> {
-    let limits = Limits::default();
+/// Fetches one sitemap, within the rules and the rate limit of its host.
+async fn fetch(
+    client: &Client<impl Frontier>,
+    url: &Url,
+    max_bytes: usize,
+) -> Result<SiteFile, String> {
+    if let Some(refusal) = client.refusal(url).await {
+        return Err(refusal.to_string());
+    }
     let mut busy_answers = 0;
     let file = loop {
         let address = Address::of(url).map_err(|_| "no URL of a host")?;
         client.frontier.pace(address).await.map_err(|error| error.to_string())?;
-        let file = client.fetch_file(url, limits.bytes).await;
+        let file = client.fetch_file(url, max_bytes, Redirects::Allowed).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
         busy_answers += 1;
         if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS {
@@ -113,30 +207,9 @@ async fn read(client: &Client<impl Frontier>, url: &Url, found: &mut Found) -> R
         let wait = backoff(busy_answers, file.retry_after.as_deref()).min(client.options.max_wait);
         sleep(&client.event_loop, wait).await;
     };
-    if !matches!(file.status, 200..=299) {
-        return Err(format!("status {}", file.status));
+    match (&file.next_url, file.status) {
+        (_, 200..=299) => Ok(file),
+        (Some(next), _) => Err(format!("it redirects to {next}, which may not be asked")),
+        (None, status) => Err(format!("status {status}")),
     }
-    let (mut parser, mut pages) = (SitemapParser::new(limits), Vec::new());
-    let mut take = |entry: SitemapEntry<'_>, pages: &mut Vec<Url>| match entry {
-        SitemapEntry::Page(page) => pages.extend(Url::parse(page)),
-        SitemapEntry::Sitemap(sitemap) => found.sitemaps.extend(Url::parse(sitemap)),
-        SitemapEntry::TooLong => {}
-    };
-    for bytes in file.body.chunks(CHUNK) {
-        let result = parser.feed(bytes, &mut |entry| take(entry, &mut pages));
-        found.num_pages += pages.len();
-        for page in pages.drain(..) {
-            client.frontier.seed(&page).await;
-        }
-        result.map_err(|error| error.to_string())?;
-        yield_now(&client.event_loop).await;
-    }
-    if !file.is_whole {
-        return Err(format!("only the first {} bytes were read", limits.bytes));
-    }
-    let result = parser.finish(&mut |entry| take(entry, &mut pages));
-    for page in pages {
-        client.frontier.seed(&page).await;
-    }
-    result.map_err(|error| error.to_string())
 }

@@ -86,7 +86,7 @@ impl ConnectPolicy {
     fn permitted(&self, host: &str, addresses: Addresses) -> io::Result<Addresses> {
         // A panic elsewhere leaves it as it is.
         let mut denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
-        if denied.undecided.remove(host) {
+        if !denied.undecided.is_empty() && denied.undecided.remove(host) {
             denied.permit(addresses.iter().map(|address| AddressKind::of(address.ip())));
         }
         let kind_if_denied = |address: &SocketAddr| {

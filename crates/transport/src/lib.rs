@@ -38,6 +38,7 @@ mod tls;
 
 mod resolver;
 mod stream;
+mod tape;
 mod tls_connector;
 mod tls_error;
 
@@ -48,6 +49,7 @@ pub use lookup::{Addresses, LookupError, LookupFn, LookupResult, system_lookup};
 pub use probed::Direction;
 pub use resolver::{Lookup, LookupId, Resolver};
 pub use stream::{Stream, TlsLayer};
+pub use tape::{Tape, TapeCall, TapeGuard, TapeResult};
 pub use tls::{certificates_from_pem, trust_warning};
 pub use tls_connector::TlsConnector;
 pub use tls_error::{TlsError, is_tls_error};

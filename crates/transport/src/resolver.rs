@@ -37,6 +37,8 @@ pub enum Lookup {
 /// there are at most 256 threads.
 pub struct Resolver {
     lookup: Arc<LookupFn>,
+    /// True if lookups block the caller, because there are no other threads.
+    is_blocking: bool,
     notify: Arc<dyn Fn() + Send + Sync>,
     /// The results that lookup threads have left here, until
     /// [`Resolver::answered`] takes them.
@@ -66,10 +68,16 @@ impl Resolver {
 
     /// Creates a resolver that calls `lookup` on threads of its own. After each
     /// lookup its thread calls `notify`: then [`Resolver::answered`] has
-    /// something to return.
-    pub fn new(lookup: Arc<LookupFn>, notify: impl Fn() + Send + Sync + 'static) -> Self {
+    /// something to return. If the resolver `is_blocking`, there are no such threads:
+    /// the lookup is made at once, and answered like the others.
+    pub fn new(
+        lookup: Arc<LookupFn>,
+        is_blocking: bool,
+        notify: impl Fn() + Send + Sync + 'static,
+    ) -> Self {
         Self {
             lookup,
+            is_blocking,
             notify: Arc::new(notify),
             results: Arc::new(Mutex::new(Vec::new())),
             cache: DnsCache::default(),
@@ -186,12 +194,16 @@ impl Resolver {
         let lookup = Arc::clone(&self.lookup);
         let results = Arc::clone(&self.results);
         let notify = Arc::clone(&self.notify);
-        let thread = thread::Builder::new().name("look-up".into());
-        thread.spawn(move || {
+        let run = move || {
             let result = lookup_catching_panic(&*lookup, &name);
             lock(&results).push((name, result));
             notify();
-        })?;
+        };
+        if self.is_blocking {
+            run();
+        } else {
+            thread::Builder::new().name("look-up".into()).spawn(run)?;
+        }
         Ok(())
     }
 }

@@ -3,13 +3,13 @@
 use std::io::{self, Read, Write};
 
 use crate::probed::{Direction, Probed};
-use crate::tls::Session;
+use crate::tape::Layer;
 
 /// The layer between the bytes of one connection and its socket: TLS, or
 /// nothing, which is the default. Created by
 /// [`TlsConnector::layer`](crate::TlsConnector::layer).
 #[derive(Debug, Default)]
-pub struct TlsLayer(pub(crate) Option<Box<Session>>);
+pub struct TlsLayer(pub(crate) Option<Box<Layer>>);
 
 impl TlsLayer {
     /// Returns the layer of a connection without TLS.
@@ -28,7 +28,7 @@ impl TlsLayer {
 #[derive(Debug)]
 pub struct Stream<S: Read + Write> {
     socket: Probed<S>,
-    session: Option<Box<Session>>,
+    session: Option<Box<Layer>>,
 }
 
 impl<S: Read + Write> Stream<S> {

@@ -1,8 +1,10 @@
 //! The TLS connector of a crawl.
 
 use std::io;
+use std::sync::Arc;
 
 use crate::stream::TlsLayer;
+use crate::tape::{self, Layer, Tape};
 use crate::tls::Client;
 
 /// A factory of [`TlsLayer`]s, with the certificates to trust.
@@ -12,6 +14,8 @@ use crate::tls::Client;
 #[derive(Debug)]
 pub struct TlsConnector {
     client: Client,
+    /// Keeps or gives the results of the layers.
+    tape: Option<Arc<dyn Tape>>,
 }
 
 impl TlsConnector {
@@ -23,7 +27,7 @@ impl TlsConnector {
     ///
     /// No file is read before the first secure connection.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Self {
-        Self { client: Client::new(certificates, insecure) }
+        Self { client: Client::new(certificates, insecure), tape: tape::current() }
     }
 
     /// Creates the layer for one connection, before it is opened. `None` means
@@ -39,8 +43,8 @@ impl TlsConnector {
         let Some(host) = host else {
             return Ok(TlsLayer::plain());
         };
-        let session = self.client.session(host)?;
-        Ok(TlsLayer(Some(Box::new(session))))
+        let layer = Layer::new(self.tape.as_ref(), || self.client.session(host))?;
+        Ok(TlsLayer(Some(Box::new(layer))))
     }
 }
 

@@ -11,7 +11,8 @@ pub struct TlsError {
 }
 
 impl TlsError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// Creates an error with this message.
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), is_damage: false }
     }
 

@@ -11,8 +11,14 @@ mod text;
 
 use memchr::memchr;
 
+use crate::cut;
+
 pub use coding::{ACCEPT_ENCODING, BodyDecoder, Codings};
 pub use text::{TextDecoder, encoding_name};
+
+/// The maximum length of a media type or of a label, in bytes (RFC 6838 section 4.2:
+/// twice 127 characters and a slash). A longer one is cut.
+const MAX_TYPE_LEN: usize = 255;
 
 /// A parsed `Content-Type` header (RFC 9110 section 8.3), without the parts that
 /// cannot be understood.
@@ -69,5 +75,7 @@ fn is_essence(text: &[u8]) -> bool {
 
 /// Returns a token, which is ASCII, in lower case.
 fn to_lower_case(token: &[u8]) -> String {
-    String::from_utf8(token.to_ascii_lowercase()).unwrap_or_default()
+    let mut text = String::from_utf8(token.to_ascii_lowercase()).unwrap_or_default();
+    cut(&mut text, MAX_TYPE_LEN);
+    text
 }

@@ -31,6 +31,9 @@ pub enum ErrorClass {
     TooLarge,
     /// The page nests its elements too deeply to be parsed safely.
     Nesting,
+    /// To select from the page would take too much time or memory: too many
+    /// elements, or too many steps from one to another.
+    TooComplex,
     /// The body has a content coding that is unknown, or its data are not valid.
     Decode,
     /// A chain of redirects is longer than allowed.
@@ -71,6 +74,7 @@ impl ErrorClass {
             Self::Protocol => "protocol",
             Self::TooLarge => "too_large",
             Self::Nesting => "nesting",
+            Self::TooComplex => "too_complex",
             Self::Decode => "decode",
             Self::RedirectLimit => "redirect_limit",
             Self::RedirectTarget => "redirect_target",
@@ -105,8 +109,8 @@ impl ErrorClass {
 pub struct FetchError {
     /// The class, for programs.
     pub class: ErrorClass,
-    /// The message, for people: one line, without characters that a terminal could
-    /// take for a command.
+    /// The message, for people: one line of at most a thousand bytes, without
+    /// characters that a terminal could take for a command.
     pub message: String,
 }
 
@@ -128,16 +132,29 @@ impl FetchError {
 
     /// Creates an error. The message may contain text from a name server, a
     /// certificate or a panic, and so text that an attacker chose: the characters of
-    /// [`is_terminal_control`] are escaped.
+    /// [`is_terminal_control`] are escaped, and a long one is cut.
     pub fn new(class: ErrorClass, message: impl Into<String>) -> Self {
         let mut message = message.into();
+        cut(&mut message, MAX_MESSAGE_LEN);
         if message.contains(is_terminal_control) {
             let escaped = |c: char| {
                 if is_terminal_control(c) { c.escape_default().to_string() } else { c.into() }
             };
             message = message.chars().map(escaped).collect();
+            cut(&mut message, MAX_MESSAGE_LEN);
         }
         Self { class, message }
+    }
+}
+
+/// The maximum length of a message, in bytes.
+const MAX_MESSAGE_LEN: usize = 1_000;
+
+/// Cuts a text that is longer than `max_len` bytes, and ends it with an ellipsis.
+pub fn cut(text: &mut String, max_len: usize) {
+    if text.len() > max_len {
+        text.truncate(text.floor_char_boundary(max_len.saturating_sub(3)));
+        text.push_str("...");
     }
 }
 
@@ -162,6 +179,17 @@ impl std::error::Error for FetchError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_message_is_cut_between_two_characters() {
+        for (text, end) in [("x", "x..."), ("\u{fc}", "\u{fc}..."), ("\x1b", "b}...")] {
+            let error = FetchError::new(ErrorClass::Panic, text.repeat(600_000));
+            assert!((990..=1_000).contains(&error.message.len()), "{}", error.message.len());
+            assert!(error.message.ends_with(end) || text == "\x1b", "{error}");
+        }
+        let whole = "x".repeat(1_000);
+        assert_eq!(FetchError::new(ErrorClass::Panic, whole.clone()).message, whole);
+    }
 
     #[test]
     fn control_characters_in_a_message_are_escaped() {

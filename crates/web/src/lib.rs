@@ -33,4 +33,4 @@ mod address;
 mod error;
 
 pub use address::{Address, BaseUrl, LinkError, UrlCache};
-pub use error::{ErrorClass, FetchError, is_terminal_control};
+pub use error::{ErrorClass, FetchError, cut, is_terminal_control};

@@ -10,6 +10,7 @@
 //!    is the test oracle for this, and serves what needs a tree.
 
 mod collector;
+mod content_hash;
 mod css;
 mod dedup_cache;
 mod extractor;
@@ -23,6 +24,8 @@ mod refresh;
 mod srcset;
 #[cfg(feature = "select")]
 mod tree;
+#[cfg(feature = "select")]
+mod tree_sink;
 
 pub use extractor::LinkExtractor;
 pub use page_links::{Element, Link, PageLinks};
@@ -30,9 +33,15 @@ pub use position::Position;
 #[cfg(feature = "select")]
 pub use tree::{MAX_NESTED, Tree};
 
-/// The longest page of which a tree is built, in bytes. The tree is about ten
-/// times as large.
+/// The longest page of which a tree is built, in bytes.
 pub const MAX_TREE_BYTES: usize = 10 * 1024 * 1024;
+
+/// The memory limit for a tree, in bytes. The tree of an ordinary page is about ten
+/// times as large as the page.
+pub const MAX_TREE_MEMORY: usize = 64 * 1024 * 1024;
+
+/// The maximum number of links of one page; more are only counted.
+pub const MAX_LINKS: usize = 1 << 19;
 
 /// Selection of what to extract besides hyperlinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -21,6 +21,9 @@ pub struct PageReader {
 pub struct Page {
     /// The links of the page, and what else [`ExtractOptions`] asked for.
     pub found: PageLinks,
+    /// A hash of the visible text of the page, if it was wanted. Pages that differ in
+    /// markup and addresses only have the same one.
+    pub content: Option<u64>,
     /// The base URL of the links.
     pub base: Url,
     /// The character encoding of the page.
@@ -50,6 +53,12 @@ impl PageReader {
         Self { kept: Some(Vec::new()), ..self }
     }
 
+    /// Makes the reader hash the visible text of the page.
+    pub fn hashing_content(mut self) -> Self {
+        self.links.hash_content();
+        self
+    }
+
     /// Reads the next bytes of the page. Their content coding must be decoded, and
     /// they may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
@@ -57,13 +66,19 @@ impl PageReader {
         text.feed(bytes, &mut |text| read(text, links, kept));
     }
 
+    /// Returns the approximate memory of what is kept of the page, in bytes.
+    pub fn memory(&self) -> usize {
+        self.links.memory() + self.kept.as_ref().map_or(0, Vec::len)
+    }
+
     /// Ends the page and returns its contents. `url` is its address.
     pub fn finish(self, url: &Url) -> Page {
         let Self { text, mut links, mut kept } = self;
         let encoding = text.finish(&mut |text| read(text, &mut links, &mut kept));
+        let content = links.content_hash();
         let found = links.finish();
         let base = found.base(url);
-        Page { found, base, encoding, text: kept }
+        Page { found, content, base, encoding, text: kept }
     }
 }
 

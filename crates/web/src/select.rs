@@ -1,10 +1,19 @@
 //! Selections: data to extract from every page by CSS selectors.
 
+mod counted;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use scraper::Selector;
+use scraper::selector::{Parser, Simple};
+use selectors::context::{
+    MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode,
+    SelectorCaches,
+};
+use selectors::matching::matches_selector_list;
+use selectors::parser::{ParseRelative, SelectorList};
 
+use self::counted::{Counted, Steps};
 use crate::links::Tree;
 use crate::{ErrorClass, FetchError};
 
@@ -23,7 +32,7 @@ pub const MAX_SELECTED: usize = 1024 * 1024;
 pub struct Selection {
     text: Box<str>,
     name: Arc<str>,
-    selector: Selector,
+    selector: SelectorList<Simple>,
     attribute: Option<Box<str>>,
 }
 
@@ -46,7 +55,8 @@ impl Selection {
             _ => (css, None),
         };
         // Some messages of the parser only make sense to its authors.
-        let selector = Selector::parse(css)
+        let mut parser = cssparser::Parser::new(css);
+        let selector = SelectorList::parse(&Parser, &mut parser, ParseRelative::No)
             .map_err(|_error| format!("'{css}' is no CSS selector that is understood"))?;
         let attribute = attribute.map(|name| name.to_ascii_lowercase().into());
         Ok(Self { text: text.into(), name: name.into(), selector, attribute })
@@ -61,23 +71,42 @@ impl Selection {
 /// Returns all matches on a page. The words of a text are separated by single
 /// blanks.
 ///
-/// The time depends on the size of the page and on the selectors: one with
-/// `:has()` may search the whole page for each of its elements.
+/// The time depends on the size of the page and on the selectors: `h1 ~ p` may look
+/// at all siblings of each element, and one with `:has()` at the whole page. So the
+/// steps are counted.
 ///
 /// # Errors
-/// Returns the error of [`Tree::of`] if the page cannot be parsed into a tree, and
-/// [`ErrorClass::TooLarge`] if more than [`MAX_SELECTED`] bytes match.
+/// Returns the error of [`Tree::of`] if the page cannot be parsed into a tree,
+/// [`ErrorClass::TooLarge`] if more than [`MAX_SELECTED`] bytes match, and
+/// [`ErrorClass::TooComplex`] if all selections together take more than 8 million
+/// steps from one element to another.
 pub fn select(html: &str, selections: &[Selection]) -> Result<Selected, FetchError> {
     let tree = Tree::of(html)?;
+    let steps = Steps::new();
     let mut selected = Selected::new();
     let mut remaining = MAX_SELECTED;
     for Selection { name, selector, attribute, .. } in selections {
         let matches = selected.entry(Arc::clone(name)).or_default();
-        for element in tree.select(selector) {
+        let mut caches = SelectorCaches::default();
+        let mut context = MatchingContext::new(
+            MatchingMode::Normal,
+            None,
+            &mut caches,
+            QuirksMode::NoQuirks,
+            NeedsSelectorFlags::No,
+            MatchingForInvalidation::No,
+        );
+        for element in tree.elements() {
+            let counted = Counted::new(element, &steps);
+            if !matches_selector_list(selector, &counted, &mut context) {
+                steps.check()?;
+                continue;
+            }
             let text = match attribute {
                 Some(attribute) => element.attr(attribute).map(str::to_owned),
-                None => Some(join_words(element.text(), remaining)),
+                None => Some(join_words(counted.text(), remaining)),
             };
+            steps.check()?;
             // An empty text takes memory as well.
             let length = text.as_ref().map_or(0, |text| text.len() + size_of::<String>());
             remaining = remaining.checked_sub(length).ok_or_else(|| {

@@ -29,6 +29,9 @@ const NAME_FILE: &str = "exercise.txt";
 /// The timeout of one test; a task that is done wrong may hang.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
+/// The limit on the length of a line of a hint.
+const MAX_WIDTH: usize = 90;
+
 /// Arguments of `cargo xtask exercise`.
 #[derive(Debug, Args)]
 pub(crate) struct Arguments {
@@ -120,7 +123,8 @@ impl Exercise {
                 found.insert(marker.to_owned());
                 if number > solved {
                     let indent = &line[..line.len() - text.len()];
-                    stripped += &format!("{indent}todo!(\"task {number}: {hint}\");\n");
+                    stripped += &comment(&format!("Task {number}. {hint}"), indent);
+                    stripped += &format!("{indent}todo!(\"task {number}\");\n");
                     let end = format!("// ANCHOR_END: {marker}");
                     lines.by_ref().find(|line| line.trim_start() == end);
                 }
@@ -133,14 +137,12 @@ impl Exercise {
     }
 
     /// Returns the text that stands at the beginning of the exercise.
-    fn readme(&self, name: &str, folder: &Path) -> String {
+    fn readme(&self, name: &str) -> String {
         let mut text = format!(
             "# {}\n\nRed is expected: all tests fail until you have written the bodies that \
-             say `todo!`.\nTheir texts are the hints. `cargo test` runs the tests here; in the \
-             workspace,\n\n    cargo xtask check {}\n\nsays how far you are. The solution is in \
-             the workspace: `{}`.\n",
+             say `todo!`.\nAbove each is a hint. `cargo test` runs the tests, and\n\n    cargo \
+             xtask check\n\nsays how far you are. The solution is in the workspace: `{}`.\n",
             self.title,
-            folder.display(),
             self.sources.display(),
         );
         for (number, task) in (1..).zip(&self.tasks) {
@@ -187,11 +189,13 @@ impl Exercise {
         if let Some(marker) = self.markers().difference(&found).next() {
             return Err(io::Error::other(format!("{}: no {marker}", self.sources.display())));
         }
-        files.push(("README.md".into(), self.readme(name, &folder)));
+        files.push(("README.md".into(), self.readme(name)));
         files.push((NAME_FILE.into(), format!("{name}\n")));
         // As cargo does for the workspace: all builds share one folder.
         let target = process::target_folder()?;
-        let config = format!("[build]\ntarget-dir = {:?}\n", target.display().to_string());
+        let manifest = root.join("Cargo.toml").display().to_string();
+        let chores = ["run", "--quiet", "--manifest-path", &manifest, "--package", "xtask", "--"];
+        let config = format!("[alias]\nxtask = {chores:?}\n\n[build]\ntarget-dir = {target:?}\n");
         files.push((".cargo/config.toml".into(), config));
         files.push(("Cargo.lock".into(), fs::read_to_string(root.join("Cargo.lock"))?));
         for (file, text) in files {
@@ -203,6 +207,18 @@ impl Exercise {
         }
         Ok(())
     }
+}
+
+/// Returns a text as a comment, in lines that are not too long.
+fn comment(text: &str, indent: &str) -> String {
+    let mut lines = vec![format!("{indent}//")];
+    for word in text.split(' ') {
+        match lines.last_mut().filter(|line| line.len() + 1 + word.len() <= MAX_WIDTH) {
+            Some(line) => *line += &format!(" {word}"),
+            None => lines.push(format!("{indent}// {word}")),
+        }
+    }
+    lines.into_iter().map(|line| line + "\n").collect()
 }
 
 /// Returns a source that may have unfinished functions without a warning for each.
@@ -282,7 +298,8 @@ fn test(folder: &Path) -> io::Result<Result<Report, String>> {
     Ok(Ok(Report { tests, passed, first_failure }))
 }
 
-/// Says how far the reader is: in one folder, or in all of `target/exercises`.
+/// Says how far the reader is: in one folder, in the current one if that is an
+/// exercise, or in all of `target/exercises`.
 /// Returns false if a test fails.
 ///
 /// # Errors
@@ -290,6 +307,7 @@ fn test(folder: &Path) -> io::Result<Result<Report, String>> {
 pub(crate) fn check(root: &Path, folder: Option<&Path>) -> io::Result<bool> {
     let folders = match folder {
         Some(folder) => vec![folder.to_path_buf()],
+        None if Path::new(NAME_FILE).exists() => vec![PathBuf::from(".")],
         None => {
             let all = process::target_folder()?.join("exercises");
             let entries = fs::read_dir(all).into_iter().flatten();
@@ -346,17 +364,19 @@ fn number(test: &str) -> Option<usize> {
     test.strip_prefix("task_")?.split('_').next()?.parse().ok()
 }
 
-/// Returns the places of a task that are not written yet, with their hints.
+/// Returns the places of a task that are not written yet, each with its hint: the
+/// comment above it.
 fn todos(folder: &Path, number: usize) -> io::Result<Vec<String>> {
     let mut todos = Vec::new();
-    let begin = format!("todo!(\"task {number}: ");
+    let (begin, todo) = (format!("// Task {number}. "), format!("todo!(\"task {number}\");"));
     for path in files_below(&folder.join("src"))? {
-        for (line, text) in (1..).zip(fs::read_to_string(&path)?.lines()) {
-            if let Some(hint) = text.trim().strip_prefix(&begin) {
-                let file = path.strip_prefix(folder).unwrap_or(&path).display();
-                let hint = hint.trim_end_matches("\");");
-                todos.push(format!("{file}:{line}: {hint}"));
-            }
+        let text = fs::read_to_string(&path)?;
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        for end in (0..lines.len()).filter(|line| lines[*line] == todo) {
+            let start = lines[..end].iter().rposition(|line| line.starts_with(&begin));
+            let hint = lines[start.unwrap_or(end)..end].join("\n    ");
+            let file = path.strip_prefix(folder).unwrap_or(&path).display();
+            todos.push(format!("{file}:{}\n    {hint}", end + 1));
         }
     }
     Ok(todos)
@@ -452,8 +472,8 @@ mod tests {}
         let mut found = BTreeSet::new();
         let none = exercise().strip(SOURCE, 0, &mut found);
         assert_eq!(found, exercise().markers());
-        let expected = "//! Docs.\nfn one() {\n    todo!(\"task 1: think\");\n}\n\
-                        fn two() {\n    todo!(\"task 2: think\");\n}\n\n";
+        let expected = "//! Docs.\nfn one() {\n    // Task 1. think\n    todo!(\"task 1\");\n}\n\
+                        fn two() {\n    // Task 2. think\n    todo!(\"task 2\");\n}\n\n";
         assert_eq!(none, expected);
         let one = exercise().strip(SOURCE, 1, &mut found);
         assert!(

@@ -69,6 +69,8 @@ struct Bug {
 struct Change {
     /// The page, in `book/src`.
     page: String,
+    /// A command on the page that comes first, and succeeds.
+    before: Option<String>,
     /// The command on the page that shows the effect.
     command: String,
     /// The tests that fail then, by the last words of their names.
@@ -219,6 +221,14 @@ fn check_change(root: &Path, name: &str) -> io::Result<bool> {
     println!("== {name}, of {}", change.page);
     show_edits(&change.edits);
     let copy = copy_with(root, &change.edits)?;
+    if let Some(before) = &change.before {
+        let arguments = before.split(' ').skip(1);
+        let ended = process::run(process::cargo(&copy)?.args(arguments), BUILD_TIMEOUT)?;
+        if ended.code != Some(0) {
+            println!("{}\n`{before}` fails", ended.output);
+            return Ok(false);
+        }
+    }
     let (build, rest) = change.arguments();
     let ended = if build.is_empty() {
         process::run(process::cargo(&copy)?.args(rest), BUILD_TIMEOUT)?
@@ -231,7 +241,10 @@ fn check_change(root: &Path, name: &str) -> io::Result<bool> {
             built
         }
     };
-    let findings = change.findings(&ended.output, ended.code == Some(0));
+    let mut findings = change.findings(&ended.output, ended.code == Some(0));
+    if ended.timed_out {
+        findings.push("it did not end in time".to_owned());
+    }
     println!("\n$ {}", change.command);
     if findings.is_empty() {
         let failed = failed_tests(&ended.output);
@@ -335,6 +348,8 @@ mod tests {
             let page = fs::read_to_string(page).unwrap();
             let is_command = |line: &str| line.strip_prefix("$ ").unwrap_or(line) == change.command;
             assert!(page.lines().any(is_command), "{name}");
+            let before = change.before.iter().all(|before| page.contains(&format!("$ {before}\n")));
+            assert!(before, "{name}");
             for test in &change.fails {
                 // By its name, or by the filter in the command.
                 let is_told = page.contains(&format!("`{test}`"));
@@ -396,6 +411,7 @@ mod tests {
     fn a_change_is_as_the_page_says_or_is_a_finding() {
         let change = |fails: &[&str], others_fail| Change {
             page: "a.md".into(),
+            before: None,
             command: "cargo test -q -p p -- x y".into(),
             fails: fails.iter().map(|name| (*name).to_owned()).collect(),
             others_fail,

@@ -1,6 +1,11 @@
 //! Flags for the output: format, file, colors and log level.
 
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io;
 use std::ops::RangeInclusive;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 
 use anstream::ColorChoice;
@@ -35,6 +40,11 @@ pub(crate) struct OutputFlags {
     /// When to show what is broken in red
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+
+    /// Write what the crawl did, step by step, to FILE.html (a page that shows it) or
+    /// FILE.json (for Perfetto)
+    #[arg(long, value_name = "FILE", value_parser = parsers::trace_file)]
+    pub(crate) trace: Option<PathBuf>,
 
     /// Say on stderr what was fetched; -vv with tries and times
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
@@ -92,12 +102,20 @@ impl OutputFlags {
         options.accept.clone_from(&self.accept);
     }
 
-    /// Returns true if the output goes to this file.
+    /// Returns true if the output goes to this file, or the messages do. Files are
+    /// compared by device and inode, since one file may have several names.
     pub(super) fn goes_to(&self, file: &Path) -> bool {
-        // A file that does not exist yet can be compared by its path only.
-        let resolved = |file: &Path| file.canonicalize().or_else(|_| path::absolute(file)).ok();
-        self.output != Path::new("-")
-            && (self.output == file || resolved(&self.output) == resolved(file))
+        let is_stdout = self.output == Path::new("-");
+        let ids = [
+            if is_stdout { id_of_stream(&io::stdout()) } else { id(fs::metadata(&self.output)) },
+            id_of_stream(&io::stderr()),
+        ];
+        let file_id = id(fs::metadata(file));
+        if file_id.is_some() {
+            return ids.contains(&file_id);
+        }
+        // One that does not exist yet can be compared by its path only.
+        !is_stdout && resolved(&self.output) == resolved(file)
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -108,4 +126,24 @@ impl OutputFlags {
             (false, _) => Level::Verbose,
         }
     }
+}
+
+/// Returns the device and the inode of an ordinary file.
+fn id(metadata: io::Result<Metadata>) -> Option<(u64, u64)> {
+    let metadata = metadata.ok().filter(Metadata::is_file)?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+fn id_of_stream(stream: &impl AsFd) -> Option<(u64, u64)> {
+    id(stream.as_fd().try_clone_to_owned().map(File::from).and_then(|file| file.metadata()))
+}
+
+/// Returns the path of a file that does not exist yet, without symbolic links.
+fn resolved(file: &Path) -> Option<PathBuf> {
+    let absolute = path::absolute(file).ok()?;
+    let folder = absolute.parent().and_then(|folder| folder.canonicalize().ok());
+    Some(match folder {
+        Some(folder) => folder.join(absolute.file_name().unwrap_or(OsStr::new(""))),
+        None => absolute,
+    })
 }

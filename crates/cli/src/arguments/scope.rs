@@ -39,6 +39,13 @@ pub(super) struct Scope {
     #[arg(long, value_name = "N", value_parser = parsers::at_least_one::<u64>)]
     max_pages: Option<u64>,
 
+    /// Fetch at most N URLs of a host; "none" or 0 lifts the limit
+    #[arg(
+        long, value_name = "N", default_value_t = Options::MAX_PAGES_PER_HOST,
+        value_parser = parsers::limit
+    )]
+    max_pages_per_host: u64,
+
     /// What to check, separated by commas: images, scripts and styles as well as
     /// links, and fragments: whether what links name after a "#" is there
     #[arg(
@@ -75,6 +82,7 @@ impl Scope {
         options.max_depth = self.max_depth;
         options.deny_private = self.deny_private;
         options.max_pages = self.max_pages;
+        options.max_pages_per_host = Some(self.max_pages_per_host).filter(|max| *max > 0);
         options.check = Check {
             images: self.check.contains(&Checked::Images),
             scripts: self.check.contains(&Checked::Scripts),

@@ -10,7 +10,7 @@ use web::select::Selection;
 use crate::parsers;
 
 /// The flags of `crawl` that the other stages do not have.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub(crate) struct Tool {
     /// Stop after so long, and report what was found [default: no limit]
     #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
@@ -65,6 +65,20 @@ pub(crate) struct Tool {
     /// Begin anew and replace the journal
     #[arg(long, requires = "state", help_heading = "State")]
     pub(crate) fresh: bool,
+
+    /// Record the crawl here, for --replay: what the network and the clock gave,
+    /// without passwords and cookies
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "state"], help_heading = "State")]
+    pub(crate) record: Option<PathBuf>,
+
+    /// Record passwords and cookies, too
+    #[arg(long, requires = "record", help_heading = "State")]
+    pub(crate) record_secrets: bool,
+
+    /// Run the crawl again that was recorded here, with its URLs and flags, and
+    /// without a network
+    #[arg(long, value_name = "FILE", conflicts_with = "state", help_heading = "State")]
+    pub(crate) replay: Option<PathBuf>,
 }
 
 impl Tool {

@@ -43,7 +43,7 @@ impl ReportFormat for Csv {
             error.map(|error| error.message.clone()).unwrap_or_default(),
             or_nothing(&row.content_type),
             or_nothing(&row.encoding),
-            row.size.to_string(),
+            row.size.map(|size| size.to_string()).unwrap_or_default(),
             row.num_urls.to_string(),
             row.num_new_urls.to_string(),
             row.depth.to_string(),

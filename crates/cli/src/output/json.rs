@@ -68,7 +68,7 @@ impl ReportFormat for Json {
 /// Returns a broken URL with its referrers.
 fn broken(url: &str, summary: Option<&CrawlSummary>) -> Value {
     let (referrers, count) =
-        summary.map(|summary| summary.admission.referrers(url)).unwrap_or_default();
+        summary.map(|summary| super::referrers(url, summary)).unwrap_or_default();
     let referrers: Vec<Value> = referrers.iter().map(referrer).collect();
     json!({"url": url, "referrers": referrers, "referrer_count": count})
 }

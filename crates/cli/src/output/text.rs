@@ -135,7 +135,7 @@ fn write_referrers<'e>(
     text: &mut String,
 ) {
     const INDENT: &str = "    ";
-    let (referrers, count) = summary.admission.referrers(url);
+    let (referrers, count) = super::referrers(url, summary);
     for Referrer { url, context } in &referrers {
         if shown.len() == MAX_PLACES {
             return;
@@ -170,7 +170,7 @@ fn text(row: &Row) -> String {
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
     let content_type = or_none(&row.content_type);
     let encoding = or_none(&row.encoding);
-    let size = row.size;
+    let size = row.size.map_or("-".into(), |size| size.to_string());
     match (row.outcome, &row.error, &row.next_url) {
         (Outcome::Skipped, Some(error), _) => format!("{status} skipped {error}"),
         (_, Some(error), _) => format!("{status} error {error}"),

@@ -26,7 +26,7 @@ const READ_TIMEOUT: Duration = Duration::from_secs(2);
 /// A site without faults, with the size and the number of links of each page.
 struct CleanSite {
     server: DemoSite,
-    pages: BTreeMap<String, (u64, u32)>,
+    pages: BTreeMap<String, (Option<u64>, u32)>,
 }
 
 impl CleanSite {

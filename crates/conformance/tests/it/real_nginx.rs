@@ -1,11 +1,15 @@
 //! A site served by nginx, with compression, server-side includes and a limit
 //! on the requests per connection.
 
+use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use test_support::programs::program;
 
 use crate::common::real_server::{RealServer, expect_table};
 use crate::common::tls::secure_options;
@@ -132,4 +136,38 @@ fn every_page_is_found_over_http_and_https() {
         assert_eq!(on_one_connection.max(), Some(max), "{stage:?}");
         assert_eq!(log.lines().filter(is_answered).count(), expected, "{stage:?}");
     }
+}
+
+/// Each crawl is recorded, and replayed by another process, which asks nginx nothing.
+#[test]
+#[ignore = "needs nginx: run .ci/real-peers"]
+fn thirty_crawls_are_replayed_to_the_last_event() {
+    let crawl = program("crawl");
+    let nginx = nginx();
+    let file = |n: usize, name: &str| nginx.folder.join(format!("{n}-{name}"));
+    let run = |arguments: &[&OsStr], rows: PathBuf, trace: PathBuf| {
+        let mut command = Command::new(&crawl);
+        command.args(["-q", "--format", "jsonl"]).args(arguments).arg("-o").arg(&rows);
+        let code = command.arg("--trace").arg(&trace).status().unwrap().code();
+        (code, fs::read(rows).unwrap(), fs::read(trace).unwrap())
+    };
+    let mut recorded = Vec::new();
+    for n in 0..30 {
+        let origin = if n % 2 == 0 { nginx.origin() } else { nginx.secure_origin() };
+        let tasks = (n % 12 + 1).to_string();
+        let record = file(n, "record");
+        let arguments =
+            [OsStr::new("--record"), record.as_ref(), "-k".as_ref(), "-j".as_ref(), tasks.as_ref()];
+        let arguments = [&arguments[..], &[origin.as_ref()]].concat();
+        recorded.push(run(&arguments, file(n, "rows"), file(n, "trace.json")));
+        assert!(recorded[n].1.split(|byte| *byte == b'\n').count() > PAGES, "crawl {n}");
+    }
+    let asked = nginx.read("access.log").lines().count();
+    for (n, recorded) in recorded.iter().enumerate() {
+        let record = file(n, "record");
+        let arguments = [OsStr::new("--replay"), record.as_ref()];
+        let replayed = run(&arguments, file(n, "rows again"), file(n, "again.json"));
+        assert!(replayed == *recorded, "crawl {n}: {}", String::from_utf8_lossy(&replayed.1));
+    }
+    assert_eq!(nginx.read("access.log").lines().count(), asked);
 }

@@ -100,3 +100,15 @@ fn every_program_of_the_chapter_is_short() {
     assert!(outside.is_empty(), "{outside}");
     assert!(programs >= 3, "{programs} programs of the chapter");
 }
+
+/// The smallest runtime, without the program that shows it, fits on a page or two.
+#[test]
+fn the_smallest_runtime_has_at_most_a_hundred_lines() {
+    let path = workspace().join("crates/stage2-coroutines/examples/smallest_runtime.rs");
+    let source = fs::read_to_string(path).unwrap();
+    let (runtime, main) = source.split_once("// ANCHOR: main\n").unwrap();
+    assert!(main.contains("fn main"));
+    let lines = code_lines(runtime).count();
+    println!("the smallest runtime: {lines}");
+    assert!(lines <= 100, "{lines} lines");
+}

@@ -58,6 +58,9 @@ pub(crate) struct MissingFragment {
     pub(crate) message: String,
 }
 
+/// The length of the longest URL that a message repeats, in bytes.
+const MAX_NAMED: usize = 256;
+
 /// The maximum number of redirects to follow; a longer chain is taken for a loop.
 const MAX_REDIRECTS: usize = 64;
 
@@ -107,6 +110,8 @@ impl Fragments {
                         break;
                     }
                     let page = url_table.get(target).map_or("the page", |page| &page.url);
+                    // The message is not to repeat a long URL for each of its fragments.
+                    let page = if page.len() > MAX_NAMED { "the page" } else { page };
                     let message = format!("nothing is called '{fragment}' in {page}");
                     let (url, depth) = (Arc::clone(&url_record.url), link.depth);
                     self.missing.push(MissingFragment { url, status: *status, depth, message });

@@ -46,6 +46,11 @@ impl Admission {
         }
     }
 
+    /// Returns true if this URL has settled.
+    pub(crate) fn has_settled(&self, url: &str) -> bool {
+        self.url_record(url).is_some_and(|url_record| url_record.status() != LinkStatus::Open)
+    }
+
     /// Returns the number of a URL that has passed through the admission.
     pub(super) fn number_of(&mut self, address: Address<'_>) -> Option<u32> {
         let is_in_scope = self.scope.contains(address);

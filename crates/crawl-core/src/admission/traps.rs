@@ -18,8 +18,9 @@ use web::Address;
 /// numbers. But calendars and the like go on for ever in one direction, so a URL
 /// that is many clicks away counts [`FAR_COST`](Self::FAR_COST) times.
 ///
-/// A flat directory of pages with random names is not detected, because it looks
-/// like a large site; the limit on pages is for that.
+/// A flat directory of pages with random names looks like a large site. It is noticed
+/// by what is fetched, if the pages say the same, and by the limit on the
+/// [pages of a host](crate::Options::max_pages_per_host).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrapLimits {
     /// The maximum length of a URL, in bytes. The default is the lowest limit
@@ -37,6 +38,9 @@ pub struct TrapLimits {
     /// The maximum depth in clicks from a root that counts as near: by default
     /// 100.
     pub near: u32,
+    /// The maximum number of pages of one host that say the same and lead to new URLs:
+    /// by default 5,000. Beyond it, such pages are searched for known URLs only.
+    pub equal_pages: u32,
 }
 
 impl TrapLimits {
@@ -54,7 +58,14 @@ impl TrapLimits {
 
 impl Default for TrapLimits {
     fn default() -> Self {
-        Self { url_bytes: 2_083, segments: 32, variants: 100_000, below: 1_000_000, near: 100 }
+        Self {
+            url_bytes: 2_083,
+            segments: 32,
+            variants: 100_000,
+            below: 1_000_000,
+            near: 100,
+            equal_pages: 5_000,
+        }
     }
 }
 

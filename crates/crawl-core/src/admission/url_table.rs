@@ -25,7 +25,22 @@ pub(super) struct UrlTable {
     records: SegmentedVec<UrlRecord>,
     /// The size of all stored referrers, in bytes.
     referrer_bytes: usize,
+    /// The approximate memory of all URLs, in bytes.
+    memory: usize,
+    /// The length of all URLs beyond [`SHORT_URL`] of each, in bytes.
+    long_bytes: usize,
 }
+
+/// The approximate memory that a URL costs beside its text, in bytes: its record, its
+/// job, and its entries in the tables of the crawl and in the queues of a stage.
+const URL_MEMORY: usize = 256;
+
+/// The length of a URL that does not count as long, in bytes.
+const SHORT_URL: usize = 256;
+
+/// The maximum length of all long URLs beyond [`SHORT_URL`] of each: 32 MiB. A page can
+/// make every one of its links long by a long base.
+const MAX_LONG_BYTES: usize = 32 * 1024 * 1024;
 
 /// The memory limit for stored referrers: 64 MiB. Beyond it, referrers are stored
 /// without a link context. The second half is reserved for the first link to each
@@ -67,11 +82,23 @@ impl UrlTable {
         self.numbers.find(spread(hash), is_same_url).copied()
     }
 
+    /// Returns the approximate memory of all URLs, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        self.memory
+    }
+
     /// Adds a URL that the table does not have, undecided, and returns its number;
-    /// `None` when no number is left, which would take more memory than a machine
-    /// has.
-    pub(super) fn insert(&mut self, hash: u32, url: Arc<str>) -> Option<u32> {
+    /// `None` when the memory for long URLs is used up, or no number is left, which
+    /// would take more memory than a machine has.
+    pub(super) fn insert(&mut self, hash: u32, url: &str) -> Option<u32> {
         let number = u32::try_from(self.len()).ok()?;
+        let excess = url.len().saturating_sub(SHORT_URL);
+        if excess > MAX_LONG_BYTES - self.long_bytes {
+            return None;
+        }
+        self.long_bytes += excess;
+        self.memory += url.len() + URL_MEMORY;
+        let url = Arc::from(url);
         self.records.push(UrlRecord::new(url, hash));
         let records = &self.records;
         let hash_of = |number: &u32| records.get(*number as usize).map_or(0, |record| record.hash);

@@ -72,18 +72,23 @@ fn only_the_beginning_of_a_large_resource_is_read() {
         options.external = true;
         options.max_body_size = 100_000;
     });
-    let html = "<img src=/film><img src=http://else.test/film><a href=/document>x</a>";
+    let html = "<img src=/film><img src=http://else.test/film><a href=/document>x</a>\
+                <img src=/page><a href=/small>x</a>";
     let crawled = root_with(html, &options, |method, url| match (method, url.path()) {
         ("HEAD", _) => Reply::Status(405),
+        (_, "/page") => Reply::Body("text/html", vec![0; 3_000_000]),
+        (_, "/small") => Reply::Body("video/mp4", vec![0; 64 * 1024]),
         _ => Reply::Body("video/mp4", vec![0; 3_000_000]),
     });
-    for url in ["http://site.test/film", "http://else.test/film"] {
+    for url in ["http://site.test/film", "http://else.test/film", "http://site.test/document"] {
         let row = crawled.row(url);
-        assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)));
-        assert!((65_536..100_000).contains(&row.size), "{url}: {}", row.size);
+        assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)), "{url}");
+        assert_eq!(row.size, None, "{url}: it is not read to its end");
     }
-    let document = crawled.row("http://site.test/document");
-    assert_eq!(document.error.as_ref().unwrap().class, ErrorClass::TooLarge);
+    assert_eq!(crawled.row("http://site.test/small").size, Some(64 * 1024));
+    // What is HTML is a page, wherever it was found.
+    let page = crawled.row("http://site.test/page");
+    assert_eq!(page.error.as_ref().unwrap().class, ErrorClass::TooLarge);
 }
 
 #[test]
@@ -133,7 +138,7 @@ fn external_links_are_requested_by_head_and_not_followed() {
         ["GET http://site.test/", "HEAD http://else.test/a", "GET http://site.test/page"];
     assert_eq!(crawled.requests, requests);
     let row = crawled.row("http://else.test/a");
-    assert_eq!((row.outcome, row.status, row.size), (Outcome::Other, Some(200), 0));
+    assert_eq!((row.outcome, row.status, row.size), (Outcome::Other, Some(200), Some(0)));
     assert_eq!((row.depth, row.tries, row.referrer.as_deref()), (1, 1, Some(SITE)));
     let root = crawled.row(SITE);
     assert_eq!((root.num_urls, root.num_new_urls), (1, 1), "it is not of the site");

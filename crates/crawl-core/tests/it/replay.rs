@@ -76,6 +76,7 @@ impl TestCrawl {
         }
         let completion = self.crawl.complete(&mut visit, begun);
         let entry = JournalEntry {
+            content: completion.content,
             row: Cow::Borrowed(&completion.row),
             purpose: job.purpose,
             redirects_left: job.redirects_left,

@@ -6,16 +6,17 @@ use crate::program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 29] = [
+const BAD: [(&str, &[&str]); 33] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
     ("--max-pages", &["0", "many", "-1"]),
+    ("--max-pages-per-host", &["all", "-1", "1.5"]),
     ("--max-wait", &["0", "soon"]),
     ("--max-time", &["0", "soon", "8000h", "-1s"]),
     ("--check", &["pictures", "links,all"]),
     ("--strip-query", &["a=b", "a&b"]),
-    ("--max-tasks", &["0", "-1", "x"]),
+    ("--max-tasks", &["0", "-1", "x", "100001", "18446744073709551615", "99999999999999999999"]),
     ("--max-concurrency", &["0"]),
     ("--max-tries", &["0", "x"]),
     ("--max-redirect", &["-1", "ten"]),
@@ -35,11 +36,14 @@ const BAD: [(&str, &[&str]); 29] = [
     ("--select", &["h1", "=h1", "x=a[", "x=:no-such"]),
     ("--color", &["red"]),
     ("--output", &[]),
+    ("--trace", &["trace", "trace.xml"]),
     ("--state", &[]),
+    ("--record", &[]),
+    ("--replay", &["/no/such/file", "/dev/null"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 14] = [
+const SWITCHES: [&str; 15] = [
     "--strict",
     "--lenient",
     "--external",
@@ -52,6 +56,7 @@ const SWITCHES: [&str; 14] = [
     "--verbose",
     "--quiet",
     "--fresh",
+    "--record-secrets",
     "--help",
     "--version",
 ];
@@ -88,6 +93,10 @@ fn contradictions_are_refused() {
         (&["--strict", "--lenient"][..], "--lenient"),
         (&["--verbose", "--quiet"], "--quiet"),
         (&["--fresh"], "--state"),
+        (&["--record-secrets"], "--record "),
+        (&["--record", "a", "--replay", "b"], "--replay"),
+        (&["--record", "a", "--state", "b"], "--state"),
+        (&["-o", "/no/such.json", "--trace", "/no/such.json"], "--trace"),
         (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),

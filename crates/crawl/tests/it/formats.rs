@@ -70,6 +70,34 @@ fn json_is_one_object() {
     assert!(object["elapsed_ms"].is_u64() && object["date"].is_string());
 }
 
+/// The order of referrers does not depend on that of the responses: the smallest is the
+/// first.
+#[test]
+fn referrers_in_reports_are_sorted() {
+    for slow in ["/a", "/b", "/c"] {
+        let site = Server::start(move |request, reply| match request.path() {
+            "/" => reply.page("<a href=/c>c</a><a href=/b>b</a><a href=/a>a</a>"),
+            "/none" => reply.status(404, "Not Found", &[], ""),
+            path => {
+                reply.sleep(Duration::from_millis(if path == slow { 200 } else { 0 }));
+                reply.page("<a href=/none>x</a>");
+            }
+        })
+        .unwrap();
+        // With a limit on depth, all three pages come before the missing one.
+        let arguments = ["--max-depth", "2", "--format"];
+        let object = stdout_of(&site, &[&arguments[..], &["json"]].concat(), 1);
+        let object: Value = serde_json::from_str(&object).unwrap();
+        let referrers = object["broken"][0]["referrers"].as_array().unwrap();
+        let urls: Vec<_> = referrers.iter().map(|referrer| referrer["url"].as_str()).collect();
+        assert_eq!(urls, ["/a", "/b", "/c"].map(Some));
+        let text = stdout_of(&site, &[&arguments[..], &["text"]].concat(), 1);
+        let found: Vec<_> = text.lines().filter(|line| line.contains("found on")).collect();
+        let pages = ["/a", "/b", "/c"].map(|page| format!("    found on {page}, line 1: x"));
+        assert_eq!(found, pages);
+    }
+}
+
 #[test]
 fn an_empty_crawl_is_a_json_object_too() {
     let site = Server::start(|_, reply| reply.page("")).unwrap();

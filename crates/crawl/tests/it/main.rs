@@ -1,6 +1,7 @@
 //! Tests of the program `crawl` and of its library.
 #![allow(clippy::unwrap_used)]
 
+mod files;
 mod flags;
 mod formats;
 mod library;
@@ -8,6 +9,7 @@ mod planted;
 mod politeness;
 mod program;
 mod progress;
+mod record;
 mod request;
 mod select;
 mod shutdown;

@@ -153,6 +153,12 @@ impl Scratch {
         Self(env::temp_dir().join(format!("crawl-test-{}-{number}", process::id())))
     }
 
+    /// A path that ends in this.
+    pub fn with_ending(ending: &str) -> Self {
+        let scratch = Self::new();
+        Self(format!("{}{ending}", scratch.as_str()).into())
+    }
+
     pub fn with(contents: impl AsRef<[u8]>) -> Self {
         let scratch = Self::new();
         scratch.write(contents);

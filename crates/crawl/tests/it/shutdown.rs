@@ -1,8 +1,9 @@
 //! Graceful shutdown by a signal or by the limit on time.
 #![cfg(unix)]
 
+use std::io::Read;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crawl_core::{CrawlSummary, Options, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
@@ -153,7 +154,16 @@ fn a_second_signal_ends_a_crawl_that_is_blocked_on_its_output() {
     let server = long_site();
     let mut command = crawl(&["--format", "jsonl", &server.url("/")]);
     let mut program = Running::start_unread(&mut command);
-    // Until the pipe is full and the loop is blocked on it.
+    wait_until_stuck(&server);
+    program.signal("-INT");
+    thread::sleep(Duration::from_millis(100));
+    assert!(program.is_running());
+    program.signal("-INT");
+    program.wait().expect_code(130);
+}
+
+/// Waits until the pipe of a program is full and its loop is blocked on it.
+fn wait_until_stuck(server: &Server) {
     let mut before = 0;
     wait_until(|| {
         thread::sleep(Duration::from_millis(200));
@@ -161,11 +171,67 @@ fn a_second_signal_ends_a_crawl_that_is_blocked_on_its_output() {
         before = server.requests();
         is_stuck
     });
-    program.signal("-INT");
-    thread::sleep(Duration::from_millis(100));
-    assert!(program.is_running());
-    program.signal("-INT");
-    program.wait().expect_code(130);
+}
+
+/// Nothing reads the rows, or nothing reads the report: one signal ends it, within
+/// seconds, and the exit code is that of the signal.
+#[test]
+fn one_signal_ends_a_program_whose_output_is_blocked() {
+    for (format, signal, code) in [("jsonl", "-TERM", 143), ("csv", "-INT", 130)] {
+        let server = long_site();
+        let mut command = crawl(&["--format", format, &server.url("/")]);
+        let program = Running::start_unread(&mut command);
+        wait_until_stuck(&server);
+        program.signal(signal);
+        let begun = Instant::now();
+        let output = program.wait().expect_code(code);
+        assert!(begun.elapsed() < 10 * SECOND, "{:?}", begun.elapsed());
+        assert_eq!(output.stderr, "[error] the output is blocked, so its rest is lost\n");
+    }
+    let server = long_site();
+    let program = Running::start_unread(&mut crawl(&["--format", "text", &server.url("/")]));
+    wait_until(|| server.requests() > 400);
+    program.signal("-TERM");
+    let begun = Instant::now();
+    program.wait().expect_code(143);
+    assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
+}
+
+/// The limit on time ends it as well.
+#[test]
+fn the_limit_on_time_ends_a_program_whose_output_is_blocked() {
+    let server = long_site();
+    let begun = Instant::now();
+    let mut command = crawl(&["--format", "jsonl", "--max-time", "2s", &server.url("/")]);
+    let output = Running::start_unread(&mut command).wait().expect_code(3);
+    assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
+    assert_eq!(output.stderr, "[error] the output is blocked, so its rest is lost\n");
+}
+
+/// An output that is read slowly is not taken for blocked.
+#[test]
+fn a_report_that_is_read_slowly_is_whole() {
+    let server = long_site();
+    let mut program = Running::start_unread(&mut crawl(&["--format", "text", &server.url("/")]));
+    wait_until(|| server.requests() > 400);
+    program.signal("-TERM");
+    let mut pipe = program.unread();
+    let mut report = Vec::new();
+    // At least 160 KB in pieces, for longer than a blocked output may take.
+    let begun = Instant::now();
+    loop {
+        let mut piece = vec![0; 8 * 1024];
+        let length = pipe.read(&mut piece).unwrap();
+        if length == 0 {
+            break;
+        }
+        report.extend_from_slice(&piece[..length]);
+        thread::sleep(Duration::from_millis(350));
+    }
+    program.wait().expect_code(143);
+    assert!(begun.elapsed() > 5 * SECOND, "{:?}", begun.elapsed());
+    let report = String::from_utf8(report).unwrap();
+    assert!(report.contains("\nDate: "), "{report}");
 }
 
 #[test]

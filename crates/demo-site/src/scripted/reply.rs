@@ -25,7 +25,9 @@ impl<'a> Reply<'a> {
         Self { stream, state, in_flight: Some(InFlight::begin(state, target)), is_over: false }
     }
 
-    pub(super) fn is_over(&self) -> bool {
+    /// Returns true if the script or the client has closed the connection, or the
+    /// server was dropped.
+    pub fn is_over(&self) -> bool {
         self.is_over
     }
 

@@ -34,6 +34,7 @@ impl Default for VirtualClock {
 
 impl Backend for VirtualClock {
     fn now(&self) -> Instant {
+        trace::set_time(self.now);
         self.now
     }
 

@@ -1,12 +1,13 @@
 //! The selector over real sockets: readiness is kept, stale keys are harmless.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use selector_core::{Interest, Key, MockSocket, Readiness, Selector, Socket};
+use socket2::{Domain, Type};
 
 const SOON: Duration = Duration::from_secs(5);
 const A_MOMENT: Duration = Duration::from_millis(30);
@@ -223,4 +224,20 @@ fn every_result_of_a_mock_socket_comes_from_the_mock() {
     assert_eq!(socket.write_vectored(&[IoSlice::new(b"xyz"), IoSlice::new(b"!")]).unwrap(), 2);
     assert_eq!(socket.flush().unwrap_err().kind(), ErrorKind::BrokenPipe);
     assert_eq!(*taken.lock().unwrap(), b"abxy");
+}
+
+#[test]
+fn a_socket_that_still_connects_is_not_connected_and_has_not_failed() {
+    // The listener never accepts, and its backlog is full.
+    let listener = socket2::Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
+    listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
+    listener.listen(1).unwrap();
+    let address = listener.local_addr().unwrap().as_socket().unwrap();
+    let connect = || TcpStream::connect_timeout(&address, A_MOMENT).ok();
+    let filling: Vec<_> = std::iter::from_fn(connect).take(100).collect();
+    assert!(filling.len() < 100, "it is not full");
+
+    let mut selector = Selector::<&str>::new().unwrap();
+    let (socket, _) = selector.connect(address).unwrap();
+    assert!(!socket.connected().unwrap());
 }

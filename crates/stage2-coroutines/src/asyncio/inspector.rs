@@ -184,6 +184,7 @@ impl Inspector {
     /// Returns the exception for a panic, which is kept if it is to be raised again.
     #[cold]
     pub(crate) fn caught(&self, panic: Box<dyn Any + Send>) -> Exception {
+        trace::panicked();
         let exception = Exception::panicked(&*panic);
         self.panic.set(self.raises_panics.get().then_some(panic));
         exception

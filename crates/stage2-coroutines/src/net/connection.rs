@@ -175,6 +175,11 @@ impl Connection {
         &self.registration.event_loop
     }
 
+    /// Returns the key of the socket in the selector of the loop.
+    pub fn key(&self) -> Key {
+        self.registration.key
+    }
+
     /// Returns true if there is nothing to read, neither bytes nor the end of
     /// the stream. A connection with something to read cannot be used again.
     /// (Messages of TLS itself, such as a late session ticket, do not count.)

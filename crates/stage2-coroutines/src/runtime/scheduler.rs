@@ -211,6 +211,7 @@ impl Scheduler {
         // ANCHOR: exercise_wake
         // Load and store need not be one operation: only the thread of the
         // loop comes here.
+        trace::wake(task.key.to_bits());
         if !task.is_queued.load(Relaxed) {
             task.is_queued.store(true, Relaxed);
             self.schedule(task.key);
@@ -239,7 +240,7 @@ impl Scheduler {
         let Some(mut step) = step else { return };
         self.polls.update(|polls| polls + 1);
         self.current_task.set(Some(key));
-        let state = step.as_mut().step(self, key);
+        let state = self.traced(key, || step.as_mut().step(self, key));
         self.current_task.set(None);
         if state.is_pending()
             && let Some(slot) = self.tasks.borrow_mut().get_mut(key)

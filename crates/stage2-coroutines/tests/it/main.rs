@@ -19,6 +19,7 @@ mod names_table;
 mod reentrancy;
 mod runtime;
 mod smallest_runtime;
+#[allow(unreachable_pub)] // In the exercise it is a library.
 #[path = "../../examples/smallest_runtime.rs"]
 mod smallest_runtime_example;
 mod traceback;

@@ -57,10 +57,13 @@ impl LocalFrontier {
     /// resumed crawl has left to do.
     pub(crate) fn with_jobs(
         event_loop: &EventLoop,
-        crawl: Crawl,
+        mut crawl: Crawl,
         urls_todo: Vec<Job>,
         row_writer: RowWriter,
     ) -> Self {
+        if crawl.options().sitemap {
+            crawl.expect_seeds();
+        }
         let q = JoinableQueue::new(event_loop);
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
@@ -160,6 +163,8 @@ impl Frontier for LocalFrontier {
 
     // ANCHOR: join
     async fn join(&self) {
+        let jobs = self.0.crawl.borrow_mut().end_seeds();
+        self.0.put(jobs);
         self.0.q.join().await;
     }
     // ANCHOR_END: join
@@ -252,8 +257,13 @@ impl Inner {
         let (started, left, next_timer) = host_queues.take_changes();
         drop(host_queues);
         started.into_iter().for_each(|(start, reservation)| reservation.put(start));
-        self.left.update(|n| n + left.len());
         self.set_timer(next_timer);
+        if !left.is_empty() {
+            self.left.update(|n| n + left.len());
+            let jobs = self.crawl.borrow_mut().leave(left.len());
+            // Their reservations are dropped only now: the crawl may not end before.
+            self.put(jobs);
+        }
         result
     }
     // ANCHOR_END: change

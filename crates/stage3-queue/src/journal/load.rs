@@ -102,6 +102,10 @@ impl LoadedJournal {
             end += self.line.len() as u64;
             number += 1;
         }
+        if self.line.len() as u64 > record::MAX_BYTES {
+            let message = format!("line {number} has more than {} bytes", record::MAX_BYTES);
+            return Err(io::Error::new(ErrorKind::InvalidData, message));
+        }
         if !self.is_at_end()? {
             return Err(damaged(number));
         }
@@ -142,6 +146,10 @@ impl LoadedJournal {
         self.reader.seek(SeekFrom::Start(self.begin))?;
         while let Some(json) = self.next()? {
             let entry: JournalEntry<'_> = serde_json::from_slice(json)?;
+            if crawl.has_settled(&entry.row.url) {
+                // A URL ends as one row, even if a file was put together by hand.
+                continue;
+            }
             let mut completion = crawl.replay(entry);
             todo.jobs.remove(&completion.row.url);
             todo.extend(mem::take(&mut completion.jobs));
@@ -154,7 +162,8 @@ impl LoadedJournal {
     /// or if the line is no whole record.
     fn next(&mut self) -> io::Result<Option<&[u8]>> {
         self.line.clear();
-        self.reader.read_until(b'\n', &mut self.line)?;
+        let mut limited = self.reader.by_ref().take(record::MAX_BYTES + 1);
+        limited.read_until(b'\n', &mut self.line)?;
         Ok(record::read(&self.line))
     }
 

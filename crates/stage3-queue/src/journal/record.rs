@@ -5,6 +5,10 @@ use std::io::{self, Write};
 use flate2::Crc;
 use serde::Serialize;
 
+/// Limit on the length of a record, in bytes: a file that was damaged may be one line
+/// of many gigabytes.
+pub(super) const MAX_BYTES: u64 = 64 << 20;
+
 /// Length of the checksum: eight hexadecimal digits and a space.
 const CHECKSUM: usize = 9;
 

@@ -14,7 +14,12 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         [("images", images), ("scripts", scripts), ("styles", styles), ("fragments", fragments)];
     let check: Vec<_> = check.iter().filter(|(_, is_wanted)| *is_wanted).map(|(n, _)| n).collect();
     let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
-    let settings: [(&str, Value); 13] = [
+    let max_pages_per_host = match options.max_pages_per_host {
+        Some(Options::MAX_PAGES_PER_HOST) => Value::Null,
+        Some(max) => json!(max),
+        None => json!("none"),
+    };
+    let settings: [(&str, Value); 14] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -27,6 +32,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--sitemap", json!(options.sitemap)),
         ("--no-robots", json!(!options.robots)),
         ("--select", json!(select)),
+        ("--max-pages-per-host", max_pages_per_host),
         // Null while it is unused: older journals do not have it.
         ("--deny-private", json!(options.deny_private.then_some(true))),
     ];

@@ -71,7 +71,7 @@ pub(crate) struct HostQueues {
     /// Jobs of URLs that were busy each time. They are asked once more at the end,
     /// after these times.
     in_vain: Vec<(HostId, Instant, Waiting, Box<Deferrals>)>,
-    /// True once they are asked.
+    /// True while they are asked, and nothing new was found.
     is_ending: bool,
     /// Memory for the rules of all hosts, in bytes.
     rules_size: usize,
@@ -149,6 +149,7 @@ impl HostQueues {
         if self.is_stopped || self.host(id).busy_host.is_some() {
             return self.leave(id, waiting);
         }
+        self.is_ending = false;
         self.change(id, |host| host.jobs.push_back(waiting));
         // One that is blocked is fed in its turn.
         if !self.host(id).is_blocked {
@@ -459,11 +460,10 @@ impl HostQueues {
     fn room(&mut self, id: HostId, now: Instant) -> usize {
         let share = self.max_tasks.div_ceil(self.active.saturating_sub(self.asleep).max(1));
         let free = self.max_tasks - self.in_flight;
-        let is_reserved = self.asleep > 0;
+        let unreserved = free.saturating_sub(usize::from(self.asleep > 0));
         let host = self.host(id);
         let limit = host.rate_limit.room(host.in_flight, now);
-        let room = limit.min(share.saturating_sub(host.in_flight));
-        let room = room.min(free.saturating_sub(usize::from(is_reserved)));
+        let room = limit.min(share.saturating_sub(host.in_flight)).min(unreserved);
         room.max(usize::from(host.in_flight == 0)).min(free)
     }
 

@@ -28,7 +28,7 @@ fn hosts() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the options of a crawl that asks whatever it is led to.
-fn curious(deny_private: bool) -> Options {
+fn all_options(deny_private: bool) -> Options {
     let mut options = options(&[ROOT]);
     (options.external, options.sitemap) = (true, true);
     (options.check.images, options.check.styles) = (true, true);
@@ -84,7 +84,7 @@ fn expect_denied(crawled: &Crawled, host: &str) {
 #[test]
 fn a_public_site_leads_to_no_denied_address() {
     for (robots, deny_private) in [(true, false), (true, true), (false, false), (false, true)] {
-        let mut options = curious(deny_private);
+        let mut options = all_options(deny_private);
         options.robots = robots;
         let crawled = crawl(options, site);
         ALWAYS.iter().for_each(|host| expect_denied(&crawled, host));
@@ -102,7 +102,7 @@ fn a_public_site_leads_to_no_denied_address() {
 #[test]
 fn robots_txt_does_not_lead_to_a_denied_address() {
     for host in ["169.254.169.254", "10.0.0.9"] {
-        let crawled = crawl(curious(true), move |request| match &*request.path {
+        let crawled = crawl(all_options(true), move |request| match &*request.path {
             "/robots.txt" => redirect(&format!("http://{host}/robots.txt")),
             _ => page([""; 0]),
         });

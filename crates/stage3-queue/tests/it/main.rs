@@ -3,10 +3,12 @@
 
 mod common;
 mod denied_addresses;
+mod ends;
 mod examples;
 mod exercise;
 mod frontier;
 mod politeness_busy;
+mod politeness_hostile;
 mod politeness_rate_limit;
 mod politeness_robots;
 mod politeness_sitemaps;

@@ -69,7 +69,7 @@ fn tries_and_redirects_keep_the_delay() {
     let mut options = options(&[A]);
     options.max_tries = 3;
     options.delay = secs(5);
-    let nothing = || Response { after: secs(0), bytes: Vec::new(), closes: false };
+    let nothing = || Response::default();
     let crawled = crawl(options, move |request| match &*request.path {
         "/robots.txt" => sim_net::redirect("/rules"),
         "/rules" => not_found(),

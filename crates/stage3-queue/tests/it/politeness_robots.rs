@@ -93,11 +93,7 @@ fn each_response_for_robots_txt_has_its_meaning() {
         ("forbidden", says(|| response("403 Forbidden", "", "Disallow: /")), 0),
         ("broken", says(|| response("500 Oops", "", "")), 1),
         ("unavailable", says(|| response("503 Service Unavailable", "", "")), 1),
-        (
-            "nonsense",
-            says(|| Response { after: secs(0), bytes: b"What?".to_vec(), closes: false }),
-            1,
-        ),
+        ("nonsense", says(|| Response { bytes: b"What?".to_vec(), ..Response::default() }), 1),
         ("five redirects", Box::new(moved(5)), 2),
         ("too many redirects", Box::new(moved(99)), 0),
         ("elsewhere", says(|| redirect("http://10.0.0.2/rules")), 0),
@@ -121,17 +117,32 @@ fn each_response_for_robots_txt_has_its_meaning() {
     }
 }
 
-/// The rules in another host's file apply when our robots.txt redirects to it.
+/// The rules in another host's file apply when our robots.txt redirects to it, if that
+/// host is in scope. Off the site nothing is asked: there are no rules, and a warning.
 #[test]
-fn robots_txt_may_redirect_to_another_host() {
-    let crawled = crawl(options(&[ROOT]), |request| match (&*request.host, &*request.path) {
+fn robots_txt_may_redirect_within_the_scope() {
+    const OTHER: &str = "http://10.0.0.2/";
+    let answer = |request: &Request| match (&*request.host, &*request.path) {
         ("10.0.0.1", "/robots.txt") => redirect("http://10.0.0.2/rules"),
         ("10.0.0.2", "/rules") => text("User-agent: *\nDisallow: /private"),
+        ("10.0.0.2", "/robots.txt") => not_found(),
+        ("10.0.0.2", "/") => page([""; 0]),
         ("10.0.0.2", path) => panic!("{path}"),
         _ => site(request),
-    });
+    };
+    let crawled = crawl(options(&[ROOT, OTHER]), answer);
     let skipped = crawled.rows.iter().filter(|row| class(row) == Some(ErrorClass::Robots));
-    assert_eq!((skipped.count(), crawled.rows.len()), (2, 43));
+    assert_eq!((skipped.count(), crawled.rows.len()), (2, 44));
+    assert_eq!(crawled.summary.warnings, [""; 0]);
+    let crawled = crawl(options(&[ROOT]), answer);
+    assert!(crawled.rows.iter().all(|row| row.outcome == Outcome::Page));
+    assert_eq!((crawled.rows.len(), crawled.requests_to("10.0.0.2").len()), (43, 0));
+    assert_eq!(
+        crawled.summary.warnings,
+        [
+            "http://10.0.0.1/robots.txt leads to http://10.0.0.2/rules, which is not asked: it forbids nothing"
+        ]
+    );
 }
 
 /// A silent server gets as many tries, with the same timeouts, as for a page.
@@ -175,9 +186,8 @@ fn a_host_that_refuses_connections_has_failed_rows() {
 fn an_incomplete_robots_txt_forbids_everything() {
     for response in ["HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nDisallow:", "HTTP/1.1 2"] {
         let crawled = crawl(options(&[ROOT]), |_| Response {
-            after: secs(0),
             bytes: response.as_bytes().to_vec(),
-            closes: false,
+            ..Response::default()
         });
         let row = crawled.row(ROOT);
         assert_eq!((row.outcome, class(row)), (Outcome::Skipped, Some(ErrorClass::Robots)));

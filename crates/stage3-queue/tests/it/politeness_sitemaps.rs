@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::{Crawled, crawl, options};
 use crawl_core::{Options, Outcome};
-use sim_net::{Request, Response, not_found, page, response, silence, text};
+use sim_net::{Request, Response, not_found, page, redirect, response, silence, text};
 
 const ROOT: &str = "http://10.0.0.1/";
 
@@ -62,7 +62,7 @@ fn sitemaps_that_robots_txt_names_are_read() {
     });
     assert_eq!(paths(&crawled), ["", "a", "a/x", "b", "c"]);
     assert_eq!(crawled.num_requests("/sitemap.xml"), 0);
-    assert_eq!(crawled.num_requests("/robots.txt"), 1);
+    assert_eq!(crawled.num_requests("/robots.txt"), 2, "each host has rules of its own");
     let depth = |path: &str| crawled.row(&format!("{ROOT}{path}")).depth;
     assert_eq!((depth(""), depth("a"), depth("a/x")), (0, 1, 2));
     assert_eq!(crawled.row("http://10.0.0.1/b").referrer, None);
@@ -122,6 +122,106 @@ fn index_files_are_not_followed_for_ever() {
     assert!(crawled.requests.len() <= 1_010, "{}", crawled.requests.len());
     assert_eq!(crawled.summary.warnings.len(), 1);
     assert!(crawled.summary.warnings[0].contains("more sitemaps than are read"));
+}
+
+/// References that are no URLs of this site, and what a careless reader makes of them.
+const ODD: [&str; 7] = [
+    "foo://a10.0.0.1/x",
+    "foo:xxx10.0.0.1/ HTTP/1.0 blanks in it",
+    "ftp://10.0.0.1/x",
+    "file:///etc/passwd",
+    "http://10.0.0.1@10.0.0.3/x",
+    "http://10.0.0.3/x",
+    "/x",
+];
+
+/// A sitemap speaks for its own host only (sitemaps.org, "Sitemap file location").
+#[test]
+fn a_sitemap_names_pages_and_sitemaps_of_its_own_host_only() {
+    for is_index in [false, true] {
+        let crawled = crawl(with_sitemap(&[ROOT, "http://10.0.0.2/"]), move |request| {
+            match (&*request.host, &*request.path) {
+                ("10.0.0.1", "/sitemap.xml") if is_index => text(index(
+                    &[&ODD[..], &["http://10.0.0.2/map", "http://10.0.0.1/map"]].concat(),
+                )),
+                ("10.0.0.1", "/sitemap.xml") => {
+                    let odd = ODD.map(|odd| format!("<url><loc>{odd}</loc></url>")).concat();
+                    text(urls("http://10.0.0.2/", &["b"]).replace("<url>", &format!("{odd}<url>")))
+                }
+                ("10.0.0.1", "/map") => text(urls(ROOT, &["a"])),
+                ("10.0.0.2", "/sitemap.xml") => not_found(),
+                (_, "/robots.txt") => not_found(),
+                (_, "/") => page([""; 0]),
+                ("10.0.0.1", "/a") => page([""; 0]),
+                (host, path) => panic!("{host} is asked for {path}"),
+            }
+        });
+        let pages = if is_index { vec!["", "a"] } else { vec![""] };
+        assert_eq!(paths(&crawled), pages);
+        assert_eq!(crawled.requests_to("10.0.0.3"), []);
+        let warning = "sitemap http://10.0.0.1/sitemap.xml: 7 entries are of other hosts";
+        assert!(crawled.summary.warnings[0].starts_with(warning), "{:?}", crawled.summary.warnings);
+    }
+}
+
+/// The robots.txt of a host may name a sitemap elsewhere, which then speaks for it.
+#[test]
+fn a_host_may_have_its_sitemap_elsewhere() {
+    let roots = [ROOT, "http://10.0.0.2/"];
+    let crawled = crawl(with_sitemap(&roots), |request| match (&*request.host, &*request.path) {
+        ("10.0.0.2", "/robots.txt") => text("Sitemap: http://10.0.0.1/map"),
+        ("10.0.0.1", "/map") => text(urls("http://10.0.0.2/", &["b"])),
+        ("10.0.0.1", "/sitemap.xml") => not_found(),
+        _ => plain(request),
+    });
+    assert_eq!(crawled.row("http://10.0.0.2/b").outcome, Outcome::Page);
+}
+
+/// The rules of a host come before its sitemap, wherever that was named.
+#[test]
+fn no_sitemap_is_asked_against_the_rules_of_its_host() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match (&*request.host, &*request.path) {
+        ("10.0.0.1", "/robots.txt") => text(
+            "Sitemap: http://10.0.0.1/private\nSitemap: http://10.0.0.2/map\n\
+             Sitemap: http://10.0.0.1/moved\nSitemap: http://10.0.0.1/gone\n\
+             User-agent: *\nDisallow: /private",
+        ),
+        ("10.0.0.2", "/robots.txt") => text("User-agent: *\nDisallow: /"),
+        ("10.0.0.1", "/moved") => redirect("/private"),
+        ("10.0.0.1", "/gone") => redirect("http://10.0.0.3/map"),
+        ("10.0.0.1", "/") => page([""; 0]),
+        (host, path) => panic!("{host} is asked for {path}"),
+    });
+    assert_eq!(paths(&crawled), [""]);
+    assert_eq!(
+        crawled.summary.warnings,
+        [
+            "sitemap http://10.0.0.1/private: robots: http://10.0.0.1/robots.txt does not allow it",
+            "sitemap http://10.0.0.2/map: robots: http://10.0.0.2/robots.txt does not allow it",
+            "sitemap http://10.0.0.1/moved: it redirects to http://10.0.0.1/private, which may not be asked",
+            "sitemap http://10.0.0.1/gone: it redirects to http://10.0.0.3/map, which may not be asked",
+        ]
+    );
+}
+
+/// An index of 50,000 sitemaps that do not exist ends after a few.
+#[test]
+fn sitemaps_that_cannot_be_read_one_after_another_end_the_reading() {
+    let crawled = crawl(with_sitemap(&[ROOT]), |request| match &*request.path {
+        "/robots.txt" => not_found(),
+        "/sitemap.xml" => {
+            let all: Vec<String> = (0..50_000).map(|n| format!("{ROOT}{n}.xml")).collect();
+            text(index(&all.iter().map(String::as_str).collect::<Vec<_>>()))
+        }
+        path if path.ends_with(".xml") => not_found(),
+        _ => plain(request),
+    });
+    assert_eq!(crawled.requests.len(), 3 + 20);
+    assert_eq!(
+        crawled.summary.warnings.last().unwrap(),
+        "http://10.0.0.1/ has more sitemaps than are read, from http://10.0.0.1/20.xml on: \
+         20 could not be read, one after another"
+    );
 }
 
 /// A sitemap that never arrives delays no page, and the crawl still ends.

@@ -14,7 +14,8 @@ use crate::fd_limit::is_fd_limit;
 pub(super) struct TrustStore {
     /// The roots that could be read.
     pub(super) roots: RootCertStore,
-    /// What was wrong with it: an error if there is no root, and else a warning.
+    /// The problem with it, if there is one: an error if it has no root, and else a
+    /// warning.
     pub(super) problem: Option<String>,
 }
 
@@ -43,8 +44,8 @@ pub(super) fn trust_store() -> io::Result<&'static TrustStore> {
 
 impl TrustStore {
     fn of(mut read: CertificateResult, is_named: bool) -> io::Result<Self> {
-        if let Some(starved) = read.errors.iter().position(is_starved)
-            && let ErrorKind::Io { inner, .. } = read.errors.swap_remove(starved).kind
+        if let Some(index) = read.errors.iter().position(is_no_descriptor)
+            && let ErrorKind::Io { inner, .. } = read.errors.swap_remove(index).kind
         {
             return Err(inner);
         }
@@ -75,7 +76,7 @@ impl TrustStore {
     }
 }
 
-fn is_starved(error: &Error) -> bool {
+fn is_no_descriptor(error: &Error) -> bool {
     matches!(&error.kind, ErrorKind::Io { inner, .. } if is_fd_limit(inner))
 }
 
@@ -114,7 +115,8 @@ mod tests {
         let good = Authority::new("Good").der();
         assert_eq!(store(&[&good], vec![], false).unwrap(), (1, String::new()));
         let mozilla = webpki_roots::TLS_SERVER_ROOTS.len();
-        let cases: [(&[&[u8]], &[i32], bool, usize, &str); 8] = [
+        type Case<'a> = (&'a [&'a [u8]], &'a [i32], bool, usize, &'a str);
+        let cases: [Case<'_>; 8] = [
             (&[], &[], false, mozilla, "no trusted certificates: those of Mozilla"),
             (&[], &[], true, 0, "SSL_CERT_DIR names no certificate"),
             (&[b"junk"], &[], false, 0, "the system's store names no certificate"),
@@ -131,7 +133,7 @@ mod tests {
             assert!(problem.contains(phrase), "{problem}");
         }
         // Whatever else was read: it is not known what is missing.
-        let starved = store(&[&good], vec![error(ENOENT), error(EMFILE)], false).unwrap_err();
-        assert!(is_fd_limit(&starved), "{starved}");
+        let no_descriptor = store(&[&good], vec![error(ENOENT), error(EMFILE)], false).unwrap_err();
+        assert!(is_fd_limit(&no_descriptor), "{no_descriptor}");
     }
 }

@@ -166,7 +166,7 @@ fn a_self_signed_certificate_may_be_an_authority_as_well() {
     expect_refusal(greet(&tls_connector, "a.test", old.server()), &["expired"]);
 }
 
-/// RFC 5280, section 4.2.1.12: whoever trusts a certificate trusts it for its purposes.
+/// RFC 5280, section 4.2.1.12: a certificate is trusted for its purposes.
 #[test]
 fn a_certificate_that_the_user_names_is_trusted_for_its_purposes_only() {
     use ExtendedKeyUsagePurpose::{ClientAuth, CodeSigning, EmailProtection, ServerAuth};
@@ -181,7 +181,7 @@ fn a_certificate_that_the_user_names_is_trusted_for_its_purposes_only() {
     for (purposes, is_accepted) in purposes {
         for is_ca in [IsCa::NoCa, IsCa::Ca(BasicConstraints::Unconstrained)] {
             let identity = Identity::self_signed(&["a.test"], |params| {
-                params.is_ca = is_ca.clone();
+                params.is_ca = is_ca;
                 params.extended_key_usages = purposes.to_vec();
             });
             let tls_connector = TlsConnector::new(&[identity.chain[0].to_vec()], false);

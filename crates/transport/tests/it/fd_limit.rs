@@ -45,12 +45,12 @@ fn take_all_but(left: usize) -> Vec<File> {
 
 #[test]
 fn a_lookup_without_descriptors_says_nothing_about_the_name() {
-    run("look_up_with_few", None);
+    run("lookup_with_few", None);
 }
 
 #[test]
 #[ignore = "runs in the child process of the test above"]
-fn look_up_with_few() {
+fn lookup_with_few() {
     if env::var_os(CHILD).is_none() {
         return;
     }

@@ -23,7 +23,7 @@ fn resolver() -> (Resolver, Arc<AtomicUsize>, Receiver<()>) {
         lookup_in_test(host, port)
     };
     let notify = move || notify_sender.lock().unwrap().send(()).unwrap();
-    (Resolver::new(Arc::new(lookup), notify), num_lookups, notified)
+    (Resolver::new(Arc::new(lookup), false, notify), num_lookups, notified)
 }
 
 /// Starts a lookup that is not in the cache.
@@ -133,7 +133,7 @@ fn slow_resolver() -> (Resolver, Receiver<String>, Receiver<()>, Sender<()>) {
     let notify = move || {
         let _ = notify_sender.send(());
     };
-    (Resolver::new(Arc::new(lookup), notify), begun, notified, release)
+    (Resolver::new(Arc::new(lookup), false, notify), begun, notified, release)
 }
 
 /// A zone whose servers do not answer takes at most half of the lookups, and a second
@@ -179,8 +179,8 @@ fn the_number_of_threads_is_limited() {
     let (mut resolver, begun_names, notified, release) = slow_resolver();
     let now = Instant::now();
     for round in 0..3 {
-        let look_up = |n| pending(&mut resolver, &format!("www.slow-{round}-{n}.test"), now);
-        let ids: Vec<LookupId> = (0..128).map(look_up).collect();
+        let start = |n| pending(&mut resolver, &format!("www.slow-{round}-{n}.test"), now);
+        let ids: Vec<LookupId> = (0..128).map(start).collect();
         if round < 2 {
             begun(&begun_names, 128);
             ids.into_iter().for_each(|id| resolver.cancel(id));

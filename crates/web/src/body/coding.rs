@@ -59,6 +59,9 @@ trait Codec: Send {
 
     /// Returns true if the stream may end here.
     fn is_complete(&self) -> bool;
+
+    /// Returns the approximate memory of the window, in bytes.
+    fn window_size(&self) -> usize;
 }
 
 /// A content coding that can be decoded.
@@ -190,6 +193,13 @@ impl BodyDecoder {
             return Ok(());
         }
         feed_layers(&mut self.layers, self.limit, bytes, out)
+    }
+
+    /// Returns the approximate memory of the windows, in bytes. They grow with the
+    /// text.
+    pub fn memory(&self) -> usize {
+        let codecs = self.layers.iter().filter_map(|layer| layer.codec.as_ref());
+        codecs.map(|codec| codec.window_size()).sum()
     }
 
     /// Handles the end of the body. An empty body is valid in every coding.

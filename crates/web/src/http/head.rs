@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::mem::MaybeUninit;
 
 use httparse::{Error, Header, ParserConfig, Response, Status};
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 
 use super::{printable, protocol, too_large};
 use crate::FetchError;
@@ -63,7 +63,8 @@ pub(super) fn parse<T>(
 ) -> Result<T, FetchError> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let max_headers = max_headers.min(MAX_HEADERS);
-    let bytes = &*with_known_version(bytes);
+    let line = first_line(bytes);
+    let bytes = &*with_readable_status_line(bytes);
     let mut response = Response::new(&mut []);
     let parsed = ParserConfig::default()
         .allow_multiple_spaces_in_response_status_delimiters(true)
@@ -85,24 +86,31 @@ pub(super) fn parse<T>(
             Err(too_large(format!("the response has more than {max_headers} headers")))
         }
         Err(error @ (Error::Version | Error::Status)) => {
-            Err(protocol(format!("{error} in the status line '{}'", printable(first_line(bytes)))))
+            Err(protocol(format!("{error} in the status line '{}'", printable(line))))
         }
         Err(error) => Err(protocol(format!("{error} in the head of the response"))),
     }
 }
 
-/// Replaces an unknown higher minor version by the highest known one, 1 (RFC 9110
-/// section 2.5).
-fn with_known_version(bytes: &[u8]) -> Cow<'_, [u8]> {
+/// Makes the status line one that the parser accepts: replaces an unknown higher minor version by the highest known one, 1 (RFC 9110
+/// section 2.5), and control characters in the reason phrase, which means nothing,
+/// by blanks (as RFC 9112 section 2.2 allows for a bare carriage return).
+fn with_readable_status_line(bytes: &[u8]) -> Cow<'_, [u8]> {
     const MINOR: usize = "HTTP/1.".len();
-    match bytes.get(MINOR) {
-        Some(b'2'..=b'9') => {
-            let mut bytes = bytes.to_vec();
-            bytes[MINOR] = b'1';
-            bytes.into()
-        }
-        _ => bytes.into(),
+    const REASON: usize = "HTTP/1.1 200 ".len();
+    let mut readable = Cow::Borrowed(bytes);
+    if matches!(bytes.get(MINOR), Some(b'2'..=b'9')) {
+        readable.to_mut()[MINOR] = b'1';
     }
+    let line_end = memchr(b'\n', bytes).unwrap_or(bytes.len());
+    let line_end = line_end - usize::from(bytes[..line_end].ends_with(b"\r"));
+    let reason = REASON..line_end.max(REASON);
+    if bytes.get(reason.clone()).is_some_and(|reason| reason.iter().any(u8::is_ascii_control)) {
+        for byte in &mut readable.to_mut()[reason] {
+            *byte = if byte.is_ascii_control() { b' ' } else { *byte };
+        }
+    }
+    readable
 }
 
 /// Returns true if one of the skipped lines has the name of a header on which the

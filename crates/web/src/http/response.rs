@@ -14,6 +14,10 @@ const PREFIX: &[u8] = b"HTTP/1.";
 /// final one.
 const MAX_PROVISIONAL: u8 = 8;
 
+/// The length of the longest file that an operating system can have, in bytes. A
+/// longer body is nonsense, whatever becomes of it.
+const MAX_FILE_LEN: u64 = i64::MAX as u64;
+
 /// The limits of a response. Crossing one of them is an error of class
 /// [`ErrorClass::TooLarge`] that names the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +27,8 @@ pub struct Limits {
     pub head: usize,
     /// The maximum number of headers in one head; values above 256 count as 256.
     pub headers: usize,
-    /// The maximum size of the body in bytes, after the transfer coding is decoded.
+    /// The maximum size of the body in bytes, after the transfer coding is decoded,
+    /// unless [`Sink::has_body_limit`] returns false.
     pub body: u64,
 }
 
@@ -43,6 +48,12 @@ pub trait Sink {
     /// # Errors
     /// Returns an error to refuse the rest of the response.
     fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError>;
+
+    /// Returns false if the body may have any length, because the sink ends it where
+    /// it has enough. Asked once, after the head.
+    fn has_body_limit(&self) -> bool {
+        true
+    }
 
     /// Receives the next bytes of the body, at least one. The division of the body
     /// into calls means nothing.
@@ -315,6 +326,9 @@ impl ResponseParser {
                 let (framing, keep_alive) = framing(self.method, head)?;
                 self.keep_alive = keep_alive;
                 sink.head(head)?;
+                if !sink.has_body_limit() {
+                    self.limits.body = MAX_FILE_LEN;
+                }
                 self.state = match framing {
                     Framing::Length(0) => State::Complete,
                     Framing::Length(expected) => {

@@ -1,11 +1,12 @@
 //! Collector of links: the token sink that keeps what matters of a page.
 
+use super::content_hash::ContentHash;
 use super::dedup_cache::DedupCache;
 use super::link_attributes::*;
 use super::link_text::LinkText;
 use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
-use super::{ExtractOptions, css, refresh, srcset};
+use super::{ExtractOptions, MAX_LINKS, css, refresh, srcset};
 use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute, is_plain};
 use crate::robots;
 
@@ -23,6 +24,8 @@ pub(super) struct Collector {
     /// tag.
     wants_more: bool,
     pub(super) page_links: PageLinks,
+    /// The hash of the visible text, if it is wanted.
+    pub(super) content: Option<ContentHash>,
     link_cache: DedupCache,
     id_cache: DedupCache,
     /// The wanted attributes of the current tag. Their values are at the end of
@@ -60,6 +63,7 @@ impl Collector {
             options,
             wants_more: options.has_more_than_hyperlinks(),
             page_links: PageLinks::default(),
+            content: None,
             link_cache: DedupCache::default(),
             id_cache: DedupCache::default(),
             attributes: Vec::new(),
@@ -147,6 +151,10 @@ impl Collector {
         };
         let text = self.page_links.text(href).as_bytes();
         if self.link_cache.contains_or_insert(text, links.len(), is_same) {
+            return;
+        }
+        if self.page_links.links.len() == MAX_LINKS {
+            self.page_links.left_out = self.page_links.left_out.saturating_add(1);
             return;
         }
         if self.page_links.links.is_empty() {
@@ -418,6 +426,11 @@ impl TokenSink for CollectorSink<'_> {
     #[inline]
     fn text(&mut self, text: &[u8], kind: Text) {
         let collector = &mut *self.collector;
+        if kind == Text::WithReferences
+            && let Some(content) = &mut collector.content
+        {
+            content.add(text);
+        }
         if let Some(sheet) = &mut collector.style {
             let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
             sheet.css.extend_from_slice(&text[..text.len().min(room)]);

@@ -2,6 +2,7 @@
 
 use super::ExtractOptions;
 use super::collector::{Collector, CollectorSink};
+use super::content_hash::ContentHash;
 use super::page_links::PageLinks;
 use crate::html::Tokenizer;
 
@@ -27,6 +28,22 @@ impl LinkExtractor {
         let slice_at = tokenizer.consumed();
         tokenizer.feed(text, &mut CollectorSink { collector, slice: text, slice_at });
         collector.count_lines(tokenizer.open_tag(), text, slice_at);
+    }
+
+    /// Returns the approximate memory of what was found, in bytes.
+    pub fn memory(&self) -> usize {
+        self.collector.page_links.memory()
+    }
+
+    /// Makes the extractor hash the text that a reader of the page sees.
+    pub fn hash_content(&mut self) {
+        self.collector.content = Some(ContentHash::default());
+    }
+
+    /// Returns the hash of that text so far, if it is wanted. Pages that differ in
+    /// markup and addresses only have the same one.
+    pub fn content_hash(&self) -> Option<u64> {
+        self.collector.content.map(ContentHash::finish)
     }
 
     /// Ends the page and returns its links.

@@ -18,6 +18,7 @@ pub struct PageLinks {
     pub(super) ids: Vec<Span>,
     /// The names of the robots that `meta` elements ask not to follow links.
     pub(super) nofollow: Vec<Span>,
+    pub(super) left_out: u32,
 }
 
 /// A range of the texts of a page, in bytes.
@@ -69,6 +70,19 @@ impl PageLinks {
             text: self.text(link.text),
             nofollow: link.nofollow,
         })
+    }
+
+    /// Returns the number of links beyond [`MAX_LINKS`](super::MAX_LINKS), which are
+    /// not stored.
+    pub fn left_out(&self) -> u32 {
+        self.left_out
+    }
+
+    /// Returns the approximate memory of the links and the other findings, in bytes.
+    pub fn memory(&self) -> usize {
+        self.texts.len()
+            + self.links.len() * size_of::<RawLink>()
+            + (self.ids.len() + self.nofollow.len()) * size_of::<Span>()
     }
 
     /// Returns the fragment targets of the page, if `ids` were selected.

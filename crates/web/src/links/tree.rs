@@ -3,13 +3,15 @@
 
 use std::sync::LazyLock;
 
+use ego_tree::iter::Edge;
 use html5ever::ParseOpts;
 use html5ever::tendril::TendrilSink;
 use html5ever::tree_builder::TreeBuilderOpts;
-use scraper::{ElementRef, Html, HtmlTreeSink, Selector};
+use scraper::{ElementRef, Html, Selector};
 
 use super::MAX_TREE_BYTES;
 use super::nesting::Nesting;
+use super::tree_sink::CountingSink;
 use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 use crate::{ErrorClass, FetchError};
 
@@ -21,6 +23,13 @@ pub const MAX_NESTED: usize = 2_000;
 /// The largest number of attributes of a tag in a page of which a tree is built.
 /// The tree builder compares each attribute with all others.
 const MAX_ATTRIBUTES: usize = 256;
+
+/// The bytes of a page that are built into the tree before its size is checked.
+const COUNTED_PIECE: usize = 512;
+
+/// The nodes around the elements that are counted: the document, `html`, `body`, and
+/// the text in the innermost element.
+const SURROUNDING_NODES: usize = 4;
 
 // ANCHOR: selector
 static LINKS: LazyLock<Selector> = LazyLock::new(|| {
@@ -35,12 +44,16 @@ static BASE: LazyLock<Selector> =
 pub struct Tree(Html);
 
 impl Tree {
-    /// Builds the tree as a browser would.
+    /// Builds the tree as a browser would. That may take much more time and memory
+    /// than the page is long: a browser repeats open formatting elements in every
+    /// block, so what is built is counted.
     ///
     /// # Errors
     /// [`ErrorClass::TooLarge`] when the page is longer than [`MAX_TREE_BYTES`],
     /// [`ErrorClass::Nesting`] when its elements are nested more than
-    /// [`MAX_NESTED`] deep, or one has more than 256 attributes.
+    /// [`MAX_NESTED`] deep, or one has more than 256 attributes, and
+    /// [`ErrorClass::TooComplex`] when the tree takes more than
+    /// [`MAX_TREE_MEMORY`](super::MAX_TREE_MEMORY).
     // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > MAX_TREE_BYTES {
@@ -57,14 +70,39 @@ impl Tree {
         // No script will run, so the content of `noscript` is part of the page.
         let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
         let options = ParseOpts { tree_builder, ..Default::default() };
-        let sink = HtmlTreeSink::new(Html::new_document());
-        Ok(Self(html5ever::parse_document(sink, options).one(html)))
+        let mut parser = html5ever::parse_document(CountingSink::new(), options);
+        let mut rest = html;
+        while !rest.is_empty() {
+            let (piece, after) = rest.split_at(rest.floor_char_boundary(COUNTED_PIECE));
+            parser.process(piece.into());
+            parser.tokenizer.sink.sink.check()?;
+            rest = after;
+        }
+        let tree = Self(parser.finish());
+        tree.check_depth()?;
+        Ok(tree)
     }
     // ANCHOR_END: tree_of
 
-    /// Returns the elements that match, in the order of the page.
-    pub fn select<'a>(&'a self, selector: &'a Selector) -> impl Iterator<Item = ElementRef<'a>> {
-        self.0.select(selector)
+    /// Returns an error if elements are nested too deeply. The estimate by their tags
+    /// is wrong for tags that are not properly nested.
+    fn check_depth(&self) -> Result<(), FetchError> {
+        let mut depth = 0_usize;
+        for edge in self.0.tree.root().traverse() {
+            match edge {
+                Edge::Open(_) => depth += 1,
+                Edge::Close(_) => depth -= 1,
+            }
+            if depth > MAX_NESTED + SURROUNDING_NODES {
+                return Err(too_deep());
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns all elements, in the order of the page.
+    pub fn elements(&self) -> impl Iterator<Item = ElementRef<'_>> {
+        self.0.tree.nodes().filter_map(ElementRef::wrap)
     }
 
     // ANCHOR: tree_links
@@ -93,15 +131,20 @@ struct TreeCost {
 
 impl TreeCost {
     fn check(&self) -> Result<(), FetchError> {
-        let message = if self.max_depth > MAX_NESTED {
-            format!("elements lie more than {MAX_NESTED} deep in each other")
-        } else if self.max_attributes > MAX_ATTRIBUTES {
-            format!("a tag has more than {MAX_ATTRIBUTES} attributes")
-        } else {
-            return Ok(());
-        };
-        Err(FetchError::new(ErrorClass::Nesting, message))
+        if self.max_depth > MAX_NESTED {
+            return Err(too_deep());
+        }
+        if self.max_attributes > MAX_ATTRIBUTES {
+            let message = format!("a tag has more than {MAX_ATTRIBUTES} attributes");
+            return Err(FetchError::new(ErrorClass::Nesting, message));
+        }
+        Ok(())
     }
+}
+
+fn too_deep() -> FetchError {
+    let message = format!("elements lie more than {MAX_NESTED} deep in each other");
+    FetchError::new(ErrorClass::Nesting, message)
 }
 
 impl TokenSink for TreeCost {

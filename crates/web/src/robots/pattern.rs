@@ -11,13 +11,20 @@
 //! `https://` equals `https%3A%2F%2F` there. This rule is used for patterns with a
 //! question mark, which shows where their query begins.
 
+use std::mem;
+
 use url::{Position, Url};
 
 /// The path pattern of a rule. It matches every URL that begins with it.
 ///
 /// A `*` stands for any text, a `$` at the end for the end of the URL.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Pattern(Box<str>);
+pub(super) struct Pattern {
+    /// The length as it was written, but normalized.
+    octets: usize,
+    /// The pattern, with one `*` for several in a row, which mean the same.
+    text: Box<str>,
+}
 
 /// The path and query of a URL.
 #[derive(Debug)]
@@ -33,12 +40,18 @@ impl Pattern {
     /// no path begins so.
     pub(super) fn new(value: &[u8]) -> Option<Self> {
         let begins_like_a_path = matches!(value, [b'/' | b'*', ..]);
-        begins_like_a_path.then(|| Self(normalize(value, true, true).into()))
+        begins_like_a_path.then(|| {
+            let mut text = normalize(value, true, true);
+            let octets = text.len();
+            let mut last = ' ';
+            text.retain(|c| mem::replace(&mut last, c) != '*' || c != '*');
+            Self { octets, text: text.into() }
+        })
     }
 
     /// Returns the length. The longer of two patterns is the more specific one.
     pub(super) fn octets(&self) -> usize {
-        self.0.len()
+        self.octets
     }
 
     /// Returns true if the pattern matches. A pattern with wildcards takes the number
@@ -46,13 +59,14 @@ impl Pattern {
     ///
     /// The texts between wildcards are searched from left to right, without
     /// backtracking: the first occurrence of each leaves the longest rest for the
-    /// next one. So each byte of the pattern and of the target is read once.
+    /// next one. No such text is empty, but the last one, so there are no more of them
+    /// to search for than bytes in the target.
     pub(super) fn matches(&self, target: &Target, steps: &mut usize) -> Option<bool> {
         let target =
-            if self.0.contains('?') { &target.with_plain_query } else { &target.as_written };
-        let (pattern, is_anchored) = match self.0.strip_suffix('$') {
+            if self.text.contains('?') { &target.with_plain_query } else { &target.as_written };
+        let (pattern, is_anchored) = match self.text.strip_suffix('$') {
             Some(pattern) => (pattern, true),
-            None => (&*self.0, false),
+            None => (&*self.text, false),
         };
         let (beginning, wildcards) = match pattern.split_once('*') {
             Some((beginning, wildcards)) => (beginning, Some(wildcards)),

@@ -18,5 +18,6 @@ mod links_properties;
 mod links_table;
 mod robots_properties;
 mod robots_table;
+mod select_limits;
 mod sitemap_properties;
 mod sitemap_table;

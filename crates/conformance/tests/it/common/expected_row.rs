@@ -12,7 +12,7 @@ pub struct ExpectedRow {
     error: Option<ErrorClass>,
     /// The target of a redirect; only its path if it is on the same site.
     next_url: Option<String>,
-    size: u64,
+    size: Option<u64>,
     num_urls: u32,
     pub tries: u32,
 }
@@ -55,7 +55,7 @@ impl ExpectedRow {
             status: Some(status),
             error: None,
             next_url: None,
-            size: 0,
+            size: Some(0),
             num_urls: 0,
             tries: 1,
         }
@@ -111,7 +111,13 @@ impl ExpectedRow {
     }
 
     pub fn size(mut self, size: usize) -> Self {
-        self.size = size as u64;
+        self.size = Some(size as u64);
+        self
+    }
+
+    /// Expects a body that was cut off because it is not needed.
+    pub fn uncounted(mut self) -> Self {
+        self.size = None;
         self
     }
 

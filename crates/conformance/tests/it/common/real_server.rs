@@ -140,8 +140,8 @@ pub fn expect_table(crawled: &Crawled, origin: &str, table: &str) {
 /// Returns the columns of a row in a table, after its path.
 fn columns(row: &Row) -> Vec<String> {
     let status = row.status.map_or("-".into(), |status| status.to_string());
-    let (size, text) =
-        (row.size.to_string(), |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into()));
+    let size = row.size.map_or("-".into(), |size| size.to_string());
+    let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".into());
     match row.outcome {
         Outcome::Page => vec!["page".into(), status, size, row.num_urls.to_string()],
         Outcome::Other => vec!["other".into(), status, text(&row.content_type), size],

@@ -178,8 +178,9 @@ impl HostileSite {
     fn expected_for(&self, crawled: &Crawled) -> BTreeMap<String, ExpectedRow> {
         let mut expected = self.expected();
         for behaviour in self.behaviours.iter().filter(|behaviour| behaviour.is_of_any_size) {
-            let size = crawled.row(behaviour.row()).size as usize;
-            expected.insert(behaviour.row().to_owned(), behaviour.expected_row.clone().size(size));
+            let Some(size) = crawled.row(behaviour.row()).size else { continue };
+            let expected_row = behaviour.expected_row.clone().size(size as usize);
+            expected.insert(behaviour.row().to_owned(), expected_row);
         }
         expected
     }

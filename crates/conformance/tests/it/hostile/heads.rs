@@ -22,6 +22,7 @@ fn status_lines() -> Vec<Behaviour> {
     const REST: &str = "\r\nContent-Length: 4\r\n\r\ntext";
     const VERSION: &str = "RFC 9112, section 2.3: HTTP-name \"/\" DIGIT \".\" DIGIT";
     const CODE: &str = "RFC 9112, section 4: a status code is three digits";
+    const REASON: &str = "RFC 9112, section 4: a client should ignore the reason phrase";
     const RANGE: &str = "RFC 9110, section 15: a status outside 100 to 599 is read as a 5xx";
     let invalid = |path: &str, why, line: &str| {
         sends(&format!("/heads/{path}"), why, format!("{line}{REST}"), failed(Protocol))
@@ -47,8 +48,12 @@ fn status_lines() -> Vec<Behaviour> {
         invalid("signed", CODE, "HTTP/1.1 +20 OK"),
         invalid("hexadecimal", CODE, "HTTP/1.1 0xC8 OK"),
         invalid("other-digits", CODE, "HTTP/1.1 \u{662}\u{660}\u{660} OK"),
-        invalid("control-in-reason", "RFC 9112, section 4: no controls", "HTTP/1.1 200 \x1b[31m"),
-        invalid("nul-in-reason", "RFC 9112, section 4: no controls", "HTTP/1.1 200 O\0K"),
+        invalid("control-in-status", CODE, "HTTP/1.1 2\x1b[31m"),
+        invalid("control-after-status", CODE, "HTTP/1.1 200\x1b[31m"),
+        valid("control-in-reason", REASON, "HTTP/1.1 200 \x1b[31m"),
+        valid("title-in-reason", REASON, "HTTP/1.1 200 \x1b]0;owned\x07 \x08\x7f"),
+        valid("nul-in-reason", REASON, "HTTP/1.1 200 O\0K"),
+        valid("bare-cr-in-reason", REASON, "HTTP/1.1 200 O\rK: \r"),
         valid(
             "later-version",
             "RFC 9110, section 2.5: read as the last one known",

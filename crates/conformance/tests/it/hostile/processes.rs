@@ -202,5 +202,5 @@ fn the_report_has_no_terminal_controls() {
     let (report, log) = (read_printable(&report), read_printable(&log));
     assert_eq!(status.code(), Some(1), "{status}: {}", warnings(&log));
     assert!(report.contains("*** Broken: "), "{report}");
-    assert!(report.contains(r"HTTP/1.1 200 \x1b[31m"), "{report}");
+    assert!(report.contains(r"HTTP/1.1 2\x1b[31m"), "{report}");
 }

@@ -12,13 +12,18 @@ pub(super) struct Brotli {
     state: State,
     /// True after the end of the stream.
     ended: bool,
+    /// The number of bytes decoded.
+    decoded: usize,
 }
+
+/// The maximum size of a window (RFC 7932 section 9.1).
+const MAX_WINDOW: usize = 16 << 20;
 
 impl Brotli {
     pub(super) fn new() -> Self {
         let alloc = StandardAlloc::default();
         // Strict: RFC 7932 only, without the extension to larger windows.
-        Self { state: State::new_strict(alloc, alloc, alloc), ended: false }
+        Self { state: State::new_strict(alloc, alloc, alloc), ended: false, decoded: 0 }
     }
 }
 
@@ -42,6 +47,7 @@ impl Codec for Brotli {
                 &mut total,
                 &mut self.state,
             );
+            self.decoded += written;
             if written > 0 {
                 out(&scratch[..written])?;
             }
@@ -57,5 +63,9 @@ impl Codec for Brotli {
 
     fn is_complete(&self) -> bool {
         self.ended
+    }
+
+    fn window_size(&self) -> usize {
+        self.decoded.min(MAX_WINDOW)
     }
 }

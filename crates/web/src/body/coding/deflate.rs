@@ -59,6 +59,10 @@ impl Codec for Deflate {
     fn is_complete(&self) -> bool {
         matches!(self, Self::Ended)
     }
+
+    fn window_size(&self) -> usize {
+        32 << 10
+    }
 }
 
 /// Returns true if these two bytes are a zlib header: the method is 8, and the two

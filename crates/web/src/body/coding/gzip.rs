@@ -66,4 +66,8 @@ impl Codec for Gzip {
     fn is_complete(&self) -> bool {
         !matches!(self, Self::Member(_))
     }
+
+    fn window_size(&self) -> usize {
+        32 << 10
+    }
 }

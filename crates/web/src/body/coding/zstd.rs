@@ -39,6 +39,10 @@ pub(super) struct Zstd {
     next: Part,
     /// The beginning of a part whose end has not arrived yet.
     partial: Vec<u8>,
+    /// The number of bytes decoded in the current frame.
+    decoded: u64,
+    /// The number of those that were passed on.
+    passed_on: u64,
 }
 
 /// A part of a stream that is decoded as a whole.
@@ -56,7 +60,7 @@ impl Zstd {
     pub(super) fn new() -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_WINDOW);
-        Self { decoder, next: Part::FrameHeader, partial: Vec::new() }
+        Self { decoder, next: Part::FrameHeader, partial: Vec::new(), decoded: 0, passed_on: 0 }
     }
 
     /// Decodes a complete part.
@@ -76,10 +80,12 @@ impl Zstd {
             }
             (block, bytes) => {
                 let one_block = BlockDecodingStrategy::UptoBlocks(1);
+                self.decoded += MAX_BLOCK as u64;
                 let was_last = self.decoder.decode_blocks(bytes, one_block).map_err(frame_error)?;
                 self.drain(scratch, out)?;
                 if was_last {
                     self.verify_checksum()?;
+                    (self.decoded, self.passed_on) = (0, 0);
                     Part::FrameHeader
                 } else {
                     block
@@ -96,6 +102,7 @@ impl Zstd {
             if written == 0 {
                 return Ok(());
             }
+            self.passed_on += written as u64;
             out(&scratch[..written])?;
         }
     }
@@ -153,6 +160,12 @@ impl Codec for Zstd {
 
     fn is_complete(&self) -> bool {
         matches!(self.next, Part::FrameHeader) && self.partial.is_empty()
+    }
+
+    fn window_size(&self) -> usize {
+        // Blocks may be smaller than they can be, so this is an upper limit.
+        let held = self.decoded.saturating_sub(self.passed_on).min(MAX_WINDOW);
+        usize::try_from(held).unwrap_or(usize::MAX) + self.partial.len()
     }
 }
 

@@ -1,0 +1,191 @@
+//! Ceilings: limits on what one host may have, so that a host which makes up pages
+//! without end does not keep the crawl from its end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{BuildHasher, RandomState};
+
+use crate::{ErrorClass, FetchError, Options};
+use web::Address;
+
+/// The number of pages that lead to new URLs, before the content of pages is hashed:
+/// most sites are crawled without it.
+const UNHASHED: u32 = 1_000;
+
+/// The pages of each host, counted in two ways: all of them, and those of equal
+/// content.
+///
+/// Beyond a ceiling, the first new URL is refused, which is a row. The others are not
+/// even stored, since there may be any number of them: they are counted.
+#[derive(Debug, Default)]
+pub(super) struct Ceilings {
+    max_pages: Option<u64>,
+    max_equal: u32,
+    hasher: RandomState,
+    /// The number of pages of each host. The keys are hashes.
+    pages: HashMap<u64, u64>,
+    equal: CountMinSketch,
+    /// The number of pages that led to new URLs.
+    leading: u32,
+    /// The page whose links are being admitted, if there are too many like it.
+    copy: Option<EqualPage>,
+    reached: BTreeMap<Ceiling, Reached>,
+}
+
+/// A page of which there are too many with equal content.
+#[derive(Debug)]
+struct EqualPage {
+    ceiling: Ceiling,
+    url: String,
+}
+
+/// A ceiling: the hash of a host and, if it is for pages of equal content, that of
+/// the content.
+type Ceiling = (u64, Option<u64>);
+
+/// A ceiling that was reached.
+#[derive(Debug)]
+struct Reached {
+    sentence: String,
+    /// The number of links to new URLs beyond it.
+    links: u64,
+}
+
+impl Ceilings {
+    pub(super) fn new(options: &Options) -> Self {
+        let max_equal = options.traps.equal_pages;
+        Self { max_pages: options.max_pages_per_host, max_equal, ..Self::default() }
+    }
+
+    fn host(&self, address: Address<'_>) -> u64 {
+        self.hasher.hash_one(address.authority())
+    }
+
+    /// Counts a new page of a host.
+    pub(super) fn count(&mut self, address: Address<'_>) {
+        if self.max_pages.is_some() {
+            let host = self.host(address);
+            *self.pages.entry(host).or_default() += 1;
+        }
+    }
+
+    /// Begins a page with this hash of its content, before its links are admitted.
+    pub(super) fn begin_page(&mut self, address: Address<'_>, content: Option<u64>) {
+        if content.is_none() {
+            return;
+        }
+        let ceiling = (self.host(address), content);
+        let is_copy = self.equal.count(self.hasher.hash_one(ceiling)) >= self.max_equal;
+        self.copy = is_copy.then(|| EqualPage { ceiling, url: address.as_str().to_owned() });
+    }
+
+    /// Ends a page. It is counted if it has led to new URLs: only such pages are able
+    /// to go on without end. Returns true, once, when the content of further pages is
+    /// wanted.
+    pub(super) fn end_page(
+        &mut self,
+        address: Address<'_>,
+        content: Option<u64>,
+        num_new_urls: u32,
+    ) -> bool {
+        self.copy = None;
+        if num_new_urls == 0 {
+            return false;
+        }
+        if content.is_some() {
+            let ceiling = (self.host(address), content);
+            self.equal.add(self.hasher.hash_one(ceiling));
+        }
+        self.leading = self.leading.saturating_add(1);
+        self.leading == self.max_equal.min(UNHASHED)
+    }
+
+    /// Checks a new URL.
+    ///
+    /// # Errors
+    /// When it is beyond a ceiling: the reason if it is the first one.
+    pub(super) fn check(&mut self, address: Address<'_>) -> Result<(), Option<FetchError>> {
+        let host = self.host(address);
+        let (ceiling, reason, sentence) = match (&self.copy, self.max_pages) {
+            (Some(EqualPage { ceiling, url }), _) if ceiling.0 == host => {
+                let n = self.max_equal;
+                let reason = format!("{n} pages that led to new URLs have the content of {url}");
+                let sentence = format!("{}: {reason}", address.authority());
+                (*ceiling, reason, sentence)
+            }
+            (_, Some(max)) if self.pages.get(&host).is_some_and(|pages| *pages >= max) => {
+                let reason = format!("the host has more than {max} pages (--max-pages-per-host)");
+                let sentence = format!(
+                    "{} has more than {max} pages (--max-pages-per-host)",
+                    address.authority()
+                );
+                ((host, None), reason, sentence)
+            }
+            _ => return Ok(()),
+        };
+        if let Some(reached) = self.reached.get_mut(&ceiling) {
+            reached.links += 1;
+            return Err(None);
+        }
+        self.reached.insert(ceiling, Reached { sentence, links: 1 });
+        Err(Some(FetchError::new(ErrorClass::Trap, reason)))
+    }
+
+    /// Returns a sentence for each ceiling that was reached, without its full stop.
+    pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.reached.values().map(|Reached { sentence, links }| {
+            format!("{sentence}, so links to other new URLs were not followed: {links}")
+        })
+    }
+}
+
+/// The number of counters in a row of the sketch: a power of two.
+const ROW_LEN: usize = 1 << 14;
+
+/// A count-min sketch: counts how often hashes come, in memory that does not grow. A
+/// count may be too high, but only by that of rare collisions in both rows.
+#[derive(Debug, Default)]
+struct CountMinSketch {
+    /// Two rows of counters, allocated at the first count.
+    rows: Vec<[u32; 2]>,
+}
+
+impl CountMinSketch {
+    fn indices(hash: u64) -> [usize; 2] {
+        [hash as usize % ROW_LEN, (hash >> 32) as usize % ROW_LEN]
+    }
+
+    fn count(&self, hash: u64) -> u32 {
+        let [first, second] = Self::indices(hash);
+        let counts = self.rows.get(first).zip(self.rows.get(second));
+        counts.map_or(0, |(first, second)| first[0].min(second[1]))
+    }
+
+    fn add(&mut self, hash: u64) {
+        self.rows.resize(ROW_LEN, [0; 2]);
+        for (row, index) in Self::indices(hash).into_iter().enumerate() {
+            let counter = &mut self.rows[index][row];
+            *counter = counter.saturating_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sketch_counts_what_is_frequent_and_little_else() {
+        let (mut sketch, hasher) = (CountMinSketch::default(), RandomState::new());
+        assert_eq!(sketch.count(7), 0);
+        for n in 0..1_000_000_u32 {
+            sketch.add(hasher.hash_one(n));
+            if n % 100 == 0 {
+                sketch.add(hasher.hash_one("frequent"));
+            }
+        }
+        let frequent = sketch.count(hasher.hash_one("frequent"));
+        assert!((10_000..10_200).contains(&frequent), "{frequent}");
+        let most = (0..1_000_000_u32).map(|n| sketch.count(hasher.hash_one(n))).max().unwrap();
+        assert!(most < 500, "{most}");
+    }
+}

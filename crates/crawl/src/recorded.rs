@@ -1,0 +1,127 @@
+//! Crawls that are recorded, and crawls that are replayed.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use cli::{Invocation, Recorded};
+use crawl::{Builder, Stopper};
+use crawl_core::{CrawlSummary, StopReason};
+use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted_header};
+use selector_core::{Backend, OsBackend};
+use signal_hook::consts::SIGUSR1;
+use signal_hook::flag;
+use stage2_coroutines::EventLoop;
+use transport::{TapeGuard, system_lookup};
+
+use crate::signals;
+
+/// Reads what the recorded crawl says of itself.
+pub(crate) fn read(path: &Path) -> Result<Recorded, String> {
+    let header = Record::open(path).map_err(|error| error.to_string())?.header;
+    Ok(Recorded { arguments: header.arguments, seed: header.seed })
+}
+
+/// A crawl that is recorded.
+pub(crate) struct Recording(Recorder);
+
+impl Recording {
+    /// Creates the file, if the crawl is to be recorded.
+    ///
+    /// # Errors
+    /// When the file cannot be created.
+    pub(crate) fn begin(invocation: &Invocation) -> io::Result<Option<Self>> {
+        let Some(path) = &invocation.record else { return Ok(None) };
+        let has_secrets = invocation.record_secrets;
+        let arguments = invocation.arguments.iter();
+        let arguments = match has_secrets {
+            true => arguments.cloned().collect(),
+            false => arguments.map(|argument| redacted(argument)).collect(),
+        };
+        let program = concat!("crawl ", env!("CARGO_PKG_VERSION")).to_owned();
+        let seed = invocation.options.seed;
+        let header = Header { program, arguments, seed, has_secrets };
+        Recorder::create(path, &header).map(|recorder| Some(Self(recorder)))
+    }
+
+    /// Runs the crawl.
+    ///
+    /// # Errors
+    /// Those of the crawl, and of writing the record.
+    pub(crate) fn run(
+        self,
+        crawler: Builder<'_>,
+        max_time: Option<Duration>,
+    ) -> io::Result<CrawlSummary> {
+        let Self(recorder) = self;
+        let stopper = crawler.stopper();
+        let backend = OsBackend::new()?;
+        let external = recorder.external(backend.notifier());
+        let backend = recorder.backend(backend, stop_on(stopper));
+        let lookup = recorder.lookup(Arc::new(system_lookup));
+        let event_loop = EventLoop::with_backend(backend, lookup);
+        event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
+        // A question about the tasks would be part of the run. It is not answered.
+        flag::register(SIGUSR1, Arc::new(AtomicBool::new(false)))?;
+        let send = move |reason| {
+            if let StopReason::Signal(number) = reason {
+                external.send(number);
+            }
+        };
+        let _guard = signals::watch(send, max_time)?;
+        let tape = TapeGuard::enter(recorder.tape());
+        let summary = crawler.run_on(&event_loop);
+        drop((event_loop, tape));
+        recorder.finish()?;
+        summary
+    }
+}
+
+/// A crawl that is replayed.
+pub(crate) struct Replay(Player);
+
+impl Replay {
+    /// Reads the record, if there is one to be replayed.
+    ///
+    /// # Errors
+    /// When the file cannot be replayed.
+    pub(crate) fn begin(invocation: &Invocation) -> io::Result<Option<Self>> {
+        let Some(path) = &invocation.replay else { return Ok(None) };
+        let record = Record::open(path).map_err(io::Error::other)?;
+        Ok(Some(Self(Player::new(record))))
+    }
+
+    /// Runs the crawl.
+    ///
+    /// # Errors
+    /// Those of the crawl, and the first difference from the record.
+    pub(crate) fn run(self, crawler: Builder<'_>) -> io::Result<CrawlSummary> {
+        let Self(player) = self;
+        let backend = player.backend(stop_on(crawler.stopper()));
+        let event_loop = EventLoop::with_backend(backend, player.lookup());
+        event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
+        let tape = TapeGuard::enter(player.tape());
+        let summary = crawler.run_on(&event_loop);
+        drop((event_loop, tape));
+        match player.departure() {
+            Some(departure) => Err(io::Error::other(departure)),
+            None => summary,
+        }
+    }
+}
+
+/// Returns a function that stops the crawl for the signal with a number.
+fn stop_on(stopper: Stopper) -> Box<dyn FnMut(u8)> {
+    Box::new(move |number| stopper.stop(StopReason::Signal(number)))
+}
+
+/// Returns an argument of the command line without the secret in it.
+fn redacted(argument: &str) -> String {
+    match argument.split_once('=') {
+        Some(("--header", header)) => format!("--header={}", redacted_header(header)),
+        Some(("--user", credentials)) => format!("--user={}", redacted_credentials(credentials)),
+        _ => argument.to_owned(),
+    }
+}

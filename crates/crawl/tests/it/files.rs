@@ -1,0 +1,149 @@
+//! The files of a crawl: a report never replaces a journal, whatever their names, and a
+//! journal that was put together by hand is refused or harmless.
+#![cfg(unix)]
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use demo_site::scripted::Server;
+
+use crate::program::{Running, Scratch, crawl, rows, run};
+
+fn site() -> Server {
+    Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/1>1</a><a href=/2>2</a>"),
+        _ => reply.page(""),
+    })
+    .unwrap()
+}
+
+/// Returns the journal of a site that was crawled.
+fn journal(server: &Server) -> Scratch {
+    let journal = Scratch::new();
+    run(&["--state", journal.as_str(), &server.url("/")]).expect_code(0);
+    journal
+}
+
+/// Runs a command that would write its output over its journal.
+#[track_caller]
+fn assert_refused(command: Command, journal: &Scratch, server: &Server) {
+    let (before, requests) = (journal.read(), server.requests());
+    let output = Running::start(command).wait().expect_code(2);
+    assert!(output.stderr.contains("--state"), "{}", output.stderr);
+    assert_eq!((journal.read(), server.requests()), (before, requests));
+}
+
+#[test]
+fn a_file_is_known_by_all_its_names() {
+    let server = site();
+    let root = server.url("/");
+    let journal = journal(&server);
+    let (hard, soft) = (Scratch::new(), Scratch::new());
+    fs::hard_link(journal.path(), hard.path()).unwrap();
+    symlink(journal.path(), soft.path()).unwrap();
+    for name in [&journal, &hard, &soft] {
+        for (output, state) in [(&journal, name), (name, &journal)] {
+            let command = crawl(&["-o", output.as_str(), "--state", state.as_str(), &root]);
+            assert_refused(command, &journal, &server);
+        }
+        // Stdout and stderr are a file, too.
+        let append = || File::options().append(true).open(name.path()).unwrap();
+        for state in [journal.as_str(), "/dev/stdout", "/proc/self/fd/1", "/dev/fd/1"] {
+            for output in ["-", "/dev/stdout"] {
+                if state.starts_with("/proc") && !cfg!(target_os = "linux") {
+                    continue;
+                }
+                let (before, requests) = (journal.read(), server.requests());
+                let mut command = crawl(&["-o", output, "--state", state, &root]);
+                let child = command.stdout(append()).stderr(Stdio::null()).spawn().unwrap();
+                let status = { child }.wait().unwrap();
+                assert_eq!(status.code(), Some(2), "{state} {output}");
+                assert_eq!((journal.read(), server.requests()), (before, requests));
+            }
+        }
+        let mut command = crawl(&["--state", journal.as_str(), "-v", &root]);
+        let (before, requests) = (journal.read(), server.requests());
+        let child = command.stdout(Stdio::null()).stderr(append()).spawn().unwrap();
+        assert_eq!({ child }.wait().unwrap().code(), Some(2));
+        // The message itself goes to stderr.
+        assert!(journal.read().starts_with(&before) && server.requests() == requests);
+        fs::write(journal.path(), before).unwrap();
+    }
+    // Files that do not exist yet are compared by their folders.
+    let new = Scratch::new();
+    let (folder, name) = (new.path().parent().unwrap(), new.path().file_name().unwrap());
+    let linked = Scratch::new();
+    symlink(folder, linked.path()).unwrap();
+    let other = linked.path().join(name);
+    let command = crawl(&["-o", new.as_str(), "--state", other.to_str().unwrap(), &root]);
+    assert_refused(command, &new, &server);
+    assert!(!new.path().exists());
+}
+
+#[test]
+fn a_special_file_is_no_journal() {
+    let server = site();
+    let root = server.url("/");
+    let fifo = Scratch::new();
+    assert!(Command::new("mkfifo").arg(fifo.path()).status().unwrap().success());
+    let folder = std::env::temp_dir();
+    for state in [fifo.as_str(), folder.to_str().unwrap(), "/dev/null", "/dev/zero", "/dev/tty"] {
+        let begun = Instant::now();
+        let output = run(&["--state", state, &root]).expect_code(3);
+        assert!(output.stderr.contains("no ordinary file"), "{state}: {}", output.stderr);
+        assert!(begun.elapsed() < Duration::from_secs(5), "{state}");
+    }
+    // A pipe is what stdout is here.
+    let output = run(&["--state", "/dev/stdout", &root]).expect_code(3);
+    assert!(output.stderr.contains("no ordinary file"), "{}", output.stderr);
+    assert_eq!(server.requests(), 0);
+}
+
+/// A line without end is refused by its number, in little memory.
+#[test]
+fn a_line_of_a_journal_has_a_limit() {
+    let server = site();
+    let journal = journal(&server);
+    let whole = journal.read();
+    let file = File::options().write(true).open(journal.path()).unwrap();
+    file.set_len(600 << 20).unwrap();
+    // In KiB: less than the file.
+    let limited = format!(
+        "ulimit -v 500000; exec '{}' --no-robots --state '{}' {}",
+        env!("CARGO_BIN_EXE_crawl"),
+        journal.as_str(),
+        server.url("/")
+    );
+    let mut command = Command::new("sh");
+    command.args(["-c", &limited]);
+    let requests = server.requests();
+    let output = Running::start(command).wait().expect_code(3);
+    assert!(output.stderr.contains("line 6 has more than 67108864 bytes"), "{}", output.stderr);
+    assert_eq!(server.requests(), requests);
+    file.set_len(whole.len() as u64).unwrap();
+    run(&["--state", journal.as_str(), &server.url("/")]).expect_code(0);
+}
+
+/// A record that is there twice is one row, and leads to nothing new.
+#[test]
+fn a_record_that_is_there_twice_is_one_row() {
+    let server = site();
+    let journal = journal(&server);
+    let text = String::from_utf8(journal.read()).unwrap();
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let requests = server.requests();
+    for n in 2..lines.len() {
+        for at in n + 1..=lines.len() {
+            let mut doubled = lines.clone();
+            doubled.insert(at, lines[n]);
+            journal.write(doubled.concat());
+            let arguments = ["--format", "jsonl", "--state", journal.as_str(), &server.url("/")];
+            let output = run(&arguments).expect_code(0);
+            assert_eq!(rows(&output.stdout).len(), 3, "{n} {at}: {}", output.stdout);
+            assert_eq!(output.stdout.lines().count(), 3);
+        }
+    }
+    assert_eq!(server.requests(), requests);
+}

@@ -1,0 +1,377 @@
+//! Crawls that are recorded and replayed.
+#![cfg(unix)]
+
+use std::io::{Read, Write};
+use std::net::IpAddr;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crawl::{Crawler, Options};
+use demo_site::scripted::Server;
+use flate2::read::ZlibDecoder;
+use recording::{Header, Player, Record, Recorder};
+use rustls::{ServerConnection, StreamOwned};
+use sim_net::{Fault, Link, Request, Response, SimNet, cut, hang_up, page, redirect, reset};
+use stage2_coroutines::EventLoop;
+use test_support::authority::Authority;
+use trace::{Event, Tracer};
+
+use crate::program::{ProgramOutput, Running, Scratch, program, rows, run, wait_until};
+
+/// A record, with the rows and the trace of its crawl.
+struct Recorded {
+    record: Scratch,
+    trace: Scratch,
+}
+
+impl Recorded {
+    fn new() -> Self {
+        Self { record: Scratch::new(), trace: Scratch::with_ending(".json") }
+    }
+
+    /// Returns the arguments that record.
+    fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
+        let mut all = vec!["--format", "jsonl", "--record", self.record.as_str()];
+        all.extend(["--trace", self.trace.as_str()]);
+        all.extend(arguments);
+        all
+    }
+
+    /// Replays in a process of its own, whose tables have other hash seeds, and expects
+    /// the same.
+    #[track_caller]
+    fn expect_same(&self, recorded: &ProgramOutput) {
+        let trace = Scratch::with_ending(".json");
+        let arguments = ["--replay", self.record.as_str(), "--trace", trace.as_str()];
+        let replayed = Running::start(program(&arguments)).wait();
+        assert_eq!(replayed.stderr, recorded.stderr);
+        assert_eq!(replayed.status.code(), recorded.status.code());
+        assert_eq!(replayed.stdout, recorded.stdout);
+        assert!(!recorded.stdout.is_empty());
+        assert!(trace.read() == self.trace.read(), "the traces differ");
+    }
+}
+
+/// A site with something of everything: redirects, errors, a busy page, hang-ups, and
+/// pages that are slow.
+fn site() -> Server {
+    Server::start(|request, reply| match request.path() {
+        "/" => {
+            let links = (0..30).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>();
+            reply.page(links + "<a href=/moved>m</a><a href=/none>n</a><a href=/late>l</a>");
+        }
+        "/moved" => reply.status(302, "Found", &[("Location", "/1")], ""),
+        "/none" => reply.status(404, "Not Found", &[], ""),
+        "/late" => {
+            reply.sleep(Duration::from_millis(300));
+            reply.page("<a href=/1>1</a>");
+        }
+        path => match path[1..].parse::<u32>() {
+            Ok(n) if n % 7 == 3 => reply.close(),
+            Ok(n) if n % 7 == 5 => reply.reset(),
+            Ok(n) => reply.page(format!("<a href=/{}>on</a><a href=/>home</a>", n / 2)),
+            Err(_) => reply.status(404, "Not Found", &[], ""),
+        },
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_replay_has_the_same_rows_and_the_same_trace() {
+    for flags in [&["-j", "1"][..], &["-j", "7"], &["-j", "40", "--no-robots"], &["--sitemap"]] {
+        let (server, crawl) = (site(), Recorded::new());
+        let root = server.url("/");
+        let arguments = crawl.arguments(&[flags, &[&*root]].concat());
+        let begun = Instant::now();
+        let recorded = Running::start(program(&arguments)).wait().expect_code(1);
+        let took = begun.elapsed();
+        assert!(rows(&recorded.stdout).len() >= 34, "{}", recorded.stdout);
+        drop(server);
+        let begun = Instant::now();
+        crawl.expect_same(&recorded);
+        // Nothing is waited for, not even for the late page and the retries.
+        assert!(begun.elapsed() < took, "{:?} after {took:?}", begun.elapsed());
+        crawl.expect_same(&recorded);
+    }
+}
+
+#[test]
+fn a_crawl_that_was_interrupted_is_interrupted_again() {
+    for after in [1, 3, 8, 15, 25] {
+        let (server, crawl) = (site(), Recorded::new());
+        let root = server.url("/");
+        let running = Running::start(program(&crawl.arguments(&["-j", "2", "-q", &root])));
+        wait_until(|| server.requests() >= after);
+        running.signal("-INT");
+        let recorded = running.wait();
+        crawl.expect_same(&ProgramOutput { stderr: crawl.warning(&recorded), ..recorded });
+    }
+}
+
+impl Recorded {
+    /// Returns what the replay says that was said with `-q` while it was recorded: the
+    /// warning that something is left to do.
+    fn warning(&self, _recorded: &ProgramOutput) -> String {
+        Running::start(program(&["--replay", self.record.as_str()])).wait().stderr
+    }
+}
+
+/// An https site whose connections are kept.
+fn secure_site() -> Server {
+    let config = Arc::new(Authority::new("Root").issue(&["127.0.0.1"]).server());
+    Server::start_raw(move |stream, _| {
+        let tls = ServerConnection::new(Arc::clone(&config)).unwrap();
+        let mut stream = StreamOwned::new(tls, stream);
+        let mut request = [0; 4096];
+        // A client that does not trust the certificate closes the connection.
+        while let Ok(1..) = stream.read(&mut request) {
+            let path = String::from_utf8_lossy(&request).split(' ').nth(1).unwrap().to_owned();
+            let links: String = (0..20).map(|n| format!("<a href=/{n}>{n}</a>")).collect();
+            let (status, body) = match path.as_str() {
+                "/robots.txt" | "/13" => ("404 Not Found", String::new()),
+                // Larger than a record of TLS.
+                "/7" => ("200 OK", links + &"<p>much text</p>".repeat(5000)),
+                _ => ("200 OK", links),
+            };
+            let fields = "Content-Type: text/html\r\nSet-Cookie: id=c00kie\r\n";
+            let length = body.len();
+            let head = format!("HTTP/1.1 {status}\r\n{fields}Content-Length: {length}\r\n\r\n");
+            if stream.write_all((head + &body).as_bytes()).is_err() {
+                return;
+            }
+        }
+    })
+    .unwrap()
+}
+
+/// TLS is random, so it is not there in a replay; all else is, and no secret.
+#[test]
+fn a_secure_crawl_is_replayed_without_tls() {
+    for (flags, code) in [(&["-k", "-j", "3"][..], 1), (&["-k", "-j", "1"], 1), (&["-j", "2"], 3)] {
+        let (server, crawl) = (secure_site(), Recorded::new());
+        let root = format!("https://{}/", server.address());
+        let arguments = crawl.arguments(&[flags, &[&*root]].concat());
+        let recorded = Running::start(program(&arguments)).wait().expect_code(code);
+        assert_eq!(rows(&recorded.stdout).len(), if code == 1 { 21 } else { 1 });
+        assert_eq!(recorded.stdout.contains(r#""class":"tls""#), code == 3, "{}", recorded.stdout);
+        drop(server);
+        crawl.expect_same(&recorded);
+        let text = contents(&crawl.record.read());
+        assert!(!text.contains("c00kie"), "{text}");
+        assert_eq!(text.contains("Set-Cookie: id=******"), code == 1, "{text}");
+    }
+}
+
+/// Returns the text of a record.
+fn contents(file: &[u8]) -> String {
+    let header = file.split(|byte| *byte == b'\n').take(2);
+    let header_end = header.map(|line| line.len() + 1).sum();
+    let mut text = file[..header_end].to_vec();
+    ZlibDecoder::new(&file[header_end..]).read_to_end(&mut text).unwrap();
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// A network of a few hosts, with faults that follow from the seed.
+fn network(seed: u64) -> SimNet {
+    let net = SimNet::new(move |request: &Request| answer(seed, request));
+    net.seed(seed);
+    for (number, name) in ["a.test", "b.test", "c.test"].into_iter().enumerate() {
+        let host = IpAddr::from([10, 0, 0, number as u8 + 1]);
+        net.name(name, host);
+        let link = Link {
+            latency: Duration::from_millis(seed * 7 % 50),
+            jitter: Duration::from_millis(seed % 20),
+            bandwidth: seed.is_multiple_of(2).then_some(20_000),
+            packet: seed.is_multiple_of(3).then_some(100),
+            fault: match (number, seed % 5) {
+                (2, 0) => Some(Fault::Refuse),
+                (2, 1) => Some(Fault::Swallow),
+                _ => None,
+            },
+        };
+        net.link(host, link);
+    }
+    net
+}
+
+fn answer(seed: u64, request: &Request) -> Response {
+    let number: u64 = request.path.trim_start_matches('/').parse().unwrap_or(0);
+    if request.path == "/robots.txt" {
+        return sim_net::not_found();
+    }
+    let others = ["http://a.test/5", "http://b.test/6", "http://c.test/7"].map(str::to_owned);
+    let next = (1..4).map(|n| format!("/{}", (number * 3 + n) % 40));
+    let whole = page(next.chain(others));
+    if request.path == "/" {
+        return whole;
+    }
+    match (number * 31 + seed) % 17 {
+        3 => cut(whole, 60),
+        5 => reset(whole, 80),
+        7 => hang_up(),
+        9 => redirect("/11"),
+        11 => sim_net::response("503 Busy", "Retry-After: 2\r\n", ""),
+        13 => whole.after(Duration::from_secs(4)),
+        _ => whole,
+    }
+}
+
+/// Crawls on this loop as the program does. Returns the rows and the trace.
+fn crawl_traced(event_loop: impl FnOnce() -> EventLoop, seed: u64) -> (String, String) {
+    let tracer = Tracer::new(Tracer::LIMIT);
+    let guard = tracer.enter();
+    let mut options = Options::new(vec!["http://a.test/".parse().unwrap()]);
+    options.seed = seed;
+    let rows = Arc::new(Mutex::new(String::new()));
+    let sink = Arc::clone(&rows);
+    let event_loop = event_loop();
+    Crawler::builder(options)
+        .on_row(move |row| *sink.lock().unwrap() += &(serde_json::to_string(&row).unwrap() + "\n"))
+        .watch(cli::Progress::INTERVAL, |_| ())
+        .run_on(&event_loop)
+        .unwrap();
+    drop((event_loop, guard));
+    let trace = tracer.take();
+    let events = trace.records.iter().map(|record| {
+        let event = match record.event {
+            // A moment of one process means nothing in another.
+            Event::TimerSet { timer, at } => format!("{timer} at {:?}", at - trace.started),
+            Event::TimerMoved { timer, at, .. } => format!("{timer} to {:?}", at - trace.started),
+            // And so does the address of a queue.
+            Event::Queue { operation, unfinished, .. } => format!("{operation} {unfinished}"),
+            ref event => format!("{event:?}"),
+        };
+        format!("{:?} {} {} {event}\n", record.time, record.lane, record.task)
+    });
+    let rows = rows.lock().unwrap().clone();
+    (rows, events.collect())
+}
+
+fn record_simulated(seed: u64, path: &Path) -> (String, String) {
+    let arguments = vec!["http://a.test/".into(), "--format=jsonl".into()];
+    let header = Header { arguments, seed, ..Header::default() };
+    let recorder = Recorder::create(path, &header).unwrap();
+    let crawled = crawl_traced(
+        || {
+            let net = network(seed);
+            let lookup = recorder.lookup(net.lookup());
+            EventLoop::with_backend(recorder.backend(net, Box::new(|_| ())), lookup)
+        },
+        seed,
+    );
+    recorder.finish().unwrap();
+    crawled
+}
+
+/// Thirty simulated crawls with faults, each replayed here, and by the program.
+#[test]
+fn a_simulated_crawl_is_replayed_to_the_last_event() {
+    let mut differs = std::collections::HashSet::new();
+    for seed in 1..=30 {
+        let record = Scratch::new();
+        let recorded = record_simulated(seed, record.path());
+        assert!(recorded.0.lines().count() > 3, "seed {seed}: {}", recorded.0);
+        let player = Player::new(Record::open(record.path()).unwrap());
+        let on_player =
+            || EventLoop::with_backend(player.backend(Box::new(|_| ())), player.lookup());
+        let replayed = crawl_traced(on_player, seed);
+        assert_eq!(player.departure(), None, "seed {seed}");
+        assert_eq!(replayed.0, recorded.0, "seed {seed}");
+        assert!(replayed.1 == recorded.1, "seed {seed}: the traces differ");
+        let output = Running::start(program(&["--replay", record.as_str()])).wait();
+        assert_eq!(output.stdout, recorded.0, "seed {seed}: {}", output.stderr);
+        differs.insert(recorded.1);
+    }
+    assert_eq!(differs.len(), 30, "the seeds make different crawls");
+}
+
+#[test]
+fn with_other_flags_a_replay_says_where_it_departs() {
+    let (server, crawl) = (site(), Recorded::new());
+    let root = server.url("/");
+    Running::start(program(&crawl.arguments(&["-q", &root]))).wait().expect_code(1);
+    let replay = ["--replay", crawl.record.as_str(), "-o", "/dev/null"];
+    let with = |flags: &[&str]| Running::start(program(&[&replay, flags].concat())).wait();
+    with(&["--format", "csv"]).expect_code(1);
+    for flags in [&["-A", "another"][..], &["-j", "1"], &["--max-pages", "3"]] {
+        let stderr = with(flags).expect_code(3).stderr;
+        let expected = "[error] the crawl cannot go on: the run departs from the record at event ";
+        assert!(stderr.starts_with(expected), "{flags:?}: {stderr}");
+    }
+    let stderr = with(&["-A", "another"]).stderr;
+    assert!(stderr.contains("which begin with \"GET /robots.txt HTTP/1.1\", where"), "{stderr}");
+}
+
+#[test]
+fn a_file_that_cannot_be_replayed_is_wrong_usage() {
+    let (server, crawl) = (site(), Recorded::new());
+    let root = server.url("/");
+    Running::start(program(&crawl.arguments(&["-q", &root]))).wait().expect_code(1);
+    let whole = crawl.record.read();
+    let later = [b"fourways-record 2\n", whole.split_once_line()].concat();
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 0xff;
+    for (contents, problem) in [
+        (b"*** Report ***\n".to_vec(), "it is no record of a crawl"),
+        (vec![0xff; 100], "it is no record of a crawl"),
+        (later, "it has version 2, and this program knows 1 only"),
+        (whole[..whole.len() - 1].to_vec(), "it is cut off or damaged"),
+        (whole[..whole.len() / 2].to_vec(), "it is cut off or damaged"),
+        (whole[..30].to_vec(), "it is cut off or damaged"),
+        (damaged, "it is cut off or damaged"),
+    ] {
+        let file = Scratch::with(contents);
+        let output = Running::start(program(&["--replay", file.as_str()])).wait().expect_code(2);
+        let expected = format!("error: --replay {}: {problem}\n", file.as_str());
+        assert!(output.stderr.starts_with(&expected), "{}", output.stderr);
+    }
+    let output = Running::start(program(&["--replay", "/no/such/file"])).wait().expect_code(2);
+    assert!(output.stderr.contains("--replay /no/such/file: it cannot be read: "));
+}
+
+trait AfterLine {
+    /// Returns what follows the first line.
+    fn split_once_line(&self) -> &[u8];
+}
+
+impl AfterLine for Vec<u8> {
+    fn split_once_line(&self) -> &[u8] {
+        let end = self.iter().position(|byte| *byte == b'\n').unwrap();
+        &self[end + 1..]
+    }
+}
+
+#[test]
+fn secrets_are_recorded_only_if_asked() {
+    let server = Server::start(|_, reply| {
+        reply.status(200, "OK", &[("Set-Cookie", "id=c00kie; Path=/")], "a body");
+    })
+    .unwrap();
+    let root = server.url("/");
+    for keeps in [false, true] {
+        let record = Scratch::new();
+        let mut arguments = vec!["--record", record.as_str(), "-u", "me:passw0rd", &root];
+        arguments.extend(["-H", "Cookie: id=s3cret"]);
+        arguments.extend(keeps.then_some("--record-secrets"));
+        let recorded = run(&arguments).expect_code(0);
+        let text = contents(&record.read());
+        assert!(text.contains("a body") && text.contains("Set-Cookie: id="), "{text}");
+        for secret in ["passw0rd", "s3cret", "c00kie"] {
+            assert_eq!(text.contains(secret), keeps, "{secret}: {text}");
+        }
+        let replayed = Running::start(program(&["--replay", record.as_str()])).wait();
+        let rows = |text: &str| text.split("Date: ").next().unwrap_or_default().to_owned();
+        assert_eq!(replayed.status.code(), recorded.status.code(), "{}", replayed.stderr);
+        assert!(rows(&replayed.stdout).starts_with("*** Report ***"), "{}", replayed.stdout);
+    }
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told() {
+    let server = site();
+    let output = run(&["--record", "/no/such/folder/file", &server.url("/")]).expect_code(3);
+    assert!(output.stderr.contains("No such file or directory"), "{}", output.stderr);
+    assert_eq!(server.requests(), 0);
+}

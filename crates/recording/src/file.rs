@@ -1,0 +1,144 @@
+//! The file of a record: a line that says what it is, a header, and the entries,
+//! compressed.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::path::Path;
+
+use flate2::Compression;
+use flate2::read::ZlibDecoder;
+use flate2::write::ZlibEncoder;
+use serde::{Deserialize, Serialize};
+
+use crate::entry::Entry;
+
+/// The beginning of the first line. The version of the format follows.
+const MAGIC: &str = "fourways-record ";
+/// The version of the format. It changes with every change that breaks readers.
+const VERSION: u32 = 1;
+/// The limit on the entries of a record, in bytes before they are compressed.
+pub(crate) const LIMIT: u64 = 256 * 1024 * 1024;
+/// The limit on the first two lines, in bytes.
+const MAX_HEADER: u64 = 1024 * 1024;
+
+/// What a record says of its run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Header {
+    /// The program and its version.
+    pub program: String,
+    /// The arguments of its command line, without secrets.
+    pub arguments: Vec<String>,
+    /// The seed of the crawl.
+    pub seed: u64,
+    /// True if secrets were kept.
+    pub has_secrets: bool,
+}
+
+/// A record that was read.
+#[derive(Debug)]
+pub struct Record {
+    /// What it says of its run.
+    pub header: Header,
+    pub(crate) entries: Vec<u8>,
+}
+
+/// The reason why a file cannot be replayed.
+#[derive(Debug)]
+pub enum FileError {
+    /// It cannot be read.
+    Io(io::Error),
+    /// It is no record.
+    Foreign,
+    /// It is of a version that this program does not know.
+    Version(u32),
+    /// It ends too early, or is damaged.
+    Cut,
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "it cannot be read: {error}"),
+            Self::Foreign => write!(f, "it is no record of a crawl"),
+            Self::Version(version) => {
+                write!(f, "it has version {version}, and this program knows {VERSION} only")
+            }
+            Self::Cut => write!(f, "it is cut off or damaged"),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+impl Record {
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no whole record of this version.
+    pub fn open(path: &Path) -> Result<Self, FileError> {
+        let mut file = BufReader::new(File::open(path).map_err(FileError::Io)?);
+        let mut line = String::new();
+        let mut head = file.by_ref().take(MAX_HEADER);
+        // What is no text is no record.
+        head.read_line(&mut line).map_err(|_| FileError::Foreign)?;
+        let version = line.strip_prefix(MAGIC).ok_or(FileError::Foreign)?;
+        let version = version.trim_end().parse().map_err(|_| FileError::Foreign)?;
+        if version != VERSION {
+            return Err(FileError::Version(version));
+        }
+        line.clear();
+        head.read_line(&mut line).map_err(|_| FileError::Cut)?;
+        let header = serde_json::from_str(&line).map_err(|_| FileError::Cut)?;
+        let mut entries = Vec::new();
+        let mut decoder = ZlibDecoder::new(file).take(LIMIT + MAX_HEADER);
+        decoder.read_to_end(&mut entries).map_err(|_| FileError::Cut)?;
+        let last = postcard::to_stdvec(&Entry::End).map_err(|_| FileError::Cut)?;
+        if !entries.ends_with(&last) || decoder.limit() == 0 {
+            return Err(FileError::Cut);
+        }
+        Ok(Self { header, entries })
+    }
+}
+
+/// A record that is being written.
+pub(crate) struct Log {
+    out: ZlibEncoder<BufWriter<File>>,
+    written: u64,
+    is_full: bool,
+    /// The first error of writing; nothing is written after it.
+    error: Option<io::Error>,
+}
+
+impl Log {
+    pub(crate) fn create(path: &Path, header: &Header) -> io::Result<Self> {
+        let mut file = BufWriter::new(File::create(path)?);
+        writeln!(file, "{MAGIC}{VERSION}\n{}", serde_json::to_string(header)?)?;
+        let out = ZlibEncoder::new(file, Compression::fast());
+        Ok(Self { out, written: 0, is_full: false, error: None })
+    }
+
+    pub(crate) fn add(&mut self, entry: &Entry) {
+        if self.is_full || self.error.is_some() {
+            return;
+        }
+        self.is_full = self.written > LIMIT;
+        let entry = if self.is_full { &Entry::Full } else { entry };
+        let written = postcard::to_stdvec(entry).map_err(io::Error::other).and_then(|bytes| {
+            self.written += bytes.len() as u64;
+            self.out.write_all(&bytes)
+        });
+        self.error = written.err();
+    }
+
+    /// Ends the file.
+    pub(crate) fn finish(mut self) -> io::Result<()> {
+        self.is_full = false;
+        self.written = 0;
+        self.add(&Entry::End);
+        match self.error {
+            Some(error) => Err(error),
+            None => self.out.finish()?.flush(),
+        }
+    }
+}

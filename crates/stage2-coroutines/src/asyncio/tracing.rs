@@ -1,0 +1,81 @@
+//! The steps and waits of tasks in the trace.
+
+use std::task::Poll;
+
+use selector_core::Key;
+use trace::Event;
+
+use crate::asyncio::inspector::{Wait, WaitInfo};
+use crate::runtime::scheduler::{Scheduler, main_key};
+
+impl Scheduler {
+    /// Takes a step of a task, and writes it to the trace if there is one.
+    #[inline(always)]
+    pub(crate) fn traced<T>(&self, key: Key, step: impl FnOnce() -> Poll<T>) -> Poll<T> {
+        if !trace::is_on() {
+            return step();
+        }
+        self.step_begins(key);
+        let state = step();
+        let is_there = || self.tasks.borrow().get(key).is_some() || key == main_key();
+        self.step_ends(match &state {
+            Poll::Ready(_) => "done",
+            Poll::Pending if is_there() => "pending",
+            Poll::Pending => "cancelled",
+        });
+        state
+    }
+
+    /// Takes a step of the main coroutine.
+    #[inline(always)]
+    pub(crate) fn traced_main(&self, step: impl FnOnce()) {
+        let pending = || {
+            step();
+            Poll::<()>::Pending
+        };
+        let _ = self.traced(main_key(), pending);
+    }
+
+    #[cold]
+    fn step_begins(&self, key: Key) {
+        let spawned = self.tasks.borrow().get(key).and_then(|slot| slot.spawned);
+        if spawned.is_none() && key != main_key() {
+            return trace::closure(());
+        }
+        let name = || self.inspector.task_names.borrow().get(&key).map(|name| name.to_string());
+        let main = || (key == main_key()).then(|| "main".to_owned());
+        trace::step_begin(key.to_bits(), || (name().or_else(main), spawned));
+    }
+
+    /// Ends the step, after the waker that was stored in it.
+    #[cold]
+    fn step_ends(&self, result: &'static str) {
+        let WaitInfo { wait, at, .. } = self.inspector.current_wait.get();
+        let stored = self.stored(wait).filter(|_| result == "pending");
+        if let Some((operation, key)) = stored {
+            let key = key.map(Key::to_bits);
+            trace::emit(|| Event::WakerStored { operation, at, key });
+        }
+        trace::step_end(at.filter(|_| stored.is_some()), result);
+    }
+
+    /// Returns the operation that has stored the waker of the current task, and the key
+    /// of its socket.
+    fn stored(&self, wait: Wait) -> Option<(&'static str, Option<Key>)> {
+        Some(match wait {
+            Wait::Nothing => return None,
+            Wait::Yield => ("yield", None),
+            Wait::Future => ("future", None),
+            Wait::Task(_) => ("task", None),
+            Wait::Read(key) => ("read", Some(key)),
+            Wait::Write(key) => ("write", Some(key)),
+            Wait::Connect(key) => ("connect", Some(key)),
+            Wait::Lookup => ("lookup", None),
+            Wait::Sleep(_) => ("sleep", None),
+            Wait::Other(number) => {
+                let descriptions = self.inspector.other_waits.borrow();
+                (descriptions.get(number as usize).copied()?, None)
+            }
+        })
+    }
+}
