@@ -27,6 +27,8 @@ struct Item<'a> {
     from: usize,
     to: usize,
     args: &'a Value,
+    /// The arguments of its end.
+    end: &'a Value,
     is_span: bool,
 }
 
@@ -90,7 +92,7 @@ fn items(trace: &Value, ticks: usize) -> (Vec<Item<'_>>, usize) {
         match phase {
             "E" => {
                 let Some(begun) = open.get_mut(&(lane, kind)).and_then(Vec::pop) else { continue };
-                (items[begun].to, items[begun].args) = (position, &event["args"]);
+                (items[begun].to, items[begun].end) = (position, &event["args"]);
                 ticks_left -= usize::from(kind == "tick");
             }
             "B" | "i" => {
@@ -98,8 +100,8 @@ fn items(trace: &Value, ticks: usize) -> (Vec<Item<'_>>, usize) {
                 if is_span {
                     open.entry((lane, kind)).or_default().push(items.len());
                 }
-                let (from, to, args) = (position, position, &event["args"]);
-                items.push(Item { kind, lane, from, to, args, is_span });
+                let (from, to, args, end) = (position, position, &event["args"], &Value::Null);
+                items.push(Item { kind, lane, from, to, args, end, is_span });
             }
             _ => continue,
         }
@@ -209,8 +211,8 @@ impl Picture<'_> {
             };
             self.rect(svg, item, class, y + SPAN_TOP, SPAN_HEIGHT);
             let label = match item.kind {
-                "select" => format!("{} ready", item.args["ready"].as_u64().unwrap_or(0)),
-                _ => item.args["result"].as_str().unwrap_or(item.kind).to_owned(),
+                "select" => format!("{} ready", item.end["ready"].as_u64().unwrap_or(0)),
+                _ => item.end["result"].as_str().unwrap_or(item.kind).to_owned(),
             };
             self.label(svg, item, ink, &label, y);
         }
@@ -272,7 +274,9 @@ impl Picture<'_> {
             return;
         }
         let Some((step, to)) = self.items.iter().find(step).zip(row_of(wake.lane)) else { return };
-        let from = wake.args["from"].as_u64().and_then(row_of).unwrap_or(to);
+        // What no lane is told for comes from the selector: an event, or a timer.
+        let selector = self.lanes.iter().position(|lane| lane.name == "selector");
+        let from = wake.args["from"].as_u64().map_or(selector, row_of).unwrap_or(to);
         let (x, y) = (self.x(wake.from), from * ROW + MOMENT);
         let (to_x, to_y) = (self.x(step.from), to * ROW + SPAN_TOP + SPAN_HEIGHT / 2);
         put(
@@ -342,13 +346,13 @@ mod tests {
                 step("B", 5, "pending"),
                 step("E", 5, "pending"),
                 event("C", 1, "unfinished", json!({"value": 2})),
-                event("E", 2, "tick", json!({"number": 1})),
+                event("E", 2, "tick", json!({})),
                 event("B", 2, "tick", json!({"number": 2})),
                 event("i", 2, "event", json!({"key": 7, "stale": true})),
-                event("i", 4, "wake", json!({"by": "event", "from": 2})),
+                event("i", 4, "wake", json!({"by": "event", "from": null})),
                 step("B", 4, "done"),
                 step("E", 4, "done"),
-                event("E", 2, "tick", json!({"number": 2})),
+                event("E", 2, "tick", json!({})),
             ],
         })
     }
@@ -389,6 +393,10 @@ mod tests {
         // A stored waker and a stale event are hollow; the wake-up is not.
         assert_eq!((elements(&both, "hollow"), elements(&both, "moment")), (2, 1));
         assert!(both.contains("The first 2 ticks"), "{both}");
+        assert!(both.contains(">tick 1</text>"), "{both}");
+        // From the lane of the selector, the second one, to that of the first task.
+        let arrow = both.lines().find(|line| line.contains("class=\"arrow\"")).unwrap();
+        assert!(arrow.contains(&format!(" {}C", ROW + MOMENT)), "{arrow}");
 
         let first = trace_svg(&trace(), 1);
         assert_eq!(elements(&first, "behind"), 1);

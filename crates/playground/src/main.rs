@@ -1,0 +1,67 @@
+//! The playground: a stage crawls a site on the simulated network, as the reader
+//! wants it, and prints its rows. It is built for `wasm32-wasip1` as well; then a
+//! page of the book runs it.
+//!
+//! The same arguments give the same output, in a browser and without one: the time
+//! is that of the simulation.
+//!
+//! ```console
+//! $ cargo run -p playground -- stage=3 pages=20 tasks=4 latency=30 fault=reset
+//! ```
+
+mod settings;
+mod site;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crawl_core::{Options, Row};
+use sim_net::SimNet;
+use stage2_coroutines::EventLoop;
+
+use crate::settings::{Settings, Stage};
+
+fn main() -> ExitCode {
+    let (code, message) = match Settings::parse(std::env::args().skip(1)) {
+        Ok(settings) => match run(&settings, &mut io::stdout().lock()) {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(error) => (1, error.to_string()),
+        },
+        Err(message) => (2, message),
+    };
+    // If this cannot be written, the exit code has to do.
+    let _ = writeln!(io::stderr(), "{message}");
+    ExitCode::from(code)
+}
+
+/// Crawls, and writes one line of JSON for each row and one for the whole.
+fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
+    let net = SimNet::new(site::handler(settings));
+    let no_names = |host: &str, _| Err(io::Error::other(format!("{host} is looked up")));
+    let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+    let root = site::ROOT.parse().map_err(io::Error::other)?;
+    let mut options = Options::new(vec![root]);
+    options.max_tasks = Some(settings.tasks);
+
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&rows);
+    let sink = Box::new(move |row: Row| {
+        sink.lock().unwrap_or_else(PoisonError::into_inner).push(row);
+    });
+    let summary = match settings.stage {
+        Stage::Coroutines => stage2_coroutines::crawl_on(&event_loop, options, sink),
+        Stage::Queue => stage3_queue::crawl_on(&event_loop, options, sink),
+    }?;
+
+    for row in rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        writeln!(out, "{}", serde_json::to_string(row)?)?;
+    }
+    let whole = serde_json::json!({
+        "rows": summary.done,
+        "requests": net.take_requests().len(),
+        "at_once": summary.peak_in_flight,
+        "simulated_ms": net.elapsed().as_millis() as u64,
+    });
+    writeln!(out, "{whole}")
+}
