@@ -79,7 +79,7 @@ pub struct Invocation {
     pub arguments: Vec<String>,
 }
 
-/// What a recorded crawl says of itself.
+/// The part of a record that the command line needs.
 #[derive(Clone, Debug)]
 pub struct Recorded {
     /// Arguments of its command line.

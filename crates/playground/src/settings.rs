@@ -1,4 +1,4 @@
-//! What the reader chooses: words of the form `name=value`.
+//! The choices of the reader: words of the form `name=value`.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,7 +10,7 @@ pub(crate) enum Stage {
     Queue,
 }
 
-/// What is wrong with some pages of the site.
+/// The fault of some pages of the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
     None,

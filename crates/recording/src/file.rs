@@ -22,7 +22,7 @@ const LIMIT: u64 = 256 * 1024 * 1024;
 /// The limit on the first two lines, in bytes.
 const MAX_HEADER: u64 = 1024 * 1024;
 
-/// What a record says of its run.
+/// The description of the recorded run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Header {
     /// The program and its version.
@@ -38,7 +38,7 @@ pub struct Header {
 /// A record that was read.
 #[derive(Debug)]
 pub struct Record {
-    /// What it says of its run.
+    /// The description of the run.
     pub header: Header,
     pub(crate) entries: Vec<u8>,
 }

@@ -27,7 +27,7 @@ struct State {
     now: u64,
     /// The number of secure streams.
     num_streams: u64,
-    /// What the replayed run did instead of the next entry.
+    /// The first difference: the call of the replayed run, and the next entry.
     departure: Option<String>,
 }
 

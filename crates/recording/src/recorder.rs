@@ -33,7 +33,7 @@ struct Shared {
 #[derive(Default)]
 struct SecureState {
     num_streams: u64,
-    /// What arrived on each of them.
+    /// The bytes that arrived on each of them.
     received: HashMap<u64, Redactor>,
     /// The calls of sockets during the present call of a secure stream.
     below: Option<Vec<Below>>,

@@ -57,11 +57,11 @@ impl Fetcher {
         match event_loop.resolver.lookup(server.host, server.port, event_loop.now()) {
             Lookup::Cached(addresses) => self.looked_up(Ok(addresses), event_loop),
             Lookup::Pending(lookup_id) => {
-                let too_late = move |(), event_loop: &mut Loop| {
+                let timed_out = move |(), event_loop: &mut Loop| {
                     event_loop.resolver.cancel(lookup_id);
                     event_loop.answer_lookup(lookup_id, None);
                 };
-                let timer = event_loop.set_timer(self.deadline.at(), Box::new(too_late));
+                let timer = event_loop.set_timer(self.deadline.at(), Box::new(timed_out));
                 let waiter = |answer, event_loop: &mut Loop| match answer {
                     Some(answer) => self.looked_up(answer, event_loop),
                     None => self.connect_timed_out(event_loop),
