@@ -26,7 +26,7 @@ impl Crawl {
         fs::create_dir_all(&folder).unwrap();
         let crawl = Self { folder };
         let counts = crawl.path("counts");
-        let wrapper = wrapper.iter().map(|word| Path::new(word));
+        let wrapper = wrapper.iter().map(Path::new);
         let mut words = wrapper.map(|word| if word == "COUNTS" { &counts } else { word });
         let program = program(name);
         let mut command = match words.next() {
