@@ -154,16 +154,18 @@ impl http::Sink for ResponseSink<'_> {
         let room = usize::try_from(self.limit - *received).unwrap_or(usize::MAX);
         let (bytes, excess) = bytes.split_at(bytes.len().min(room));
         *received += bytes.len() as u64;
-        decoder.feed(bytes, &mut |decoded| {
-            *size += decoded.len() as u64;
-            match page {
-                Some((_, page)) => page.feed(decoded),
-                None => append(decoded, file, self.limit)?,
-            }
-            Ok(())
-        })?;
-        let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
-        memory.set(decoder.memory() + kept, self.budget)?;
+        for piece in bytes.chunks(decoder.max_piece()) {
+            decoder.feed(piece, &mut |decoded| {
+                *size += decoded.len() as u64;
+                match page {
+                    Some((_, page)) => page.feed(decoded),
+                    None => append(decoded, file, self.limit)?,
+                }
+                Ok(())
+            })?;
+            let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
+            memory.set(decoder.memory() + kept, self.budget)?;
+        }
         if excess.is_empty() { Ok(()) } else { Err(too_long(self.limit)) }
     }
 }

@@ -202,6 +202,13 @@ impl BodyDecoder {
         codecs.map(|codec| codec.window_size()).sum()
     }
 
+    /// Returns the number of bytes to feed at a time, so that [`BodyDecoder::memory`]
+    /// can be watched: sixteen bytes of zstd may be four blocks of 128 KiB.
+    pub fn max_piece(&self) -> usize {
+        let is_zstd = |layer: &Layer| layer.coding == Coding::Zstd;
+        if self.layers.iter().any(is_zstd) { 16 } else { usize::MAX }
+    }
+
     /// Handles the end of the body. An empty body is valid in every coding.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 
 mod behaviour;
 mod bodies;
+mod budgets;
 mod chunks;
 mod cut;
 mod framing;

@@ -18,14 +18,15 @@ use super::{LARGE, QUICK, silence, traps};
 use crate::common::tls::ROOT_CA;
 
 /// The programs of the stages.
-const PROGRAMS: [&str; 4] = ["stage0-threads", "stage1-callbacks", "stage2-coroutines", "crawl"];
+pub(super) const PROGRAMS: [&str; 4] =
+    ["stage0-threads", "stage1-callbacks", "stage2-coroutines", "crawl"];
 
 /// The most memory a program may use, in KiB: 100 MB.
 const MAX_KIB: u64 = 100_000_000 / 1024;
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A guard that kills a process when it is dropped.
-struct KillOnDrop(Child);
+pub(super) struct KillOnDrop(pub(super) Child);
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
@@ -35,16 +36,16 @@ impl Drop for KillOnDrop {
 }
 
 /// A directory that is removed when it is dropped.
-struct TempDir(PathBuf);
+pub(super) struct TempDir(PathBuf);
 
 impl TempDir {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let path = std::env::temp_dir().join(format!("hostile-{}-{name}", std::process::id()));
         fs::create_dir_all(&path).unwrap();
         Self(path)
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.0.join(name)
     }
 }
@@ -57,7 +58,7 @@ impl Drop for TempDir {
 
 /// Waits for a process to end, and returns its status and its peak memory in
 /// KiB.
-fn wait_with_peak_memory(child: &mut Child) -> (ExitStatus, u64) {
+pub(super) fn wait_with_peak_memory(child: &mut Child) -> (ExitStatus, u64) {
     let (begun, mut peak) = (Instant::now(), 0);
     loop {
         peak = peak.max(peak_memory(child.id()).unwrap_or(0));
