@@ -155,6 +155,7 @@ mod tests {
                     },
                 }
                 prop_assert_eq!(timers.len(), list.len());
+                prop_assert_eq!(timers.is_empty(), list.is_empty());
                 prop_assert_eq!(timers.next_due(), list.iter().map(|(.., ms)| at(*ms)).min());
             }
         }

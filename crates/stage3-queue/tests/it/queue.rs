@@ -25,6 +25,7 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
     q.put_nowait("a");
     q.put_nowait("b");
     assert_eq!((q.len(), q.unfinished()), (2, 2));
+    assert!(!q.is_empty());
     let Poll::Ready(a) = poll_once(pin!(q.get())) else {
         panic!("an item is there");
     };
@@ -34,6 +35,7 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
     assert_eq!((q.len(), q.unfinished()), (1, 1));
     drop(poll_once(pin!(q.get())));
     assert_eq!((q.len(), q.unfinished()), (0, 0));
+    assert!(q.is_empty());
 }
 
 #[test]
