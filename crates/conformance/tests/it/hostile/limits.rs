@@ -213,8 +213,8 @@ fn unneeded(chunk: Vec<u8>, chunks: Vec<u8>) -> Vec<Behaviour> {
     ]
 }
 
-/// What a page loads is a page with a page's limits if it is HTML, however it was
-/// found; and what is none of the two may have any length.
+/// HTML that a page loads is a page with a page's limits, and any other resource may
+/// have any length.
 #[test]
 fn what_a_page_loads_has_limits() {
     const PATHS: [&str; 6] =
