@@ -19,15 +19,11 @@ use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
 use web::robots::{header_forbids_following, product_token};
 use web::select::{Selection, select};
-use web::{Address, BaseUrl, UrlCache, cut};
+use web::{Address, BaseUrl, UrlCache};
 
 /// The number of bytes of an unused body that are read at most, as they come from
 /// the server. To discard a few bytes is quicker than to connect anew.
 const DISCARD_LIMIT: u64 = 64 * 1024;
-
-/// The maximum length of a redirect's target in a row, in bytes. A longer one is cut:
-/// it is longer than any URL that a browser follows.
-const MAX_NEXT_URL_LEN: usize = 4_096;
 
 /// The fetch of one URL, with its retries. It makes all decisions and never
 /// waits.
@@ -504,9 +500,7 @@ impl Visit {
         row.outcome = outcome;
         row.error = error;
         if let Discovery::Redirect(target) = &discovery {
-            let mut next_url = target[..Position::AfterQuery].to_owned();
-            cut(&mut next_url, MAX_NEXT_URL_LEN);
-            row.next_url = Some(next_url);
+            row.next_url = Some(target[..Position::AfterQuery].to_owned());
         }
         if let Some(content_type) = response.content_type {
             row.content_type = Some(content_type.essence);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use crawl_core::{CrawlSummary, LinkContext, Outcome, Referrer, Row};
+use web::cut;
 use web::links::Element;
 
 use super::{End, Out, ReportFormat};
@@ -19,6 +20,10 @@ pub(super) struct Text {
     has_color: bool,
     broken_only: bool,
 }
+
+/// Limit on the text of a line after its URL, in bytes: the target of a redirect may be
+/// longer.
+const MAX_TEXT_LEN: usize = 4_096;
 
 struct Line {
     url: Arc<str>,
@@ -63,7 +68,8 @@ impl Text {
 
 impl ReportFormat for Text {
     fn row(&mut self, row: &Row, _: &mut Out) -> io::Result<()> {
-        let text = text(row);
+        let mut text = text(row);
+        cut(&mut text, MAX_TEXT_LEN);
         let (start, is_broken) = (self.texts.len(), row.is_broken());
         self.texts.push_str(&text);
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);

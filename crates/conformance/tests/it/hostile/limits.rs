@@ -213,8 +213,8 @@ fn unneeded(chunk: Vec<u8>, chunks: Vec<u8>) -> Vec<Behaviour> {
     ]
 }
 
-/// HTML that a page loads has the limits of a page, however it was found. A file that
-/// is no page may have any length.
+/// HTML that a page loads is a page with a page's limits, and any other resource may
+/// have any length.
 #[test]
 fn what_a_page_loads_has_limits() {
     const PATHS: [&str; 6] =
