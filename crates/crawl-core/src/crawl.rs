@@ -18,10 +18,10 @@ use web::{Address, BaseUrl};
 /// The maximum number of warnings that are kept.
 const MAX_WARNINGS: usize = 100;
 
-/// The memory limit for what the links of one page add to a crawl, in bytes: 64 MiB.
-/// It is enough for two hundred thousand links to new URLs. The other links of a page
+/// The memory limit for what the links of one page add to a crawl, in bytes: 32 MiB.
+/// It is enough for a hundred thousand links to new URLs. The other links of a page
 /// are left out, which is a warning.
-const MAX_PAGE_MEMORY: usize = 64 * 1024 * 1024;
+const MAX_PAGE_MEMORY: usize = 32 * 1024 * 1024;
 
 /// The state of a crawl: the admission of URLs and the counts. The control flow
 /// is in the stages.

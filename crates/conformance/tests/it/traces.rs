@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 
 use serde_json::Value;
 use test_support::programs::program;
@@ -21,7 +23,10 @@ struct Crawl {
 impl Crawl {
     /// Runs a program, by way of `wrapper` if that is given.
     fn run(name: &str, url: &str, wrapper: &[&str]) -> Self {
-        let folder = format!("trace-{name}-{}-{}", wrapper.len(), std::process::id());
+        // Each run has its own, since tests run at the same time.
+        static RUNS: AtomicU32 = AtomicU32::new(0);
+        let run = RUNS.fetch_add(1, Relaxed);
+        let folder = format!("trace-{name}-{run}-{}", std::process::id());
         let folder = std::env::temp_dir().join(folder);
         fs::create_dir_all(&folder).unwrap();
         let crawl = Self { folder };
@@ -44,7 +49,7 @@ impl Crawl {
             .arg(crawl.path("trace.json"))
             .arg(url)
             .status();
-        assert!(status.unwrap().success(), "{name}");
+        assert!(status.unwrap().success(), "{name}: {}", crawl.read("rows"));
         crawl
     }
 

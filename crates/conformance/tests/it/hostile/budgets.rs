@@ -145,6 +145,7 @@ fn held_back() -> Vec<Case> {
     let windows = move |request: &Request, reply: &mut Reply<'_>| match request.path() {
         "/" => reply.page(links((0..150).map(|n| format!("/{n}")).chain(["/beside".into()]))),
         "/beside" => reply.page("<p>well</p>"),
+        "/robots.txt" => reply.status(404, "No", &[], ""),
         _ => {
             reply.send(html("Content-Encoding: zstd\r\nContent-Length: 9999\r\n\r\n"));
             reply.send(&frame);
