@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use super::url_record::{LinkStatus, UrlRecord};
+use super::further_referrers::FurtherReferrers;
+use super::referrers::LinkContext;
+use super::url_record::{LinkStatus, MAX_REFERRERS, UrlRecord};
 use web::links::Link;
 
 /// The URLs found so far, numbered in the order in which they were found
@@ -23,13 +25,15 @@ pub(super) struct UrlTable {
     /// The numbers of the records, by the hashes of their URLs.
     numbers: HashTable<u32>,
     records: SegmentedVec<UrlRecord>,
-    /// The size of all stored referrers, in bytes.
+    /// The referrers that are not in the records.
+    further: FurtherReferrers,
+    /// The size of all referrers in the records, in bytes.
     referrer_bytes: usize,
 }
 
-/// The memory limit for stored referrers: 64 MiB. Beyond it, referrers are stored
-/// without a link context. The second half is reserved for the first link to each
-/// URL.
+/// The memory limit for stored referrers: 64 MiB. Beyond it, the first referrers of
+/// a URL are stored without a link context, and its further referrers are counted
+/// only. The second half is reserved for the first link to each URL.
 pub(super) const MAX_REFERRER_BYTES: usize = 64 * 1024 * 1024;
 
 impl UrlTable {
@@ -84,9 +88,32 @@ impl UrlTable {
     pub(super) fn add_referrer(&mut self, number: u32, from: u32, link: Option<Link<'_>>) -> bool {
         let Some(record) = self.records.get_mut(number as usize) else { return false };
         let limit = if record.count() == 0 { MAX_REFERRER_BYTES } else { MAX_REFERRER_BYTES / 2 };
-        let grown = record.add_referrer(from, link.filter(|_| self.referrer_bytes < limit));
-        self.referrer_bytes += grown.unwrap_or_default();
-        grown.is_some()
+        let has_memory = self.referrer_bytes + self.further.bytes() < limit;
+        let link = link.filter(|_| has_memory);
+        let Some(grown) = record.add_referrer(from, link) else { return false };
+        self.referrer_bytes += grown;
+        let context = link.and_then(LinkContext::of);
+        let is_reported = match record.status() {
+            LinkStatus::Fine => false,
+            LinkStatus::Broken => true,
+            // Most of these turn out to be fine.
+            LinkStatus::Open | LinkStatus::Redirecting => context.is_some(),
+        };
+        if has_memory && is_reported && record.count() as usize > MAX_REFERRERS {
+            self.further.add(number, from, context, first_text(record));
+        }
+        true
+    }
+
+    /// Returns all stored referrers of a URL, with their link contexts, in the order
+    /// in which they were found.
+    pub(super) fn referrers(
+        &self,
+        number: u32,
+    ) -> impl Iterator<Item = (u32, Option<LinkContext<'_>>)> {
+        let record = self.get(number);
+        let first = record.into_iter().flat_map(UrlRecord::referrers);
+        first.chain(self.further.of(number, record.and_then(first_text)))
     }
 
     /// Sets the status of a URL, and of all URLs that redirect to it, to
@@ -99,6 +126,7 @@ impl UrlTable {
                 record.set_status(LinkStatus::Fine);
                 let (redirects, bytes) = record.forget_referrers();
                 self.referrer_bytes -= bytes;
+                self.further.forget(number);
                 let is_redirecting =
                     |from: &u32| self.status(*from) == Some(LinkStatus::Redirecting);
                 others.extend(redirects.into_iter().filter(is_redirecting));
@@ -139,6 +167,11 @@ impl UrlTable {
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut UrlRecord> {
         self.records.get_mut(number as usize)
     }
+}
+
+/// Returns the text of the first link to a URL.
+fn first_text(record: &UrlRecord) -> Option<&str> {
+    record.referrers().find_map(|(_, context)| Some(context?.text))
 }
 
 /// Returns a hash of 64 bits: the table takes the slot from the lower bits and a
