@@ -17,6 +17,7 @@ use self::limits::Limits;
 use self::request::Request;
 use self::scope::Scope;
 use crate::log::Level;
+use crate::output::OutputSettings;
 use crate::parsers;
 
 pub(crate) use self::output::{Format, OutputFlags};
@@ -95,15 +96,7 @@ pub(crate) trait Consistency {
 
 impl Consistency for Arguments {
     fn contradiction(&self) -> Option<&'static str> {
-        if self.output.broken_only && self.output.format == Format::Sitemap {
-            Some(
-                "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
-            )
-        } else if self.request.logs_in_twice() {
-            Some("--user and --header 'Authorization: ...' say the same in two ways")
-        } else {
-            None
-        }
+        self.contradiction_with(Format::Chapter)
     }
 }
 
@@ -112,10 +105,10 @@ impl Consistency for ToolArguments {
         let is_overwritten = |state| self.common.output.goes_to(state);
         if self.tool.state.as_deref().is_some_and(is_overwritten) {
             Some("--output and --state are the same file, and the report would replace the journal")
-        } else if self.tool.selects() && !self.common.output.format.is_json() {
+        } else if self.tool.selects() && !self.common.output.has_json(Format::Text) {
             Some("--select adds to JSON rows, and so needs --format json or jsonl")
         } else {
-            self.common.contradiction()
+            self.common.contradiction_with(Format::Text)
         }
     }
 }
@@ -124,6 +117,12 @@ impl ToolArguments {
     /// Returns true if the user wants a progress line.
     pub(crate) fn wants_progress(&self) -> bool {
         !self.tool.no_progress && self.common.output.level() > Level::Errors
+    }
+
+    /// Returns the settings of the output.
+    pub(crate) fn output(&self) -> OutputSettings {
+        let settings = self.common.output.settings(Format::Text);
+        self.tool.set_output(settings)
     }
 
     /// Returns the options of the crawl.
@@ -135,6 +134,18 @@ impl ToolArguments {
 }
 
 impl Arguments {
+    /// Returns the settings of the output.
+    pub(crate) fn output(&self) -> OutputSettings {
+        self.output.settings(Format::Chapter)
+    }
+
+    fn contradiction_with(&self, default: Format) -> Option<&'static str> {
+        if self.request.logs_in_twice() {
+            return Some("--user and --header 'Authorization: ...' say the same in two ways");
+        }
+        self.output.contradiction(default)
+    }
+
     /// Returns the options of the crawl.
     pub(crate) fn options(&self) -> Options {
         let mut options = Options::new(self.roots.clone());
@@ -177,8 +188,8 @@ mod tests {
         assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
         let tool: ToolArguments = parse_as("example.com").unwrap();
         assert_eq!(format!("{:?}", tool.options()), format!("{theirs:?}"));
-        assert_eq!(arguments.output.format, Format::Text);
-        assert_eq!(arguments.output.output, PathBuf::from("-"));
+        assert_eq!(arguments.output().reports, [(Format::Chapter, PathBuf::from("-"))]);
+        assert_eq!(tool.output().reports, [(Format::Text, PathBuf::from("-"))]);
         assert_eq!(arguments.output.level(), Level::Warnings);
     }
 
@@ -212,12 +223,41 @@ mod tests {
         assert!(options.insecure);
         assert_eq!(options.accept, [403..=403, 500..=503]);
         assert_eq!(options.headers.len(), 3);
-        assert!(arguments.output.broken_only);
-        assert_eq!(arguments.output.color, output::Color::Never);
-        assert_eq!(arguments.output.format, Format::Jsonl);
-        assert_eq!(arguments.output.output, PathBuf::from("rows"));
+        let output = arguments.output();
+        assert!(output.broken_only);
+        assert_eq!(output.color, anstream::ColorChoice::Never);
+        assert_eq!(output.reports, [(Format::Jsonl, PathBuf::from("rows"))]);
         assert_eq!(arguments.output.level(), Level::Verbose);
         assert_eq!(parse("a.test -q").unwrap().output.level(), Level::Errors);
+    }
+
+    #[test]
+    fn several_reports_go_to_several_files() {
+        let reports = |line: &str| {
+            let reports = parse(&format!("a.test {line}")).unwrap().output().reports;
+            let named = reports
+                .into_iter()
+                .map(|(format, file)| format!("{format:?}:{}", file.display()).to_lowercase());
+            named.collect::<Vec<_>>().join(" ")
+        };
+        for (line, expected) in [
+            ("", "chapter:-"),
+            ("-q", ""),
+            ("-q --format csv", "csv:-"),
+            ("-q -o x", "chapter:x"),
+            ("-o json:x", "json:x"),
+            ("-o json:x -o -", "json:x chapter:-"),
+            ("--format csv -o json:x", "json:x csv:-"),
+            ("--format csv -o json:x -o y", "json:x csv:y"),
+            ("-o a:b", "chapter:a:b"),
+        ] {
+            assert_eq!(reports(line), expected, "{line}");
+        }
+        assert!(parse("a.test -o json:").is_err());
+        for twice in ["-o x -o json:./x", "-o json:- -o -", "--format csv -o json:-"] {
+            let arguments = parse(&format!("a.test {twice}")).unwrap();
+            assert!(arguments.contradiction().is_some(), "{twice}");
+        }
     }
 
     #[test]

@@ -42,7 +42,8 @@ use crate::arguments::{Arguments, ToolArguments};
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
     let arguments: Arguments = arguments::parse_process_args(about);
-    run::run(arguments.options(), &arguments.output, crawl).into()
+    let level = arguments.output.level();
+    run::run(arguments.options(), level, &arguments.output(), crawl).into()
 }
 
 const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
@@ -68,10 +69,11 @@ pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode 
     prepare();
     let arguments: ToolArguments = arguments::parse_process_args(TOOL_ABOUT);
     let (state, is_fresh) = (arguments.tool.state.clone(), arguments.tool.fresh);
-    let log = log::Log::new(arguments.common.output.level());
+    let level = arguments.common.output.level();
+    let log = log::Log::new(level);
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
-    run::run(arguments.options(), &arguments.common.output, |options, sink| {
+    run::run(arguments.options(), level, &arguments.output(), |options, sink| {
         crawl(Invocation { options, sink, state, is_fresh, warn, progress })
     })
     .into()

@@ -82,6 +82,17 @@ where
     }
 }
 
+/// Parses a number, or `all`, which is the largest one.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn number_or_all(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(usize::MAX);
+    }
+    text.parse().map_err(|_| "write a number, or all".into())
+}
+
 /// Splits a text into the number at its front, if there is one, and the rest. A
 /// number that is too large becomes the largest one.
 fn number_and_unit(text: &str) -> (Option<u64>, &str) {

@@ -269,8 +269,10 @@ impl Admission {
         // A URL that is too deep is not requested: its link contexts are unused.
         let link = via.link().filter(|_| url_record.state() != State::TooDeep);
         let url = is_new.then(|| Arc::clone(&url_record.url));
-        let is_new_referrer =
-            via.from().is_none_or(|from| self.url_table.add_referrer(number, from.number, link));
+        let is_redirect = matches!(via, Via::Redirect(_));
+        let is_new_referrer = via
+            .from()
+            .is_none_or(|from| self.url_table.add_referrer(number, from.number, link, is_redirect));
         let decision = match (url, found, is_new_referrer) {
             (Some(url), ..) => match self.traps.check(address, depth, purpose) {
                 Ok(()) => Decision::Admitted(Job { url, redirects_left, depth, purpose, number }),
@@ -334,7 +336,8 @@ impl Admission {
         let hash = url_table.hash(&url);
         let found = url_table.find(hash, &url);
         let Some(number) = found.or_else(|| url_table.insert(hash, url.into())) else { return };
-        url_table.add_referrer(number, from.number, candidate.via.link());
+        let link = candidate.via.link();
+        url_table.add_referrer(number, from.number, link, link.is_none());
         if found.is_none() {
             self.fragment_urls += 1;
             fragments.check(FragmentLink { number, depth: candidate.depth }, target, url_table);
@@ -402,9 +405,9 @@ impl Admission {
     /// Returns the stored referrers of this URL in the order in which they were
     /// found, and the number of all its referrers. Of a URL that is fine only the
     /// first referrer is stored. Of any other, all referrers are stored up to the
-    /// [limit](Self::MAX_LINK_CONTEXT_BYTES) on memory; but after the first ten, one
-    /// without a link context only if it was found when the URL was already known
-    /// to be broken. The URL may be one with a missing fragment.
+    /// [limit](Self::MAX_LINK_CONTEXT_BYTES) on memory; but after the first ten, a
+    /// link without a context only if the URL was already known to be broken. The
+    /// URL may be one with a missing fragment.
     pub fn referrers(&self, url: &str) -> (Vec<Referrer<'_>>, u32) {
         let Some(number) = self.url_table.find(self.url_table.hash(url), url) else {
             return (Vec::new(), 0);

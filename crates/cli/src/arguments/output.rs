@@ -8,21 +8,23 @@ use clap::{ArgAction, Args, ValueEnum};
 use crawl_core::Options;
 
 use crate::log::Level;
+use crate::output::{Grouping, OutputSettings};
 use crate::parsers;
 
 /// The flags under "Output" that every stage has.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
-    /// In which form to tell what was found
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    /// The form of the report
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 
-    /// Where to write it; "-" is stdout
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
+    /// Write the report to FILE, "-" being stdout; or FORMAT:FILE, for a report in
+    /// another form as well (repeatable)
+    #[arg(short, long, value_name = "[FORMAT:]FILE", value_parser = Destination::parse)]
+    output: Vec<Destination>,
 
-    /// Tell of what is broken only
+    /// Leave out all URLs that are fine
     #[arg(long)]
     pub(crate) broken_only: bool,
 
@@ -34,22 +36,45 @@ pub(crate) struct OutputFlags {
 
     /// When to show what is broken in red
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
+    color: Color,
 
-    /// Say on stderr what was fetched; -vv with tries and times
+    /// Print a line for each URL on stderr; -vv with tries and times
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
 
-    /// Say nothing on stderr but errors
+    /// Print nothing but errors, and reports that --format or --output asks for
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// In which form the result is written.
+/// The file of a report, and its format if that is given with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Destination {
+    format: Option<Format>,
+    /// The path of the file; "-" is stdout.
+    file: PathBuf,
+}
+
+impl Destination {
+    fn parse(text: &str) -> Result<Self, String> {
+        let named = text
+            .split_once(':')
+            .and_then(|(name, file)| Some((Some(Format::from_str(name, false).ok()?), file)));
+        let (format, file) = named.unwrap_or((None, text));
+        if file.is_empty() {
+            return Err("the name of the file is missing".into());
+        }
+        Ok(Self { format, file: file.into() })
+    }
+}
+
+/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A report for people, at the end
+    /// What is broken, and where the links to it are
     Text,
+    /// A line for each URL and statistics, as the chapter's program prints them
+    Chapter,
     /// One JSON object
     Json,
     /// A JSON object for each URL, as it is finished
@@ -61,7 +86,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    pub(super) fn is_json(self) -> bool {
+    fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Jsonl)
     }
 }
@@ -92,12 +117,62 @@ impl OutputFlags {
         options.accept.clone_from(&self.accept);
     }
 
-    /// Returns true if the output goes to this file.
+    /// Returns the formats and files of all reports. `default` is the format where
+    /// none is given.
+    fn reports(&self, default: Format) -> Vec<(Format, PathBuf)> {
+        let format = self.format.unwrap_or(default);
+        let named = self.output.iter();
+        let mut reports: Vec<_> =
+            named.map(|to| (to.format.unwrap_or(format), to.file.clone())).collect();
+        let has_plain_file = self.output.iter().any(|to| to.format.is_none());
+        let is_asked_for = match self.format {
+            Some(_) => !has_plain_file,
+            None => self.output.is_empty() && !self.quiet,
+        };
+        if is_asked_for {
+            reports.push((format, "-".into()));
+        }
+        reports
+    }
+
+    /// Returns the settings of the output for a program with this default format.
+    pub(crate) fn settings(&self, default: Format) -> OutputSettings {
+        OutputSettings {
+            reports: self.reports(default),
+            broken_only: self.broken_only,
+            color: self.color.choice(),
+            is_quiet: self.quiet,
+            lists_all: false,
+            grouping: Grouping::default(),
+        }
+    }
+
+    /// Returns a message if two flags contradict each other.
+    pub(super) fn contradiction(&self, default: Format) -> Option<&'static str> {
+        let reports = self.reports(default);
+        if self.broken_only && reports.iter().any(|(format, _)| *format == Format::Sitemap) {
+            return Some(
+                "a sitemap has what is fine only, and --broken-only leaves all of that out",
+            );
+        }
+        let is_twice = |n: usize| {
+            reports
+                .get(n + 1..)
+                .unwrap_or_default()
+                .iter()
+                .any(|(_, file)| is_same(file, &reports[n].1))
+        };
+        (0..reports.len()).any(is_twice).then_some("two reports would go to the same file")
+    }
+
+    /// Returns true if a report has JSON rows.
+    pub(super) fn has_json(&self, default: Format) -> bool {
+        self.reports(default).iter().any(|(format, _)| format.is_json())
+    }
+
+    /// Returns true if a report goes to this file.
     pub(super) fn goes_to(&self, file: &Path) -> bool {
-        // A file that does not exist yet can be compared by its path only.
-        let resolved = |file: &Path| file.canonicalize().or_else(|_| path::absolute(file)).ok();
-        self.output != Path::new("-")
-            && (self.output == file || resolved(&self.output) == resolved(file))
+        self.output.iter().any(|to| to.file != Path::new("-") && is_same(&to.file, file))
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -108,4 +183,11 @@ impl OutputFlags {
             (false, _) => Level::Verbose,
         }
     }
+}
+
+/// Returns true if two paths name the same file.
+fn is_same(a: &Path, b: &Path) -> bool {
+    // A file that does not exist yet can be compared by its path only.
+    let resolved = |file: &Path| file.canonicalize().or_else(|_| path::absolute(file)).ok();
+    a == b || a != Path::new("-") && b != Path::new("-") && resolved(a) == resolved(b)
 }

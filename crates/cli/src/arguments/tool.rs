@@ -7,6 +7,7 @@ use clap::Args;
 use crawl_core::Options;
 use web::select::Selection;
 
+use crate::output::OutputSettings;
 use crate::parsers;
 
 /// The flags of `crawl` that the other stages do not have.
@@ -49,6 +50,21 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
 
+    /// List every URL, and not only those that are broken
+    #[arg(long, help_heading = "Output", conflicts_with = "broken_only")]
+    all: bool,
+
+    /// Group broken links by the page that they are on
+    #[arg(long, help_heading = "Output")]
+    by_page: bool,
+
+    /// How many links to list for each broken URL: a number, or all [default: 10]
+    #[arg(
+        long, value_name = "N", help_heading = "Output", conflicts_with = "by_page",
+        value_parser = parsers::number_or_all
+    )]
+    referrers: Option<usize>,
+
     /// Add the text of what matches on a page to its JSON row, or with
     /// CSS@ATTRIBUTE an attribute of it (repeatable)
     #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
@@ -70,6 +86,14 @@ pub(crate) struct Tool {
 impl Tool {
     pub(super) fn selects(&self) -> bool {
         !self.select.is_empty()
+    }
+
+    /// Sets what the flags of the tool say about reports.
+    pub(super) fn set_output(&self, mut settings: OutputSettings) -> OutputSettings {
+        settings.lists_all = self.all;
+        settings.grouping.by_page = self.by_page;
+        settings.grouping.max_referrers = self.referrers.unwrap_or(settings.grouping.max_referrers);
+        settings
     }
 
     pub(crate) fn set(&self, options: &mut Options) {

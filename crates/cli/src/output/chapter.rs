@@ -1,4 +1,4 @@
-//! The text format: a report for people.
+//! The format of the chapter's program: a line for each URL, and statistics.
 
 use std::io;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use web::links::Element;
 
 use super::{End, Out, ReportFormat};
 
-/// The text format. Keeps a line for each URL until the end, to write them in
-/// alphabetical order, as the original program does.
-pub(super) struct Text {
+/// The format of the chapter. Keeps a line for each URL until the end, to write
+/// them in alphabetical order, as the original program does.
+pub(super) struct Chapter {
     lines: Vec<Line>,
     /// Texts of the lines after the URL, all in one string: so each of a million
     /// lines costs its text and little more.
@@ -22,13 +22,13 @@ pub(super) struct Text {
 
 struct Line {
     url: Arc<str>,
-    /// Offset of its text in [`Text::texts`].
+    /// Offset of its text in [`Chapter::texts`].
     start: usize,
     length: u32,
     is_broken: bool,
 }
 
-impl Text {
+impl Chapter {
     pub(super) fn new(broken_only: bool, has_color: bool) -> Self {
         Self { lines: Vec::new(), texts: String::new(), has_color, broken_only }
     }
@@ -47,10 +47,10 @@ impl Text {
     }
 
     fn write_broken(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        if end.report.broken() == 0 {
+        if end.broken.is_empty() {
             return Ok(());
         }
-        out.write(&format!("\n*** Broken: {} ***\n", end.report.broken()))?;
+        out.write(&format!("\n*** Broken: {} ***\n", end.broken.len()))?;
         for line in self.lines.iter().filter(|line| line.is_broken) {
             self.write(line, out)?;
             if let Ok(summary) = end.summary {
@@ -61,10 +61,10 @@ impl Text {
     }
 }
 
-impl ReportFormat for Text {
-    fn row(&mut self, row: &Row, _: &mut Out) -> io::Result<()> {
+impl ReportFormat for Chapter {
+    fn row(&mut self, row: &Row, is_broken: bool, _: &mut Out) -> io::Result<()> {
         let text = text(row);
-        let (start, is_broken) = (self.texts.len(), row.is_broken());
+        let start = self.texts.len();
         self.texts.push_str(&text);
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
         self.lines.push(Line { url: Arc::clone(&row.url), start, length, is_broken });
@@ -116,6 +116,9 @@ pub(super) fn date() -> String {
     httpdate::fmt_http_date(SystemTime::now())
 }
 
+/// Limit on the referrers of one URL or redirect that are listed.
+const MAX_REFERRERS: usize = 10;
+
 /// Limit on the lines about the referrers of one URL.
 const MAX_PLACES: usize = 20;
 
@@ -135,7 +138,8 @@ fn write_referrers<'e>(
     text: &mut String,
 ) {
     const INDENT: &str = "    ";
-    let (referrers, count) = summary.admission.referrers(url);
+    let (mut referrers, count) = summary.admission.referrers(url);
+    referrers.truncate(MAX_REFERRERS);
     for Referrer { url, context } in &referrers {
         if shown.len() == MAX_PLACES {
             return;

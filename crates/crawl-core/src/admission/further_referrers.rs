@@ -37,9 +37,13 @@ impl FurtherReferrers {
         self.bytes += packed.capacity() - before;
     }
 
-    /// Forgets the further referrers of a URL.
-    pub(super) fn forget(&mut self, number: u32) {
-        self.bytes -= self.packed.remove(&number).map_or(0, |packed| packed.capacity());
+    /// Forgets the further referrers of a URL. Returns those without a link context:
+    /// all redirects, and others.
+    pub(super) fn forget(&mut self, number: u32) -> Vec<u32> {
+        let packed = self.packed.remove(&number).unwrap_or_default();
+        self.bytes -= packed.capacity();
+        let records = decode_records(&packed, Some(""));
+        records.filter(|record| record.link.is_none()).map(|record| record.step).collect()
     }
 
     /// Returns the further referrers of a URL in the order in which they were found.

@@ -59,7 +59,7 @@ pub(super) struct ReferrerRecord<'a> {
     /// The difference between its number and that of the referrer before.
     pub(super) step: u32,
     /// Element, position and text of the link.
-    link: Option<(u8, Position, &'a [u8])>,
+    pub(super) link: Option<(u8, Position, &'a [u8])>,
 }
 
 impl<'a> ReferrerRecord<'a> {

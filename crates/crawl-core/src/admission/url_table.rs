@@ -85,7 +85,13 @@ impl UrlTable {
 
     /// Adds a referrer to a URL, with the context of its link if there is one and
     /// memory is left. Returns false if it is the same referrer as the last one.
-    pub(super) fn add_referrer(&mut self, number: u32, from: u32, link: Option<Link<'_>>) -> bool {
+    pub(super) fn add_referrer(
+        &mut self,
+        number: u32,
+        from: u32,
+        link: Option<Link<'_>>,
+        is_redirect: bool,
+    ) -> bool {
         let Some(record) = self.records.get_mut(number as usize) else { return false };
         let limit = if record.count() == 0 { MAX_REFERRER_BYTES } else { MAX_REFERRER_BYTES / 2 };
         let has_memory = self.referrer_bytes + self.further.bytes() < limit;
@@ -97,7 +103,7 @@ impl UrlTable {
             LinkStatus::Fine => false,
             LinkStatus::Broken => true,
             // Most of these turn out to be fine.
-            LinkStatus::Open | LinkStatus::Redirecting => context.is_some(),
+            LinkStatus::Open | LinkStatus::Redirecting => is_redirect || context.is_some(),
         };
         if has_memory && is_reported && record.count() as usize > MAX_REFERRERS {
             self.further.add(number, from, context, first_text(record));
@@ -126,10 +132,10 @@ impl UrlTable {
                 record.set_status(LinkStatus::Fine);
                 let (redirects, bytes) = record.forget_referrers();
                 self.referrer_bytes -= bytes;
-                self.further.forget(number);
+                let redirects = redirects.into_iter().chain(self.further.forget(number));
                 let is_redirecting =
                     |from: &u32| self.status(*from) == Some(LinkStatus::Redirecting);
-                others.extend(redirects.into_iter().filter(is_redirecting));
+                others.extend(redirects.filter(is_redirecting));
             }
             next = others.pop();
         }
@@ -138,10 +144,10 @@ impl UrlTable {
     /// Records that a URL redirects to `target`, or to a URL that is not requested
     /// if that is `None`. Its status becomes that of the target.
     pub(super) fn set_redirect(&mut self, number: u32, target: Option<u32>) {
-        let target = target.and_then(|target| self.get(target));
         // A referrer that is not stored does not hear of the target's status.
-        let target = target.filter(|target| target.referrers().any(|(from, _)| from == number));
-        match target.map_or(LinkStatus::Fine, |target| target.status()) {
+        let target =
+            target.filter(|target| self.referrers(*target).any(|(from, _)| from == number));
+        match target.and_then(|target| self.status(target)).unwrap_or(LinkStatus::Fine) {
             LinkStatus::Fine => self.set_fine(number),
             LinkStatus::Broken => self.set_status(number, LinkStatus::Broken),
             LinkStatus::Open | LinkStatus::Redirecting => {

@@ -133,3 +133,28 @@ fn further_referrers_of_a_fine_url_are_forgotten() {
     let (listed, count) = crawled.summary.admission.referrers(GONE);
     assert_eq!((listed.len(), count), (1, 300));
 }
+
+#[test]
+fn redirects_are_referrers_however_many_links_were_found_before_them() {
+    let first: fn(&mut VecDeque<_>) -> Option<_> = VecDeque::pop_front;
+    for (order, is_gone) in [(first, true), (VecDeque::pop_back, true), (first, false)] {
+        let crawled = crawl_from(
+            &options(SITE),
+            |_, url| match url.path() {
+                "/" => page((0..60).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>()),
+                "/gone" if is_gone => Reply::Status(404),
+                "/gone" => page(""),
+                path if path.starts_with("/moved") => redirect("/gone"),
+                path if path.len() == 2 => page(format!("<a href=/moved{}>x</a>", &path[1..])),
+                _ => page("<a href=/gone>x</a>"),
+            },
+            order,
+        );
+        let moved: Vec<String> = (0..10).map(|n| format!("{SITE}moved{n}")).collect();
+        let found = crawled.link_contexts(GONE);
+        assert_eq!(found.len(), if is_gone { 60 } else { 1 });
+        assert!(!is_gone || moved.iter().all(|url| found.contains(url)), "{found:?}");
+        let admission = &crawled.summary.admission;
+        assert!(moved.iter().all(|url| admission.is_fine(url) != is_gone), "{is_gone}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 29] = [
+const BAD: [(&str, &[&str]); 30] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -34,12 +34,13 @@ const BAD: [(&str, &[&str]); 29] = [
     ("--accept", &["99", "601", "403..200", "x", "200..=", "200-299"]),
     ("--select", &["h1", "=h1", "x=a[", "x=:no-such"]),
     ("--color", &["red"]),
-    ("--output", &[]),
+    ("--output", &["json:"]),
+    ("--referrers", &["-1", "many"]),
     ("--state", &[]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 13] = [
+const SWITCHES: [&str; 15] = [
     "--strict",
     "--lenient",
     "--external",
@@ -47,6 +48,8 @@ const SWITCHES: [&str; 13] = [
     "--no-robots",
     "--insecure",
     "--broken-only",
+    "--all",
+    "--by-page",
     "--no-progress",
     "--verbose",
     "--quiet",
@@ -89,6 +92,10 @@ fn contradictions_are_refused() {
         (&["--fresh"], "--state"),
         (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
+        (&["-o", "sitemap:x", "--broken-only"], "--broken-only"),
+        (&["--all", "--broken-only"], "--broken-only"),
+        (&["--by-page", "--referrers", "3"], "--referrers"),
+        (&["-o", "json:x", "-o", "csv:./x"], "same file"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
         (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),
     ] {

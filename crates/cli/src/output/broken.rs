@@ -1,0 +1,155 @@
+//! The broken URLs of a crawl, each with the places of the links to it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crawl_core::{Admission, FetchError, LinkContext, Row};
+
+use super::End;
+
+/// A broken URL that is to be reported.
+pub(super) struct Broken {
+    pub(super) url: Arc<str>,
+    pub(super) status: Option<u16>,
+    pub(super) error: Option<FetchError>,
+}
+
+impl Broken {
+    pub(super) fn of(row: &Row) -> Self {
+        Self { url: Arc::clone(&row.url), status: row.status, error: row.error.clone() }
+    }
+
+    /// Returns the problem in a few words.
+    pub(super) fn problem(&self) -> String {
+        match (&self.error, self.status) {
+            (Some(error), Some(status)) if status >= 400 => format!("{status} {error}"),
+            (Some(error), _) => error.to_string(),
+            (None, Some(status)) => status_text(status),
+            (None, None) => "no response".to_owned(),
+        }
+    }
+}
+
+/// Returns a status with its reason phrase (RFC 9110, section 15), if it is one of
+/// the common ones.
+pub(super) fn status_text(status: u16) -> String {
+    let reason = match status {
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        410 => "Gone",
+        429 => "Too Many Requests",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => return format!("status {status}"),
+    };
+    format!("{status} {reason}")
+}
+
+/// The place of a link that leads to a broken URL.
+#[derive(PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    /// The page with the link; or a redirect to which no page links.
+    pub(super) page: &'a str,
+    pub(super) context: Option<LinkContext<'a>>,
+    /// The redirects between the link and the broken URL.
+    pub(super) via: Vec<&'a str>,
+}
+
+impl Place<'_> {
+    pub(super) fn line(&self) -> Option<u32> {
+        self.context.map(|context| context.position.line)
+    }
+
+    pub(super) fn column(&self) -> Option<u32> {
+        self.context.map(|context| context.position.column)
+    }
+
+    /// Returns the text of the link, or the name of an element without one.
+    pub(super) fn text(&self) -> String {
+        match self.context {
+            Some(context) if context.text.is_empty() => format!("<{}>", context.element.name()),
+            Some(context) => context.text.to_owned(),
+            None => String::new(),
+        }
+    }
+}
+
+/// Returns the places of all links that lead to a URL, directly or by redirects, in
+/// the order of their pages, lines and columns.
+pub(super) fn places<'a>(url: &str, end: &End<'a>) -> Vec<Place<'a>> {
+    let mut places = Vec::new();
+    if let Ok(summary) = end.summary {
+        collect(url, &summary.admission, &mut Vec::new(), &mut HashSet::new(), &mut places);
+    }
+    places.sort_by_key(|place| (place.page, place.line(), place.column()));
+    places
+}
+
+fn collect<'a>(
+    url: &str,
+    admission: &'a Admission,
+    via: &mut Vec<&'a str>,
+    redirects: &mut HashSet<&'a str>,
+    places: &mut Vec<Place<'a>>,
+) {
+    for referrer in admission.referrers(url).0 {
+        let page = referrer.url;
+        let is_redirect = referrer.context.is_none() && !admission.is_fine(page);
+        if is_redirect && !redirects.insert(page) {
+            continue;
+        }
+        let before = places.len();
+        if is_redirect {
+            via.insert(0, page);
+            collect(page, admission, via, redirects, places);
+            via.remove(0);
+        }
+        if places.len() == before {
+            places.push(Place { page, context: referrer.context, via: via.clone() });
+        }
+    }
+}
+
+/// Returns a count with its noun, in the singular or the plural.
+pub(super) fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Returns the sum of a crawl in one plain sentence.
+pub(super) fn sentence(end: &End<'_>) -> String {
+    let summary = match end.summary {
+        Ok(summary) => summary,
+        Err(problem) => return format!("The crawl cannot go on: {problem}."),
+    };
+    let counted = |name| end.report.counts().find(|(n, _)| *n == name).map_or(0, |(_, n)| n);
+    let (redirects, skipped) = (counted("redirect"), counted("skip"));
+    let mut sum = format!("Checked {}: ", count(end.report.total() - skipped, "URL"));
+    match end.broken.len() as u64 {
+        0 => sum += "nothing is broken",
+        1 => sum += "1 is broken",
+        n => sum += &format!("{n} are broken"),
+    }
+    let links = |broken: &Broken| places(&broken.url, end).len() as u64;
+    let links: u64 = end.broken.iter().map(links).sum();
+    if links > 0 {
+        let lead = if links == 1 { "leads" } else { "lead" };
+        let to = if end.broken.len() == 1 { "it" } else { "them" };
+        sum += &format!(" ({} {lead} to {to})", count(links, "link"));
+    }
+    for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
+        if number > 0 {
+            sum += &format!("; {}", count(number, what));
+        }
+    }
+    let left_out = summary.left_out().map(|left_out| format!("; {left_out}")).unwrap_or_default();
+    format!("{sum}{left_out}.")
+}

@@ -1,0 +1,162 @@
+//! The text format: a report for people. It lists the broken URLs and ends with
+//! one sentence.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::io;
+use std::sync::Arc;
+
+use crawl_core::{Outcome, Row};
+
+use super::broken::{Broken, Place, places, sentence};
+use super::{End, Grouping, Out, ReportFormat};
+
+/// The text format. It keeps a line for each URL only if all are listed.
+pub(super) struct Text {
+    grouping: Grouping,
+    has_color: bool,
+    /// The URL and the line of every row, if all are listed.
+    all: Option<Vec<(Arc<str>, String)>>,
+}
+
+const INDENT: &str = "    ";
+
+impl Text {
+    pub(super) fn new(grouping: Grouping, lists_all: bool, has_color: bool) -> Self {
+        Self { grouping, has_color, all: lists_all.then(Vec::new) }
+    }
+
+    fn write_heading(&self, text: &str, out: &mut Out) -> io::Result<()> {
+        if self.has_color { out.write_red(text) } else { out.write(&format!("{text}\n")) }
+    }
+
+    fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        for broken in end.broken {
+            self.write_heading(&format!("{}  {}", broken.problem(), broken.url), out)?;
+            let places = places(&broken.url, end);
+            let shown = places.iter().take(self.grouping.max_referrers);
+            let mut lines: String = shown.map(|place| on_page(place) + "\n").collect();
+            if places.is_empty() {
+                lines += &format!("{INDENT}{}\n", origin(end));
+            }
+            lines += &more(places.len().saturating_sub(self.grouping.max_referrers));
+            out.write(&(lines + "\n"))?;
+        }
+        Ok(())
+    }
+
+    fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        let mut pages: BTreeMap<&str, Vec<(Place<'_>, &Broken)>> = BTreeMap::new();
+        let mut unlinked = Vec::new();
+        for broken in end.broken {
+            let places = places(&broken.url, end);
+            if places.is_empty() {
+                unlinked.push(broken);
+            }
+            for place in places {
+                pages.entry(place.page).or_default().push((place, broken));
+            }
+        }
+        for (page, mut links) in pages {
+            links.sort_by_key(|(place, _)| (place.line(), place.column()));
+            let mut lines = format!("{page}\n");
+            for (place, broken) in links {
+                let line = place.line().map(|line| format!("line {line}: ")).unwrap_or_default();
+                let (problem, url) = (broken.problem(), &broken.url);
+                let text = in_parentheses(&place.text());
+                let _ = writeln!(lines, "{INDENT}{line}{problem}  {url}{text}{}", via(&place));
+            }
+            out.write(&(lines + "\n"))?;
+        }
+        for broken in unlinked {
+            self.write_heading(&format!("{}  {}", broken.problem(), broken.url), out)?;
+            out.write(&format!("{INDENT}{}\n\n", origin(end)))?;
+        }
+        Ok(())
+    }
+}
+
+impl ReportFormat for Text {
+    fn row(&mut self, row: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+        if let Some(all) = &mut self.all {
+            all.push((Arc::clone(&row.url), line(row)));
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        if let Some(all) = &mut self.all {
+            all.sort_unstable();
+            all.iter().try_for_each(|(_, line)| out.write(line))?;
+            out.write("\n")?;
+        }
+        if self.grouping.by_page {
+            self.write_by_page(end, out)?;
+        } else {
+            self.write_by_target(end, out)?;
+        }
+        out.write(&format!("{}\n", sentence(end)))
+    }
+}
+
+/// The sum alone, for the terminal while reports go to files.
+pub(super) struct Sentence;
+
+impl ReportFormat for Sentence {
+    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        out.write(&format!("{}\n", sentence(end)))
+    }
+}
+
+/// Returns the line of a row among all rows.
+fn line(row: &Row) -> String {
+    let status = row.status.map_or("-".to_owned(), |status| status.to_string());
+    let result = match (&row.error, &row.next_url) {
+        (Some(error), _) if row.outcome == Outcome::Skipped => format!("  skipped: {error}"),
+        (Some(error), _) => format!("  {error}"),
+        (None, Some(next_url)) => format!(" -> {next_url}"),
+        (None, None) => String::new(),
+    };
+    format!("{status:>3}  {}{result}\n", row.url)
+}
+
+/// Returns the line about the place of a link.
+fn on_page(place: &Place<'_>) -> String {
+    let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
+    let text = place.text();
+    let text = if text.is_empty() { text } else { format!(": {text}") };
+    format!("{INDENT}on {}{line}{text}{}", place.page, via(place))
+}
+
+/// Returns the redirects between a link and the broken URL, in words.
+fn via(place: &Place<'_>) -> String {
+    if place.via.is_empty() {
+        String::new()
+    } else {
+        format!(" (redirected by {})", place.via.join(", "))
+    }
+}
+
+fn in_parentheses(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+/// Returns the words for a URL to which no page links.
+fn origin(end: &End<'_>) -> &'static str {
+    match end.summary {
+        Ok(_) => "a root, or named by a sitemap",
+        Err(_) => "the crawl did not end",
+    }
+}
+
+fn more(number: usize) -> String {
+    if number == 0 {
+        String::new()
+    } else {
+        format!("{INDENT}and {number} more: --referrers all lists them\n")
+    }
+}
