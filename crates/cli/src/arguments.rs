@@ -120,9 +120,11 @@ impl ToolArguments {
     }
 
     /// Returns the settings of the output.
-    pub(crate) fn output(&self) -> OutputSettings {
-        let settings = self.common.output.settings(Format::Text);
-        self.tool.set_output(settings)
+    ///
+    /// # Errors
+    /// When the baseline cannot be read, as a sentence.
+    pub(crate) fn output(&self) -> Result<OutputSettings, String> {
+        self.tool.set_output(self.common.settings(Format::Text))
     }
 
     /// Returns the options of the crawl.
@@ -136,7 +138,13 @@ impl ToolArguments {
 impl Arguments {
     /// Returns the settings of the output.
     pub(crate) fn output(&self) -> OutputSettings {
-        self.output.settings(Format::Chapter)
+        self.settings(Format::Chapter)
+    }
+
+    /// Returns the settings of the output for a program with this default format.
+    fn settings(&self, default: Format) -> OutputSettings {
+        let roots: Vec<&str> = self.roots.iter().map(Url::as_str).collect();
+        OutputSettings { title: roots.join(", "), ..self.output.settings(default) }
     }
 
     fn contradiction_with(&self, default: Format) -> Option<&'static str> {
@@ -189,7 +197,7 @@ mod tests {
         let tool: ToolArguments = parse_as("example.com").unwrap();
         assert_eq!(format!("{:?}", tool.options()), format!("{theirs:?}"));
         assert_eq!(arguments.output().reports, [(Format::Chapter, PathBuf::from("-"))]);
-        assert_eq!(tool.output().reports, [(Format::Text, PathBuf::from("-"))]);
+        assert_eq!(tool.output().unwrap().reports, [(Format::Text, PathBuf::from("-"))]);
         assert_eq!(arguments.output.level(), Level::Warnings);
     }
 

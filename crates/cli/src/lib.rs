@@ -46,6 +46,9 @@ pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -
     run::run(arguments.options(), level, &arguments.output(), crawl).into()
 }
 
+/// The exit code for a command line that is wrong, the same as that of clap.
+const BAD_USAGE: u8 = 2;
+
 const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
 
 /// The parsed command line of the tool, which has more than [`Options`].
@@ -73,7 +76,14 @@ pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode 
     let log = log::Log::new(level);
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
-    run::run(arguments.options(), level, &arguments.output(), |options, sink| {
+    let output = match arguments.output() {
+        Ok(output) => output,
+        Err(error) => {
+            log.error(&error);
+            return ExitCode::from(BAD_USAGE);
+        }
+    };
+    run::run(arguments.options(), level, &output, |options, sink| {
         crawl(Invocation { options, sink, state, is_fresh, warn, progress })
     })
     .into()

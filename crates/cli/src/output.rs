@@ -1,13 +1,20 @@
 //! The output: rows and reports on stdout or in files, each in its format.
 
+mod baseline;
 mod broken;
 mod chapter;
 mod csv;
+mod github;
+mod html;
 mod json;
 mod json_lines;
+mod junit;
+mod markdown;
+mod sarif;
 mod sitemap;
 mod text;
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -17,16 +24,24 @@ use std::time::Duration;
 use anstream::{AutoStream, ColorChoice};
 use crawl_core::{CrawlSummary, Report, Row};
 
+use self::baseline::KnownCounts;
 use self::broken::Broken;
 use self::chapter::Chapter;
 use self::csv::Csv;
+use self::github::Github;
+use self::html::Html;
 use self::json::Json;
 use self::json_lines::JsonLines;
+use self::junit::JUnit;
+use self::markdown::{MAX_SUMMARY, Markdown};
+use self::sarif::Sarif;
 use self::sitemap::Sitemap;
 use self::text::{Sentence, Text};
 use crate::arguments::Format;
 use crate::parsers::printable;
 use crate::progress::with_progress_hidden;
+
+pub(crate) use self::baseline::Baseline;
 
 /// The settings of the output.
 #[derive(Clone, Debug)]
@@ -41,6 +56,9 @@ pub(crate) struct OutputSettings {
     /// The text format has a line for every row.
     pub(crate) lists_all: bool,
     pub(crate) grouping: Grouping,
+    /// The roots of the crawl, for titles.
+    pub(crate) title: String,
+    pub(crate) baseline: Option<Baseline>,
 }
 
 /// The order of the links to broken URLs in reports for people.
@@ -64,6 +82,7 @@ pub(crate) struct Output {
     /// The statistics of all rows.
     report: Report,
     broken: Vec<Broken>,
+    baseline: Option<Baseline>,
     broken_only: bool,
 }
 
@@ -120,6 +139,8 @@ struct End<'a> {
     report: &'a Report,
     /// The broken URLs, in the order of their texts.
     broken: &'a [Broken],
+    /// The counts of broken URLs that the baseline knows, if there is one.
+    known: Option<KnownCounts>,
     /// Summary of the crawl, or the error message if it could not run.
     summary: Result<&'a CrawlSummary, &'a str>,
     /// The reason for which the crawl could not do what was asked.
@@ -142,22 +163,34 @@ impl Output {
             let format = new_format(*format, settings, path == Path::new("-"));
             reports.push(FormattedReport::new(format, out));
         }
+        let has_annotations = settings.reports.iter().any(|(format, _)| *format == Format::Github);
+        if let Some(path) =
+            env::var_os(STEP_SUMMARY).filter(|path| has_annotations && !path.is_empty())
+        {
+            let path = PathBuf::from(path);
+            let file = File::options().create(true).append(true).open(&path);
+            let file = file.map_err(|error| (path, error))?;
+            let format = Markdown::new(settings.grouping, MAX_SUMMARY);
+            reports.push(FormattedReport::new(Box::new(format), Out::Stream(Box::new(file))));
+        }
         if !is_stdout_used && !settings.is_quiet {
             let stdout = Out::Stream(Box::new(io::stdout()));
             reports.push(FormattedReport::new(Box::new(Sentence), stdout));
         }
         let (report, broken_only) = (Report::new(), settings.broken_only);
-        Ok(Self { reports, report, broken: Vec::new(), broken_only })
+        let baseline = settings.baseline.clone();
+        Ok(Self { reports, report, broken: Vec::new(), baseline, broken_only })
     }
 
     /// Takes a row. Formats of one line per row write it at once, so that a reader
     /// sees it while the crawl runs, and no row is lost when the process is killed.
     pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
         self.report.count(row);
-        let is_broken = row.is_broken();
-        if is_broken {
-            self.broken.push(Broken::of(row));
-        }
+        let broken = row.is_broken().then(|| Broken::of(row));
+        let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
+        let broken = broken.filter(|broken| !knows(broken));
+        let is_broken = broken.is_some();
+        self.broken.extend(broken);
         if self.broken_only && !is_broken {
             return Ok(());
         }
@@ -177,16 +210,19 @@ impl Output {
         elapsed: Duration,
     ) -> io::Result<()> {
         self.broken.sort_by(|a, b| a.url.cmp(&b.url));
-        let Self { reports, report, broken, .. } = self;
-        let end = End { report, broken, summary, problem, elapsed };
+        let Self { reports, report, broken, baseline, .. } = self;
+        let is_whole =
+            problem.is_none() && summary.is_ok_and(|summary| summary.left_out().is_none());
+        let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
+        let end = End { report, broken, known, summary, problem, elapsed };
         let has_begun = summary.is_ok() || end.report.total() > 0;
-        reports
-            .iter_mut()
-            .filter(|report| has_begun || report.format.has_error_field())
-            .try_for_each(|report| {
+        for report in reports.iter_mut() {
+            if has_begun || report.format.has_error_field() {
                 report.begin()?;
-                report.format.end(&end, &mut report.out)
-            })
+                report.format.end(&end, &mut report.out)?;
+            }
+        }
+        baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(is_whole))
     }
 
     /// Returns the statistics of all rows.
@@ -217,8 +253,17 @@ fn new_format(format: Format, settings: &OutputSettings, is_stdout: bool) -> Box
         Format::Jsonl => Box::new(JsonLines),
         Format::Csv => Box::new(Csv),
         Format::Sitemap => Box::new(Sitemap::default()),
+        Format::Junit => Box::new(JUnit::default()),
+        Format::Github => Box::new(Github),
+        Format::Sarif => Box::new(Sarif),
+        Format::Markdown => Box::new(Markdown::new(settings.grouping, usize::MAX)),
+        Format::Html => Box::new(Html::new(settings.title.clone())),
     }
 }
+
+/// The environment variable with the file to which GitHub Actions wants the summary of
+/// a step appended, in Markdown.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Opens a file for a report, where "-" is stdout. Also returns true if it is the same
 /// file as stdout.

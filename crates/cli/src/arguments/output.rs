@@ -83,6 +83,16 @@ pub(crate) enum Format {
     Csv,
     /// A sitemap of the pages that are fine
     Sitemap,
+    /// JUnit XML, with a test case for each URL
+    Junit,
+    /// Annotations and a step summary for GitHub Actions
+    Github,
+    /// SARIF 2.1.0, with a result for each broken link
+    Sarif,
+    /// Markdown, for a comment or a summary
+    Markdown,
+    /// A page to look at, in one file
+    Html,
 }
 
 impl Format {
@@ -144,6 +154,8 @@ impl OutputFlags {
             is_quiet: self.quiet,
             lists_all: false,
             grouping: Grouping::default(),
+            title: String::new(),
+            baseline: None,
         }
     }
 

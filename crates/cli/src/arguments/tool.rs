@@ -7,7 +7,7 @@ use clap::Args;
 use crawl_core::Options;
 use web::select::Selection;
 
-use crate::output::OutputSettings;
+use crate::output::{Baseline, OutputSettings};
 use crate::parsers;
 
 /// The flags of `crawl` that the other stages do not have.
@@ -65,6 +65,14 @@ pub(crate) struct Tool {
     )]
     referrers: Option<usize>,
 
+    /// Report only what is broken and not known to be, by this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    baseline: Option<PathBuf>,
+
+    /// Write to the baseline what is broken now; it is known from then on
+    #[arg(long, requires = "baseline", help_heading = "Output")]
+    update_baseline: bool,
+
     /// Add the text of what matches on a page to its JSON row, or with
     /// CSS@ATTRIBUTE an attribute of it (repeatable)
     #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
@@ -89,11 +97,20 @@ impl Tool {
     }
 
     /// Sets what the flags of the tool say about reports.
-    pub(super) fn set_output(&self, mut settings: OutputSettings) -> OutputSettings {
+    ///
+    /// # Errors
+    /// When the baseline cannot be read, as a sentence.
+    pub(super) fn set_output(
+        &self,
+        mut settings: OutputSettings,
+    ) -> Result<OutputSettings, String> {
         settings.lists_all = self.all;
         settings.grouping.by_page = self.by_page;
         settings.grouping.max_referrers = self.referrers.unwrap_or(settings.grouping.max_referrers);
-        settings
+        let baseline = self.baseline.clone();
+        let baseline = baseline.map(|path| Baseline::read(path, self.update_baseline));
+        settings.baseline = baseline.transpose()?;
+        Ok(settings)
     }
 
     pub(crate) fn set(&self, options: &mut Options) {

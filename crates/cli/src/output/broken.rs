@@ -19,6 +19,24 @@ impl Broken {
         Self { url: Arc::clone(&row.url), status: row.status, error: row.error.clone() }
     }
 
+    /// Returns the kind of the problem in one word: the class of the error, or
+    /// `status_404`.
+    pub(super) fn kind(&self) -> String {
+        match (&self.error, self.status) {
+            (Some(error), _) => error.class.name().to_owned(),
+            (None, Some(status)) => format!("status_{status}"),
+            (None, None) => "failed".to_owned(),
+        }
+    }
+
+    /// Returns the kind of the problem in a few words.
+    pub(super) fn problem_kind(&self) -> String {
+        match (&self.error, self.status) {
+            (Some(error), _) => error.class.name().replace('_', " "),
+            (None, _) => self.problem(),
+        }
+    }
+
     /// Returns the problem in a few words.
     pub(super) fn problem(&self) -> String {
         match (&self.error, self.status) {
@@ -133,10 +151,11 @@ pub(super) fn sentence(end: &End<'_>) -> String {
     let counted = |name| end.report.counts().find(|(n, _)| *n == name).map_or(0, |(_, n)| n);
     let (redirects, skipped) = (counted("redirect"), counted("skip"));
     let mut sum = format!("Checked {}: ", count(end.report.total() - skipped, "URL"));
+    let (new, newly) = if end.known.is_some() { (" new", " newly") } else { ("", "") };
     match end.broken.len() as u64 {
-        0 => sum += "nothing is broken",
-        1 => sum += "1 is broken",
-        n => sum += &format!("{n} are broken"),
+        0 => sum += &format!("nothing{new} is broken"),
+        1 => sum += &format!("1 is{newly} broken"),
+        n => sum += &format!("{n} are{newly} broken"),
     }
     let links = |broken: &Broken| places(&broken.url, end).len() as u64;
     let links: u64 = end.broken.iter().map(links).sum();
@@ -144,6 +163,12 @@ pub(super) fn sentence(end: &End<'_>) -> String {
         let lead = if links == 1 { "leads" } else { "lead" };
         let to = if end.broken.len() == 1 { "it" } else { "them" };
         sum += &format!(" ({} {lead} to {to})", count(links, "link"));
+    }
+    if let Some(known) = end.known {
+        sum += &format!("; {} known to be broken", known.still);
+        if known.mended > 0 {
+            sum += &format!("; {} of the baseline broken no more", known.mended);
+        }
     }
     for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
         if number > 0 {

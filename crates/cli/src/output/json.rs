@@ -51,6 +51,7 @@ impl ReportFormat for Json {
             ("warnings", json!(summary.map(|summary| &summary.warnings))),
             ("problem", json!(end.summary.err().or(end.problem))),
             ("stopped", json!(summary.and_then(stopped))),
+            ("known_broken", json!(end.known.map(|known| known.still))),
             ("left_out", json!(summary.and_then(CrawlSummary::left_out))),
             ("elapsed_ms", json!(end.elapsed.as_millis() as u64)),
             ("date", json!(super::chapter::date())),

@@ -6,7 +6,7 @@ use crate::program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 30] = [
+const BAD: [(&str, &[&str]); 31] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -37,10 +37,11 @@ const BAD: [(&str, &[&str]); 30] = [
     ("--output", &["json:"]),
     ("--referrers", &["-1", "many"]),
     ("--state", &[]),
+    ("--baseline", &["/no/such/file", "/dev/null"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 15] = [
+const SWITCHES: [&str; 16] = [
     "--strict",
     "--lenient",
     "--external",
@@ -50,6 +51,7 @@ const SWITCHES: [&str; 15] = [
     "--broken-only",
     "--all",
     "--by-page",
+    "--update-baseline",
     "--no-progress",
     "--verbose",
     "--quiet",
@@ -90,6 +92,7 @@ fn contradictions_are_refused() {
         (&["--strict", "--lenient"][..], "--lenient"),
         (&["--verbose", "--quiet"], "--quiet"),
         (&["--fresh"], "--state"),
+        (&["--update-baseline"], "--baseline"),
         (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-o", "sitemap:x", "--broken-only"], "--broken-only"),

@@ -8,6 +8,7 @@ mod planted;
 mod politeness;
 mod program;
 mod progress;
+mod reports;
 mod request;
 mod select;
 mod shutdown;
