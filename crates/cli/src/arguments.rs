@@ -9,7 +9,7 @@ mod tool;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::{Command, FromArgMatches, Parser};
 use crawl_core::Options;
 use url::Url;
 
@@ -68,13 +68,12 @@ pub(crate) struct ToolArguments {
     pub(crate) tool: Tool,
 }
 
-/// Parses the arguments of this process. Exits the process if they are wrong, or
+/// Parses the arguments of this process by their definition. Exits the process if they are wrong, or
 /// ask for the help or the version.
-pub(crate) fn parse_process_args<T>(about: &str) -> T
+pub(crate) fn parse_process_args<T>(mut command: Command) -> T
 where
-    T: CommandFactory + FromArgMatches + Consistency,
+    T: FromArgMatches + Consistency,
 {
-    let mut command = T::command().about(about.to_owned());
     // This crate serves several binaries, so the name is that of the process.
     let file = std::env::args_os().next().map(PathBuf::from);
     if let Some(name) = file.as_ref().and_then(|file| file.file_stem()) {
@@ -169,6 +168,7 @@ impl Arguments {
 mod tests {
     use std::time::Duration;
 
+    use clap::CommandFactory;
     use crawl_core::{Check, ScopeRule};
 
     use super::*;

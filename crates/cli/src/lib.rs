@@ -4,7 +4,8 @@
 //! The rules of this crate:
 //!
 //! 1. **Results go to stdout, messages to stderr.** A row is written as its URL is
-//!    finished; without `-v`, stderr stays empty unless something is wrong.
+//!    finished; without `-v`, stderr has nothing but what is wrong, and the progress of
+//!    a crawl that takes long.
 //! 2. **A bad value is refused before the first packet**, with the names of
 //!    the flag and the value.
 //! 3. **The exit code is the result of a crawl in one number**: nothing broken,
@@ -15,6 +16,7 @@
 //! [`printable`]: parsers::printable
 
 mod arguments;
+mod generate;
 mod log;
 mod output;
 pub mod parsers;
@@ -41,10 +43,14 @@ use crate::arguments::{Arguments, ToolArguments};
 /// files to the hard limit, since each fetch takes a file descriptor.
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
-    let arguments: Arguments = arguments::parse_process_args(about);
+    let definition = Arguments::command().about(about.to_owned());
+    let arguments: Arguments = arguments::parse_process_args(definition);
     let level = arguments.output.level();
     run::run(arguments.options(), level, &arguments.output(), crawl).into()
 }
+
+/// The exit code of a program that could not do what was asked.
+const COULD_NOT_RUN: u8 = 3;
 
 /// The exit code for a command line that is wrong, the same as that of clap.
 const BAD_USAGE: u8 = 2;
@@ -64,13 +70,23 @@ pub struct Invocation {
     /// The progress on the terminal and in the log.
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
-    pub warn: Box<dyn Fn(&str)>,
+    pub warn: Box<dyn Fn(&str) + Send + Sync>,
 }
 
 /// Runs the tool: the same as [`main`], with the flags that only the tool has.
 pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
-    let arguments: ToolArguments = arguments::parse_process_args(TOOL_ABOUT);
+    let arguments: ToolArguments = arguments::parse_process_args(tool_command());
+    if let Some(generated) = arguments.tool.generate {
+        return match generated.write(tool_command(), &mut io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) => {
+                log::Log::new(log::Level::Errors).error(&format!("stdout: {error}"));
+                ExitCode::from(COULD_NOT_RUN)
+            }
+        };
+    }
     let (state, is_fresh) = (arguments.tool.state.clone(), arguments.tool.fresh);
     let level = arguments.common.output.level();
     let log = log::Log::new(level);
@@ -89,9 +105,15 @@ pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode 
     .into()
 }
 
-/// Returns the command line of the tool, for generating manuals and completions.
-pub fn tool_command() -> clap::Command {
-    ToolArguments::command().name("crawl").about(TOOL_ABOUT)
+/// Returns the definition of the command line of the tool, with its own defaults in the
+/// help.
+fn tool_command() -> clap::Command {
+    let with_default = |text: &'static str| move |argument: clap::Arg| argument.help(text);
+    ToolArguments::command()
+        .name("crawl")
+        .about(TOOL_ABOUT)
+        .mut_arg("max_tasks", with_default("How many fetches at a time [default: 10]"))
+        .mut_arg("format", with_default("The form of the report [default: text]"))
 }
 
 /// Installs the panic hook and raises the limit on open files.

@@ -82,6 +82,14 @@ where
     }
 }
 
+/// Parses a number that is not 0 or 1.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn at_least_two(text: &str) -> Result<usize, String> {
+    at_least_one(text).and_then(|n| if n > 1 { Ok(n) } else { Err("must be at least 2".into()) })
+}
+
 /// Parses a number, or `all`, which is the largest one.
 ///
 /// # Errors
@@ -218,8 +226,8 @@ pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
         },
     };
     match (first, end) {
-        (Some(first @ 100..), Some(end @ ..=600)) if first < end => Ok(first..=end - 1),
-        _ => Err("write statuses as 403 or 500..=503, from 100 to 599".into()),
+        (Some(first @ 100..), Some(end @ ..=1000)) if first < end => Ok(first..=end - 1),
+        _ => Err("write statuses as 403 or 500..=503, from 100 to 999".into()),
     }
 }
 
@@ -351,11 +359,12 @@ mod tests {
             ("500..=503", 500..=503),
             ("500..504", 500..=503),
             ("400..600", 400..=599),
+            ("999", 999..=999),
         ] {
             assert_eq!(statuses(text), Ok(range), "{text}");
         }
         for bad in
-            ["", "x", "99", "600", "65535", "404..404", "404..=403", "404..", "..404", "400-404"]
+            ["", "x", "99", "1000", "65535", "404..404", "404..=403", "404..", "..404", "400-404"]
         {
             assert!(statuses(bad).is_err(), "{bad}");
         }

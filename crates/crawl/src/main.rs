@@ -4,6 +4,7 @@ mod signals;
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use cli::{Invocation, Progress};
 use crawl::Crawler;
@@ -17,8 +18,10 @@ fn main() -> ExitCode {
 fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
-    let mut crawler =
-        Crawler::builder(invocation.options).on_row(invocation.sink).on_warning(invocation.warn);
+    let warn = Arc::new(invocation.warn);
+    let mut crawler = Crawler::builder(invocation.options)
+        .on_row(invocation.sink)
+        .on_warning(|warning| warn(warning));
     if let Some(path) = invocation.state {
         crawler = crawler.journal(path);
     }
@@ -27,6 +30,7 @@ fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
     }
     let mut progress = invocation.progress;
     crawler = crawler.watch(Progress::INTERVAL, move |counts| progress.show(counts));
-    let _guard = signals::watch(crawler.stopper())?;
+    let warn = Arc::clone(&warn);
+    let _guard = signals::watch(crawler.stopper(), move |warning| warn(warning))?;
     crawler.run_on(&event_loop)
 }

@@ -27,11 +27,15 @@ impl Drop for SignalGuard {
 }
 
 /// Starts a thread that stops the crawl on SIGINT and SIGTERM. The first signal
-/// begins a graceful shutdown, the second one ends it at once.
+/// begins a graceful shutdown, as `warn` says to the user, and the second one ends it
+/// at once.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed or the thread cannot be started.
-pub(crate) fn watch(stopper: Stopper) -> io::Result<SignalGuard> {
+pub(crate) fn watch(
+    stopper: Stopper,
+    warn: impl Fn(&str) + Send + 'static,
+) -> io::Result<SignalGuard> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         flag::register_conditional_default(signal, Arc::clone(&is_over))?;
@@ -42,7 +46,9 @@ pub(crate) fn watch(stopper: Stopper) -> io::Result<SignalGuard> {
         for (n, signal) in signals.forever().enumerate() {
             let number = u8::try_from(signal).unwrap_or(0);
             stopper.stop(StopReason::Signal(number));
-            if n > 0 {
+            if n == 0 {
+                warn("stopping: what is under way has 2 s, and none after a second signal");
+            } else {
                 thread::sleep(FORCED_EXIT_DELAY);
                 if !is_over.load(Ordering::SeqCst) {
                     std::process::exit(128 + signal);

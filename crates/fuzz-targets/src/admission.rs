@@ -10,7 +10,7 @@ use crate::{assert_documented, has_file_url};
 
 /// Limits so small that short inputs cross them.
 const LIMITS: TrapLimits =
-    TrapLimits { url_bytes: 100, segments: 6, variants: 10, below: 10, near: 3 };
+    TrapLimits { url_bytes: 100, segments: 6, repetitions: 3, variants: 10, below: 10, near: 3 };
 const MAX_DEPTH: u32 = 5;
 const MAX_REDIRECT: u32 = 2;
 

@@ -4,13 +4,11 @@
 //! The rules of this program:
 //!
 //! 1. **What is written twice is generated or checked.** The tools of the book are
-//!    in `book-tools`; the manual page is generated from the crawler's command
-//!    line.
+//!    in `book-tools`.
 //! 2. **A chore that fails, or finds a problem, exits with a code other than 0**:
 //!    1 for findings and failed commands, 3 for errors.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
-mod man;
 mod readmes;
 mod words;
 
@@ -63,9 +61,6 @@ enum Chore {
     Measurements(measurements::Arguments),
     /// Does in a fresh clone all that the book tells its reader to type
     WalkBook,
-    /// Writes the manual page of `crawl` to target/man, and what completes its
-    /// arguments in shells to target/completions
-    Man,
 }
 
 fn main() -> ExitCode {
@@ -91,7 +86,6 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
-        Chore::Man => man::write(&root.join("target")),
         Chore::WalkBook => book_tools::walk(&root),
     }
 }

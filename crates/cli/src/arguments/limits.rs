@@ -11,7 +11,7 @@ use crate::parsers;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Speed and manners")]
 pub(super) struct Limits {
-    /// How many fetches at a time [default: 10; stages 1 and 2: as many as files may be open]
+    /// How many fetches at a time [default: 10, or as many as files may be open]
     #[arg(
         short = 'j', long, visible_alias = "max-concurrency", value_name = "N",
         value_parser = parsers::at_least_one::<usize>

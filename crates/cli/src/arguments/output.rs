@@ -73,7 +73,7 @@ impl Destination {
 pub(crate) enum Format {
     /// What is broken, and where the links to it are
     Text,
-    /// A line for each URL and statistics, as the chapter's program prints them
+    /// A line for each URL, and statistics
     Chapter,
     /// One JSON object
     Json,

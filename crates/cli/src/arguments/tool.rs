@@ -7,6 +7,7 @@ use clap::Args;
 use crawl_core::Options;
 use web::select::Selection;
 
+use crate::generate::Generated;
 use crate::output::{Baseline, OutputSettings};
 use crate::parsers;
 
@@ -21,9 +22,27 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Scope")]
     external: bool,
 
-    /// Begin with what the sites' sitemaps name, too
+    /// Begin with the URLs of the sites' sitemaps, too
     #[arg(long, help_heading = "Scope")]
     sitemap: bool,
+
+    /// Take URLs whose path has more than N segments for a trap [default: 32]
+    #[arg(
+        long, value_name = "N", help_heading = "Scope",
+        value_parser = parsers::at_least_one::<usize>
+    )]
+    max_path_segments: Option<usize>,
+
+    /// Take a path for a trap in which a part is there N times in a row [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Scope", value_parser = parsers::at_least_two)]
+    max_repeats: Option<usize>,
+
+    /// Take a page for a trap that has more than N variants of its query [default: 100000]
+    #[arg(
+        long, value_name = "N", help_heading = "Scope",
+        value_parser = parsers::at_least_one::<u32>
+    )]
+    max_pages_per_pattern: Option<u32>,
 
     /// Send a host at most N requests a second [default: no limit]
     #[arg(
@@ -46,7 +65,7 @@ pub(crate) struct Tool {
     )]
     max_wait: Option<Duration>,
 
-    /// Visit what robots.txt and "nofollow" ask robots not to
+    /// Ignore robots.txt and "nofollow"
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
 
@@ -78,9 +97,13 @@ pub(crate) struct Tool {
     #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
     select: Vec<Selection>,
 
-    /// Show no line of progress on a terminal
+    /// Show no progress: no line on a terminal, and none every 10 s in a log
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
+
+    /// Print the manual page, or what completes arguments in a shell, and end
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
+    pub(crate) generate: Option<Generated>,
 
     /// Keep a journal here; go on with the crawl of one that is there
     #[arg(long, value_name = "FILE", help_heading = "State")]
@@ -115,6 +138,10 @@ impl Tool {
 
     pub(crate) fn set(&self, options: &mut Options) {
         options.max_time = self.max_time;
+        let traps = &mut options.traps;
+        traps.segments = self.max_path_segments.unwrap_or(traps.segments);
+        traps.repetitions = self.max_repeats.unwrap_or(traps.repetitions);
+        traps.variants = self.max_pages_per_pattern.unwrap_or(traps.variants);
         options.max_wait = self.max_wait.unwrap_or(options.max_wait);
         options.external = self.external;
         options.sitemap = self.sitemap;

@@ -32,10 +32,11 @@ impl Text {
 
     fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         for broken in end.broken {
-            self.write_heading(&format!("{}  {}", broken.problem(), broken.url), out)?;
+            self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
             let places = places(&broken.url, end);
             let shown = places.iter().take(self.grouping.max_referrers);
-            let mut lines: String = shown.map(|place| on_page(place) + "\n").collect();
+            let mut lines = message(broken);
+            lines.extend(shown.map(|place| on_page(place) + "\n"));
             if places.is_empty() {
                 lines += &format!("{INDENT}{}\n", origin(end));
             }
@@ -69,8 +70,8 @@ impl Text {
             out.write(&(lines + "\n"))?;
         }
         for broken in unlinked {
-            self.write_heading(&format!("{}  {}", broken.problem(), broken.url), out)?;
-            out.write(&format!("{INDENT}{}\n\n", origin(end)))?;
+            self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
+            out.write(&format!("{}{INDENT}{}\n\n", message(broken), origin(end)))?;
         }
         Ok(())
     }
@@ -122,6 +123,12 @@ fn line(row: &Row) -> String {
         (None, None) => String::new(),
     };
     format!("{status:>3}  {}{result}\n", row.url)
+}
+
+/// Returns the line with the message of an error, if there is one.
+fn message(broken: &Broken) -> String {
+    let message = broken.error.as_ref().map(|error| format!("{INDENT}{}\n", error.message));
+    message.unwrap_or_default()
 }
 
 /// Returns the line about the place of a link.

@@ -318,7 +318,11 @@ fn accepted_statuses_are_not_broken() {
     assert!(report.contains("*** Broken: 1 ***\n/missing"), "{report}");
     let report = stdout_of(&site, &["--format", "chapter", "--accept", "400..=403,404"], 0);
     assert!(!report.contains("Broken") && report.contains(" 1 status_404\n"), "{report}");
+    assert!(report.contains("  2 accepted\n") && !report.contains(" error\n"), "{report}");
     stdout_of(&site, &["--accept", "400..404"], 1);
+    let blocked = Server::start(|_, reply| reply.status(999, "Denied", &[], "")).unwrap();
+    stdout_of(&blocked, &["--accept", "999"], 0);
+    stdout_of(&blocked, &[], 1);
 }
 
 #[test]

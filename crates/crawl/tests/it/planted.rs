@@ -276,7 +276,7 @@ fn the_report_names_page_and_line_of_each_broken_link() {
             let (page, line) = place.split_once(", line ").unwrap();
             let line = line.split([':', ',']).next().unwrap();
             found.insert((target.to_owned(), format!("{page}:{line}")));
-        } else if let Some((_, url)) = line.split_once("  ") {
+        } else if let Some((_, url)) = line.split_once("  ").filter(|(kind, _)| !kind.is_empty()) {
             target = url;
         }
     }

@@ -96,6 +96,7 @@ fn a_crawl_interrupted_at_any_moment_writes_its_report() {
         program.signal("-INT");
         let output = program.wait().expect_code(130);
         assert!(rows(&output.stdout).len() as u64 + 10 >= after, "{}", output.stdout);
+        assert!(output.stderr.starts_with("[warning] stopping: "), "{}", output.stderr);
         assert!(
             output.stderr.contains(" left to do: the crawl was interrupted"),
             "{}",

@@ -1,6 +1,7 @@
 //! The options that must be the same when a crawl is resumed.
 
-use crawl_core::{Check, Options, ScopeRule};
+use crawl_core::{Check, Options, ScopeRule, TrapLimits};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// Returns the options that decide which URLs are found, by the names of their
@@ -14,7 +15,9 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         [("images", images), ("scripts", scripts), ("styles", styles), ("fragments", fragments)];
     let check: Vec<_> = check.iter().filter(|(_, is_wanted)| *is_wanted).map(|(n, _)| n).collect();
     let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
-    let settings: [(&str, Value); 12] = [
+    // A limit that is as usual is not in a journal, as in those from before the flags.
+    let (traps, usual) = (&options.traps, TrapLimits::default());
+    let settings: [(&str, Value); 15] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -27,8 +30,16 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--sitemap", json!(options.sitemap)),
         ("--no-robots", json!(!options.robots)),
         ("--select", json!(select)),
+        ("--max-path-segments", unusual(traps.segments, usual.segments)),
+        ("--max-repeats", unusual(traps.repetitions, usual.repetitions)),
+        ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Returns the value of an option; `null` if it has its default.
+fn unusual<T: Serialize + PartialEq>(value: T, default: T) -> Value {
+    if value == default { Value::Null } else { json!(value) }
 }
 
 /// Returns a readable list of the options that have changed; `None` if none has.
