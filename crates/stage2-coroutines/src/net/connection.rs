@@ -143,6 +143,7 @@ impl Connection {
     }
     // ANCHOR_END: poll_read
 
+    // ANCHOR: poll_write
     pub(crate) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
@@ -165,6 +166,7 @@ impl Connection {
         }
         Poll::Ready(Ok(()))
     }
+    // ANCHOR_END: poll_write
 
     /// Returns the loop that the connection is registered with.
     pub fn event_loop(&self) -> &EventLoop {

@@ -98,10 +98,9 @@ impl<T: 'static> Future<T> {
     // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
         let mut state = self.0.borrow_mut();
-        let Outcome::Pending(callbacks) = &state.outcome else {
+        if let Outcome::Done(_) = state.outcome {
             return Err(InvalidState::Done);
-        };
-        state.forget_wakers(callbacks);
+        }
         let done = Outcome::Done(Some(outcome));
         let replaced = std::mem::replace(&mut state.outcome, done);
         // The borrow ends here: the wakers may use this future in any way.
@@ -109,7 +108,10 @@ impl<T: 'static> Future<T> {
         if let Outcome::Pending(callbacks) = replaced {
             for callback in callbacks {
                 match callback {
-                    Callback::Wake(waker) => waker.wake(),
+                    Callback::Wake(waker) => {
+                        self.0.borrow().forget_wakers(1);
+                        waker.wake();
+                    }
                     Callback::Call(_, call) => self.call_soon(call),
                 }
             }
@@ -202,13 +204,6 @@ impl<T> State<T> {
         match outcome {
             Some(Err(exception)) => Some(Err(exception.clone())),
             _ => outcome.take(),
-        }
-    }
-
-    /// Subtracts these wakers from those that are stored in futures.
-    pub(crate) fn forget_wakers(&self, callbacks: &[Callback<T>]) {
-        for _ in callbacks.iter().filter(|it| matches!(it, Callback::Wake(_))) {
-            self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - 1);
         }
     }
 }

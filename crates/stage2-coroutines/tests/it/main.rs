@@ -4,6 +4,7 @@
 mod callbacks;
 mod change_of_driver;
 mod combinators;
+mod connections;
 mod cycles;
 mod deadlock;
 mod examples;
