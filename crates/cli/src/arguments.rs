@@ -18,7 +18,7 @@ use self::request::Request;
 use self::scope::Scope;
 use crate::log::Level;
 use crate::output::OutputSettings;
-use crate::parsers;
+use crate::sources::{Source, Sources};
 
 pub(crate) use self::output::{Format, OutputFlags};
 pub(crate) use self::tool::Tool;
@@ -42,8 +42,8 @@ Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1
 #[command(version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// Where to begin. Without a scheme: https, or http for localhost and IP addresses
-    #[arg(value_name = "URL", required = true, value_parser = parsers::root)]
-    roots: Vec<Url>,
+    #[arg(value_name = "URL", value_parser = Source::parse)]
+    sources: Vec<Source>,
 
     #[command(flatten)]
     scope: Scope,
@@ -95,6 +95,9 @@ pub(crate) trait Consistency {
 
 impl Consistency for Arguments {
     fn contradiction(&self) -> Option<&'static str> {
+        if self.urls().len() < self.sources.len() {
+            return Some("files, folders and lists of URLs are for the program crawl");
+        }
         self.contradiction_with(Format::Chapter)
     }
 }
@@ -123,12 +126,24 @@ impl ToolArguments {
     /// # Errors
     /// When the baseline cannot be read, as a sentence.
     pub(crate) fn output(&self) -> Result<OutputSettings, String> {
-        self.tool.set_output(self.common.settings(Format::Text))
+        self.tool.set_output(self.common.output.settings(Format::Text))
     }
 
-    /// Returns the options of the crawl.
-    pub(crate) fn options(&self) -> Options {
-        let mut options = self.common.options();
+    /// Reads the sources.
+    ///
+    /// # Errors
+    /// Those of [`Sources::read`].
+    pub(crate) fn sources(&self) -> Result<Sources, String> {
+        let sources = self.tool.sources(&self.common.sources)?;
+        if sources.files.is_some() && self.tool.state.is_some() {
+            return Err("--state is for URLs: files are read anew".into());
+        }
+        Ok(sources)
+    }
+
+    /// Returns the options of the crawl, which begins with these roots.
+    pub(crate) fn options(&self, roots: Vec<Url>) -> Options {
+        let mut options = Options { roots, ..self.common.options() };
         self.tool.set(&mut options);
         options
     }
@@ -137,13 +152,17 @@ impl ToolArguments {
 impl Arguments {
     /// Returns the settings of the output.
     pub(crate) fn output(&self) -> OutputSettings {
-        self.settings(Format::Chapter)
+        let roots: Vec<String> = self.urls().iter().map(Url::to_string).collect();
+        OutputSettings { title: roots.join(", "), ..self.output.settings(Format::Chapter) }
     }
 
-    /// Returns the settings of the output for a program with this default format.
-    fn settings(&self, default: Format) -> OutputSettings {
-        let roots: Vec<&str> = self.roots.iter().map(Url::as_str).collect();
-        OutputSettings { title: roots.join(", "), ..self.output.settings(default) }
+    /// Returns the sources that are URLs.
+    fn urls(&self) -> Vec<Url> {
+        let url = |source: &Source| match source {
+            Source::Url(url) => Some(url.clone()),
+            Source::Path(_) | Source::Stdin => None,
+        };
+        self.sources.iter().filter_map(url).collect()
     }
 
     fn contradiction_with(&self, default: Format) -> Option<&'static str> {
@@ -155,7 +174,7 @@ impl Arguments {
 
     /// Returns the options of the crawl.
     pub(crate) fn options(&self) -> Options {
-        let mut options = Options::new(self.roots.clone());
+        let mut options = Options::new(self.urls());
         self.scope.set(&mut options);
         self.limits.set(&mut options);
         self.request.set(&mut options);
@@ -195,7 +214,8 @@ mod tests {
         let (ours, theirs) = (arguments.options(), Options::new(vec![root]));
         assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
         let tool: ToolArguments = parse_as("example.com").unwrap();
-        assert_eq!(format!("{:?}", tool.options()), format!("{theirs:?}"));
+        let roots = tool.sources().unwrap().roots;
+        assert_eq!(format!("{:?}", tool.options(roots)), format!("{theirs:?}"));
         assert_eq!(arguments.output().reports, [(Format::Chapter, PathBuf::from("-"))]);
         assert_eq!(tool.output().unwrap().reports, [(Format::Text, PathBuf::from("-"))]);
         assert_eq!(arguments.output.level(), Level::Warnings);
@@ -303,7 +323,6 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(parse("").is_err());
         assert!(parse("a.test --strict --lenient").is_err());
         assert!(parse("a.test -q -v").is_err());
     }

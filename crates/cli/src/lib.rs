@@ -22,9 +22,11 @@ mod output;
 pub mod parsers;
 mod progress;
 mod run;
+mod sources;
 
 pub use log::print;
 pub use progress::Progress;
+pub use sources::{FilePaths, Files};
 
 use std::io;
 use std::path::PathBuf;
@@ -34,6 +36,8 @@ use clap::CommandFactory;
 use crawl_core::{CrawlSummary, Options, Sink};
 
 use crate::arguments::{Arguments, ToolArguments};
+use crate::output::Locate;
+use crate::sources::Sources;
 
 /// Runs the program of one stage: parses the arguments of the process, calls
 /// `crawl`, writes the report and returns the exit code.
@@ -44,6 +48,7 @@ use crate::arguments::{Arguments, ToolArguments};
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
     let definition = Arguments::command().about(about.to_owned());
+    let definition = definition.mut_arg("sources", |urls| urls.required(true));
     let arguments: Arguments = arguments::parse_process_args(definition);
     let level = arguments.output.level();
     run::run(arguments.options(), level, &arguments.output(), crawl).into()
@@ -67,6 +72,8 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
+    /// The files to check, if the crawl does not begin with URLs.
+    pub files: Option<Files>,
     /// The progress on the terminal and in the log.
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
@@ -74,7 +81,11 @@ pub struct Invocation {
 }
 
 /// Runs the tool: the same as [`main`], with the flags that only the tool has.
-pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode {
+/// `locate` returns the path of the file that a URL leads to, if it leads to one.
+pub fn tool_main(
+    crawl: fn(Invocation) -> io::Result<CrawlSummary>,
+    locate: fn(&Files, &str) -> Option<String>,
+) -> ExitCode {
     prepare();
     let arguments: ToolArguments = arguments::parse_process_args(tool_command());
     if let Some(generated) = arguments.tool.generate {
@@ -92,15 +103,21 @@ pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode 
     let log = log::Log::new(level);
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
-    let output = match arguments.output() {
-        Ok(output) => output,
-        Err(error) => {
-            log.error(&error);
-            return ExitCode::from(BAD_USAGE);
-        }
-    };
-    run::run(arguments.options(), level, &output, |options, sink| {
-        crawl(Invocation { options, sink, state, is_fresh, warn, progress })
+    let (sources, mut output) =
+        match arguments.sources().and_then(|sources| Ok((sources, arguments.output()?))) {
+            Ok(read) => read,
+            Err(error) => {
+                log.error(&error);
+                return ExitCode::from(BAD_USAGE);
+            }
+        };
+    output.title = sources.title();
+    let Sources { roots, files } = sources;
+    if let Some(files) = files.clone() {
+        output.locate = Locate::new(move |url| locate(&files, url));
+    }
+    run::run(arguments.options(roots), level, &output, |options, sink| {
+        crawl(Invocation { options, sink, state, is_fresh, files, warn, progress })
     })
     .into()
 }
@@ -112,6 +129,13 @@ fn tool_command() -> clap::Command {
     ToolArguments::command()
         .name("crawl")
         .about(TOOL_ABOUT)
+        .mut_arg("sources", |sources| {
+            let sources = sources.required_unless_present("input");
+            sources.help(
+                "The URLs to begin with, without a scheme: https, or http for localhost and IP \
+                 addresses; or a folder or files to check without a server; or - for URLs on stdin",
+            )
+        })
         .mut_arg("max_tasks", with_default("How many fetches at a time [default: 10]"))
         .mut_arg("format", with_default("The form of the report [default: text]"))
 }

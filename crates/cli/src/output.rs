@@ -14,11 +14,14 @@ mod sarif;
 mod sitemap;
 mod text;
 
+use std::borrow::Cow;
 use std::env;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
@@ -59,6 +62,56 @@ pub(crate) struct OutputSettings {
     /// The roots of the crawl, for titles.
     pub(crate) title: String,
     pub(crate) baseline: Option<Baseline>,
+    pub(crate) locate: Locate,
+}
+
+/// The way from a URL to the path of the file that it leads to, if it leads to one.
+#[derive(Clone)]
+pub(crate) struct Locate(Arc<LocateFn>);
+
+type LocateFn = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl Default for Locate {
+    fn default() -> Self {
+        Self::new(|_| None)
+    }
+}
+
+impl fmt::Debug for Locate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Locate")
+    }
+}
+
+impl Locate {
+    pub(crate) fn new(locate: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(locate))
+    }
+
+    /// Returns the path of the file that a URL leads to, if it leads to one.
+    fn file(&self, url: &str) -> Option<String> {
+        (self.0)(url)
+    }
+
+    /// Returns a URL as reports show it: as the path of its file, if it has one.
+    fn shown<'a>(&self, url: &'a str) -> Cow<'a, str> {
+        self.file(url).map_or(Cow::Borrowed(url), Cow::Owned)
+    }
+
+    /// Returns a row as reports show it.
+    fn row<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
+        let Some(url) = self.file(&row.url) else { return Cow::Borrowed(row) };
+        let shown = |url: &String| self.shown(url).into_owned();
+        // A message on a fragment names the page.
+        let page = row.url.split('#').next().unwrap_or_default();
+        let mut error = row.error.clone();
+        if let Some(error) = &mut error {
+            error.message = error.message.replace(page, &self.shown(page));
+        }
+        let (next_url, referrer) =
+            (row.next_url.as_ref().map(shown), row.referrer.as_ref().map(shown));
+        Cow::Owned(Row { url: url.into(), next_url, referrer, error, ..row.clone() })
+    }
 }
 
 /// The order of the links to broken URLs in reports for people.
@@ -84,6 +137,7 @@ pub(crate) struct Output {
     broken: Vec<Broken>,
     baseline: Option<Baseline>,
     broken_only: bool,
+    locate: Locate,
 }
 
 /// A report in its format, on its way to its file.
@@ -146,6 +200,7 @@ struct End<'a> {
     /// The reason for which the crawl could not do what was asked.
     problem: Option<&'a str>,
     elapsed: Duration,
+    locate: &'a Locate,
 }
 
 impl Output {
@@ -178,15 +233,17 @@ impl Output {
             reports.push(FormattedReport::new(Box::new(Sentence), stdout));
         }
         let (report, broken_only) = (Report::new(), settings.broken_only);
-        let baseline = settings.baseline.clone();
-        Ok(Self { reports, report, broken: Vec::new(), baseline, broken_only })
+        let (baseline, locate) = (settings.baseline.clone(), settings.locate.clone());
+        Ok(Self { reports, report, broken: Vec::new(), baseline, broken_only, locate })
     }
 
     /// Takes a row. Formats of one line per row write it at once, so that a reader
     /// sees it while the crawl runs, and no row is lost when the process is killed.
     pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
         self.report.count(row);
-        let broken = row.is_broken().then(|| Broken::of(row));
+        let asked = &row.url;
+        let row = &*self.locate.row(row);
+        let broken = row.is_broken().then(|| Broken::of(row, asked));
         let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
         let broken = broken.filter(|broken| !knows(broken));
         let is_broken = broken.is_some();
@@ -210,11 +267,11 @@ impl Output {
         elapsed: Duration,
     ) -> io::Result<()> {
         self.broken.sort_by(|a, b| a.url.cmp(&b.url));
-        let Self { reports, report, broken, baseline, .. } = self;
+        let Self { reports, report, broken, baseline, locate, .. } = self;
         let is_whole =
             problem.is_none() && summary.is_ok_and(|summary| summary.left_out().is_none());
         let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
-        let end = End { report, broken, known, summary, problem, elapsed };
+        let end = End { report, broken, known, summary, problem, elapsed, locate };
         let has_begun = summary.is_ok() || end.report.total() > 0;
         for report in reports.iter_mut() {
             if has_begun || report.format.has_error_field() {

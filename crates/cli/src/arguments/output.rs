@@ -8,7 +8,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use crawl_core::Options;
 
 use crate::log::Level;
-use crate::output::{Grouping, OutputSettings};
+use crate::output::{Grouping, Locate, OutputSettings};
 use crate::parsers;
 
 /// The flags under "Output" that every stage has.
@@ -156,6 +156,7 @@ impl OutputFlags {
             grouping: Grouping::default(),
             title: String::new(),
             baseline: None,
+            locate: Locate::default(),
         }
     }
 

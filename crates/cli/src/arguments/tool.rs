@@ -5,15 +5,27 @@ use std::time::Duration;
 
 use clap::Args;
 use crawl_core::Options;
+use url::Url;
 use web::select::Selection;
 
 use crate::generate::Generated;
 use crate::output::{Baseline, OutputSettings};
 use crate::parsers;
+use crate::sources::{self, Source, Sources};
 
 /// The flags of `crawl` that the other stages do not have.
 #[derive(Args, Debug)]
 pub(crate) struct Tool {
+    /// Begin with the URLs in FILE as well, one on a line
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    input: Option<PathBuf>,
+
+    /// The URL of the folder: links to it lead to its files
+    #[arg(
+        long, value_name = "URL", help_heading = "Scope", value_parser = sources::base_url
+    )]
+    base_url: Option<Url>,
+
     /// Stop after so long, and report what was found [default: no limit]
     #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
     max_time: Option<Duration>,
@@ -115,6 +127,14 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// Reads the sources that the arguments and the flags name.
+    ///
+    /// # Errors
+    /// Those of [`Sources::read`].
+    pub(super) fn sources(&self, sources: &[Source]) -> Result<Sources, String> {
+        Sources::read(sources, self.input.as_deref(), self.base_url.as_ref())
+    }
+
     pub(super) fn selects(&self) -> bool {
         !self.select.is_empty()
     }

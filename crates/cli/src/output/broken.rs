@@ -1,5 +1,6 @@
 //! The broken URLs of a crawl, each with the places of the links to it.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -9,14 +10,24 @@ use super::End;
 
 /// A broken URL that is to be reported.
 pub(super) struct Broken {
+    /// The URL, or the path of the file that it leads to.
     pub(super) url: Arc<str>,
+    /// The URL.
+    pub(super) asked: Arc<str>,
     pub(super) status: Option<u16>,
     pub(super) error: Option<FetchError>,
 }
 
 impl Broken {
-    pub(super) fn of(row: &Row) -> Self {
-        Self { url: Arc::clone(&row.url), status: row.status, error: row.error.clone() }
+    /// Creates it of a row as reports show it; `asked` is the URL of that row.
+    pub(super) fn of(row: &Row, asked: &Arc<str>) -> Self {
+        let (url, asked) = (Arc::clone(&row.url), Arc::clone(asked));
+        Self { url, asked, status: row.status, error: row.error.clone() }
+    }
+
+    /// Returns true if the URL leads to a file.
+    fn is_file(&self) -> bool {
+        self.url != self.asked
     }
 
     /// Returns the kind of the problem in one word: the class of the error, or
@@ -42,6 +53,7 @@ impl Broken {
         match (&self.error, self.status) {
             (Some(error), Some(status)) if status >= 400 => format!("{status} {error}"),
             (Some(error), _) => error.to_string(),
+            (None, Some(404)) if self.is_file() => "no such file".to_owned(),
             (None, Some(status)) => status_text(status),
             (None, None) => "no response".to_owned(),
         }
@@ -73,13 +85,15 @@ pub(super) fn status_text(status: u16) -> String {
 }
 
 /// The place of a link that leads to a broken URL.
-#[derive(PartialEq, Eq)]
 pub(super) struct Place<'a> {
-    /// The page with the link; or a redirect to which no page links.
-    pub(super) page: &'a str,
+    /// The page with the link, by its URL or its path; or a redirect to which no page
+    /// links.
+    pub(super) page: Cow<'a, str>,
+    /// True if the page is a file.
+    pub(super) is_file: bool,
     pub(super) context: Option<LinkContext<'a>>,
     /// The redirects between the link and the broken URL.
-    pub(super) via: Vec<&'a str>,
+    pub(super) via: Vec<Cow<'a, str>>,
 }
 
 impl Place<'_> {
@@ -103,21 +117,40 @@ impl Place<'_> {
 
 /// Returns the places of all links that lead to a URL, directly or by redirects, in
 /// the order of their pages, lines and columns.
-pub(super) fn places<'a>(url: &str, end: &End<'a>) -> Vec<Place<'a>> {
-    let mut places = Vec::new();
+pub(super) fn places<'a>(broken: &Broken, end: &End<'a>) -> Vec<Place<'a>> {
+    let mut found = Vec::new();
     if let Ok(summary) = end.summary {
-        collect(url, &summary.admission, &mut Vec::new(), &mut HashSet::new(), &mut places);
+        collect(
+            &broken.asked,
+            &summary.admission,
+            &mut Vec::new(),
+            &mut HashSet::new(),
+            &mut found,
+        );
     }
-    places.sort_by_key(|place| (place.page, place.line(), place.column()));
+    let places = found.into_iter().map(|(page, context, via)| Place {
+        is_file: end.locate.file(page).is_some(),
+        page: end.locate.shown(page),
+        context,
+        via: via.into_iter().map(|url| end.locate.shown(url)).collect(),
+    });
+    let mut places: Vec<Place<'a>> = places.collect();
+    places.sort_by(|a, b| {
+        let key = |place: &Place<'_>| (place.line(), place.column());
+        a.page.cmp(&b.page).then_with(|| key(a).cmp(&key(b)))
+    });
     places
 }
+
+/// A page with its link, and the redirects behind that.
+type Found<'a> = (&'a str, Option<LinkContext<'a>>, Vec<&'a str>);
 
 fn collect<'a>(
     url: &str,
     admission: &'a Admission,
     via: &mut Vec<&'a str>,
     redirects: &mut HashSet<&'a str>,
-    places: &mut Vec<Place<'a>>,
+    places: &mut Vec<Found<'a>>,
 ) {
     for referrer in admission.referrers(url).0 {
         let page = referrer.url;
@@ -132,7 +165,7 @@ fn collect<'a>(
             via.remove(0);
         }
         if places.len() == before {
-            places.push(Place { page, context: referrer.context, via: via.clone() });
+            places.push((page, referrer.context, via.clone()));
         }
     }
 }
@@ -157,7 +190,7 @@ pub(super) fn sentence(end: &End<'_>) -> String {
         1 => sum += &format!("1 is{newly} broken"),
         n => sum += &format!("{n} are{newly} broken"),
     }
-    let links = |broken: &Broken| places(&broken.url, end).len() as u64;
+    let links = |broken: &Broken| places(broken, end).len() as u64;
     let links: u64 = end.broken.iter().map(links).sum();
     if links > 0 {
         let lead = if links == 1 { "leads" } else { "lead" };

@@ -19,7 +19,15 @@ impl ReportFormat for Github {
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         for broken in end.broken {
             let title = property(&format!("Broken link: {}", broken.problem()));
-            let places = places(&broken.url, end);
+            let places = places(broken, end);
+            for place in places.iter().filter(|place| place.is_file) {
+                let (file, line) = (property(&place.page), place.line().unwrap_or(1));
+                let message = data(&format!("{}: {}", broken.url, place.text()));
+                out.write(&format!("::error file={file},line={line},title={title}::{message}\n"))?;
+            }
+            if places.first().is_some_and(|place| place.is_file) {
+                continue;
+            }
             let mut message = broken.url.to_string();
             // GitHub shows ten annotations of a step: so one for each broken URL.
             if let Some(place) = places.first() {

@@ -184,7 +184,7 @@ fn write_broken(end: &End<'_>, out: &mut Out) -> io::Result<()> {
         out.write("<p>Nothing is broken.</p>\n")?;
     }
     for broken in end.broken {
-        let places = places(&broken.url, end);
+        let places = places(broken, end);
         let links = count(places.len() as u64, "link");
         out.write(&format!(
             "<details>\n<summary><b>{}</b> {} <small>{links}</small></summary>\n<ul class=\"links\">\n",
@@ -203,7 +203,7 @@ fn write_broken(end: &End<'_>, out: &mut Out) -> io::Result<()> {
 }
 
 fn item(place: &Place<'_>) -> String {
-    let mut item = link(place.page);
+    let mut item = link(&place.page);
     if let Some(line) = place.line() {
         let _ = write!(item, ", line {line}");
     }

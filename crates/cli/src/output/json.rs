@@ -7,7 +7,7 @@ use crawl_core::{Admission, CrawlSummary, Referrer, Row, StopReason};
 use serde_json::{Map, Value, json};
 
 use super::broken::Broken;
-use super::{End, Out, ReportFormat};
+use super::{End, Locate, Out, ReportFormat};
 
 /// Version of the schema. It changes with every change that breaks readers.
 const SCHEMA_VERSION: u32 = 1;
@@ -38,7 +38,7 @@ impl ReportFormat for Json {
         let stats: Map<String, Value> =
             end.report.counts().map(|(name, count)| (name.to_owned(), count.into())).collect();
         let summary = end.summary.ok();
-        let listed = end.broken.iter().map(|broken| object(broken, summary));
+        let listed = end.broken.iter().map(|broken| object(broken, end));
         let broken: Vec<Value> = listed.collect();
         let members = [
             ("broken", json!(broken)),
@@ -77,11 +77,12 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
 }
 
 /// Returns a broken URL with its referrers.
-fn object(broken: &Broken, summary: Option<&CrawlSummary>) -> Value {
-    let (url, status, error) = (&broken.url, broken.status, &broken.error);
-    let admission = summary.map(|summary| &summary.admission);
-    let count = admission.map_or(0, |admission| admission.referrers(url).1);
-    let referrers = admission.map(|admission| referrers(url, admission, &mut HashSet::new()));
+fn object(broken: &Broken, end: &End<'_>) -> Value {
+    let Broken { url, asked, status, error } = broken;
+    let admission = end.summary.ok().map(|summary| &summary.admission);
+    let count = admission.map_or(0, |admission| admission.referrers(asked).1);
+    let referrers =
+        admission.map(|admission| referrers(asked, admission, end.locate, &mut HashSet::new()));
     json!({
         "url": url, "status": status, "error": error,
         "referrers": referrers.unwrap_or_default(), "referrer_count": count,
@@ -93,20 +94,21 @@ fn object(broken: &Broken, summary: Option<&CrawlSummary>) -> Value {
 fn referrers<'a>(
     url: &str,
     admission: &'a Admission,
+    locate: &Locate,
     redirects: &mut HashSet<&'a str>,
 ) -> Vec<Value> {
     let (mut found, _) = admission.referrers(url);
     found.sort_by_key(|referrer| (referrer.url, referrer.context.map(|c| c.position.line)));
     let objects = found.into_iter().map(|Referrer { url, context }| {
         let mut object = json!({
-            "url": url,
+            "url": locate.shown(url),
             "line": context.map(|context| context.position.line),
             "column": context.map(|context| context.position.column),
             "element": context.map(|context| context.element.name()),
             "text": context.map(|context| context.text),
         });
         if context.is_none() && !admission.is_fine(url) && redirects.insert(url) {
-            object["referrers"] = json!(referrers(url, admission, redirects));
+            object["referrers"] = json!(referrers(url, admission, locate, redirects));
         }
         object
     });

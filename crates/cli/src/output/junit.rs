@@ -56,7 +56,7 @@ impl ReportFormat for JUnit {
 
 fn failure(broken: &Broken, end: &End<'_>) -> String {
     let mut links = String::new();
-    for place in places(&broken.url, end) {
+    for place in places(broken, end) {
         let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
         let _ = writeln!(links, "on {}{line}: {}", place.page, place.text());
     }

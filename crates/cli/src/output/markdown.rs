@@ -24,12 +24,12 @@ impl Markdown {
 
     fn target(&self, broken: &Broken, end: &End<'_>) -> String {
         let mut text = format!("- {} {}\n", bold(&broken.problem()), url(&broken.url));
-        let places = places(&broken.url, end);
+        let places = places(broken, end);
         for place in places.iter().take(self.grouping.max_referrers) {
             let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
             let words = escape(&place.text());
             let words = if words.is_empty() { words } else { format!(": {words}") };
-            text += &format!("  - on {}{line}{words}{}\n", url(place.page), via(place));
+            text += &format!("  - on {}{line}{words}{}\n", url(&place.page), via(place));
         }
         let more = places.len().saturating_sub(self.grouping.max_referrers);
         if more > 0 {
@@ -54,19 +54,19 @@ impl Markdown {
     }
 
     fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        let mut pages: BTreeMap<&str, Vec<(Option<u32>, String)>> = BTreeMap::new();
+        let mut pages: BTreeMap<String, Vec<(Option<u32>, String)>> = BTreeMap::new();
         for broken in end.broken {
-            for place in places(&broken.url, end) {
+            for place in places(broken, end) {
                 let (problem, to) = (bold(&broken.problem()), url(&broken.url));
                 let line = place.line().map(|line| format!("line {line}: ")).unwrap_or_default();
                 let item = format!("- {line}{problem} {to}{}\n", via(&place));
-                pages.entry(place.page).or_default().push((place.line(), item));
+                pages.entry(place.page.to_string()).or_default().push((place.line(), item));
             }
         }
         for (page, mut items) in pages {
             items.sort();
             let items: String = items.into_iter().map(|(_, item)| item).collect();
-            out.write(&format!("## {}\n\n{items}\n", url(page)))?;
+            out.write(&format!("## {}\n\n{items}\n", url(&page)))?;
         }
         Ok(())
     }

@@ -44,7 +44,7 @@ impl ReportFormat for Sarif {
         ))?;
         let mut separator = "";
         for broken in end.broken {
-            let places = places(&broken.url, end);
+            let places = places(broken, end);
             let without = places.is_empty().then(|| result(broken, None));
             for result in places.iter().map(|place| result(broken, Some(place))).chain(without) {
                 out.write(&format!("{separator}\n{result}"))?;
@@ -55,10 +55,21 @@ impl ReportFormat for Sarif {
     }
 }
 
+/// Returns a URL as it is, and the path of a file as a relative reference (RFC 3986,
+/// section 4.2).
+fn uri(page: &str) -> String {
+    const RESERVED: [(char, &str); 6] =
+        [('%', "%25"), (' ', "%20"), ('?', "%3F"), ('#', "%23"), ('[', "%5B"), (']', "%5D")];
+    if page.contains("://") {
+        return page.to_owned();
+    }
+    RESERVED.iter().fold(page.to_owned(), |page, (c, code)| page.replace(*c, code))
+}
+
 /// Returns the result for one link; without a place, the URL itself is the place.
 fn result(broken: &Broken, place: Option<&Place<'_>>) -> Value {
-    let page = place.map_or(&*broken.url, |place| place.page);
-    let mut location = json!({"artifactLocation": {"uri": page}});
+    let page = place.map_or(&*broken.url, |place| &*place.page);
+    let mut location = json!({"artifactLocation": {"uri": uri(page)}});
     if let Some((line, column)) = place.and_then(|place| Some((place.line()?, place.column()?))) {
         location["region"] = json!({"startLine": line, "startColumn": column});
     }

@@ -33,7 +33,7 @@ impl Text {
     fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         for broken in end.broken {
             self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
-            let places = places(&broken.url, end);
+            let places = places(broken, end);
             let shown = places.iter().take(self.grouping.max_referrers);
             let mut lines = message(broken);
             lines.extend(shown.map(|place| on_page(place) + "\n"));
@@ -47,20 +47,20 @@ impl Text {
     }
 
     fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        let mut pages: BTreeMap<&str, Vec<(Place<'_>, &Broken)>> = BTreeMap::new();
+        let mut pages: BTreeMap<String, Vec<(Place<'_>, &Broken)>> = BTreeMap::new();
         let mut unlinked = Vec::new();
         for broken in end.broken {
-            let places = places(&broken.url, end);
+            let places = places(broken, end);
             if places.is_empty() {
                 unlinked.push(broken);
             }
             for place in places {
-                pages.entry(place.page).or_default().push((place, broken));
+                pages.entry(place.page.to_string()).or_default().push((place, broken));
             }
         }
         for (page, mut links) in pages {
             links.sort_by_key(|(place, _)| (place.line(), place.column()));
-            let mut lines = format!("{page}\n");
+            let mut lines = page + "\n";
             for (place, broken) in links {
                 let line = place.line().map(|line| format!("line {line}: ")).unwrap_or_default();
                 let (problem, url) = (broken.problem(), &broken.url);

@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 35] = [
+const BAD: [(&str, &[&str]); 37] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -40,6 +40,8 @@ const BAD: [(&str, &[&str]); 35] = [
     ("--output", &["json:"]),
     ("--referrers", &["-1", "many"]),
     ("--state", &[]),
+    ("--input", &["/no/such/list"]),
+    ("--base-url", &["ftp://a.test/", "http://"]),
     ("--max-path-segments", &["0", "x"]),
     ("--max-repeats", &["0", "1", "x"]),
     ("--max-pages-per-pattern", &["0", "-1"]),
