@@ -51,6 +51,8 @@ const TIMES: [(u64, &str); 7] = [
     (u64::MAX, "3 s and more"),
 ];
 
+const HEAD: &str = include_str!("html/head.html");
+const TABLE: &str = include_str!("html/table.html");
 const STYLE: &str = include_str!("html/report.css");
 const SCRIPT: &str = include_str!("html/report.js");
 
@@ -76,11 +78,7 @@ impl Html {
             let _ = write!(cards, "<li class=\"{name}\"><b>{number}</b> {name}</li>");
         }
         format!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; \
-             style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-             <title>Crawl of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
+            "{HEAD}<title>Crawl of {title}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n\
              <h1>Crawl of {title}</h1>\n<p class=\"sum\">{}</p>\n<ul class=\"cards\">{cards}</ul>\n",
             escape(&*sum)
         )
@@ -249,40 +247,3 @@ fn chart(title: &str, bars: &[(&str, &str, u64)]) -> String {
     }
     svg + "</svg>\n"
 }
-
-const TABLE: &str = "\
-<section>
-<h2>All URLs</h2>
-<noscript><p>The table and the tree need JavaScript.</p></noscript>
-<form id=\"wishes\" hidden>
-<label>Search <input type=\"search\" id=\"search\" placeholder=\"part of a URL, status, or message\"></label>
-<label>Show <select id=\"class\">
-<option value=\"\">all</option>
-<option value=\"broken\">broken</option>
-<option value=\"fine\">fine</option>
-<option value=\"redirect\">redirects</option>
-<option value=\"skipped\">skipped</option>
-<option value=\"known\">accepted, or known to be broken</option>
-</select></label>
-<output id=\"shown\"></output>
-</form>
-<div class=\"wide\"><table id=\"table\" hidden>
-<thead><tr>
-<th scope=\"col\"><button type=\"button\">URL</button></th>
-<th scope=\"col\"><button type=\"button\">Status</button></th>
-<th scope=\"col\"><button type=\"button\">Result</button></th>
-<th scope=\"col\"><button type=\"button\">Note</button></th>
-<th scope=\"col\"><button type=\"button\">Type</button></th>
-<th scope=\"col\"><button type=\"button\">Bytes</button></th>
-<th scope=\"col\"><button type=\"button\">ms</button></th>
-<th scope=\"col\"><button type=\"button\">Clicks</button></th>
-</tr></thead>
-<tbody></tbody>
-</table></div>
-<p><button type=\"button\" id=\"more\" hidden>Show more</button></p>
-</section>
-<section>
-<h2>Tree</h2>
-<ul id=\"tree\" class=\"tree\"></ul>
-</section>
-";
