@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crawl_core::{CrawlSummary, Options, Report, Sink, StopReason};
+use transport::trust_warning;
 
 use crate::log::{Level, Log};
 use crate::output::{Output, OutputSettings};
@@ -80,7 +81,7 @@ pub(crate) fn run(
     }
     output.warnings().for_each(|warning| log.warning(&warning));
     if let Ok(summary) = &summary {
-        for warning in &summary.warnings {
+        for warning in summary.warnings.iter().chain(&trust_warning()) {
             log.warning(warning);
         }
         let (total, broken) = (output.report().total(), output.broken());

@@ -37,8 +37,10 @@ fn rust(page: &Page, fence: &Fence<'_>) -> Option<&'static str> {
     let included = |line: &str| !includes_of_line(page, fence.line, line).is_empty();
     match &fence.lines[..] {
         [line] if included(line) => {
-            // Otherwise `mdbook test` would compile it on its own.
-            let is_run = !fence.has_tag("ignore") && !fence.has_tag("noplayground");
+            // Otherwise `mdbook test` would compile it on its own. A whole program may be
+            // run by it, and by the reader.
+            let is_apart = ["ignore", "noplayground", "mdbook-runnable"];
+            let is_run = !is_apart.iter().any(|tag| fence.has_tag(tag));
             is_run.then_some("included Rust has to be marked as rust,ignore")
         }
         lines if lines.iter().any(|line| included(line)) => {

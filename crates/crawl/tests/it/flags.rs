@@ -50,13 +50,14 @@ const BAD: [(&str, &[&str]); 37] = [
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 16] = [
+const SWITCHES: [&str; 17] = [
     "--strict",
     "--lenient",
     "--external",
     "--sitemap",
     "--no-robots",
     "--insecure",
+    "--deny-private",
     "--broken-only",
     "--all",
     "--by-page",

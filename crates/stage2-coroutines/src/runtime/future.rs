@@ -103,6 +103,7 @@ impl<T: 'static> Future<T> {
         }
         let done = Outcome::Done(Some(outcome));
         let replaced = std::mem::replace(&mut state.outcome, done);
+        // ANCHOR: exercise_finish
         // The borrow ends here: the wakers may use this future in any way.
         drop(state);
         if let Outcome::Pending(callbacks) = replaced {
@@ -116,6 +117,7 @@ impl<T: 'static> Future<T> {
                 }
             }
         }
+        // ANCHOR_END: exercise_finish
         Ok(())
     }
     // ANCHOR_END: finish
@@ -183,6 +185,7 @@ impl<T: 'static> std::future::Future for Future<T> {
             return Poll::Ready(Err(error));
         }
         event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
+        // ANCHOR: exercise_poll
         let waker = context.waker();
         let is_it = |c: &Callback<T>| matches!(c, Callback::Wake(it) if it.will_wake(waker));
         if !callbacks.iter().any(is_it) {
@@ -192,6 +195,7 @@ impl<T: 'static> std::future::Future for Future<T> {
             event_loop.0.inspector.local_wakers.update(|wakers| wakers + 1);
         }
         Poll::Pending
+        // ANCHOR_END: exercise_poll
     }
 }
 // ANCHOR_END: poll

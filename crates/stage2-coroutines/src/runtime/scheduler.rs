@@ -208,12 +208,14 @@ impl Scheduler {
 
     /// Schedules a task that was woken, unless it is in the run queue already.
     pub(crate) fn wake(&self, task: &TaskWaker) {
+        // ANCHOR: exercise_wake
         // Load and store need not be one operation: only the thread of the
         // loop comes here.
         if !task.is_queued.load(Relaxed) {
             task.is_queued.store(true, Relaxed);
             self.schedule(task.key);
         }
+        // ANCHOR_END: exercise_wake
     }
 
     /// Returns a batch without tasks.

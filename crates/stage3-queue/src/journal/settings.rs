@@ -17,7 +17,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
     // A limit that is as usual is not in a journal, as in those from before the flags.
     let (traps, usual) = (&options.traps, TrapLimits::default());
-    let settings: [(&str, Value); 15] = [
+    let settings: [(&str, Value); 16] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -33,6 +33,8 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-path-segments", unusual(traps.segments, usual.segments)),
         ("--max-repeats", unusual(traps.repetitions, usual.repetitions)),
         ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
+        // Null while it is unused: older journals do not have it.
+        ("--deny-private", json!(options.deny_private.then_some(true))),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
