@@ -100,17 +100,23 @@ impl Locate {
 
     /// Returns a row as reports show it.
     fn row<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
-        let Some(url) = self.file(&row.url) else { return Cow::Borrowed(row) };
-        let shown = |url: &String| self.shown(url).into_owned();
-        // A message on a fragment names the page.
-        let page = row.url.split('#').next().unwrap_or_default();
-        let mut error = row.error.clone();
-        if let Some(error) = &mut error {
-            error.message = error.message.replace(page, &self.shown(page));
+        let file = |url: &String| self.file(url);
+        let (url, referrer) = (self.file(&row.url), row.referrer.as_ref().and_then(file));
+        if url.is_none() && referrer.is_none() {
+            return Cow::Borrowed(row);
         }
-        let (next_url, referrer) =
-            (row.next_url.as_ref().map(shown), row.referrer.as_ref().map(shown));
-        Cow::Owned(Row { url: url.into(), next_url, referrer, error, ..row.clone() })
+        let mut shown = row.clone();
+        shown.referrer = referrer.or(shown.referrer);
+        shown.next_url = row.next_url.as_ref().and_then(file).or(shown.next_url);
+        if let Some(url) = url {
+            // A message on a fragment names the page.
+            let page = row.url.split('#').next().unwrap_or_default();
+            if let Some(error) = &mut shown.error {
+                error.message = error.message.replace(page, &self.shown(page));
+            }
+            shown.url = url.into();
+        }
+        Cow::Owned(shown)
     }
 }
 
@@ -240,9 +246,9 @@ impl Output {
     /// Takes a row. Formats of one line per row write it at once, so that a reader
     /// sees it while the crawl runs, and no row is lost when the process is killed.
     pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
-        self.report.count(row);
         let asked = &row.url;
         let row = &*self.locate.row(row);
+        self.report.count(row);
         let broken = row.is_broken().then(|| Broken::of(row, asked));
         let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
         let broken = broken.filter(|broken| !knows(broken));
@@ -280,6 +286,11 @@ impl Output {
             }
         }
         baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(is_whole))
+    }
+
+    /// Returns a row as reports show it.
+    pub(crate) fn shown<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
+        self.locate.row(row)
     }
 
     /// Returns the statistics of all rows.

@@ -131,8 +131,9 @@ fn problem(summary: Result<&CrawlSummary, &str>, report: &Report) -> Option<Stri
 /// when the output cannot be written, since the crawl would be useless.
 fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
     Box::new(move |row| {
-        log.row(&row);
-        if let Err(error) = lock(&output).row(&row) {
+        let mut output = lock(&output);
+        log.row(&output.shown(&row));
+        if let Err(error) = output.row(&row) {
             process::exit(unwritable(log, UNWRITABLE, &error).code().into());
         }
     })

@@ -129,12 +129,16 @@ fn links_to_the_base_url_lead_to_files() {
          Checked 3 URLs: 1 is broken (1 link leads to it).\n"
     );
     assert_eq!(server.requests(), 0);
+    let lines = folder.run(&["-v", "out", "--base-url", &base, "--external", "--format", "jsonl"]);
+    assert!(lines.stderr.contains("[info] out/b.html 404 "), "{}", lines.stderr);
+    let rows = rows(&lines.expect_code(1).stdout);
+    assert_eq!(rows[&server.url("/gone")]["referrer"], "out/index.html");
     let all = check(&["--external"]);
     for url in [server.url("/gone"), server.url("/projects")] {
         assert!(all.contains(&format!("404 Not Found  {url}\n    on out/index.html, line 2: ")));
     }
     assert!(all.contains("Checked 6 URLs: 3 are broken"), "{all}");
-    assert_eq!((server.hits("/fine"), server.hits("/project/b.html")), (1, 0));
+    assert_eq!((server.hits("/fine"), server.hits("/project/b.html")), (2, 0));
 }
 
 #[test]
