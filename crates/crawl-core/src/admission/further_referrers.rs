@@ -30,7 +30,10 @@ impl FurtherReferrers {
         context: Option<LinkContext<'_>>,
         first_text: Option<&str>,
     ) {
-        let packed = self.packed.entry(number).or_default();
+        let packed = self.packed.entry(number).or_insert_with(|| {
+            self.bytes += size_of::<(u32, Vec<u8>)>();
+            Vec::new()
+        });
         let before = packed.capacity();
         let is_repeated = context.is_some_and(|context| first_text == Some(context.text));
         append_record(from, context, is_repeated, packed);
@@ -40,8 +43,12 @@ impl FurtherReferrers {
     /// Forgets the further referrers of a URL. Returns those without a link context:
     /// all redirects, and others.
     pub(super) fn forget(&mut self, number: u32) -> Vec<u32> {
-        let packed = self.packed.remove(&number).unwrap_or_default();
-        self.bytes -= packed.capacity();
+        let Some(packed) = self.packed.remove(&number) else { return Vec::new() };
+        self.bytes -= packed.capacity() + size_of::<(u32, Vec<u8>)>();
+        // In the end most URLs are fine, and a table of their lists is of no use.
+        if self.packed.len() < self.packed.capacity() / 4 {
+            self.packed.shrink_to(2 * self.packed.len());
+        }
         let records = decode_records(&packed, Some(""));
         records.filter(|record| record.link.is_none()).map(|record| record.step).collect()
     }
