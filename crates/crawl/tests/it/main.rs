@@ -1,7 +1,6 @@
 //! Tests of the program `crawl` and of its library.
 #![allow(clippy::unwrap_used)]
 
-mod files;
 mod flags;
 mod formats;
 mod library;
@@ -14,5 +13,6 @@ mod request;
 mod select;
 mod shutdown;
 mod sigusr1;
+mod sources;
 mod state;
 mod together;
