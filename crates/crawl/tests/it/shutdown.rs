@@ -97,6 +97,7 @@ fn a_crawl_interrupted_at_any_moment_writes_its_report() {
         program.signal("-INT");
         let output = program.wait().expect_code(130);
         assert!(rows(&output.stdout).len() as u64 + 10 >= after, "{}", output.stdout);
+        assert!(output.stderr.starts_with("[warning] stopping: "), "{}", output.stderr);
         assert!(
             output.stderr.contains(" left to do: the crawl was interrupted"),
             "{}",
@@ -106,7 +107,12 @@ fn a_crawl_interrupted_at_any_moment_writes_its_report() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let server = long_site();
         let report = Scratch::new();
-        let program = Running::start(crawl(&["-q", "-o", report.as_str(), &server.url("/")]));
+        let program = Running::start(crawl(&[
+            "-q",
+            "-o",
+            &format!("chapter:{}", report.as_str()),
+            &server.url("/"),
+        ]));
         wait_until(|| server.requests() > 5);
         program.signal(signal);
         let output = program.wait().expect_code(code);
@@ -239,7 +245,8 @@ fn a_signal_during_the_report_ends_the_process_as_usual() {
     let server = long_site();
     let journal = Scratch::new();
     let root = server.url("/");
-    let arguments = ["--max-pages", "200", "--state", journal.as_str(), &root];
+    let state = ["--state", journal.as_str(), &root];
+    let arguments = [&["--format", "chapter", "--max-pages", "200"], &state[..]].concat();
     let mut program = Running::start_unread(&mut crawl(&arguments));
     let finished = || journal.read().iter().filter(|&&byte| byte == b'\n').count() >= 200 + 2;
     wait_until(finished);
@@ -258,7 +265,7 @@ fn a_signal_during_the_report_ends_the_process_as_usual() {
 fn max_time_is_kept_and_reported() {
     let server = long_site();
     let root = server.url("/");
-    let output = run(&["--max-time", "300ms", &root]).expect_code(0);
+    let output = run(&["--format", "chapter", "--max-time", "300ms", &root]).expect_code(0);
     assert!(
         output.stderr.contains(" left to do: the limit on time was reached"),
         "{}",
