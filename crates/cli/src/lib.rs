@@ -181,7 +181,7 @@ fn tool_command() -> clap::Command {
         })
         .mut_arg(
             "max_tasks",
-            with_default("How many fetches at a time, at most 100000 [default: 10]"),
+            with_default("How many fetches (at most 100000) at a time [default: 10]"),
         )
         .mut_arg("format", with_default("The form of the report [default: text]"))
 }
