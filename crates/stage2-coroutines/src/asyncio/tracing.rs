@@ -9,31 +9,33 @@ use crate::asyncio::inspector::{Wait, WaitInfo};
 use crate::runtime::scheduler::{Scheduler, main_key};
 
 impl Scheduler {
-    /// Takes a step of a task, and writes it to the trace if there is one.
+    /// Begins a step in the trace, if there is one.
     #[inline(always)]
-    pub(crate) fn traced<T>(&self, key: Key, step: impl FnOnce() -> Poll<T>) -> Poll<T> {
-        if !trace::is_on() {
-            return step();
+    pub(crate) fn trace_step(&self, key: Key) {
+        if trace::is_on() {
+            self.step_begins(key);
         }
-        self.step_begins(key);
-        let state = step();
-        let is_there = || self.tasks.borrow().get(key).is_some() || key == main_key();
-        self.step_ends(match &state {
-            Poll::Ready(_) => "done",
-            Poll::Pending if is_there() => "pending",
-            Poll::Pending => "cancelled",
-        });
-        state
     }
 
-    /// Takes a step of the main coroutine.
+    /// Takes a step of the main coroutine. It is pending until the loop stops.
     #[inline(always)]
-    pub(crate) fn traced_main(&self, step: impl FnOnce()) {
-        let pending = || {
-            step();
-            Poll::<()>::Pending
-        };
-        let _ = self.traced(main_key(), pending);
+    pub(crate) fn trace_main(&self, step: impl FnOnce()) {
+        self.trace_step(main_key());
+        step();
+        self.trace_step_end::<()>(main_key(), &Poll::Pending);
+    }
+
+    /// Ends the step in the trace.
+    #[inline(always)]
+    pub(crate) fn trace_step_end<T>(&self, key: Key, state: &Poll<T>) {
+        if trace::is_on() {
+            let is_there = || self.tasks.borrow().get(key).is_some() || key == main_key();
+            self.step_ends(match state {
+                Poll::Ready(_) => "done",
+                Poll::Pending if is_there() => "pending",
+                Poll::Pending => "cancelled",
+            });
+        }
     }
 
     #[cold]

@@ -161,7 +161,7 @@ impl EventLoop {
                 } else {
                     scheduler.polls.update(|polls| polls + 1);
                     let waker = TaskWaker::for_step(key, scheduler, &mut waker);
-                    scheduler.traced_main(|| main(&mut Context::from_waker(&waker)));
+                    scheduler.trace_main(|| main(&mut Context::from_waker(&waker)));
                     inspector.current_wait.set(WaitInfo::NONE);
                 }
             }

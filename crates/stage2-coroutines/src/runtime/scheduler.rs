@@ -235,12 +235,13 @@ impl Scheduler {
         // The coroutine is taken out of its slot, so that it may call any
         // method of the loop, even cancel itself. A stale key belongs to a task
         // that has been removed.
-        let take_step = |slot: &mut TaskSlot| slot.step.take();
-        let step = self.tasks.borrow_mut().get_mut(key).and_then(take_step);
+        let step = self.tasks.borrow_mut().get_mut(key).and_then(|slot| slot.step.take());
         let Some(mut step) = step else { return };
         self.polls.update(|polls| polls + 1);
         self.current_task.set(Some(key));
-        let state = self.traced(key, || step.as_mut().step(self, key));
+        self.trace_step(key);
+        let state = step.as_mut().step(self, key);
+        self.trace_step_end(key, &state);
         self.current_task.set(None);
         if state.is_pending()
             && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
