@@ -94,10 +94,12 @@ fn referrers_in_reports_are_sorted() {
         let referrers = object["broken"][0]["referrers"].as_array().unwrap();
         let urls: Vec<_> = referrers.iter().map(|referrer| referrer["url"].as_str()).collect();
         assert_eq!(urls, ["/a", "/b", "/c"].map(Some));
-        let text = stdout_of(&site, &[&arguments[..], &["text"]].concat(), 1);
-        let found: Vec<_> = text.lines().filter(|line| line.contains("found on")).collect();
-        let pages = ["/a", "/b", "/c"].map(|page| format!("    found on {page}, line 1: x"));
-        assert_eq!(found, pages);
+        for (format, on) in [("text", "    on "), ("chapter", "    found on ")] {
+            let text = stdout_of(&site, &[&arguments[..], &[format]].concat(), 1);
+            let found: Vec<_> = text.lines().filter(|line| line.starts_with(on)).collect();
+            let pages = ["/a", "/b", "/c"].map(|page| format!("{on}{page}, line 1: x"));
+            assert_eq!(found, pages);
+        }
     }
 }
 

@@ -192,10 +192,12 @@ fn one_signal_ends_a_program_whose_output_is_blocked() {
         let begun = Instant::now();
         let output = program.wait().expect_code(code);
         assert!(begun.elapsed() < 10 * SECOND, "{:?}", begun.elapsed());
-        assert_eq!(output.stderr, "[error] the output is blocked, so its rest is lost\n");
+        let (warning, error) = output.stderr.split_once('\n').unwrap();
+        assert!(warning.starts_with("[warning] stopping: "), "{warning}");
+        assert_eq!(error, "[error] the output is blocked, so its rest is lost\n");
     }
     let server = long_site();
-    let program = Running::start_unread(&mut crawl(&["--format", "text", &server.url("/")]));
+    let program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
     wait_until(|| server.requests() > 400);
     program.signal("-TERM");
     let begun = Instant::now();
@@ -218,7 +220,7 @@ fn the_limit_on_time_ends_a_program_whose_output_is_blocked() {
 #[test]
 fn a_report_that_is_read_slowly_is_whole() {
     let server = long_site();
-    let mut program = Running::start_unread(&mut crawl(&["--format", "text", &server.url("/")]));
+    let mut program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
     wait_until(|| server.requests() > 400);
     program.signal("-TERM");
     let mut pipe = program.unread();
