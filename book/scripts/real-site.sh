@@ -24,5 +24,5 @@ for _ in {1..50}; do
   sleep 0.1
 done
 # Exit code 1: something is broken, as it should be.
-"${CARGO_TARGET_DIR:-target}/release/crawl" -j 20 --check images,fragments --broken-only \
+"${CARGO_TARGET_DIR:-target}/release/crawl" -j 20 --check images,fragments \
   "http://127.0.0.1:$port/" || [ $? = 1 ]

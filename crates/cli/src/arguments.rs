@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, CommandFactory, FromArgMatches, Parser};
+use clap::{ArgMatches, Command, FromArgMatches, Parser};
 use crawl_core::Options;
 use url::Url;
 
@@ -20,7 +20,8 @@ use self::request::Request;
 use self::scope::Scope;
 use crate::Recorded;
 use crate::log::Level;
-use crate::parsers;
+use crate::output::OutputSettings;
+use crate::sources::{Source, Sources};
 
 pub(crate) use self::output::{Format, OutputFlags};
 pub(crate) use self::tool::Tool;
@@ -44,8 +45,8 @@ Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1
 #[command(version, after_help = EXIT_CODES)]
 pub(crate) struct Arguments {
     /// Where to begin. Without a scheme: https, or http for localhost and IP addresses
-    #[arg(value_name = "URL", required = true, value_parser = parsers::root)]
-    roots: Vec<Url>,
+    #[arg(value_name = "URL", value_parser = Source::parse)]
+    sources: Vec<Source>,
 
     #[command(flatten)]
     scope: Scope,
@@ -70,29 +71,27 @@ pub(crate) struct ToolArguments {
     pub(crate) tool: Tool,
 }
 
-/// Parses the arguments of this process. Exits the process if they are wrong, or
-/// ask for the help or the version.
-pub(crate) fn parse_process_args<T>(about: &str) -> T
+/// Parses the arguments of this process by their definition. Exits the process if they
+/// are wrong, or ask for the help or the version.
+pub(crate) fn parse_process_args<T>(definition: Command) -> T
 where
-    T: CommandFactory + FromArgMatches + Consistency,
+    T: FromArgMatches + Consistency,
 {
-    let mut command = command::<T>(about);
+    let mut command = named(definition);
     let matches = command.get_matches_mut();
     checked(&mut command, &matches)
 }
 
 /// Parses the arguments of this process, those of a recorded crawl before them if it is
-/// to be replayed. Also returns the arguments that a record keeps, and the seed of the
+/// to be replayed. Also returns the flags that a record keeps, and the seed of the
 /// recorded crawl.
 pub(crate) fn parse_tool_args(
-    about: &str,
+    definition: Command,
     recorded: fn(&Path) -> Result<Recorded, String>,
 ) -> (ToolArguments, Vec<String>, Option<u64>) {
-    let mut command = command::<ToolArguments>(about);
+    let mut command = named(definition);
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    // A replay needs no URL: it is in the record.
-    let lenient = command.clone().mut_arg("roots", |roots| roots.required(false));
-    let replay = lenient.try_get_matches_from(&words).ok();
+    let replay = command.clone().try_get_matches_from(&words).ok();
     let replay = replay.and_then(|matches| matches.get_one::<PathBuf>("replay").cloned());
     let mut seed = None;
     if let Some(path) = replay {
@@ -110,8 +109,7 @@ pub(crate) fn parse_tool_args(
     (arguments, recordable(&command, &matches), seed)
 }
 
-fn command<T: CommandFactory>(about: &str) -> Command {
-    let command = T::command().about(about.to_owned());
+fn named(command: Command) -> Command {
     // This crate serves several binaries, so the name is that of the process.
     let file = std::env::args_os().next().map(PathBuf::from);
     match file.as_ref().and_then(|file| file.file_stem()) {
@@ -132,23 +130,28 @@ fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &Arg
 }
 
 /// The arguments that a record does not keep: they say where something is written, or
-/// read from.
-const NOT_RECORDED: [&str; 12] = [
+/// read from. The URLs that were read are kept instead.
+const NOT_RECORDED: [&str; 17] = [
+    "baseline",
     "cacert",
     "color",
     "fresh",
+    "generate",
+    "input",
     "no_progress",
     "output",
     "quiet",
     "record",
     "record_secrets",
     "replay",
+    "sources",
     "state",
     "trace",
+    "update_baseline",
     "verbose",
 ];
 
-/// Returns the arguments that a record keeps.
+/// Returns the flags that a record keeps.
 fn recordable(command: &Command, matches: &ArgMatches) -> Vec<String> {
     let mut words = Vec::new();
     for argument in command.get_arguments() {
@@ -178,17 +181,10 @@ pub(crate) trait Consistency {
 
 impl Consistency for Arguments {
     fn contradiction(&self) -> Option<&'static str> {
-        if self.output.broken_only && self.output.format == Format::Sitemap {
-            Some(
-                "--format sitemap tells of nothing that is broken, and --broken-only of nothing else",
-            )
-        } else if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {
-            Some("--output and --trace are the same file")
-        } else if self.request.logs_in_twice() {
-            Some("--user and --header 'Authorization: ...' say the same in two ways")
-        } else {
-            None
+        if self.urls().len() < self.sources.len() {
+            return Some("files, folders and lists of URLs are for the program crawl");
         }
+        self.contradiction_with(Format::Chapter)
     }
 }
 
@@ -197,10 +193,10 @@ impl Consistency for ToolArguments {
         let is_overwritten = |state| self.common.output.goes_to(state);
         if self.tool.state.as_deref().is_some_and(is_overwritten) {
             Some("--output and --state are the same file, and the report would replace the journal")
-        } else if self.tool.selects() && !self.common.output.format.is_json() {
+        } else if self.tool.selects() && !self.common.output.has_json(Format::Text) {
             Some("--select adds to JSON rows, and so needs --format json or jsonl")
         } else {
-            self.common.contradiction()
+            self.common.contradiction_with(Format::Text)
         }
     }
 }
@@ -211,18 +207,65 @@ impl ToolArguments {
         !self.tool.no_progress && self.common.output.level() > Level::Errors
     }
 
-    /// Returns the options of the crawl.
-    pub(crate) fn options(&self) -> Options {
-        let mut options = self.common.options();
+    /// Returns the settings of the output.
+    ///
+    /// # Errors
+    /// When the baseline cannot be read, as a sentence.
+    pub(crate) fn output(&self) -> Result<OutputSettings, String> {
+        self.tool.set_output(self.common.output.settings(Format::Text))
+    }
+
+    /// Reads the sources.
+    ///
+    /// # Errors
+    /// Those of [`Sources::read`].
+    pub(crate) fn sources(&self) -> Result<Sources, String> {
+        let sources = self.tool.sources(&self.common.sources)?;
+        let Tool { state, record, replay, .. } = &self.tool;
+        let flags = [("--state", state), ("--record", record), ("--replay", replay)];
+        match flags.into_iter().find(|(_, file)| sources.files.is_some() && file.is_some()) {
+            Some((flag, _)) => Err(format!("{flag} is for URLs: files are read anew")),
+            None => Ok(sources),
+        }
+    }
+
+    /// Returns the options of the crawl, which begins with these roots.
+    pub(crate) fn options(&self, roots: Vec<Url>) -> Options {
+        let mut options = Options { roots, ..self.common.options() };
         self.tool.set(&mut options);
         options
     }
 }
 
 impl Arguments {
+    /// Returns the settings of the output.
+    pub(crate) fn output(&self) -> OutputSettings {
+        let roots: Vec<String> = self.urls().iter().map(Url::to_string).collect();
+        OutputSettings { title: roots.join(", "), ..self.output.settings(Format::Chapter) }
+    }
+
+    /// Returns the sources that are URLs.
+    fn urls(&self) -> Vec<Url> {
+        let url = |source: &Source| match source {
+            Source::Url(url) => Some(url.clone()),
+            Source::Path(_) | Source::Stdin => None,
+        };
+        self.sources.iter().filter_map(url).collect()
+    }
+
+    fn contradiction_with(&self, default: Format) -> Option<&'static str> {
+        if self.request.logs_in_twice() {
+            return Some("--user and --header 'Authorization: ...' say the same in two ways");
+        }
+        if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {
+            return Some("--output and --trace are the same file");
+        }
+        self.output.contradiction(default)
+    }
+
     /// Returns the options of the crawl.
     pub(crate) fn options(&self) -> Options {
-        let mut options = Options::new(self.roots.clone());
+        let mut options = Options::new(self.urls());
         self.scope.set(&mut options);
         self.limits.set(&mut options);
         self.request.set(&mut options);
@@ -235,6 +278,7 @@ impl Arguments {
 mod tests {
     use std::time::Duration;
 
+    use clap::CommandFactory;
     use crawl_core::{Check, ScopeRule};
 
     use super::*;
@@ -261,9 +305,10 @@ mod tests {
         let (ours, theirs) = (arguments.options(), Options::new(vec![root]));
         assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
         let tool: ToolArguments = parse_as("example.com").unwrap();
-        assert_eq!(format!("{:?}", tool.options()), format!("{theirs:?}"));
-        assert_eq!(arguments.output.format, Format::Text);
-        assert_eq!(arguments.output.output, PathBuf::from("-"));
+        let roots = tool.sources().unwrap().roots;
+        assert_eq!(format!("{:?}", tool.options(roots)), format!("{theirs:?}"));
+        assert_eq!(arguments.output().reports, [(Format::Chapter, PathBuf::from("-"))]);
+        assert_eq!(tool.output().unwrap().reports, [(Format::Text, PathBuf::from("-"))]);
         assert_eq!(arguments.output.level(), Level::Warnings);
     }
 
@@ -298,12 +343,41 @@ mod tests {
         assert!(options.insecure && options.deny_private);
         assert_eq!(options.accept, [403..=403, 500..=503]);
         assert_eq!(options.headers.len(), 3);
-        assert!(arguments.output.broken_only);
-        assert_eq!(arguments.output.color, output::Color::Never);
-        assert_eq!(arguments.output.format, Format::Jsonl);
-        assert_eq!(arguments.output.output, PathBuf::from("rows"));
+        let output = arguments.output();
+        assert!(output.broken_only);
+        assert_eq!(output.color, anstream::ColorChoice::Never);
+        assert_eq!(output.reports, [(Format::Jsonl, PathBuf::from("rows"))]);
         assert_eq!(arguments.output.level(), Level::Verbose);
         assert_eq!(parse("a.test -q").unwrap().output.level(), Level::Errors);
+    }
+
+    #[test]
+    fn several_reports_go_to_several_files() {
+        let reports = |line: &str| {
+            let reports = parse(&format!("a.test {line}")).unwrap().output().reports;
+            let named = reports
+                .into_iter()
+                .map(|(format, file)| format!("{format:?}:{}", file.display()).to_lowercase());
+            named.collect::<Vec<_>>().join(" ")
+        };
+        for (line, expected) in [
+            ("", "chapter:-"),
+            ("-q", ""),
+            ("-q --format csv", "csv:-"),
+            ("-q -o x", "chapter:x"),
+            ("-o json:x", "json:x"),
+            ("-o json:x -o -", "json:x chapter:-"),
+            ("--format csv -o json:x", "json:x csv:-"),
+            ("--format csv -o json:x -o y", "json:x csv:y"),
+            ("-o a:b", "chapter:a:b"),
+        ] {
+            assert_eq!(reports(line), expected, "{line}");
+        }
+        assert!(parse("a.test -o json:").is_err());
+        for twice in ["-o x -o json:./x", "-o json:- -o -", "--format csv -o json:-"] {
+            let arguments = parse(&format!("a.test {twice}")).unwrap();
+            assert!(arguments.contradiction().is_some(), "{twice}");
+        }
     }
 
     #[test]
@@ -355,7 +429,6 @@ mod tests {
 
     #[test]
     fn contradictions_are_refused() {
-        assert!(parse("").is_err());
         assert!(parse("a.test --strict --lenient").is_err());
         assert!(parse("a.test -q -v").is_err());
     }

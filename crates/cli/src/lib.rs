@@ -4,7 +4,8 @@
 //! The rules of this crate:
 //!
 //! 1. **Results go to stdout, messages to stderr.** A row is written as its URL is
-//!    finished; without `-v`, stderr stays empty unless something is wrong.
+//!    finished; without `-v`, stderr has nothing but what is wrong, and the progress of
+//!    a crawl that takes long.
 //! 2. **A bad value is refused before the first packet**, with the names of
 //!    the flag and the value.
 //! 3. **The exit code is the result of a crawl in one number**: nothing broken,
@@ -15,11 +16,13 @@
 //! [`printable`]: parsers::printable
 
 mod arguments;
+mod generate;
 mod log;
 mod output;
 pub mod parsers;
 mod progress;
 mod run;
+mod sources;
 mod trace_file;
 mod trace_page;
 mod trace_sources;
@@ -27,16 +30,20 @@ mod trace_svg;
 
 pub use log::print;
 pub use progress::{Progress, num_writes};
+pub use sources::{FilePaths, Files};
 pub use trace_page::trace_page;
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::CommandFactory;
 use crawl_core::{CrawlSummary, Options, Sink};
 
 use crate::arguments::{Arguments, Tool, ToolArguments};
+use crate::output::Locate;
+use crate::sources::Sources;
 
 /// Runs the program of one stage: parses the arguments of the process, calls
 /// `crawl`, writes the report and returns the exit code.
@@ -46,11 +53,19 @@ use crate::arguments::{Arguments, Tool, ToolArguments};
 /// files to the hard limit, since each fetch takes a file descriptor.
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
-    let arguments: Arguments = arguments::parse_process_args(about);
+    let definition = Arguments::command().about(about.to_owned());
+    let definition = definition.mut_arg("sources", |urls| urls.required(true));
+    let arguments: Arguments = arguments::parse_process_args(definition);
     let mut options = arguments.options();
     options.seed = run::new_seed();
-    run::run(options, &arguments.output, crawl).into()
+    run::run(options, &arguments.output, &arguments.output(), crawl).into()
 }
+
+/// The exit code of a program that could not do what was asked.
+const COULD_NOT_RUN: u8 = 3;
+
+/// The exit code for a command line that is wrong, the same as that of clap.
+const BAD_USAGE: u8 = 2;
 
 const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
 
@@ -64,10 +79,12 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
+    /// The files to check, if the crawl does not begin with URLs.
+    pub files: Option<Files>,
     /// The progress on the terminal and in the log.
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
-    pub warn: Box<dyn Fn(&str)>,
+    pub warn: Arc<dyn Fn(&str) + Send + Sync>,
     /// File in which the crawl is recorded.
     pub record: Option<PathBuf>,
     /// True if its secrets are recorded, too.
@@ -90,25 +107,53 @@ pub struct Recorded {
 
 /// Runs the tool: the same as [`main`], with the flags that only the tool has. What
 /// `recorded` says of the file of `--replay` goes before the arguments of the process;
-/// if it cannot be replayed, the process exits with the message.
+/// if it cannot be replayed, the process exits with the message. `locate` returns the
+/// path of the file that a URL leads to, if it leads to one.
 pub fn tool_main(
     recorded: fn(&Path) -> Result<Recorded, String>,
     crawl: fn(Invocation) -> io::Result<CrawlSummary>,
+    locate: fn(&Files, &str) -> Option<String>,
 ) -> ExitCode {
     prepare();
-    let (arguments, recorded_arguments, seed) = arguments::parse_tool_args(TOOL_ABOUT, recorded);
-    let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool.clone();
-    let mut options = arguments.options();
-    options.seed = seed.unwrap_or_else(run::new_seed);
+    let (arguments, mut recorded_arguments, seed) =
+        arguments::parse_tool_args(tool_command(), recorded);
+    if let Some(generated) = arguments.tool.generate {
+        return match generated.write(tool_command(), &mut io::stdout()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+            Err(error) => {
+                log::Log::new(log::Level::Errors).error(&format!("stdout: {error}"));
+                ExitCode::from(COULD_NOT_RUN)
+            }
+        };
+    }
     let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
-    let warn = Box::new(move |message: &str| log.warning(message));
-    run::run(options, &arguments.common.output, |options, sink| {
+    let warn = Arc::new(move |message: &str| log.warning(message));
+    let (sources, mut output) =
+        match arguments.sources().and_then(|sources| Ok((sources, arguments.output()?))) {
+            Ok(read) => read,
+            Err(error) => {
+                log.error(&error);
+                return ExitCode::from(BAD_USAGE);
+            }
+        };
+    output.title = sources.title();
+    let Sources { roots, files } = sources;
+    if let Some(files) = files.clone() {
+        output.locate = Locate::new(move |url| locate(&files, url));
+    }
+    recorded_arguments.extend(roots.iter().map(ToString::to_string));
+    let mut options = arguments.options(roots);
+    options.seed = seed.unwrap_or_else(run::new_seed);
+    let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool;
+    run::run(options, &arguments.common.output, &output, |options, sink| {
         crawl(Invocation {
             options,
             sink,
             state,
             is_fresh: fresh,
+            files,
             progress,
             warn,
             record,
@@ -120,9 +165,25 @@ pub fn tool_main(
     .into()
 }
 
-/// Returns the command line of the tool, for generating manuals and completions.
-pub fn tool_command() -> clap::Command {
-    ToolArguments::command().name("crawl").about(TOOL_ABOUT)
+/// Returns the definition of the command line of the tool, with its own defaults in the
+/// help.
+fn tool_command() -> clap::Command {
+    let with_default = |text: &'static str| move |argument: clap::Arg| argument.help(text);
+    ToolArguments::command()
+        .name("crawl")
+        .about(TOOL_ABOUT)
+        .mut_arg("sources", |sources| {
+            let sources = sources.required_unless_present_any(["input", "replay"]);
+            sources.help(
+                "The URLs to begin with, without a scheme: https, or http for localhost and IP \
+                 addresses; or a folder or files to check without a server; or - for URLs on stdin",
+            )
+        })
+        .mut_arg(
+            "max_tasks",
+            with_default("How many fetches (at most 100000) at a time [default: 10]"),
+        )
+        .mut_arg("format", with_default("The form of the report [default: text]"))
 }
 
 /// Installs the panic hook and raises the limit on open files.

@@ -48,6 +48,11 @@ impl Log {
         }
     }
 
+    /// Prints the progress, which is asked for if no flag says otherwise.
+    pub(crate) fn progress(self, message: &str) {
+        print_line("progress", message);
+    }
+
     pub(crate) fn row(self, row: &Row) {
         if self.level >= Level::Rows {
             print_line("info", &line(row, self.level >= Level::Verbose));

@@ -1,35 +1,169 @@
-//! The output: rows and reports on stdout or in a file, in the chosen format.
+//! The output: rows and reports on stdout or in files, each in its format.
 
+mod baseline;
+mod broken;
+mod chapter;
 mod csv;
+mod github;
+mod html;
 mod json;
 mod json_lines;
+mod junit;
+mod markdown;
+mod sarif;
 mod sitemap;
 mod text;
 
+use std::borrow::Cow;
+use std::env;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
-use crawl_core::{CrawlSummary, Referrer, Report, Row};
+use crawl_core::{CrawlSummary, Report, Row};
 
+use self::baseline::KnownCounts;
+use self::broken::Broken;
+use self::chapter::Chapter;
 use self::csv::Csv;
+use self::github::Github;
+use self::html::Html;
 use self::json::Json;
 use self::json_lines::JsonLines;
+use self::junit::JUnit;
+use self::markdown::{MAX_SUMMARY, Markdown};
+use self::sarif::Sarif;
 use self::sitemap::Sitemap;
-use self::text::Text;
-use crate::arguments::{Format, OutputFlags};
+use self::text::{Sentence, Text};
+use crate::arguments::Format;
 use crate::parsers::printable;
 use crate::progress::with_progress_hidden;
 
-/// An output that writes rows as they come, or a report at the end.
+pub(crate) use self::baseline::Baseline;
+
+/// The settings of the output.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputSettings {
+    /// The format and the file of each report, where "-" is stdout.
+    pub(crate) reports: Vec<(Format, PathBuf)>,
+    /// Rows of URLs that are fine are left out.
+    pub(crate) broken_only: bool,
+    pub(crate) color: ColorChoice,
+    /// Nothing is written that no flag asks for.
+    pub(crate) is_quiet: bool,
+    /// The text format has a line for every row.
+    pub(crate) lists_all: bool,
+    pub(crate) grouping: Grouping,
+    /// The roots of the crawl, for titles.
+    pub(crate) title: String,
+    pub(crate) baseline: Option<Baseline>,
+    pub(crate) locate: Locate,
+}
+
+/// The way from a URL to the path of the file that it leads to, if it leads to one.
+#[derive(Clone)]
+pub(crate) struct Locate(Arc<LocateFn>);
+
+type LocateFn = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+impl Default for Locate {
+    fn default() -> Self {
+        Self::new(|_| None)
+    }
+}
+
+impl fmt::Debug for Locate {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Locate")
+    }
+}
+
+impl Locate {
+    pub(crate) fn new(locate: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(locate))
+    }
+
+    /// Returns the path of the file that a URL leads to, if it leads to one.
+    fn file(&self, url: &str) -> Option<String> {
+        (self.0)(url)
+    }
+
+    /// Returns a URL as reports show it: as the path of its file, if it has one.
+    fn shown<'a>(&self, url: &'a str) -> Cow<'a, str> {
+        self.file(url).map_or(Cow::Borrowed(url), Cow::Owned)
+    }
+
+    /// Returns a row as reports show it.
+    fn row<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
+        let file = |url: &String| self.file(url);
+        let (url, referrer) = (self.file(&row.url), row.referrer.as_ref().and_then(file));
+        if url.is_none() && referrer.is_none() {
+            return Cow::Borrowed(row);
+        }
+        let mut shown = row.clone();
+        shown.referrer = referrer.or(shown.referrer);
+        shown.next_url = row.next_url.as_ref().and_then(file).or(shown.next_url);
+        if let Some(url) = url {
+            // A message on a fragment names the page.
+            let page = row.url.split('#').next().unwrap_or_default();
+            if let Some(error) = &mut shown.error {
+                error.message = error.message.replace(page, &self.shown(page));
+            }
+            shown.url = url.into();
+        }
+        Cow::Owned(shown)
+    }
+}
+
+/// The order of the links to broken URLs in reports for people.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Grouping {
+    /// By the page with the link, and not by the broken URL.
+    pub(crate) by_page: bool,
+    /// The number of links that are listed for each broken URL.
+    pub(crate) max_referrers: usize,
+}
+
+impl Default for Grouping {
+    fn default() -> Self {
+        Self { by_page: false, max_referrers: 10 }
+    }
+}
+
+/// An output of any number of reports.
 pub(crate) struct Output {
+    reports: Vec<FormattedReport>,
+    /// The statistics of all rows.
+    report: Report,
+    broken: Vec<Broken>,
+    baseline: Option<Baseline>,
+    broken_only: bool,
+    locate: Locate,
+}
+
+/// A report in its format, on its way to its file.
+struct FormattedReport {
     format: Box<dyn ReportFormat>,
     out: Out,
-    report: Report,
-    broken_only: bool,
     has_begun: bool,
+}
+
+impl FormattedReport {
+    fn new(format: Box<dyn ReportFormat>, out: Out) -> Self {
+        Self { format, out, has_begun: false }
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.format.begin(&mut self.out)?;
+        }
+        Ok(())
+    }
 }
 
 /// A format of the output.
@@ -39,8 +173,9 @@ trait ReportFormat: Send {
         Ok(())
     }
 
-    /// Takes the row of a finished URL.
-    fn row(&mut self, row: &Row, out: &mut Out) -> io::Result<()>;
+    /// Takes the row of a finished URL. `is_broken` is true if it is to be reported as
+    /// broken.
+    fn row(&mut self, row: &Row, is_broken: bool, out: &mut Out) -> io::Result<()>;
 
     /// Writes the end, after the last row.
     fn end(&mut self, _end: &End<'_>, _out: &mut Out) -> io::Result<()> {
@@ -62,93 +197,158 @@ trait ReportFormat: Send {
 /// The results that are known at the end.
 struct End<'a> {
     report: &'a Report,
+    /// The broken URLs, in the order of their texts.
+    broken: &'a [Broken],
+    /// The counts of broken URLs that the baseline knows, if there is one.
+    known: Option<KnownCounts>,
     /// Summary of the crawl, or the error message if it could not run.
     summary: Result<&'a CrawlSummary, &'a str>,
+    /// The reason for which the crawl could not do what was asked.
+    problem: Option<&'a str>,
     elapsed: Duration,
+    locate: &'a Locate,
 }
 
 impl Output {
-    /// Opens the file that the flags name, where "-" is stdout. Its old contents are
-    /// replaced at the first write, and not before.
+    /// Opens the files that the settings name. Their old contents are replaced at
+    /// the first write, and not before.
     ///
     /// # Errors
-    /// When the file cannot be created.
-    pub(crate) fn open(flags: &OutputFlags) -> io::Result<Self> {
-        let is_stdout = flags.output == Path::new("-");
-        let out = if is_stdout {
-            Out::Stream(Box::new(io::stdout()))
-        } else {
-            // Not truncated until the first write.
-            Out::Untouched(
-                File::options().create(true).write(true).truncate(false).open(&flags.output)?,
-            )
-        };
-        let has_color = match flags.color.choice() {
-            ColorChoice::Auto => {
-                is_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never
-            }
-            choice => choice != ColorChoice::Never,
-        };
-        let format: Box<dyn ReportFormat> = match flags.format {
-            Format::Text => Box::new(Text::new(flags.broken_only, has_color)),
-            Format::Json => Box::new(Json::default()),
-            Format::Jsonl => Box::new(JsonLines),
-            Format::Csv => Box::new(Csv),
-            Format::Sitemap => Box::new(Sitemap::default()),
-        };
-        let (report, broken_only) = (Report::new(), flags.broken_only);
-        Ok(Self { format, out, report, broken_only, has_begun: false })
+    /// The file that cannot be created, and why.
+    pub(crate) fn open(settings: &OutputSettings) -> Result<Self, (PathBuf, io::Error)> {
+        let mut reports = Vec::new();
+        let mut is_stdout_used = false;
+        for (format, path) in &settings.reports {
+            let (out, is_stdout) = open(path).map_err(|error| (path.clone(), error))?;
+            is_stdout_used |= is_stdout;
+            let format = new_format(*format, settings, path == Path::new("-"));
+            reports.push(FormattedReport::new(format, out));
+        }
+        let has_annotations = settings.reports.iter().any(|(format, _)| *format == Format::Github);
+        if let Some(path) =
+            env::var_os(STEP_SUMMARY).filter(|path| has_annotations && !path.is_empty())
+        {
+            let path = PathBuf::from(path);
+            let file = File::options().create(true).append(true).open(&path);
+            let file = file.map_err(|error| (path, error))?;
+            let format = Markdown::new(settings.grouping, MAX_SUMMARY);
+            reports.push(FormattedReport::new(Box::new(format), Out::Stream(Box::new(file))));
+        }
+        if !is_stdout_used && !settings.is_quiet {
+            let stdout = Out::Stream(Box::new(io::stdout()));
+            reports.push(FormattedReport::new(Box::new(Sentence), stdout));
+        }
+        let (report, broken_only) = (Report::new(), settings.broken_only);
+        let (baseline, locate) = (settings.baseline.clone(), settings.locate.clone());
+        Ok(Self { reports, report, broken: Vec::new(), baseline, broken_only, locate })
     }
 
     /// Takes a row. Formats of one line per row write it at once, so that a reader
     /// sees it while the crawl runs, and no row is lost when the process is killed.
     pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
+        let asked = &row.url;
+        let row = &*self.locate.row(row);
         self.report.count(row);
-        if self.broken_only && !row.is_broken() {
+        let broken = row.is_broken().then(|| Broken::of(row, asked));
+        let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
+        let broken = broken.filter(|broken| !knows(broken));
+        let is_broken = broken.is_some();
+        self.broken.extend(broken);
+        if self.broken_only && !is_broken {
             return Ok(());
         }
-        self.begin()?;
-        self.format.row(row, &mut self.out)
+        self.reports.iter_mut().try_for_each(|report| {
+            report.begin()?;
+            report.format.row(row, is_broken, &mut report.out)
+        })
     }
 
-    fn begin(&mut self) -> io::Result<()> {
-        if !std::mem::replace(&mut self.has_begun, true) {
-            self.format.begin(&mut self.out)?;
-        }
-        Ok(())
-    }
-
-    /// Takes the end of the crawl: its summary, or the error message. If the crawl
-    /// could not even begin, the file keeps the output of an earlier run.
+    /// Takes the end of the crawl: its summary, or the error message; and `problem`,
+    /// the reason for which it could not do what was asked. If the crawl could not
+    /// even begin, files keep the reports of an earlier run.
     pub(crate) fn end(
         &mut self,
         summary: Result<&CrawlSummary, &str>,
+        problem: Option<&str>,
         elapsed: Duration,
     ) -> io::Result<()> {
-        if summary.is_err() && self.report.total() == 0 && !self.format.has_error_field() {
-            return Ok(());
+        self.broken.sort_by(|a, b| a.url.cmp(&b.url));
+        let Self { reports, report, broken, baseline, locate, .. } = self;
+        let is_whole =
+            problem.is_none() && summary.is_ok_and(|summary| summary.left_out().is_none());
+        let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
+        let end = End { report, broken, known, summary, problem, elapsed, locate };
+        let has_begun = summary.is_ok() || end.report.total() > 0;
+        for report in reports.iter_mut() {
+            if has_begun || report.format.has_error_field() {
+                report.begin()?;
+                report.format.end(&end, &mut report.out)?;
+            }
         }
-        self.begin()?;
-        self.format.end(&End { report: &self.report, summary, elapsed }, &mut self.out)
+        baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(is_whole))
     }
 
-    /// Returns the report: the statistics of all rows.
+    /// Returns a row as reports show it.
+    pub(crate) fn shown<'a>(&self, row: &'a Row) -> Cow<'a, Row> {
+        self.locate.row(row)
+    }
+
+    /// Returns the statistics of all rows.
     pub(crate) fn report(&self) -> &Report {
         &self.report
     }
 
-    /// Returns a warning for the user about the output.
-    pub(crate) fn warning(&self) -> Option<String> {
-        self.format.warning()
+    /// Returns the number of broken URLs that are reported.
+    pub(crate) fn broken(&self) -> usize {
+        self.broken.len()
+    }
+
+    /// Returns the warnings for the user about the output.
+    pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
+        self.reports.iter().filter_map(|report| report.format.warning())
     }
 }
 
-/// Returns the stored referrers of a URL, the smallest first, and the number of all its
-/// referrers. The order in which they were found depends on that of the responses.
-fn referrers<'e>(url: &str, summary: &'e CrawlSummary) -> (Vec<Referrer<'e>>, u32) {
-    let (mut referrers, count) = summary.admission.referrers(url);
-    referrers.sort_by_key(|referrer| referrer.url);
-    (referrers, count)
+fn new_format(format: Format, settings: &OutputSettings, is_stdout: bool) -> Box<dyn ReportFormat> {
+    let has_color = match settings.color {
+        ColorChoice::Auto => is_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never,
+        choice => choice != ColorChoice::Never,
+    };
+    match format {
+        Format::Text => Box::new(Text::new(settings.grouping, settings.lists_all, has_color)),
+        Format::Chapter => Box::new(Chapter::new(settings.broken_only, has_color)),
+        Format::Json => Box::new(Json::default()),
+        Format::Jsonl => Box::new(JsonLines),
+        Format::Csv => Box::new(Csv),
+        Format::Sitemap => Box::new(Sitemap::default()),
+        Format::Junit => Box::new(JUnit::default()),
+        Format::Github => Box::new(Github),
+        Format::Sarif => Box::new(Sarif),
+        Format::Markdown => Box::new(Markdown::new(settings.grouping, usize::MAX)),
+        Format::Html => Box::new(Html::new(settings.title.clone())),
+    }
+}
+
+/// Limit on the text of a line after its URL, in bytes: the target of a redirect may be
+/// longer.
+const MAX_TEXT_LEN: usize = 4_096;
+
+/// The environment variable with the file to which GitHub Actions wants the summary of
+/// a step appended, in Markdown.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// Opens a file for a report, where "-" is stdout. Also returns true if it is the same
+/// file as stdout.
+fn open(path: &Path) -> io::Result<(Out, bool)> {
+    if path == Path::new("-") {
+        return Ok((Out::Stream(Box::new(io::stdout())), true));
+    }
+    // Not truncated until the first write.
+    let file = File::options().create(true).write(true).truncate(false).open(path)?;
+    let stdout = File::from(std::os::fd::AsFd::as_fd(&io::stdout()).try_clone_to_owned()?);
+    let id = |file: &File| file.metadata().map(|data| (data.dev(), data.ino()));
+    let is_stdout = id(&file)? == id(&stdout)?;
+    Ok((Out::Untouched(file), is_stdout))
 }
 
 /// The stream of the output. All text is escaped, so that a terminal finds no

@@ -109,6 +109,25 @@ pub fn limit(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses a number that is not 0 or 1.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn at_least_two(text: &str) -> Result<usize, String> {
+    at_least_one(text).and_then(|n| if n > 1 { Ok(n) } else { Err("must be at least 2".into()) })
+}
+
+/// Parses a number, or `all`, which is the largest one.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn number_or_all(text: &str) -> Result<usize, String> {
+    if text == "all" {
+        return Ok(usize::MAX);
+    }
+    text.parse().map_err(|_| "write a number, or all".into())
+}
+
 /// Splits a text into the number at its front, if there is one, and the rest. A
 /// number that is too large becomes the largest one.
 fn number_and_unit(text: &str) -> (Option<u64>, &str) {
@@ -243,8 +262,8 @@ pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
         },
     };
     match (first, end) {
-        (Some(first @ 100..), Some(end @ ..=600)) if first < end => Ok(first..=end - 1),
-        _ => Err("write statuses as 403 or 500..=503, from 100 to 599".into()),
+        (Some(first @ 100..), Some(end @ ..=1000)) if first < end => Ok(first..=end - 1),
+        _ => Err("write statuses as 403 or 500..=503, from 100 to 999".into()),
     }
 }
 
@@ -376,11 +395,12 @@ mod tests {
             ("500..=503", 500..=503),
             ("500..504", 500..=503),
             ("400..600", 400..=599),
+            ("999", 999..=999),
         ] {
             assert_eq!(statuses(text), Ok(range), "{text}");
         }
         for bad in
-            ["", "x", "99", "600", "65535", "404..404", "404..=403", "404..", "..404", "400-404"]
+            ["", "x", "99", "1000", "65535", "404..404", "404..=403", "404..", "..404", "400-404"]
         {
             assert!(statuses(bad).is_err(), "{bad}");
         }

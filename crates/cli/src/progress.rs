@@ -1,4 +1,5 @@
-//! The progress of a crawl: a line on the terminal, and long waits in the log.
+//! The progress of a crawl: a line on the terminal, or in the log now and then; and
+//! long waits.
 
 use std::io::{self, IsTerminal};
 use std::sync::OnceLock;
@@ -13,6 +14,9 @@ use crate::log::Log;
 /// The progress line of this process, once it is shown.
 static LINE: OnceLock<ProgressBar> = OnceLock::new();
 
+/// The time between two lines in the log, if stderr is no terminal.
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
+
 /// The least wait for a host that is logged.
 const LONG_WAIT: Duration = Duration::from_secs(2);
 
@@ -23,6 +27,8 @@ pub struct Progress {
     log: Log,
     /// The line, if stderr is a terminal.
     line: Option<ProgressBar>,
+    /// Time of the next line in the log, if stderr is no terminal.
+    next_log: Option<Instant>,
     /// The wait that was logged last.
     logged: Option<HostWait>,
     begun: Instant,
@@ -35,12 +41,13 @@ impl Progress {
     /// Time between two updates of the line.
     pub const INTERVAL: Duration = Duration::from_millis(100);
 
-    /// Creates a progress, with a line if it is wanted and stderr is a terminal.
-    pub(crate) fn new(log: Log, wants_line: bool) -> Self {
-        let now = Instant::now();
-        let line = (wants_line && io::stderr().is_terminal()).then(|| LINE.get_or_init(line));
-        let line = line.cloned();
-        Self { log, line, logged: None, begun: now, measured: (now, 0), speed: 0.0 }
+    /// Creates a progress. If it is wanted, it has a line on a terminal, and lines in
+    /// the log if stderr is none.
+    pub(crate) fn new(log: Log, is_wanted: bool) -> Self {
+        let (now, is_terminal) = (Instant::now(), io::stderr().is_terminal());
+        let line = (is_wanted && is_terminal).then(|| LINE.get_or_init(line)).cloned();
+        let next_log = (is_wanted && !is_terminal).then(|| now + LOG_INTERVAL);
+        Self { log, line, next_log, logged: None, begun: now, measured: (now, 0), speed: 0.0 }
     }
 
     /// Updates the line with the counts of the crawl, and logs a long wait.
@@ -58,7 +65,10 @@ impl Progress {
             self.log.info(text);
             self.logged = Some(wait.clone());
         }
-        let Some(line) = &self.line else { return };
+        let is_due = self.next_log.is_some_and(|next| next <= now);
+        if self.line.is_none() && !is_due {
+            return;
+        }
         let (since, done_then) = self.measured;
         let elapsed = now.duration_since(since);
         if elapsed >= Duration::from_secs(1) {
@@ -66,13 +76,20 @@ impl Progress {
             self.measured = (now, *done);
         }
         let seconds = now.duration_since(self.begun).as_secs();
-        line.set_message(format!(
+        let text = format!(
             "{done} done, {queued} queued, {in_flight} in flight, {:.0}/s, {broken} broken, {}:{:02}{}",
             self.speed,
             seconds / 60,
             seconds % 60,
             wait.map(|wait| format!("; {wait}")).unwrap_or_default(),
-        ));
+        );
+        match &self.line {
+            Some(line) => line.set_message(text),
+            None => {
+                self.log.progress(&text);
+                self.next_log = Some(now + LOG_INTERVAL);
+            }
+        }
     }
 }
 

@@ -7,12 +7,12 @@ use std::process::{self, ExitCode};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crawl_core::{CrawlSummary, Options, Sink, StopReason};
+use crawl_core::{CrawlSummary, Options, Report, Sink, StopReason};
 use transport::trust_warning;
 
 use crate::arguments::OutputFlags;
 use crate::log::Log;
-use crate::output::Output;
+use crate::output::{Output, OutputSettings};
 use crate::trace_file::TraceFile;
 
 /// The result of the process. Bad usage is not here: clap exits with code 2.
@@ -54,14 +54,14 @@ pub(crate) fn new_seed() -> u64 {
 pub(crate) fn run(
     options: Options,
     flags: &OutputFlags,
+    settings: &OutputSettings,
     crawl: impl FnOnce(Options, Sink) -> io::Result<CrawlSummary>,
 ) -> Exit {
     let log = Log::new(flags.level());
-    let output = match Output::open(flags) {
+    let output = match Output::open(settings) {
         Ok(output) => Arc::new(Mutex::new(output)),
-        Err(error) => {
-            let file = flags.output.display();
-            return unwritable(log, &format!("{file} cannot be created"), &error);
+        Err((file, error)) => {
+            return unwritable(log, &format!("{} cannot be created", file.display()), &error);
         }
     };
     let trace = match flags.trace.as_deref().map(TraceFile::create).transpose() {
@@ -88,52 +88,56 @@ pub(crate) fn run(
         return unwritable(log, "the trace cannot be written", &error);
     }
     let mut output = lock(&output);
-    if let Err(error) = output.end(summary.as_ref().map_err(String::as_str), elapsed) {
+    let problem = problem(summary.as_ref().map_err(String::as_str), output.report());
+    let ended = output.end(summary.as_ref().map_err(String::as_str), problem.as_deref(), elapsed);
+    if let Err(error) = ended {
         return unwritable(log, UNWRITABLE, &error);
     }
-    if let Some(warning) = output.warning() {
-        log.warning(&warning);
+    output.warnings().for_each(|warning| log.warning(&warning));
+    if let Ok(summary) = &summary {
+        for warning in summary.warnings.iter().chain(&trust_warning()) {
+            log.warning(warning);
+        }
+        let (total, broken) = (output.report().total(), output.broken());
+        log.info(&format!(
+            "finished {total} URLs in {:.3} s, {broken} broken, {} left to do, {} too deep",
+            elapsed.as_secs_f64(),
+            summary.todo,
+            summary.too_deep,
+        ));
+        if let Some(left_out) = summary.left_out() {
+            log.warning(&left_out);
+        }
+        if let Some(StopReason::Signal(signal)) = summary.stopped {
+            return Exit::Interrupted(signal);
+        }
     }
+    match problem {
+        Some(problem) => {
+            log.error(&problem);
+            Exit::CouldNotRun
+        }
+        None if output.broken() > 0 => Exit::SomethingBroken,
+        None => Exit::NothingBroken,
+    }
+}
+
+/// Returns the reason for which a crawl could not do what was asked, as a sentence
+/// without its full stop.
+fn problem(summary: Result<&CrawlSummary, &str>, report: &Report) -> Option<String> {
     let summary = match summary {
         Ok(summary) => summary,
-        Err(problem) => {
-            log.error(&format!("the crawl cannot go on: {problem}"));
-            return Exit::CouldNotRun;
-        }
+        Err(error) => return Some(format!("the crawl cannot go on: {error}")),
     };
-    for warning in summary.warnings.iter().chain(&trust_warning()) {
-        log.warning(warning);
-    }
-    let report = output.report();
-    let (total, broken) = (report.total(), report.broken());
-    log.info(&format!(
-        "finished {total} URLs in {:.3} s, {broken} broken, {} left to do, {} too deep",
-        elapsed.as_secs_f64(),
-        summary.todo,
-        summary.too_deep,
-    ));
-    if let Some(left_out) = summary.left_out() {
-        log.warning(&left_out);
-    }
-    match summary.stopped {
-        Some(StopReason::Signal(signal)) => return Exit::Interrupted(signal),
-        Some(StopReason::Journal(error)) => {
-            log.error(&error.to_string());
-            return Exit::CouldNotRun;
-        }
-        Some(StopReason::MaxTime) | None => {}
-    }
-    if report.every_root_failed() {
+    if let Some(StopReason::Journal(error)) = &summary.stopped {
+        Some(error.to_string())
+    } else if report.every_root_failed() {
         let why = report.why_a_root_failed().unwrap_or("none was finished in time");
-        log.error(&format!("no root could be crawled: {why}"));
-        Exit::CouldNotRun
+        Some(format!("no root could be crawled: {why}"))
     } else if !summary.busy_hosts.is_empty() {
-        // The warning above names them.
-        Exit::CouldNotRun
-    } else if broken > 0 {
-        Exit::SomethingBroken
+        Some("hosts were busy all the time, and URLs of them are left to do".into())
     } else {
-        Exit::NothingBroken
+        None
     }
 }
 
@@ -141,8 +145,9 @@ pub(crate) fn run(
 /// when the output cannot be written, since the crawl would be useless.
 fn sink(log: Log, output: Arc<Mutex<Output>>) -> Sink {
     Box::new(move |row| {
-        log.row(&row);
-        if let Err(error) = lock(&output).row(&row) {
+        let mut output = lock(&output);
+        log.row(&output.shown(&row));
+        if let Err(error) = output.row(&row) {
             process::exit(unwritable(log, UNWRITABLE, &error).code().into());
         }
     })
@@ -176,7 +181,7 @@ mod tests {
     fn run_with(crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> Exit {
         let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
         let arguments = Arguments::try_parse_from(words).unwrap();
-        run(arguments.options(), &arguments.output, crawl)
+        run(arguments.options(), &arguments.output, &arguments.output(), crawl)
     }
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {

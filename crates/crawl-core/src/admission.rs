@@ -2,6 +2,7 @@
 
 mod ceilings;
 mod fragments;
+mod further_referrers;
 mod levels;
 mod referrers;
 mod settle;
@@ -177,15 +178,16 @@ const PREFETCH_THRESHOLD: usize = 16 * 1024;
 const MAX_PREFETCH: usize = 256;
 
 impl Admission {
-    /// The maximum number of referrers that are stored for one URL. When the URL
-    /// turns out to be fine, only the first is kept.
+    /// The number of referrers of an unsettled URL that are stored even without a
+    /// link context.
     pub const MAX_REFERRERS: usize = url_record::MAX_REFERRERS;
 
     /// The memory limit for the referrers of all URLs and their link contexts, in
     /// bytes: 64 MiB. A link context takes about eight bytes and its text, unless
     /// the URL has the same text from its first referrer. When the limit is
-    /// reached, further referrers are stored without a link context. Of a URL
-    /// that turns out to be fine, only the first referrer is kept.
+    /// reached, the first ten referrers of a URL are stored without a link context,
+    /// and others are counted only. Of a URL that turns out to be fine, only the
+    /// first referrer is kept.
     pub const MAX_LINK_CONTEXT_BYTES: usize = url_table::MAX_REFERRER_BYTES;
 
     /// Creates the admission for the site that these options describe.
@@ -293,8 +295,10 @@ impl Admission {
         // A URL that is too deep is not requested: its link contexts are unused.
         let link = via.link().filter(|_| url_record.state() != State::TooDeep);
         let url = is_new.then(|| Arc::clone(&url_record.url));
-        let is_new_referrer =
-            via.from().is_none_or(|from| self.url_table.add_referrer(number, from.number, link));
+        let is_redirect = matches!(via, Via::Redirect(_));
+        let is_new_referrer = via
+            .from()
+            .is_none_or(|from| self.url_table.add_referrer(number, from.number, link, is_redirect));
         if url.is_none() {
             self.levels.shorten(number, candidate);
         }
@@ -368,7 +372,8 @@ impl Admission {
             *left_out += 1;
             return;
         };
-        url_table.add_referrer(number, from.number, candidate.via.link());
+        let link = candidate.via.link();
+        url_table.add_referrer(number, from.number, link, link.is_none());
         if found.is_none() {
             self.fragment_urls += 1;
             fragments.check(FragmentLink { number, depth: candidate.depth }, target, url_table);
@@ -464,15 +469,24 @@ impl Admission {
 
     /// Returns the stored referrers of this URL in the order in which they were
     /// found, and the number of all its referrers. Of a URL that is fine only the
-    /// first referrer is stored. The URL may be one with a missing fragment.
+    /// first referrer is stored. Of any other, all referrers are stored up to the
+    /// [limit](Self::MAX_LINK_CONTEXT_BYTES) on memory; but after the first ten, a
+    /// link without a context only if the URL was already known to be broken. The
+    /// URL may be one with a missing fragment.
     pub fn referrers(&self, url: &str) -> (Vec<Referrer<'_>>, u32) {
-        let Some(url_record) = self.url_record(url) else {
+        let Some(number) = self.url_table.find(self.url_table.hash(url), url) else {
             return (Vec::new(), 0);
         };
-        let first = url_record.referrers();
-        let first =
-            first.filter_map(|(from, context)| Some(Referrer { url: self.url(from)?, context }));
-        (first.collect(), url_record.count())
+        let referrers = self.url_table.referrers(number);
+        let referrers = referrers
+            .filter_map(|(from, context)| Some(Referrer { url: self.url(from)?, context }));
+        (referrers.collect(), self.url_table.get(number).map_or(0, UrlRecord::count))
+    }
+
+    /// Returns true if the links to this URL are known to need no repair: it is no
+    /// broken URL, and no redirect to one.
+    pub fn is_fine(&self, url: &str) -> bool {
+        self.url_record(url).is_some_and(|url_record| url_record.status() == LinkStatus::Fine)
     }
 
     fn url_record(&self, url: &str) -> Option<&UrlRecord> {

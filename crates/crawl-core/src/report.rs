@@ -7,8 +7,8 @@ use crate::{Outcome, Row};
 /// The statistics of a crawl. It counts rows and does not keep them.
 ///
 /// The statistics have the names of the original program. `html`, `other`,
-/// `error`, `redirect` and `fail`, and `skip` in addition, count URLs; each URL
-/// is counted in one of them. `*_bytes` are the sizes of their bodies;
+/// `error`, `redirect` and `fail`, and `skip` and `accepted` (an error status that the
+/// user accepts) in addition, count URLs; each URL is counted in one of them. `*_bytes` are the sizes of their bodies;
 /// `status_*`, `fail_*` and `skip_*` count errors by kind.
 #[derive(Debug, Default)]
 pub struct Report {
@@ -44,8 +44,12 @@ impl Report {
             }
             Outcome::Redirect => add("redirect", 1),
             Outcome::HttpError => {
-                add("error", 1);
-                add("error_bytes", row.size.unwrap_or(0));
+                let (name, bytes) = match row.is_accepted {
+                    true => ("accepted", "accepted_bytes"),
+                    false => ("error", "error_bytes"),
+                };
+                add(name, 1);
+                add(bytes, row.size.unwrap_or(0));
                 if let Some(status) = row.status {
                     add(&format!("status_{status}"), 1);
                 }

@@ -1,10 +1,13 @@
 //! The program `crawl`: the crawler of stage 3 with all its flags.
 
+mod files;
+mod markdown;
 mod recorded;
 mod signals;
 
 use std::io;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use cli::{Invocation, Progress};
 use crawl::{Builder, Crawler};
@@ -14,31 +17,37 @@ use stage2_coroutines::EventLoop;
 use crate::recorded::{Recording, Replay};
 
 fn main() -> ExitCode {
-    cli::tool_main(recorded::read, crawl)
+    cli::tool_main(recorded::read, crawl, files::locate)
 }
 
-fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
+fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     let recording = Recording::begin(&invocation)?;
     let replay = Replay::begin(&invocation)?;
-    let max_time = invocation.options.max_time;
-    let crawler = builder(invocation);
+    let (max_time, warn) = (invocation.options.max_time, Arc::clone(&invocation.warn));
+    let mut crawler = Crawler::builder(invocation.options.clone());
     if let Some(recording) = recording {
-        return recording.run(crawler, max_time);
+        return recording.run(prepared(crawler, invocation), max_time, warn);
     }
     if let Some(replay) = replay {
-        return replay.run(crawler);
+        return replay.run(prepared(crawler, invocation));
     }
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
     let stopper = crawler.stopper();
-    let _guard = signals::watch(max_time, move |reason| stopper.stop(reason))?;
-    crawler.run_on(&event_loop)
+    let _guard = signals::watch(max_time, move |reason| stopper.stop(reason), warn)?;
+    if let Some(files) = &invocation.files {
+        let (options, stopper) = (invocation.options.clone(), crawler.stopper());
+        let (crawl, left) =
+            files::check(files, options, &mut invocation.sink, || stopper.is_stopped())?;
+        crawler = crawler.begun(crawl, left);
+    }
+    prepared(crawler, invocation).run_on(&event_loop)
 }
 
 /// Prepares the crawl that the command line asks for.
-fn builder(invocation: Invocation) -> Builder<'static> {
-    let mut crawler =
-        Crawler::builder(invocation.options).on_row(invocation.sink).on_warning(invocation.warn);
+fn prepared(crawler: Builder<'static>, invocation: Invocation) -> Builder<'static> {
+    let warn = invocation.warn;
+    let mut crawler = crawler.on_row(invocation.sink).on_warning(move |warning| warn(warning));
     if let Some(path) = invocation.state {
         crawler = crawler.journal(path);
     }

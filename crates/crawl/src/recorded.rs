@@ -54,6 +54,7 @@ impl Recording {
         self,
         crawler: Builder<'_>,
         max_time: Option<Duration>,
+        warn: Arc<dyn Fn(&str) + Send + Sync>,
     ) -> io::Result<CrawlSummary> {
         let Self(recorder) = self;
         let stopper = crawler.stopper();
@@ -65,11 +66,12 @@ impl Recording {
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
         // A question about the tasks would be part of the run. It is not answered.
         flag::register(SIGUSR1, Arc::new(AtomicBool::new(false)))?;
-        let _guard = signals::watch(max_time, move |reason| {
+        let stop = move |reason| {
             if let StopReason::Signal(number) = reason {
                 external.send(number);
             }
-        })?;
+        };
+        let _guard = signals::watch(max_time, stop, warn)?;
         let tape = TapeGuard::enter(recorder.tape());
         let summary = crawler.run_on(&event_loop);
         drop((event_loop, tape));

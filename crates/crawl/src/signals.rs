@@ -41,14 +41,16 @@ impl Drop for SignalGuard {
 }
 
 /// Starts a thread that calls `stop` on SIGINT and SIGTERM. The first signal
-/// begins a graceful shutdown, the second one ends it at once. From the first signal
-/// on, and from the limit on time on, an output that is blocked ends the process.
+/// begins a graceful shutdown, as `warn` says to the user, and the second one ends it
+/// at once. From the first signal on, and from the limit on time on, an output that is
+/// blocked ends the process.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed or a thread cannot be started.
 pub(crate) fn watch(
     max_time: Option<Duration>,
     stop: impl Fn(StopReason) + Send + 'static,
+    warn: Arc<dyn Fn(&str) + Send + Sync>,
 ) -> io::Result<SignalGuard> {
     let is_over = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
@@ -63,6 +65,7 @@ pub(crate) fn watch(
             if n == 0 {
                 // If it cannot be started, a second signal ends the process.
                 let _ = start("blocked output", move || exit_when_stalled(code));
+                warn("stopping: what is under way has 2 s, and none after a second signal");
             } else {
                 thread::sleep(FORCED_EXIT_DELAY);
                 if !is_over.load(Ordering::SeqCst) {

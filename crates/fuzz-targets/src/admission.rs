@@ -9,8 +9,15 @@ use web::Address;
 use crate::{assert_documented, has_file_url};
 
 /// Limits so small that short inputs cross them.
-const LIMITS: TrapLimits =
-    TrapLimits { url_bytes: 100, segments: 6, variants: 10, below: 10, near: 3, equal_pages: 5 };
+const LIMITS: TrapLimits = TrapLimits {
+    url_bytes: 100,
+    segments: 6,
+    repetitions: 3,
+    variants: 10,
+    below: 10,
+    near: 3,
+    equal_pages: 5,
+};
 const MAX_DEPTH: u32 = 5;
 const MAX_REDIRECT: u32 = 2;
 
@@ -61,7 +68,8 @@ pub fn admission(input: &[u8]) {
     }
     assert_eq!(admission.seen(), decided.len());
     for url in &decided {
-        assert!(admission.referrers(url).0.len() <= Admission::MAX_REFERRERS);
+        let (referrers, count) = admission.referrers(url);
+        assert!(referrers.len() <= count as usize);
         if let Some(referrer) = admission.first_referrer(url) {
             assert!(jobs.iter().any(|job| *job.url == *referrer), "nobody asked for {referrer}");
         }

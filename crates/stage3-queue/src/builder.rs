@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::task::Waker;
 use std::time::Duration;
 
-use crawl_core::{Crawl, CrawlProgress, CrawlSummary, HostWait, Options, Row, Sink};
+use crawl_core::{Crawl, CrawlProgress, CrawlSummary, HostWait, Job, Options, Row, Sink};
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 
 use crate::journal::Journal;
@@ -62,6 +62,7 @@ impl Crawler {
             journal: None,
             is_fresh: false,
             warn: Box::new(|_| ()),
+            begun: None,
             watch: None,
             stopper: Stopper::new(),
         }
@@ -78,6 +79,7 @@ pub struct Builder<'a> {
     journal: Option<PathBuf>,
     is_fresh: bool,
     warn: Box<dyn FnMut(&str) + 'a>,
+    begun: Option<(Crawl, Vec<Job>)>,
     watch: Option<(Duration, Watch<'a>)>,
     stopper: Stopper,
 }
@@ -100,6 +102,13 @@ impl<'a> Builder<'a> {
     /// runs; the options that decide which URLs are found must be the same.
     pub fn journal(mut self, path: impl Into<PathBuf>) -> Self {
         self.journal = Some(path.into());
+        self
+    }
+
+    /// Goes on with a crawl that has begun in another way: these are its jobs that are left.
+    /// The roots of the options are not asked again. It has no journal.
+    pub fn begun(mut self, crawl: Crawl, urls_todo: Vec<Job>) -> Self {
+        self.begun = Some((crawl, urls_todo));
         self
     }
 
@@ -186,12 +195,15 @@ impl<'a> Builder<'a> {
 
     fn build(&mut self, event_loop: &EventLoop, outbox: Rc<Outbox>) -> io::Result<Rc<Crawler>> {
         let Self { sink, warn, .. } = self;
-        let mut crawl = Crawl::new(self.options.clone());
+        let (mut crawl, left) = match self.begun.take() {
+            Some((crawl, left)) => (crawl, Some(left)),
+            None => (Crawl::new(self.options.clone()), None),
+        };
         // A journal that cannot be used is refused before the first row.
         let path = self.journal.take();
         let opened = path.map(|path| Journal::open(path, self.is_fresh, crawl.options()));
         let opened = opened.transpose()?;
-        let mut urls_todo = crawl.roots(sink);
+        let mut urls_todo = left.unwrap_or_else(|| crawl.roots(sink));
         let journal = match opened {
             Some((journal, loaded)) => {
                 urls_todo = loaded.replay(&mut crawl, urls_todo, sink, warn)?;

@@ -47,6 +47,11 @@ impl Stopper {
         wake(state);
     }
 
+    /// Returns true if the crawl was asked to stop.
+    pub fn is_stopped(&self) -> bool {
+        self.state().times_asked > 0
+    }
+
     /// Stops the crawl at once, because the journal cannot be written. This reason
     /// replaces all others.
     pub(crate) fn abort(&self, reason: StopReason) {

@@ -4,15 +4,13 @@
 //! The rules of this program:
 //!
 //! 1. **What is written twice is generated or checked.** The tools of the book are
-//!    in `book-tools`; the manual page is generated from the crawler's command
-//!    line.
+//!    in `book-tools`.
 //! 2. **A chore that fails, or finds a problem, exits with a code other than 0**:
 //!    1 for findings and failed commands, 3 for errors.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
 mod exercises;
 mod labs;
-mod man;
 mod process;
 mod readmes;
 mod words;
@@ -77,9 +75,6 @@ enum Chore {
     Lab(labs::Arguments),
     /// Does in a fresh clone all that the book tells its reader to type
     WalkBook,
-    /// Writes the manual page of `crawl` to target/man, and what completes its
-    /// arguments in shells to target/completions
-    Man,
 }
 
 fn main() -> ExitCode {
@@ -108,7 +103,6 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Exercise(arguments) => exercises::run(&root, &arguments),
         Chore::Check { folder } => exercises::check(&root, folder.as_deref()),
         Chore::Lab(arguments) => labs::run(&root, &arguments),
-        Chore::Man => man::write(&root.join("target")),
         Chore::WalkBook => book_tools::walk(&root),
     }
 }

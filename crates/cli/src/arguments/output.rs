@@ -13,21 +13,23 @@ use clap::{ArgAction, Args, ValueEnum};
 use crawl_core::Options;
 
 use crate::log::Level;
+use crate::output::{Grouping, Locate, OutputSettings};
 use crate::parsers;
 
 /// The flags under "Output" that every stage has.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputFlags {
-    /// In which form to tell what was found
-    #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: Format,
+    /// The form of the report
+    #[arg(long, value_enum)]
+    format: Option<Format>,
 
-    /// Where to write it; "-" is stdout
-    #[arg(short, long, value_name = "FILE", default_value = "-")]
-    pub(crate) output: PathBuf,
+    /// Write the report to FILE, "-" being stdout; or FORMAT:FILE, for a report in
+    /// another form as well (repeatable)
+    #[arg(short, long, value_name = "[FORMAT:]FILE", value_parser = Destination::parse)]
+    output: Vec<Destination>,
 
-    /// Tell of what is broken only
+    /// Leave out all URLs that are fine
     #[arg(long)]
     pub(crate) broken_only: bool,
 
@@ -39,27 +41,50 @@ pub(crate) struct OutputFlags {
 
     /// When to show what is broken in red
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
-    pub(crate) color: Color,
+    color: Color,
 
     /// Write what the crawl did, step by step, to FILE.html (a page that shows it) or
     /// FILE.json (for Perfetto)
     #[arg(long, value_name = "FILE", value_parser = parsers::trace_file)]
     pub(crate) trace: Option<PathBuf>,
 
-    /// Say on stderr what was fetched; -vv with tries and times
+    /// Print a line for each URL on stderr; -vv with tries and times
     #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
 
-    /// Say nothing on stderr but errors
+    /// Print nothing but errors, and reports that --format or --output asks for
     #[arg(short, long)]
     quiet: bool,
 }
 
-/// In which form the result is written.
+/// The file of a report, and its format if that is given with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Destination {
+    format: Option<Format>,
+    /// The path of the file; "-" is stdout.
+    file: PathBuf,
+}
+
+impl Destination {
+    fn parse(text: &str) -> Result<Self, String> {
+        let named = text
+            .split_once(':')
+            .and_then(|(name, file)| Some((Some(Format::from_str(name, false).ok()?), file)));
+        let (format, file) = named.unwrap_or((None, text));
+        if file.is_empty() {
+            return Err("the name of the file is missing".into());
+        }
+        Ok(Self { format, file: file.into() })
+    }
+}
+
+/// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// A report for people, at the end
+    /// What is broken, and where the links to it are
     Text,
+    /// A line for each URL, and statistics
+    Chapter,
     /// One JSON object
     Json,
     /// A JSON object for each URL, as it is finished
@@ -68,10 +93,20 @@ pub(crate) enum Format {
     Csv,
     /// A sitemap of the pages that are fine
     Sitemap,
+    /// JUnit XML, with a test case for each URL
+    Junit,
+    /// Annotations and a step summary for GitHub Actions
+    Github,
+    /// SARIF 2.1.0, with a result for each broken link
+    Sarif,
+    /// Markdown, for a comment or a summary
+    Markdown,
+    /// A page to look at, in one file
+    Html,
 }
 
 impl Format {
-    pub(super) fn is_json(self) -> bool {
+    fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Jsonl)
     }
 }
@@ -102,20 +137,70 @@ impl OutputFlags {
         options.accept.clone_from(&self.accept);
     }
 
-    /// Returns true if the output goes to this file, or the messages do. Files are
-    /// compared by device and inode, since one file may have several names.
-    pub(super) fn goes_to(&self, file: &Path) -> bool {
-        let is_stdout = self.output == Path::new("-");
-        let ids = [
-            if is_stdout { id_of_stream(&io::stdout()) } else { id(fs::metadata(&self.output)) },
-            id_of_stream(&io::stderr()),
-        ];
-        let file_id = id(fs::metadata(file));
-        if file_id.is_some() {
-            return ids.contains(&file_id);
+    /// Returns the formats and files of all reports. `default` is the format where
+    /// none is given.
+    fn reports(&self, default: Format) -> Vec<(Format, PathBuf)> {
+        let format = self.format.unwrap_or(default);
+        let named = self.output.iter();
+        let mut reports: Vec<_> =
+            named.map(|to| (to.format.unwrap_or(format), to.file.clone())).collect();
+        let has_plain_file = self.output.iter().any(|to| to.format.is_none());
+        let is_asked_for = match self.format {
+            Some(_) => !has_plain_file,
+            None => self.output.is_empty() && !self.quiet,
+        };
+        if is_asked_for {
+            reports.push((format, "-".into()));
         }
-        // One that does not exist yet can be compared by its path only.
-        !is_stdout && resolved(&self.output) == resolved(file)
+        reports
+    }
+
+    /// Returns the settings of the output for a program with this default format.
+    pub(crate) fn settings(&self, default: Format) -> OutputSettings {
+        OutputSettings {
+            reports: self.reports(default),
+            broken_only: self.broken_only,
+            color: self.color.choice(),
+            is_quiet: self.quiet,
+            lists_all: false,
+            grouping: Grouping::default(),
+            title: String::new(),
+            baseline: None,
+            locate: Locate::default(),
+        }
+    }
+
+    /// Returns a message if two flags contradict each other.
+    pub(super) fn contradiction(&self, default: Format) -> Option<&'static str> {
+        let reports = self.reports(default);
+        if self.broken_only && reports.iter().any(|(format, _)| *format == Format::Sitemap) {
+            return Some(
+                "a sitemap has what is fine only, and --broken-only leaves all of that out",
+            );
+        }
+        let is_twice = |n: usize| {
+            reports
+                .get(n + 1..)
+                .unwrap_or_default()
+                .iter()
+                .any(|(_, file)| is_same(file, &reports[n].1))
+        };
+        (0..reports.len()).any(is_twice).then_some("two reports would go to the same file")
+    }
+
+    /// Returns true if a report has JSON rows.
+    pub(super) fn has_json(&self, default: Format) -> bool {
+        self.reports(default).iter().any(|(format, _)| format.is_json())
+    }
+
+    /// Returns true if a report goes to this file, or the messages do.
+    pub(super) fn goes_to(&self, file: &Path) -> bool {
+        // A file can have the name that stands for stdout here.
+        let Ok(file) = path::absolute(file) else { return false };
+        // The sum of a report in a file goes to stdout.
+        let mut reports = self.output.iter().map(|to| to.file.as_path()).chain([Path::new("-")]);
+        let is_stderr = id_of(&file).is_some_and(|id| id_of_stream(&io::stderr()) == Some(id));
+        is_stderr || reports.any(|report| is_same(report, &file))
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -126,6 +211,21 @@ impl OutputFlags {
             (false, _) => Level::Verbose,
         }
     }
+}
+
+/// Returns true if two paths name the same file, where "-" is stdout. Files are
+/// compared by device and inode, since one file may have several names.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let stdout = Path::new("-");
+    match (id_of(a), id_of(b)) {
+        (Some(a), Some(b)) => a == b,
+        // One that does not exist yet can be compared by its path only.
+        _ => a == b || a != stdout && b != stdout && resolved(a) == resolved(b),
+    }
+}
+
+fn id_of(file: &Path) -> Option<(u64, u64)> {
+    if file == Path::new("-") { id_of_stream(&io::stdout()) } else { id(fs::metadata(file)) }
 }
 
 /// Returns the device and the inode of an ordinary file.

@@ -10,15 +10,15 @@ use crate::parsers::{self, Certificates};
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Request")]
 pub(super) struct Request {
-    /// Who to say we are [default: crawl/VERSION]
+    /// The User-Agent header to send [default: crawl/VERSION]
     #[arg(short = 'A', long, value_name = "TEXT", value_parser = parsers::user_agent)]
     user_agent: Option<String>,
 
-    /// Say this, too, to the roots' hosts (repeatable)
+    /// A header to send to the hosts of the given URLs (repeatable)
     #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = parsers::header)]
     header: Vec<Header>,
 
-    /// Log in at the roots' hosts (basic authentication)
+    /// Log in at the hosts of the given URLs (basic authentication)
     #[arg(short, long, value_name = "NAME:PASSWORD", value_parser = parsers::credentials)]
     user: Option<Header>,
 

@@ -10,11 +10,11 @@ use crate::parsers;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Scope")]
 pub(super) struct Scope {
-    /// Follow links to the roots' hosts ("www." ignored) and ports only (default)
+    /// Stay on the hosts ("www." ignored) and ports of the given URLs (default)
     #[arg(long, conflicts_with = "lenient")]
     strict: bool,
 
-    /// Follow links to any host of the roots' registrable domains
+    /// Follow links to other hosts of the same registrable domains, too
     #[arg(long)]
     lenient: bool,
 
@@ -26,7 +26,7 @@ pub(super) struct Scope {
     #[arg(long, value_name = "REGEX")]
     exclude: Vec<Regex>,
 
-    /// Go as far as N clicks from a root [default: no limit]
+    /// Follow links no further than N clicks [default: no limit]
     #[arg(long, value_name = "N")]
     max_depth: Option<u32>,
 

@@ -5,13 +5,27 @@ use std::time::Duration;
 
 use clap::Args;
 use crawl_core::Options;
+use url::Url;
 use web::select::Selection;
 
+use crate::generate::Generated;
+use crate::output::{Baseline, OutputSettings};
 use crate::parsers;
+use crate::sources::{self, Source, Sources};
 
 /// The flags of `crawl` that the other stages do not have.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Tool {
+    /// Begin with the URLs in FILE as well, one on a line
+    #[arg(long, value_name = "FILE", help_heading = "Scope")]
+    input: Option<PathBuf>,
+
+    /// The URL of the folder: links to it lead to its files
+    #[arg(
+        long, value_name = "URL", help_heading = "Scope", value_parser = sources::base_url
+    )]
+    base_url: Option<Url>,
+
     /// Stop after so long, and report what was found [default: no limit]
     #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
     max_time: Option<Duration>,
@@ -20,9 +34,27 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Scope")]
     external: bool,
 
-    /// Begin with what the sites' sitemaps name, too
+    /// Begin with the URLs of the sites' sitemaps, too
     #[arg(long, help_heading = "Scope")]
     sitemap: bool,
+
+    /// Take URLs whose path has more than N segments for a trap [default: 32]
+    #[arg(
+        long, value_name = "N", help_heading = "Scope",
+        value_parser = parsers::at_least_one::<usize>
+    )]
+    max_path_segments: Option<usize>,
+
+    /// Take a path for a trap in which a part is there N times in a row [default: 3]
+    #[arg(long, value_name = "N", help_heading = "Scope", value_parser = parsers::at_least_two)]
+    max_repeats: Option<usize>,
+
+    /// Take a page for a trap that has more than N variants of its query [default: 100000]
+    #[arg(
+        long, value_name = "N", help_heading = "Scope",
+        value_parser = parsers::at_least_one::<u32>
+    )]
+    max_pages_per_pattern: Option<u32>,
 
     /// Send a host at most N requests a second [default: no limit]
     #[arg(
@@ -45,18 +77,45 @@ pub(crate) struct Tool {
     )]
     max_wait: Option<Duration>,
 
-    /// Visit what robots.txt and "nofollow" ask robots not to
+    /// Ignore robots.txt and "nofollow"
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
+
+    /// List every URL, and not only those that are broken
+    #[arg(long, help_heading = "Output", conflicts_with = "broken_only")]
+    all: bool,
+
+    /// Group broken links by the page that they are on
+    #[arg(long, help_heading = "Output")]
+    by_page: bool,
+
+    /// How many links to list for each broken URL: a number, or all [default: 10]
+    #[arg(
+        long, value_name = "N", help_heading = "Output", conflicts_with = "by_page",
+        value_parser = parsers::number_or_all
+    )]
+    referrers: Option<usize>,
+
+    /// Report only what is broken and not known to be, by this file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    baseline: Option<PathBuf>,
+
+    /// Write to the baseline what is broken now; it is known from then on
+    #[arg(long, requires = "baseline", help_heading = "Output")]
+    update_baseline: bool,
 
     /// Add the text of what matches on a page to its JSON row, or with
     /// CSS@ATTRIBUTE an attribute of it (repeatable)
     #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
     select: Vec<Selection>,
 
-    /// Show no line of progress on a terminal
+    /// Show no progress: no line on a terminal, and none every 10 s in a log
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
+
+    /// Print the manual page, or what completes arguments in a shell, and end
+    #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
+    pub(crate) generate: Option<Generated>,
 
     /// Keep a journal here; go on with the crawl of one that is there
     #[arg(long, value_name = "FILE", help_heading = "State")]
@@ -82,12 +141,41 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// Reads the sources that the arguments and the flags name.
+    ///
+    /// # Errors
+    /// Those of [`Sources::read`].
+    pub(super) fn sources(&self, sources: &[Source]) -> Result<Sources, String> {
+        Sources::read(sources, self.input.as_deref(), self.base_url.as_ref())
+    }
+
     pub(super) fn selects(&self) -> bool {
         !self.select.is_empty()
     }
 
+    /// Sets what the flags of the tool say about reports.
+    ///
+    /// # Errors
+    /// When the baseline cannot be read, as a sentence.
+    pub(super) fn set_output(
+        &self,
+        mut settings: OutputSettings,
+    ) -> Result<OutputSettings, String> {
+        settings.lists_all = self.all;
+        settings.grouping.by_page = self.by_page;
+        settings.grouping.max_referrers = self.referrers.unwrap_or(settings.grouping.max_referrers);
+        let baseline = self.baseline.clone();
+        let baseline = baseline.map(|path| Baseline::read(path, self.update_baseline));
+        settings.baseline = baseline.transpose()?;
+        Ok(settings)
+    }
+
     pub(crate) fn set(&self, options: &mut Options) {
         options.max_time = self.max_time;
+        let traps = &mut options.traps;
+        traps.segments = self.max_path_segments.unwrap_or(traps.segments);
+        traps.repetitions = self.max_repeats.unwrap_or(traps.repetitions);
+        traps.variants = self.max_pages_per_pattern.unwrap_or(traps.variants);
         options.max_wait = self.max_wait.unwrap_or(options.max_wait);
         options.external = self.external;
         options.sitemap = self.sitemap;

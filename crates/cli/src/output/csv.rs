@@ -31,7 +31,7 @@ impl ReportFormat for Csv {
         out.write(&line(COLUMNS.map(str::to_owned))?)
     }
 
-    fn row(&mut self, row: &Row, out: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
         let or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
         let error = row.error.as_ref();
         let cells = [

@@ -1,12 +1,13 @@
 //! The JSON format: one object for the whole crawl.
 
+use std::collections::HashSet;
 use std::io;
-use std::sync::Arc;
 
-use crawl_core::{CrawlSummary, Referrer, Row};
+use crawl_core::{Admission, CrawlSummary, Referrer, Row, StopReason};
 use serde_json::{Map, Value, json};
 
-use super::{End, Out, ReportFormat};
+use super::broken::Broken;
+use super::{End, Locate, Out, ReportFormat};
 
 /// Version of the schema. It changes with every change that breaks readers.
 const SCHEMA_VERSION: u32 = 1;
@@ -16,7 +17,6 @@ const SCHEMA_VERSION: u32 = 1;
 #[derive(Default)]
 pub(super) struct Json {
     has_rows: bool,
-    broken: Vec<Arc<str>>,
 }
 
 impl ReportFormat for Json {
@@ -24,10 +24,7 @@ impl ReportFormat for Json {
         out.write(&format!("{{\"schema_version\":{SCHEMA_VERSION},\n\"rows\":["))
     }
 
-    fn row(&mut self, row: &Row, out: &mut Out) -> io::Result<()> {
-        if row.is_broken() {
-            self.broken.push(Arc::clone(&row.url));
-        }
+    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
         let comma = if self.has_rows { "," } else { "" };
         self.has_rows = true;
         out.write(&format!("{comma}\n{}", serde_json::to_string(row)?))
@@ -38,11 +35,11 @@ impl ReportFormat for Json {
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        self.broken.sort_unstable();
         let stats: Map<String, Value> =
             end.report.counts().map(|(name, count)| (name.to_owned(), count.into())).collect();
         let summary = end.summary.ok();
-        let broken: Vec<Value> = self.broken.iter().map(|url| broken(url, summary)).collect();
+        let listed = end.broken.iter().map(|broken| object(broken, end));
+        let broken: Vec<Value> = listed.collect();
         let members = [
             ("broken", json!(broken)),
             ("stats", json!(stats)),
@@ -52,9 +49,12 @@ impl ReportFormat for Json {
             ("too_deep", json!(summary.map(|summary| summary.too_deep))),
             ("nofollow", json!(summary.map(|summary| summary.nofollow))),
             ("warnings", json!(summary.map(|summary| &summary.warnings))),
-            ("problem", json!(end.summary.err())),
+            ("problem", json!(end.summary.err().or(end.problem))),
+            ("stopped", json!(summary.and_then(stopped))),
+            ("known_broken", json!(end.known.map(|known| known.still))),
+            ("left_out", json!(summary.and_then(CrawlSummary::left_out))),
             ("elapsed_ms", json!(end.elapsed.as_millis() as u64)),
-            ("date", json!(super::text::date())),
+            ("date", json!(super::chapter::date())),
         ];
         let mut text = String::from("\n]");
         for (name, value) in members {
@@ -65,20 +65,52 @@ impl ReportFormat for Json {
     }
 }
 
-/// Returns a broken URL with its referrers.
-fn broken(url: &str, summary: Option<&CrawlSummary>) -> Value {
-    let (referrers, count) =
-        summary.map(|summary| super::referrers(url, summary)).unwrap_or_default();
-    let referrers: Vec<Value> = referrers.iter().map(referrer).collect();
-    json!({"url": url, "referrers": referrers, "referrer_count": count})
+/// Returns the limit or the event that ended the crawl early, in one word.
+fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
+    match summary.stopped {
+        Some(StopReason::MaxTime) => Some("max_time"),
+        Some(StopReason::Signal(_)) => Some("signal"),
+        Some(StopReason::Journal(_)) => Some("journal"),
+        None if !summary.busy_hosts.is_empty() => Some("busy_hosts"),
+        None => (summary.todo > 0).then_some("max_pages"),
+    }
 }
 
-fn referrer(Referrer { url, context }: &Referrer<'_>) -> Value {
+/// Returns a broken URL with its referrers.
+fn object(broken: &Broken, end: &End<'_>) -> Value {
+    let Broken { url, asked, status, error } = broken;
+    let admission = end.summary.ok().map(|summary| &summary.admission);
+    let count = admission.map_or(0, |admission| admission.referrers(asked).1);
+    let referrers =
+        admission.map(|admission| referrers(asked, admission, end.locate, &mut HashSet::new()));
     json!({
-        "url": url,
-        "line": context.map(|context| context.position.line),
-        "column": context.map(|context| context.position.column),
-        "element": context.map(|context| context.element.name()),
-        "text": context.map(|context| context.text),
+        "url": url, "status": status, "error": error,
+        "referrers": referrers.unwrap_or_default(), "referrer_count": count,
     })
+}
+
+/// Returns the referrers of a URL in the order of their URLs. One that redirects has
+/// its own referrers in it, unless they are in `redirects` and so are listed already.
+fn referrers<'a>(
+    url: &str,
+    admission: &'a Admission,
+    locate: &Locate,
+    redirects: &mut HashSet<&'a str>,
+) -> Vec<Value> {
+    let (mut found, _) = admission.referrers(url);
+    found.sort_by_key(|referrer| (referrer.url, referrer.context.map(|c| c.position.line)));
+    let objects = found.into_iter().map(|Referrer { url, context }| {
+        let mut object = json!({
+            "url": locate.shown(url),
+            "line": context.map(|context| context.position.line),
+            "column": context.map(|context| context.position.column),
+            "element": context.map(|context| context.element.name()),
+            "text": context.map(|context| context.text),
+        });
+        if context.is_none() && !admission.is_fine(url) && redirects.insert(url) {
+            object["referrers"] = json!(referrers(url, admission, locate, redirects));
+        }
+        object
+    });
+    objects.collect()
 }

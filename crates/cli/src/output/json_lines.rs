@@ -9,7 +9,7 @@ use super::{Out, ReportFormat};
 pub(super) struct JsonLines;
 
 impl ReportFormat for JsonLines {
-    fn row(&mut self, row: &Row, out: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
         let mut line = serde_json::to_string(row)?;
         line.push('\n');
         out.write(&line)

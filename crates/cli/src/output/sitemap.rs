@@ -30,7 +30,7 @@ impl ReportFormat for Sitemap {
         out.write(HEAD)
     }
 
-    fn row(&mut self, row: &Row, out: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
         if row.outcome != Outcome::Page || row.status != Some(200) {
             return Ok(());
         }
@@ -75,7 +75,7 @@ mod tests {
         sitemap.begin(&mut out).unwrap();
         let mut row = page();
         for _ in 0..MAX_PAGES + 2 {
-            sitemap.row(&row, &mut out).unwrap();
+            sitemap.row(&row, false, &mut out).unwrap();
         }
         assert_eq!((sitemap.pages, sitemap.left_out), (MAX_PAGES, 2));
         let warning = sitemap.warning().unwrap();
@@ -84,7 +84,7 @@ mod tests {
         let mut sitemap = Sitemap::default();
         row.url = format!("http://a.test/{}", "x".repeat(20 << 20)).into();
         for _ in 0..3 {
-            sitemap.row(&row, &mut out).unwrap();
+            sitemap.row(&row, false, &mut out).unwrap();
         }
         assert_eq!((sitemap.pages, sitemap.left_out), (2, 1));
     }

@@ -1,190 +1,171 @@
-//! The text format: a report for people.
+//! The text format: a report for people. It lists the broken URLs and ends with
+//! one sentence.
 
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
-use std::time::SystemTime;
 
-use crawl_core::{CrawlSummary, LinkContext, Outcome, Referrer, Row};
+use crawl_core::{Outcome, Row};
 use web::cut;
-use web::links::Element;
 
-use super::{End, Out, ReportFormat};
+use super::broken::{Broken, Place, places, sentence};
+use super::{End, Grouping, MAX_TEXT_LEN, Out, ReportFormat};
 
-/// The text format. Keeps a line for each URL until the end, to write them in
-/// alphabetical order, as the original program does.
+/// The text format. It keeps a line for each URL only if all are listed.
 pub(super) struct Text {
-    lines: Vec<Line>,
-    /// Texts of the lines after the URL, all in one string: so each of a million
-    /// lines costs its text and little more.
-    texts: String,
+    grouping: Grouping,
     has_color: bool,
-    broken_only: bool,
+    /// The URL and the line of every row, if all are listed.
+    all: Option<Vec<(Arc<str>, String)>>,
 }
 
-/// Limit on the text of a line after its URL, in bytes: the target of a redirect may be
-/// longer.
-const MAX_TEXT_LEN: usize = 4_096;
-
-struct Line {
-    url: Arc<str>,
-    /// Offset of its text in [`Text::texts`].
-    start: usize,
-    length: u32,
-    is_broken: bool,
-}
+const INDENT: &str = "    ";
 
 impl Text {
-    pub(super) fn new(broken_only: bool, has_color: bool) -> Self {
-        Self { lines: Vec::new(), texts: String::new(), has_color, broken_only }
+    pub(super) fn new(grouping: Grouping, lists_all: bool, has_color: bool) -> Self {
+        Self { grouping, has_color, all: lists_all.then(Vec::new) }
     }
 
-    fn line(&self, line: &Line) -> String {
-        let end = line.start + line.length as usize;
-        format!("{} {}\n", line.url, self.texts.get(line.start..end).unwrap_or_default())
+    fn write_heading(&self, text: &str, out: &mut Out) -> io::Result<()> {
+        if self.has_color { out.write_red(text) } else { out.write(&format!("{text}\n")) }
     }
 
-    fn write(&self, line: &Line, out: &mut Out) -> io::Result<()> {
-        if line.is_broken && self.has_color {
-            out.write_red(&self.line(line))
-        } else {
-            out.write(&self.line(line))
-        }
-    }
-
-    fn write_broken(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        if end.report.broken() == 0 {
-            return Ok(());
-        }
-        out.write(&format!("\n*** Broken: {} ***\n", end.report.broken()))?;
-        for line in self.lines.iter().filter(|line| line.is_broken) {
-            self.write(line, out)?;
-            if let Ok(summary) = end.summary {
-                out.write(&referrers(&line.url, summary))?;
+    fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        for broken in end.broken {
+            self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
+            let places = places(broken, end);
+            let shown = places.iter().take(self.grouping.max_referrers);
+            let mut lines = message(broken);
+            lines.extend(shown.map(|place| on_page(place) + "\n"));
+            if places.is_empty() {
+                lines += &format!("{INDENT}{}\n", origin(end));
             }
+            lines += &more(places.len().saturating_sub(self.grouping.max_referrers));
+            out.write(&(lines + "\n"))?;
+        }
+        Ok(())
+    }
+
+    fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        let mut pages: BTreeMap<String, Vec<(Place<'_>, &Broken)>> = BTreeMap::new();
+        let mut unlinked = Vec::new();
+        for broken in end.broken {
+            let places = places(broken, end);
+            if places.is_empty() {
+                unlinked.push(broken);
+            }
+            for place in places {
+                pages.entry(place.page.to_string()).or_default().push((place, broken));
+            }
+        }
+        for (page, mut links) in pages {
+            links.sort_by_key(|(place, _)| (place.line(), place.column()));
+            let mut lines = page + "\n";
+            for (place, broken) in links {
+                let line = place.line().map(|line| format!("line {line}: ")).unwrap_or_default();
+                let (problem, url) = (broken.problem(), &broken.url);
+                let text = in_parentheses(&place.text());
+                let _ = writeln!(lines, "{INDENT}{line}{problem}  {url}{text}{}", via(&place));
+            }
+            out.write(&(lines + "\n"))?;
+        }
+        for broken in unlinked {
+            self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
+            out.write(&format!("{}{INDENT}{}\n\n", message(broken), origin(end)))?;
         }
         Ok(())
     }
 }
 
 impl ReportFormat for Text {
-    fn row(&mut self, row: &Row, _: &mut Out) -> io::Result<()> {
-        let mut text = text(row);
-        cut(&mut text, MAX_TEXT_LEN);
-        let (start, is_broken) = (self.texts.len(), row.is_broken());
-        self.texts.push_str(&text);
-        let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        self.lines.push(Line { url: Arc::clone(&row.url), start, length, is_broken });
+    fn row(&mut self, row: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+        if let Some(all) = &mut self.all {
+            all.push((Arc::clone(&row.url), line(row)));
+        }
         Ok(())
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        self.lines.sort_unstable_by(|a, b| a.url.cmp(&b.url));
-        if !self.broken_only {
-            out.write("*** Report ***\n")?;
-            self.lines.iter().try_for_each(|line| self.write(line, out))?;
+        if let Some(all) = &mut self.all {
+            all.sort_unstable();
+            all.iter().try_for_each(|(_, line)| out.write(line))?;
+            out.write("\n")?;
         }
-        out.write(&statistics(end))?;
-        self.write_broken(end, out)
+        if self.grouping.by_page {
+            self.write_by_page(end, out)?;
+        } else {
+            self.write_by_target(end, out)?;
+        }
+        out.write(&format!("{}\n", sentence(end)))
     }
 }
 
-/// Returns the statistics that the original program prints, and some more.
-fn statistics(end: &End<'_>) -> String {
-    let total = end.report.total();
-    let seconds = end.elapsed.as_secs_f64();
-    let max_tasks = end.summary.ok().and_then(|summary| summary.max_tasks);
-    let tasks = max_tasks.map_or("none".into(), |n| n.to_string());
-    // Without a limit, the peak number of fetches takes its place.
-    let reached = end.summary.map_or(1, |summary| summary.peak_in_flight.max(1));
-    let divisor = max_tasks.map_or(reached as f64, |n| n as f64);
-    let speed = total as f64 / seconds.max(1e-9) / divisor;
-    let mut text = format!(
-        "Finished {total} urls in {seconds:.3} secs (max_tasks={tasks}) ({speed:.3} urls/sec/task)\n"
-    );
-    for (name, count) in end.report.counts() {
-        text += &format!("{count:>11} {name}\n");
+/// The sum alone, for the terminal while reports go to files.
+pub(super) struct Sentence;
+
+impl ReportFormat for Sentence {
+    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+        Ok(())
     }
+
+    fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        out.write(&format!("{}\n", sentence(end)))
+    }
+}
+
+/// Returns the line of a row among all rows.
+fn line(row: &Row) -> String {
+    let status = row.status.map_or("-".to_owned(), |status| status.to_string());
+    let mut result = match (&row.error, &row.next_url) {
+        (Some(error), _) if row.outcome == Outcome::Skipped => format!("  skipped: {error}"),
+        (Some(error), _) => format!("  {error}"),
+        (None, Some(next_url)) => format!(" -> {next_url}"),
+        (None, None) => String::new(),
+    };
+    cut(&mut result, MAX_TEXT_LEN);
+    format!("{status:>3}  {}{result}\n", row.url)
+}
+
+/// Returns the line with the message of an error, if there is one.
+fn message(broken: &Broken) -> String {
+    let message = broken.error.as_ref().map(|error| format!("{INDENT}{}\n", error.message));
+    message.unwrap_or_default()
+}
+
+/// Returns the line about the place of a link.
+fn on_page(place: &Place<'_>) -> String {
+    let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
+    let text = place.text();
+    let text = if text.is_empty() { text } else { format!(": {text}") };
+    format!("{INDENT}on {}{line}{text}{}", place.page, via(place))
+}
+
+/// Returns the redirects between a link and the broken URL, in words.
+fn via(place: &Place<'_>) -> String {
+    if place.via.is_empty() {
+        String::new()
+    } else {
+        format!(" (redirected by {})", place.via.join(", "))
+    }
+}
+
+fn in_parentheses(text: &str) -> String {
+    if text.is_empty() { String::new() } else { format!(" ({text})") }
+}
+
+/// Returns the words for a URL to which no page links.
+fn origin(end: &End<'_>) -> &'static str {
     match end.summary {
-        Ok(summary) => {
-            text += &format!("Todo: {}\nDone: {}\n", summary.todo, summary.done);
-            for (what, count) in [("Too deep", summary.too_deep), ("Nofollow", summary.nofollow)] {
-                if count > 0 {
-                    text += &format!("{what}: {count}\n");
-                }
-            }
-        }
-        Err(problem) => text += &format!("Not finished: {problem}\n"),
-    }
-    text + &format!("Date: {}\n", date())
-}
-
-pub(super) fn date() -> String {
-    httpdate::fmt_http_date(SystemTime::now())
-}
-
-/// Limit on the lines about the referrers of one URL.
-const MAX_PLACES: usize = 20;
-
-/// Returns the referrers of a URL with their places. Indented below a referrer that
-/// redirects to the URL are its own referrers.
-fn referrers(url: &str, summary: &CrawlSummary) -> String {
-    let (mut text, mut shown) = (String::new(), Vec::new());
-    write_referrers(url, summary, &mut shown, 1, &mut text);
-    text
-}
-
-fn write_referrers<'e>(
-    url: &str,
-    summary: &'e CrawlSummary,
-    shown: &mut Vec<&'e str>,
-    depth: usize,
-    text: &mut String,
-) {
-    const INDENT: &str = "    ";
-    let (referrers, count) = super::referrers(url, summary);
-    for Referrer { url, context } in &referrers {
-        if shown.len() == MAX_PLACES {
-            return;
-        }
-        *text += &format!("{}found on {url}", INDENT.repeat(depth));
-        let is_new = !shown.contains(url);
-        shown.push(url);
-        if let Some(LinkContext { position, element, text: words }) = context {
-            *text += &format!(", line {}", position.line);
-            if *element != Element::A {
-                *text += &format!(", {}", element.name());
-            }
-            if !words.is_empty() {
-                *text += &format!(": {words}");
-            }
-        }
-        text.push('\n');
-        // A redirect has no place for a link; its referrers are listed instead.
-        if context.is_none() && is_new {
-            write_referrers(url, summary, shown, depth + 1, text);
-        }
-    }
-    let more = u64::from(count) - referrers.len() as u64;
-    if more > 0 {
-        *text += &format!("{}and {more} times more\n", INDENT.repeat(depth));
+        Ok(_) => "a root, or named by a sitemap",
+        Err(_) => "the crawl did not end",
     }
 }
 
-/// Returns the text that the original program prints after the URL of a row.
-fn text(row: &Row) -> String {
-    let status = row.status.map_or("-".into(), |status| status.to_string());
-    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "none".into());
-    let content_type = or_none(&row.content_type);
-    let encoding = or_none(&row.encoding);
-    let size = row.size.map_or("-".into(), |size| size.to_string());
-    match (row.outcome, &row.error, &row.next_url) {
-        (Outcome::Skipped, Some(error), _) => format!("{status} skipped {error}"),
-        (_, Some(error), _) => format!("{status} error {error}"),
-        (_, None, Some(next_url)) => format!("{status} redirect {next_url}"),
-        (Outcome::Page, None, None) => {
-            let (new, all) = (row.num_new_urls, row.num_urls);
-            format!("{status} {content_type} {encoding} {size} {new}/{all}")
-        }
-        _ => format!("{status} {content_type} {encoding} {size}"),
+fn more(number: usize) -> String {
+    if number == 0 {
+        String::new()
+    } else {
+        format!("{INDENT}and {number} more: --referrers all lists them\n")
     }
 }

@@ -172,7 +172,7 @@ fn exit_code_3_is_an_output_that_cannot_be_written() {
 
     let full = Path::new("/dev/full");
     if full.exists() {
-        for format in ["text", "jsonl"] {
+        for format in ["text", "chapter", "jsonl"] {
             let output = run(&["-o", "/dev/full", "--format", format, &site.url("/")]);
             assert_eq!(output.status.code(), Some(3), "{format}");
             assert!(text(&output.stderr).contains("[error] the output cannot be written"));
@@ -313,12 +313,18 @@ fn output_is_written_to_a_file() {
     let site = site();
     let rows = Scratch::new("rows");
     let output = run(&["--format", "jsonl", "-o", rows.path(), &site.url("/")]);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        text(&output.stdout),
+        "Checked 5 URLs: 1 is broken (2 links lead to it); 1 redirect.\n"
+    );
     assert_eq!(rows.read().lines().count(), 5);
     run(&["-o", rows.path(), &site.url("/")]);
     assert!(rows.read().starts_with("*** Report ***\n"), "written anew");
     let output = run(&["-o", "-", &site.url("/")]);
     assert!(text(&output.stdout).starts_with("*** Report ***\n"));
+    let output = run(&["-q", &site.url("/")]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), ""));
 }
 
 #[test]

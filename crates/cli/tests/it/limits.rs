@@ -62,7 +62,7 @@ fn no_control_characters_from_a_server_reach_a_terminal() {
         _ => reply.status(404, EVIL, &[], EVIL),
     })
     .unwrap();
-    for format in ["text", "jsonl"] {
+    for format in ["text", "chapter", "jsonl"] {
         let output = Command::new(&*PROGRAM)
             .args(["-vv", "--max-tries", "1", "--format", format, &site.url("/")])
             .stdin(Stdio::null())

@@ -27,7 +27,7 @@ fn a_page_takes_at_most_three_system_calls() {
         .args(["-f", "-c", "-U", "calls,name", "-o"])
         .arg(&counts)
         .arg(crawl)
-        .args(["--quiet", "--no-robots", "-j", "100", "-o"])
+        .args(["--quiet", "--no-robots", "-j", "100", "--format", "chapter", "-o"])
         .args([rows.as_os_str(), site.url("/").as_ref()])
         .status()
         .unwrap();

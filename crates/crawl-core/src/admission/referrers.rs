@@ -55,15 +55,15 @@ pub(super) struct Referrers(Box<[u8]>);
 const PADDING: u8 = 0xff;
 
 /// One referrer, as it is stored.
-struct ReferrerRecord<'a> {
+pub(super) struct ReferrerRecord<'a> {
     /// The difference between its number and that of the referrer before.
-    step: u32,
+    pub(super) step: u32,
     /// Element, position and text of the link.
-    link: Option<(u8, Position, &'a [u8])>,
+    pub(super) link: Option<(u8, Position, &'a [u8])>,
 }
 
 impl<'a> ReferrerRecord<'a> {
-    fn context(self) -> Option<LinkContext<'a>> {
+    pub(super) fn context(self) -> Option<LinkContext<'a>> {
         let (element, position, text) = self.link?;
         let text = std::str::from_utf8(text).ok()?;
         let element = *Element::ALL.get(usize::from(element))?;
@@ -83,27 +83,16 @@ impl Referrers {
 
     /// Adds a referrer whose number is `step` more than that of the one before.
     pub(super) fn add(&mut self, step: u32, context: Option<LinkContext<'_>>) {
-        let step = zigzag(step);
-        let (mut bytes, mut varints, mut text) = (1 + varint_len(step), None, "");
-        if let Some(context) = context {
-            let first = self.records().find_map(|record| record.link);
-            let is_repeated = first.is_some_and(|(.., first)| first == context.text.as_bytes());
-            text = if is_repeated { "" } else { context.text };
-            let text_bytes = if is_repeated { 0 } else { text.len() as u32 + 1 };
-            let all = [context.position.line, context.position.column, text_bytes];
-            bytes += all.map(varint_len).iter().sum::<usize>() + text.len();
-            varints = Some(all);
-        }
+        let first = self.records().find_map(|record| record.link).map(|(.., text)| text);
+        let is_repeated = context.is_some_and(|context| first == Some(context.text.as_bytes()));
         let used = self.0.iter().rposition(|byte| *byte != PADDING).map_or(0, |last| last + 1);
+        let bytes = record_len(step, context, is_repeated);
         let mut packed = mem::take(&mut self.0).into_vec();
         let capacity =
             packed.len().max((used + bytes).saturating_sub(8).next_multiple_of(16).max(16) + 8);
         packed.truncate(used);
         packed.reserve_exact(capacity - used);
-        packed.push(context.map_or(0, |context| context.element as u8 + 1));
-        write_varint(step, &mut packed);
-        varints.into_iter().flatten().for_each(|number| write_varint(number, &mut packed));
-        packed.extend_from_slice(text.as_bytes());
+        append_record(step, context, is_repeated, &mut packed);
         packed.resize(capacity, PADDING);
         self.0 = packed.into_boxed_slice();
     }
@@ -128,28 +117,71 @@ impl Referrers {
     }
 
     fn records(&self) -> impl Iterator<Item = ReferrerRecord<'_>> {
-        let (mut rest, mut first) = (&*self.0, None);
-        std::iter::from_fn(move || {
-            let (&tag, after) = rest.split_first().filter(|(tag, _)| **tag != PADDING)?;
-            rest = after;
-            let step = unzigzag(read_varint(&mut rest)?);
-            let Some(element) = tag.checked_sub(1) else {
-                return Some(ReferrerRecord { step, link: None });
-            };
-            let position =
-                Position { line: read_varint(&mut rest)?, column: read_varint(&mut rest)? };
-            let text = match read_varint(&mut rest)?.checked_sub(1) {
-                None => first?,
-                Some(bytes) => {
-                    let (text, after) = rest.split_at_checked(bytes as usize)?;
-                    rest = after;
-                    text
-                }
-            };
-            first = first.or(Some(text));
-            Some(ReferrerRecord { step, link: Some((element, position, text)) })
-        })
+        decode_records(&self.0, None)
     }
+}
+
+/// Returns the numbers of a link context in its record, and the text that follows
+/// them: none if it is the same as the text of the first link.
+fn context_fields(context: LinkContext<'_>, is_repeated: bool) -> ([u32; 3], &str) {
+    let LinkContext { position, text, .. } = context;
+    let text = if is_repeated { "" } else { text };
+    let text_len = if is_repeated { 0 } else { text.len() as u32 + 1 };
+    ([position.line, position.column, text_len], text)
+}
+
+/// Returns the length of a record, in bytes.
+fn record_len(step: u32, context: Option<LinkContext<'_>>, is_repeated: bool) -> usize {
+    let step = 1 + varint_len(zigzag(step));
+    context.map_or(step, |context| {
+        let (numbers, text) = context_fields(context, is_repeated);
+        step + numbers.map(varint_len).iter().sum::<usize>() + text.len()
+    })
+}
+
+/// Appends the record of a referrer. `is_repeated` is true if the text of its link
+/// is the same as that of the first link.
+pub(super) fn append_record(
+    step: u32,
+    context: Option<LinkContext<'_>>,
+    is_repeated: bool,
+    packed: &mut Vec<u8>,
+) {
+    packed.push(context.map_or(0, |context| context.element as u8 + 1));
+    write_varint(zigzag(step), packed);
+    if let Some(context) = context {
+        let (numbers, text) = context_fields(context, is_repeated);
+        numbers.iter().for_each(|number| write_varint(*number, packed));
+        packed.extend_from_slice(text.as_bytes());
+    }
+}
+
+/// Decodes records up to the unused bytes. `first_text` is the text of the first
+/// link, if that comes before them.
+pub(super) fn decode_records<'a>(
+    mut rest: &'a [u8],
+    first_text: Option<&'a str>,
+) -> impl Iterator<Item = ReferrerRecord<'a>> {
+    let mut first = first_text.map(str::as_bytes);
+    std::iter::from_fn(move || {
+        let (&tag, after) = rest.split_first().filter(|(tag, _)| **tag != PADDING)?;
+        rest = after;
+        let step = unzigzag(read_varint(&mut rest)?);
+        let Some(element) = tag.checked_sub(1) else {
+            return Some(ReferrerRecord { step, link: None });
+        };
+        let position = Position { line: read_varint(&mut rest)?, column: read_varint(&mut rest)? };
+        let text = match read_varint(&mut rest)?.checked_sub(1) {
+            None => first?,
+            Some(bytes) => {
+                let (text, after) = rest.split_at_checked(bytes as usize)?;
+                rest = after;
+                text
+            }
+        };
+        first = first.or(Some(text));
+        Some(ReferrerRecord { step, link: Some((element, position, text)) })
+    })
 }
 
 /// Encodes a signed difference so that small negative numbers become small, too

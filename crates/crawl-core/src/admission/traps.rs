@@ -28,6 +28,12 @@ pub struct TrapLimits {
     pub url_bytes: usize,
     /// The maximum number of segments in a path: by default 32.
     pub segments: usize,
+    /// The number of consecutive repetitions of a segment, or of a group of
+    /// segments, that makes a path a trap, at least 2: with the default of 3,
+    /// `/a/a/a/` and `/a/b/a/b/a/b/`. Such paths come from a relative link that
+    /// should have been absolute. Groups of numbers alone are allowed: `/11/11/11/`
+    /// is a date, and `/0/0/0` a map tile.
+    pub repetitions: usize,
     /// The maximum number of variants of one path: URLs that differ only in the
     /// query, in parameters after a `;` in the last segment, or in the user name.
     /// By default 100,000.
@@ -48,12 +54,6 @@ impl TrapLimits {
     /// calendar of months may have some four hundred years, and a list with links
     /// to the next page only some five thousand pages.
     pub const FAR_COST: u32 = 20;
-
-    /// The number of consecutive repetitions of a segment, or of a group of
-    /// segments, that makes a path a trap: `/a/a/a/`, `/a/b/a/b/a/b/`. Such paths
-    /// come from a relative link that should have been absolute. Groups of numbers
-    /// alone are allowed: `/11/11/11/` is a date, and `/0/0/0` a map tile.
-    pub const REPETITIONS: usize = 3;
 }
 
 impl Default for TrapLimits {
@@ -61,6 +61,7 @@ impl Default for TrapLimits {
         Self {
             url_bytes: 2_083,
             segments: 32,
+            repetitions: 3,
             variants: 100_000,
             below: 1_000_000,
             near: 100,
@@ -112,9 +113,10 @@ impl Traps {
         if count > limits.segments {
             return Err(trap(format!("the path has more than {} segments", limits.segments)));
         }
-        let is_below = count >= 3;
-        if is_below && has_repetition(&segments.split('/').skip(1).collect::<Vec<_>>()) {
-            return Err(trap(format!("the path repeats itself {} times", TrapLimits::REPETITIONS)));
+        let (is_below, repetitions) = (count >= 3, limits.repetitions.max(2));
+        let parts = || segments.split('/').skip(1).collect::<Vec<_>>();
+        if count >= repetitions && has_repetition(&parts(), repetitions) {
+            return Err(trap(format!("the path repeats itself {repetitions} times")));
         }
         let cost = if depth > limits.near { TrapLimits::FAR_COST } else { 1 };
         let variant = variant(address)
@@ -152,15 +154,14 @@ fn trap(message: String) -> FetchError {
 
 /// Returns true if a group of segments follows itself too often. For each length
 /// of a group the time is linear in the number of segments.
-fn has_repetition(segments: &[&str]) -> bool {
+fn has_repetition(segments: &[&str], repetitions: usize) -> bool {
     let is_number =
         |segment: &&str| !segment.is_empty() && segment.bytes().all(|byte| byte.is_ascii_digit());
-    (1..=segments.len() / TrapLimits::REPETITIONS).any(|group| {
+    (1..=segments.len() / repetitions).any(|group| {
         let mut alike = 0;
         segments.iter().zip(&segments[group..]).enumerate().any(|(n, (one, next))| {
             alike = if one == next { alike + 1 } else { 0 };
-            alike >= group * (TrapLimits::REPETITIONS - 1)
-                && !segments[n + 1..=n + group].iter().all(is_number)
+            alike >= group * (repetitions - 1) && !segments[n + 1..=n + group].iter().all(is_number)
         })
     })
 }
@@ -221,6 +222,21 @@ mod tests {
         ] {
             let message = check(&mut traps, path).unwrap_err();
             assert_eq!(message, "the path repeats itself 3 times", "{path}");
+        }
+    }
+
+    #[test]
+    fn the_number_of_repetitions_can_be_set() {
+        let limits = |repetitions| TrapLimits { repetitions, ..TrapLimits::default() };
+        let mut traps = Traps::new(limits(5));
+        assert_eq!(check(&mut traps, "/a/a/a/a"), Ok(()));
+        let message = check(&mut traps, "/a/a/a/a/a").unwrap_err();
+        assert_eq!(message, "the path repeats itself 5 times");
+        // Once is no repetition.
+        for few in [0, 1, 2] {
+            let mut traps = Traps::new(limits(few));
+            assert_eq!(check(&mut traps, "/a/b"), Ok(()));
+            assert_eq!(check(&mut traps, "/a/a").unwrap_err(), "the path repeats itself 2 times");
         }
     }
 

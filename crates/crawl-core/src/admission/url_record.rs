@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::referrers::{LinkContext, Referrers};
 use web::links::Link;
 
-/// The maximum number of referrers that are stored for one URL.
+/// The maximum number of referrers that are stored in the record of one URL.
 pub(super) const MAX_REFERRERS: usize = 10;
 
 /// A URL with its first referrers and the number of all its referrers.

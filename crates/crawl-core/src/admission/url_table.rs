@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use hashbrown::HashTable;
 
-use super::url_record::{LinkStatus, UrlRecord};
+use super::further_referrers::FurtherReferrers;
+use super::referrers::LinkContext;
+use super::url_record::{LinkStatus, MAX_REFERRERS, UrlRecord};
 use web::links::Link;
 
 /// The URLs found so far, numbered in the order in which they were found
@@ -23,7 +25,9 @@ pub(super) struct UrlTable {
     /// The numbers of the records, by the hashes of their URLs.
     numbers: HashTable<u32>,
     records: SegmentedVec<UrlRecord>,
-    /// The size of all stored referrers, in bytes.
+    /// The referrers that are not in the records.
+    further: FurtherReferrers,
+    /// The size of all referrers in the records, in bytes.
     referrer_bytes: usize,
     /// The approximate memory of all URLs, in bytes.
     memory: usize,
@@ -42,9 +46,9 @@ const SHORT_URL: usize = 256;
 /// make every one of its links long by a long base.
 const MAX_LONG_BYTES: usize = 32 * 1024 * 1024;
 
-/// The memory limit for stored referrers: 64 MiB. Beyond it, referrers are stored
-/// without a link context. The second half is reserved for the first link to each
-/// URL.
+/// The memory limit for stored referrers: 64 MiB. Beyond it, the first referrers of
+/// a URL are stored without a link context, and its further referrers are counted
+/// only. The second half is reserved for the first link to each URL.
 pub(super) const MAX_REFERRER_BYTES: usize = 64 * 1024 * 1024;
 
 impl UrlTable {
@@ -108,12 +112,41 @@ impl UrlTable {
 
     /// Adds a referrer to a URL, with the context of its link if there is one and
     /// memory is left. Returns false if it is the same referrer as the last one.
-    pub(super) fn add_referrer(&mut self, number: u32, from: u32, link: Option<Link<'_>>) -> bool {
+    pub(super) fn add_referrer(
+        &mut self,
+        number: u32,
+        from: u32,
+        link: Option<Link<'_>>,
+        is_redirect: bool,
+    ) -> bool {
         let Some(record) = self.records.get_mut(number as usize) else { return false };
         let limit = if record.count() == 0 { MAX_REFERRER_BYTES } else { MAX_REFERRER_BYTES / 2 };
-        let grown = record.add_referrer(from, link.filter(|_| self.referrer_bytes < limit));
-        self.referrer_bytes += grown.unwrap_or_default();
-        grown.is_some()
+        let has_memory = self.referrer_bytes + self.further.bytes() < limit;
+        let link = link.filter(|_| has_memory);
+        let Some(grown) = record.add_referrer(from, link) else { return false };
+        self.referrer_bytes += grown;
+        let context = link.and_then(LinkContext::of);
+        let is_reported = match record.status() {
+            LinkStatus::Fine => false,
+            LinkStatus::Broken => true,
+            // Most of these turn out to be fine.
+            LinkStatus::Open | LinkStatus::Redirecting => is_redirect || context.is_some(),
+        };
+        if has_memory && is_reported && record.count() as usize > MAX_REFERRERS {
+            self.further.add(number, from, context, first_text(record));
+        }
+        true
+    }
+
+    /// Returns all stored referrers of a URL, with their link contexts, in the order
+    /// in which they were found.
+    pub(super) fn referrers(
+        &self,
+        number: u32,
+    ) -> impl Iterator<Item = (u32, Option<LinkContext<'_>>)> {
+        let record = self.get(number);
+        let first = record.into_iter().flat_map(UrlRecord::referrers);
+        first.chain(self.further.of(number, record.and_then(first_text)))
     }
 
     /// Sets the status of a URL, and of all URLs that redirect to it, to
@@ -126,9 +159,10 @@ impl UrlTable {
                 record.set_status(LinkStatus::Fine);
                 let (redirects, bytes) = record.forget_referrers();
                 self.referrer_bytes -= bytes;
+                let redirects = redirects.into_iter().chain(self.further.forget(number));
                 let is_redirecting =
                     |from: &u32| self.status(*from) == Some(LinkStatus::Redirecting);
-                others.extend(redirects.into_iter().filter(is_redirecting));
+                others.extend(redirects.filter(is_redirecting));
             }
             next = others.pop();
         }
@@ -137,10 +171,10 @@ impl UrlTable {
     /// Records that a URL redirects to `target`, or to a URL that is not requested
     /// if that is `None`. Its status becomes that of the target.
     pub(super) fn set_redirect(&mut self, number: u32, target: Option<u32>) {
-        let target = target.and_then(|target| self.get(target));
         // A referrer that is not stored does not hear of the target's status.
-        let target = target.filter(|target| target.referrers().any(|(from, _)| from == number));
-        match target.map_or(LinkStatus::Fine, |target| target.status()) {
+        let target =
+            target.filter(|target| self.referrers(*target).any(|(from, _)| from == number));
+        match target.and_then(|target| self.status(target)).unwrap_or(LinkStatus::Fine) {
             LinkStatus::Fine => self.set_fine(number),
             LinkStatus::Broken => self.set_status(number, LinkStatus::Broken),
             LinkStatus::Open | LinkStatus::Redirecting => {
@@ -166,6 +200,11 @@ impl UrlTable {
     pub(super) fn get_mut(&mut self, number: u32) -> Option<&mut UrlRecord> {
         self.records.get_mut(number as usize)
     }
+}
+
+/// Returns the text of the first link to a URL.
+fn first_text(record: &UrlRecord) -> Option<&str> {
+    record.referrers().find_map(|(_, context)| Some(context?.text))
 }
 
 /// Returns a hash of 64 bits: the table takes the slot from the lower bits and a

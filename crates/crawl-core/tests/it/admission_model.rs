@@ -20,7 +20,7 @@ struct Step {
     urls: Vec<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Root,
     Link,
@@ -45,7 +45,8 @@ struct Naive {
     max_depth: u32,
     max_redirect: u32,
     depths: HashMap<String, Option<u32>>,
-    referrers: HashMap<String, Vec<String>>,
+    /// The referrers of each URL, and whether they redirect to it.
+    referrers: HashMap<String, Vec<(String, bool)>>,
     /// The refused URLs, of which only the first referrer is stored.
     refused: HashSet<String>,
 }
@@ -93,9 +94,9 @@ impl Naive {
         }
         let all = self.referrers.entry(url.clone()).or_default();
         let last = from.map(|from| from.url.to_string());
-        let is_new_referrer = last.is_none() || all.last() != last.as_ref();
+        let is_new_referrer = last.is_none() || all.last().map(|(url, _)| url) != last.as_ref();
         if let (true, Some(last)) = (is_new_referrer, last) {
-            all.push(last);
+            all.push((last, way == Way::Redirect));
         }
         if before.flatten().is_none() && depth <= self.max_depth {
             self.depths.insert(url.clone(), Some(depth));
@@ -179,8 +180,13 @@ proptest! {
         for (url, all) in &naive.referrers {
             let (first, count) = admission.referrers(url);
             prop_assert_eq!(count as usize, all.len());
-            let max = if naive.refused.contains(url) { 1 } else { 10 };
-            let expected: Vec<&str> = all.iter().take(max).map(String::as_str).collect();
+            let is_stored = |n: usize, is_redirect: bool| match naive.refused.contains(url) {
+                true => n == 0,
+                // The links have no context here.
+                false => n < Admission::MAX_REFERRERS || is_redirect,
+            };
+            let stored = all.iter().enumerate().filter(|(n, (_, is))| is_stored(*n, *is));
+            let expected: Vec<&str> = stored.map(|(_, (url, _))| url.as_str()).collect();
             let first: Vec<&str> = first.iter().map(|referrer| referrer.url).collect();
             prop_assert_eq!(first, expected);
         }

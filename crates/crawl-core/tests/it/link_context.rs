@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 
-use crawl_core::Admission;
 use url::Url;
 
 use crate::site::{Reply, crawl, crawl_from, options, page, redirect};
@@ -95,14 +94,67 @@ fn links_to_a_redirect_to_a_broken_url_keep_their_context() {
     }
 }
 
-#[test]
-fn only_the_first_referrers_are_listed_and_all_are_counted() {
-    let crawled = crawl(&options(SITE), |_, url| match url.path() {
-        "/" => page((0..30).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>()),
+/// A broken URL that is linked to from more pages than its record holds.
+fn often_broken(_: &str, url: &Url) -> Reply {
+    match url.path() {
+        "/" => page((0..300).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>()),
         "/gone" => Reply::Status(404),
+        path if path.len() == 3 => page("\n<img src=/gone alt=x><a href=/gone>a text</a>"),
         _ => page("<a href=/gone>x</a>"),
+    }
+}
+
+#[test]
+fn every_referrer_of_a_broken_url_is_listed_with_its_context() {
+    let first: fn(&mut VecDeque<_>) -> Option<_> = VecDeque::pop_front;
+    for order in [first, VecDeque::pop_back] {
+        let crawled = crawl_from(&options(SITE), often_broken, order);
+        let (listed, count) = crawled.summary.admission.referrers(GONE);
+        assert_eq!((listed.len(), count), (300, 300));
+        let mut found = crawled.link_contexts(GONE);
+        let mut expected: Vec<String> = (0..300)
+            .map(|n| {
+                let place = if (10..100).contains(&n) { "2:22 a a text" } else { "1:1 a x" };
+                format!("{SITE}{n}:{place}")
+            })
+            .collect();
+        found.sort();
+        expected.sort();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn further_referrers_of_a_fine_url_are_forgotten() {
+    let crawled = crawl(&options(SITE), |site, url| match url.path() {
+        "/gone" => page(""),
+        _ => often_broken(site, url),
     });
-    let (first, count) = crawled.summary.admission.referrers(GONE);
-    assert_eq!((first.len(), count), (Admission::MAX_REFERRERS, 30));
-    assert!(first.iter().all(|referrer| referrer.context.is_some()));
+    let (listed, count) = crawled.summary.admission.referrers(GONE);
+    assert_eq!((listed.len(), count), (1, 300));
+}
+
+#[test]
+fn redirects_are_referrers_however_many_links_were_found_before_them() {
+    let first: fn(&mut VecDeque<_>) -> Option<_> = VecDeque::pop_front;
+    for (order, is_gone) in [(first, true), (VecDeque::pop_back, true), (first, false)] {
+        let crawled = crawl_from(
+            &options(SITE),
+            |_, url| match url.path() {
+                "/" => page((0..60).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>()),
+                "/gone" if is_gone => Reply::Status(404),
+                "/gone" => page(""),
+                path if path.starts_with("/moved") => redirect("/gone"),
+                path if path.len() == 2 => page(format!("<a href=/moved{}>x</a>", &path[1..])),
+                _ => page("<a href=/gone>x</a>"),
+            },
+            order,
+        );
+        let moved: Vec<String> = (0..10).map(|n| format!("{SITE}moved{n}")).collect();
+        let found = crawled.link_contexts(GONE);
+        assert_eq!(found.len(), if is_gone { 60 } else { 1 });
+        assert!(!is_gone || moved.iter().all(|url| found.contains(url)), "{found:?}");
+        let admission = &crawled.summary.admission;
+        assert!(moved.iter().all(|url| admission.is_fine(url) != is_gone), "{is_gone}");
+    }
 }

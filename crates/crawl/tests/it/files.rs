@@ -82,6 +82,44 @@ fn a_file_is_known_by_all_its_names() {
     assert!(!new.path().exists());
 }
 
+/// Each report, the trace and the journal are files of their own, whatever their names.
+#[test]
+fn several_reports_go_to_several_files() {
+    let server = site();
+    let root = server.url("/");
+    let report = Scratch::with("as before");
+    let (hard, soft) = (Scratch::with_ending(".json"), Scratch::with_ending(".json"));
+    fs::hard_link(report.path(), hard.path()).unwrap();
+    symlink(report.path(), soft.path()).unwrap();
+    let first = format!("csv:{}", report.as_str());
+    for name in [hard.as_str(), soft.as_str()] {
+        let second = format!("json:{name}");
+        for (arguments, problem) in [
+            (["-o", &*first, "-o", &*second], "two reports"),
+            (["-o", &*second, "-o", &*first], "two reports"),
+            (["-o", &*first, "--trace", name], "--trace"),
+            (["-o", &*first, "--state", name], "--state"),
+        ] {
+            let csv = ["-o", "csv:/dev/null"];
+            let output = run(&[&csv[..], &arguments, &[&*root]].concat()).expect_code(2);
+            assert!(output.stderr.contains(problem), "{arguments:?}: {}", output.stderr);
+        }
+        // A report goes to stdout, or the sum does.
+        for arguments in [
+            ["-o", "csv:-", "-o", &*second],
+            ["-o", "csv:-", "--trace", name],
+            ["-o", "csv:/dev/null", "--trace", name],
+            ["-o", "csv:/dev/null", "--state", name],
+        ] {
+            let stdout = File::options().append(true).open(report.path()).unwrap();
+            let mut command = crawl(&[&arguments[..], &[&*root]].concat());
+            let child = command.stdout(stdout).stderr(Stdio::null()).spawn().unwrap();
+            assert_eq!({ child }.wait().unwrap().code(), Some(2), "{arguments:?}");
+        }
+    }
+    assert_eq!((report.read(), server.requests()), (b"as before".to_vec(), 0));
+}
+
 #[test]
 fn a_special_file_is_no_journal() {
     let server = site();

@@ -1,12 +1,15 @@
 //! Every flag of the command line, and the errors for bad values.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 
-use crate::program::run;
+use demo_site::scripted::Server;
+
+use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 33] = [
+const BAD: [(&str, &[&str]); 41] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -32,18 +35,26 @@ const BAD: [(&str, &[&str]); 33] = [
     ("--user", &["nobody"]),
     ("--cacert", &["/no/such/file", "/dev/null"]),
     ("--format", &["xml"]),
-    ("--accept", &["99", "601", "403..200", "x", "200..=", "200-299"]),
+    ("--accept", &["99", "1000", "403..200", "x", "200..=", "200-299"]),
     ("--select", &["h1", "=h1", "x=a[", "x=:no-such"]),
     ("--color", &["red"]),
-    ("--output", &[]),
+    ("--output", &["json:"]),
     ("--trace", &["trace", "trace.xml"]),
+    ("--referrers", &["-1", "many"]),
     ("--state", &[]),
     ("--record", &[]),
     ("--replay", &["/no/such/file", "/dev/null"]),
+    ("--input", &["/no/such/list"]),
+    ("--base-url", &["ftp://a.test/", "http://"]),
+    ("--max-path-segments", &["0", "x"]),
+    ("--max-repeats", &["0", "1", "x"]),
+    ("--max-pages-per-pattern", &["0", "-1"]),
+    ("--generate", &["pdf"]),
+    ("--baseline", &["/no/such/file", "/dev/null"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 15] = [
+const SWITCHES: [&str; 18] = [
     "--strict",
     "--lenient",
     "--external",
@@ -52,6 +63,9 @@ const SWITCHES: [&str; 15] = [
     "--insecure",
     "--deny-private",
     "--broken-only",
+    "--all",
+    "--by-page",
+    "--update-baseline",
     "--no-progress",
     "--verbose",
     "--quiet",
@@ -97,8 +111,13 @@ fn contradictions_are_refused() {
         (&["--record", "a", "--replay", "b"], "--replay"),
         (&["--record", "a", "--state", "b"], "--state"),
         (&["-o", "/no/such.json", "--trace", "/no/such.json"], "--trace"),
+        (&["--update-baseline"], "--baseline"),
         (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
+        (&["-o", "sitemap:x", "--broken-only"], "--broken-only"),
+        (&["--all", "--broken-only"], "--broken-only"),
+        (&["--by-page", "--referrers", "3"], "--referrers"),
+        (&["-o", "json:x", "-o", "csv:./x"], "same file"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
         (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),
     ] {
@@ -134,6 +153,66 @@ fn every_flag_is_known_to_these_tests() {
     let flags: BTreeSet<&str> = words.filter(|word| word.starts_with("--")).collect();
     let known: BTreeSet<&str> = BAD.iter().map(|(flag, _)| *flag).chain(SWITCHES).collect();
     assert_eq!(flags, known);
+}
+
+/// Words of the course, and phrases that say nothing to its users.
+#[test]
+fn the_help_is_written_for_users_of_the_program() {
+    let help = run(&["--help"]).expect_code(0).stdout;
+    for word in ["stage", "chapter's", "course", "Tell of", "Who to say", "Say this"] {
+        assert!(!help.contains(word), "{word}: {help}");
+    }
+    for default in ["at a time [default: 10]", "report [default: text]"] {
+        assert!(help.split_whitespace().collect::<Vec<_>>().join(" ").contains(default), "{help}");
+    }
+}
+
+#[test]
+fn the_manual_and_completions_have_every_flag() {
+    // Nothing else may be asked for at the same time, and no URL is needed.
+    let generate = |what: &str| program(&["--generate", what]);
+    let text = |what: &str| Running::start(generate(what)).wait().expect_code(0).stdout;
+    let manual = text("man").replace('\\', "");
+    let shells = ["complete-bash", "complete-zsh", "complete-fish"].map(text);
+    let flags = BAD.iter().map(|(flag, _)| *flag).chain(SWITCHES);
+    for flag in flags.filter(|flag| !["--max-concurrency", "--max-redirects"].contains(flag)) {
+        assert!(manual.contains(flag), "{flag}: {manual}");
+        for shell in &shells {
+            let fish = format!("-l {}", &flag[2..]);
+            assert!(shell.contains(flag) || shell.contains(&fish), "{flag}: {shell}");
+        }
+    }
+    assert!(manual.starts_with(".ie") || manual.contains(".TH crawl"), "{manual}");
+    run(&["--generate", "man", "localhost"]).expect_code(2);
+    for (shell, completions) in ["bash", "zsh", "fish"].iter().zip(&shells) {
+        let file = Scratch::with(completions);
+        // The shells that are there judge their syntax.
+        if let Ok(status) = Command::new(shell).args(["-n", file.as_str()]).status() {
+            assert!(status.success(), "{shell}");
+        }
+    }
+}
+
+#[test]
+fn limits_of_traps_can_be_set() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => {
+            reply.page("<a href=/l/l/l>x</a><a href=/1/2/3/4>y</a><a href=/?a>z</a><a href=/?b>")
+        }
+        _ => reply.page(""),
+    })
+    .unwrap();
+    let skipped = |arguments: &[&str]| {
+        let output = run(&[arguments, &["--format", "jsonl", &site.url("/")]].concat());
+        let rows = rows(&output.expect_code(0).stdout);
+        let is_skipped = |row: &&serde_json::Value| row["outcome"] == "skipped";
+        let urls = rows.values().filter(is_skipped).map(|row| row["url"].as_str().unwrap());
+        urls.map(|url| url.replace(&site.url(""), "")).collect::<Vec<_>>()
+    };
+    assert_eq!(skipped(&[]), ["/l/l/l"]);
+    assert_eq!(skipped(&["--max-repeats", "4"]), [""; 0]);
+    assert_eq!(skipped(&["--max-path-segments", "3"]), ["/1/2/3/4", "/l/l/l"]);
+    assert_eq!(skipped(&["--max-pages-per-pattern", "1"]), ["/?b", "/l/l/l"]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use demo_site::scripted::Server;
 use serde_json::{Value, json};
 
-use crate::program::{Running, crawl, run, wait_until};
+use crate::program::{Running, Scratch, crawl, run, wait_until};
 
 /// A root, a page, a picture, a redirect, and two links that lead nowhere.
 fn site() -> Server {
@@ -53,9 +53,12 @@ fn json_is_one_object() {
     assert_eq!(
         object["broken"],
         json!([
-            {"url": "/forbidden", "referrers": [referrer("/", 111, "no")], "referrer_count": 1},
             {
-                "url": "/missing",
+                "url": "/forbidden", "status": 403, "error": null,
+                "referrers": [referrer("/", 111, "no")], "referrer_count": 1,
+            },
+            {
+                "url": "/missing", "status": 404, "error": null,
                 "referrers": [referrer("/", 82, "missing"), referrer("/page?a&b", 1, "missing")],
                 "referrer_count": 2,
             },
@@ -91,10 +94,12 @@ fn referrers_in_reports_are_sorted() {
         let referrers = object["broken"][0]["referrers"].as_array().unwrap();
         let urls: Vec<_> = referrers.iter().map(|referrer| referrer["url"].as_str()).collect();
         assert_eq!(urls, ["/a", "/b", "/c"].map(Some));
-        let text = stdout_of(&site, &[&arguments[..], &["text"]].concat(), 1);
-        let found: Vec<_> = text.lines().filter(|line| line.contains("found on")).collect();
-        let pages = ["/a", "/b", "/c"].map(|page| format!("    found on {page}, line 1: x"));
-        assert_eq!(found, pages);
+        for (format, on) in [("text", "    on "), ("chapter", "    found on ")] {
+            let text = stdout_of(&site, &[&arguments[..], &[format]].concat(), 1);
+            let found: Vec<_> = text.lines().filter(|line| line.starts_with(on)).collect();
+            let pages = ["/a", "/b", "/c"].map(|page| format!("{on}{page}, line 1: x"));
+            assert_eq!(found, pages);
+        }
     }
 }
 
@@ -140,9 +145,146 @@ fn a_sitemap_lists_the_pages() {
 }
 
 #[test]
-fn text_is_a_report_for_people() {
+fn text_lists_what_is_broken_and_ends_with_a_sum() {
     let site = site();
-    let report = stdout_of(&site, &[], 1);
+    assert_eq!(
+        stdout_of(&site, &[], 1),
+        "403 Forbidden  /forbidden\n    on /, line 1: no\n\n\
+         404 Not Found  /missing\n    on /, line 1: missing\n    \
+         on /page?a&b, line 1: missing\n\n\
+         Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n"
+    );
+    let fine = Server::start(|_, reply| reply.page("<a href=/>home</a>")).unwrap();
+    assert_eq!(stdout_of(&fine, &[], 0), "Checked 1 URL: nothing is broken.\n");
+    let root = Server::start(|_, reply| reply.status(500, "Oh", &[], "")).unwrap();
+    assert_eq!(
+        stdout_of(&root, &[], 1),
+        "500 Internal Server Error  /\n    a root, or named by a sitemap\n\n\
+         Checked 1 URL: 1 is broken.\n"
+    );
+}
+
+#[test]
+fn text_lists_every_url_on_request() {
+    let site = site();
+    let report = stdout_of(&site, &["--all"], 1);
+    let (rows, _) = report.split_once("\n\n").unwrap();
+    assert_eq!(
+        rows.lines().collect::<Vec<_>>(),
+        [
+            "200  /",
+            "  -  /a/a/a/  skipped: trap: the path repeats itself 3 times",
+            "403  /forbidden",
+            "404  /missing",
+            "301  /old -> /page?a&b",
+            "200  /page?a&b",
+            "200  /picture",
+        ]
+    );
+    assert!(report.ends_with(" 1 redirect; 1 skipped URL.\n"), "{report}");
+}
+
+#[test]
+fn text_can_be_grouped_by_page() {
+    let site = site();
+    assert_eq!(
+        stdout_of(&site, &["--by-page"], 1),
+        "/\n    line 1: 404 Not Found  /missing (missing)\n    \
+         line 1: 403 Forbidden  /forbidden (no)\n\n\
+         /page?a&b\n    line 1: 404 Not Found  /missing (missing)\n\n\
+         Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n"
+    );
+}
+
+/// A site of 40 pages, each of which links to `/gone`, by a redirect or directly.
+fn often_broken() -> Server {
+    Server::start(|request, reply| match request.path() {
+        "/" => reply.page((0..40).map(|n| format!("<a href=/{n}>x</a> ")).collect::<String>()),
+        "/moved" => reply.status(301, "Moved", &[("Location", "/gone")], ""),
+        "/gone" => reply.status(404, "Not Found", &[], ""),
+        path if path.len() == 2 => reply.page("<a href=/moved>by a redirect</a>"),
+        _ => reply.page("<a href=/gone>directly</a>"),
+    })
+    .unwrap()
+}
+
+#[test]
+fn as_many_referrers_are_listed_as_wished() {
+    let site = often_broken();
+    for (wish, shown) in [(&[][..], 10), (&["--referrers", "3"], 3), (&["--referrers", "all"], 40)]
+    {
+        let report = stdout_of(&site, wish, 1);
+        assert_eq!(report.matches("\n    on /").count(), shown, "{report}");
+        let more = format!("\n    and {} more: ", 40 - shown);
+        assert_eq!(report.contains(&more), shown < 40, "{report}");
+        assert!(report.contains("    on /0, line 1: by a redirect (redirected by /moved)\n"));
+    }
+    let object: Value = serde_json::from_str(&stdout_of(&site, &["--format", "json"], 1)).unwrap();
+    let referrers = object["broken"][0]["referrers"].as_array().unwrap();
+    assert_eq!((referrers.len(), &object["broken"][0]["referrer_count"]), (31, &json!(31)));
+    let redirect = referrers.iter().find(|referrer| referrer["url"] == "/moved").unwrap();
+    assert_eq!(redirect["referrers"].as_array().unwrap().len(), 10);
+    assert_eq!(redirect["referrers"][9]["text"], "by a redirect");
+}
+
+/// Otherwise two reports could not be compared.
+#[test]
+fn reports_of_two_crawls_of_a_site_are_equal() {
+    let site = often_broken();
+    for arguments in [&[][..], &["--by-page"], &["--all", "--referrers", "all"]] {
+        let reports = [0; 3].map(|_| stdout_of(&site, arguments, 1));
+        assert!(reports[1] == reports[0] && reports[2] == reports[0], "{arguments:?}");
+    }
+}
+
+#[test]
+fn reports_go_to_several_files_and_the_sum_to_the_terminal() {
+    let site = site();
+    let (object, table) = (Scratch::new(), Scratch::new());
+    let outputs = [format!("json:{}", object.as_str()), format!("csv:{}", table.as_str())];
+    let arguments = ["-o", &outputs[0], "-o", &outputs[1]];
+    let sum = "Checked 6 URLs: 2 are broken (3 links lead to them); 1 redirect; 1 skipped URL.\n";
+    assert_eq!(stdout_of(&site, &arguments, 1), sum);
+    let parsed: Value = serde_json::from_slice(&object.read()).unwrap();
+    assert_eq!(parsed["total"], 7);
+    assert_eq!(csv::Reader::from_reader(&*table.read()).records().count(), 7);
+    // A report on stdout stays alone, and so does one in a file that is stdout.
+    let lines = stdout_of(&site, &[&["--format", "jsonl"], &arguments[..2]].concat(), 1);
+    assert!(lines.lines().all(|line| line.starts_with("{\"url\"")), "{lines}");
+    let lines = stdout_of(&site, &["-o", "jsonl:/dev/stdout"], 1);
+    assert!(lines.lines().all(|line| line.starts_with("{\"url\"")), "{lines}");
+    assert_eq!(stdout_of(&site, &[&["-q"], &arguments[..]].concat(), 1), "");
+}
+
+#[test]
+fn quiet_leaves_the_exit_code_and_what_is_asked_for() {
+    let site = site();
+    let output = run(&["-q", &site.url("/")]).expect_code(1);
+    assert_eq!((&*output.stdout, &*output.stderr), ("", ""));
+    assert!(stdout_of(&site, &["-q", "--format", "text"], 1).ends_with(" skipped URL.\n"));
+}
+
+#[test]
+fn json_says_why_the_crawl_has_ended() {
+    let site = site();
+    let json_of = |arguments: &[&str], code| -> Value {
+        let arguments = [&["--format", "json"], arguments].concat();
+        serde_json::from_str(&stdout_of(&site, &arguments, code)).unwrap()
+    };
+    let all = json_of(&[], 1);
+    assert_eq!((&all["stopped"], &all["left_out"]), (&Value::Null, &Value::Null));
+    let some = json_of(&["--max-pages", "2"], 0);
+    assert_eq!(some["stopped"], "max_pages");
+    assert!(some["left_out"].as_str().unwrap().contains("limit on pages"), "{some}");
+    let none = run(&["--format", "json", "--max-tries", "1", "http://127.0.0.1:1/"]);
+    let none: Value = serde_json::from_str(&none.expect_code(3).stdout).unwrap();
+    assert!(none["problem"].as_str().unwrap().starts_with("no root could be crawled: "), "{none}");
+}
+
+#[test]
+fn the_report_of_the_chapter_has_a_line_for_each_url() {
+    let site = site();
+    let report = stdout_of(&site, &["--format", "chapter"], 1);
     let (rows, rest) = report.split_once("\nFinished 7 urls in ").unwrap();
     assert_eq!(
         rows.lines().collect::<Vec<_>>(),
@@ -175,7 +317,7 @@ fn a_broken_url_is_listed_with_the_redirects_that_lead_to_it() {
         _ => reply.status(404, "Not Found", &[], ""),
     })
     .unwrap();
-    let report = stdout_of(&site, &["--check", "images"], 1);
+    let report = stdout_of(&site, &["--format", "chapter", "--check", "images"], 1);
     let (_, broken) = report.split_once("*** Broken: 1 ***\n").unwrap();
     assert_eq!(
         broken,
@@ -187,7 +329,7 @@ fn a_broken_url_is_listed_with_the_redirects_that_lead_to_it() {
 #[test]
 fn broken_only_leaves_out_all_other_urls() {
     let site = site();
-    let report = stdout_of(&site, &["--broken-only"], 1);
+    let report = stdout_of(&site, &["--format", "chapter", "--broken-only"], 1);
     assert!(report.starts_with("Finished 7 urls in "), "{report}");
     assert!(report.contains("\n*** Broken: 2 ***\n/forbidden 403 "), "{report}");
     for format in ["json", "jsonl", "csv"] {
@@ -202,16 +344,20 @@ fn broken_only_leaves_out_all_other_urls() {
 #[test]
 fn accepted_statuses_are_not_broken() {
     let site = site();
-    let report = stdout_of(&site, &["--accept", "403"], 1);
+    let report = stdout_of(&site, &["--format", "chapter", "--accept", "403"], 1);
     assert!(report.contains("*** Broken: 1 ***\n/missing"), "{report}");
-    let report = stdout_of(&site, &["--accept", "400..=403,404"], 0);
+    let report = stdout_of(&site, &["--format", "chapter", "--accept", "400..=403,404"], 0);
     assert!(!report.contains("Broken") && report.contains(" 1 status_404\n"), "{report}");
+    assert!(report.contains("  2 accepted\n") && !report.contains(" error\n"), "{report}");
     stdout_of(&site, &["--accept", "400..404"], 1);
+    let blocked = Server::start(|_, reply| reply.status(999, "Denied", &[], "")).unwrap();
+    stdout_of(&blocked, &["--accept", "999"], 0);
+    stdout_of(&blocked, &[], 1);
 }
 
 #[test]
 fn color_is_shown_on_terminals_or_on_request() {
-    const RED: &str = "\u{1b}[31m/missing 404 text/plain none 4\u{1b}[0m\n";
+    const RED: &str = "\u{1b}[31m404 Not Found  /missing\u{1b}[0m\n";
     let site = site();
     assert!(!stdout_of(&site, &[], 1).contains('\u{1b}'));
     assert!(!stdout_of(&site, &["--color", "never"], 1).contains('\u{1b}'));
@@ -264,5 +410,7 @@ fn a_crawl_that_is_interrupted_is_still_a_json_object() {
         let object: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(object["rows"].as_array().unwrap().len() as u64, object["done"]);
         assert!(object["todo"].as_u64().unwrap() > 0);
+        assert_eq!(object["stopped"], "signal");
+        assert!(object["left_out"].as_str().unwrap().contains("interrupted"), "{object}");
     }
 }

@@ -1,11 +1,11 @@
 //! The progress line on a terminal.
 
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use demo_site::scripted::Server;
 
-use crate::program::Running;
+use crate::program::{Running, crawl};
 
 /// A site that is slow enough for the line to change a few times.
 fn site() -> Server {
@@ -53,11 +53,33 @@ fn a_terminal_shows_the_progress_line() {
     assert!(!end.contains("in flight"), "the line is gone in the end: {shown}");
 }
 
+/// A CI job shows no terminal, and ends jobs that print nothing.
+#[test]
+fn without_a_terminal_a_line_comes_every_ten_seconds() {
+    let begun = Instant::now();
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page("<a href=/slow>slow</a>"),
+        // Until shortly after the first line.
+        _ => {
+            reply.sleep(Duration::from_millis(10_700).saturating_sub(begun.elapsed()));
+            reply.page("");
+        }
+    })
+    .unwrap();
+    let start = |arguments: &[&str]| Running::start(crawl(arguments));
+    let (root, no_progress) = (site.url("/"), "--no-progress");
+    let runs = [start(&[&root]), start(&["-q", &root]), start(&[no_progress, &root])];
+    let [with, quiet, without] = runs.map(|run| run.wait().expect_code(0).stderr);
+    assert!(with.starts_with("[progress] 1 done, 0 queued, 1 in flight, "), "{with}");
+    assert_eq!(with.lines().count(), 1, "{with}");
+    assert_eq!((&*quiet, &*without), ("", ""));
+}
+
 #[test]
 fn the_progress_line_can_be_switched_off() {
     let site = site();
-    for flag in ["--no-progress", "-q", "2>/dev/null"] {
+    for flag in ["--no-progress", "-q --format text", "2>/dev/null"] {
         let shown = on_a_terminal(&format!("{} {flag}", site.url("/")));
-        assert!(shown.contains("*** Report ***") && !shown.contains("in flight"), "{shown}");
+        assert!(shown.contains("Checked 3 URLs: ") && !shown.contains("in flight"), "{shown}");
     }
 }

@@ -97,6 +97,7 @@ fn a_crawl_interrupted_at_any_moment_writes_its_report() {
         program.signal("-INT");
         let output = program.wait().expect_code(130);
         assert!(rows(&output.stdout).len() as u64 + 10 >= after, "{}", output.stdout);
+        assert!(output.stderr.starts_with("[warning] stopping: "), "{}", output.stderr);
         assert!(
             output.stderr.contains(" left to do: the crawl was interrupted"),
             "{}",
@@ -106,7 +107,12 @@ fn a_crawl_interrupted_at_any_moment_writes_its_report() {
     for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
         let server = long_site();
         let report = Scratch::new();
-        let program = Running::start(crawl(&["-q", "-o", report.as_str(), &server.url("/")]));
+        let program = Running::start(crawl(&[
+            "-q",
+            "-o",
+            &format!("chapter:{}", report.as_str()),
+            &server.url("/"),
+        ]));
         wait_until(|| server.requests() > 5);
         program.signal(signal);
         let output = program.wait().expect_code(code);
@@ -186,10 +192,12 @@ fn one_signal_ends_a_program_whose_output_is_blocked() {
         let begun = Instant::now();
         let output = program.wait().expect_code(code);
         assert!(begun.elapsed() < 10 * SECOND, "{:?}", begun.elapsed());
-        assert_eq!(output.stderr, "[error] the output is blocked, so its rest is lost\n");
+        let (warning, error) = output.stderr.split_once('\n').unwrap();
+        assert!(warning.starts_with("[warning] stopping: "), "{warning}");
+        assert_eq!(error, "[error] the output is blocked, so its rest is lost\n");
     }
     let server = long_site();
-    let program = Running::start_unread(&mut crawl(&["--format", "text", &server.url("/")]));
+    let program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
     wait_until(|| server.requests() > 400);
     program.signal("-TERM");
     let begun = Instant::now();
@@ -212,7 +220,7 @@ fn the_limit_on_time_ends_a_program_whose_output_is_blocked() {
 #[test]
 fn a_report_that_is_read_slowly_is_whole() {
     let server = long_site();
-    let mut program = Running::start_unread(&mut crawl(&["--format", "text", &server.url("/")]));
+    let mut program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
     wait_until(|| server.requests() > 400);
     program.signal("-TERM");
     let mut pipe = program.unread();
@@ -239,7 +247,8 @@ fn a_signal_during_the_report_ends_the_process_as_usual() {
     let server = long_site();
     let journal = Scratch::new();
     let root = server.url("/");
-    let arguments = ["--max-pages", "200", "--state", journal.as_str(), &root];
+    let state = ["--state", journal.as_str(), &root];
+    let arguments = [&["--format", "chapter", "--max-pages", "200"], &state[..]].concat();
     let mut program = Running::start_unread(&mut crawl(&arguments));
     let finished = || journal.read().iter().filter(|&&byte| byte == b'\n').count() >= 200 + 2;
     wait_until(finished);
@@ -258,7 +267,7 @@ fn a_signal_during_the_report_ends_the_process_as_usual() {
 fn max_time_is_kept_and_reported() {
     let server = long_site();
     let root = server.url("/");
-    let output = run(&["--max-time", "300ms", &root]).expect_code(0);
+    let output = run(&["--format", "chapter", "--max-time", "300ms", &root]).expect_code(0);
     assert!(
         output.stderr.contains(" left to do: the limit on time was reached"),
         "{}",

@@ -1,6 +1,7 @@
 //! The options that must be the same when a crawl is resumed.
 
-use crawl_core::{Check, Options, ScopeRule};
+use crawl_core::{Check, Options, ScopeRule, TrapLimits};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 /// Returns the options that decide which URLs are found, by the names of their
@@ -19,7 +20,9 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         Some(max) => json!(max),
         None => json!("none"),
     };
-    let settings: [(&str, Value); 14] = [
+    // A limit that is as usual is not in a journal, as in those from before the flags.
+    let (traps, usual) = (&options.traps, TrapLimits::default());
+    let settings: [(&str, Value); 17] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -33,10 +36,18 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--no-robots", json!(!options.robots)),
         ("--select", json!(select)),
         ("--max-pages-per-host", max_pages_per_host),
+        ("--max-path-segments", unusual(traps.segments, usual.segments)),
+        ("--max-repeats", unusual(traps.repetitions, usual.repetitions)),
+        ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
         // Null while it is unused: older journals do not have it.
         ("--deny-private", json!(options.deny_private.then_some(true))),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// Returns the value of an option; `null` if it has its default.
+fn unusual<T: Serialize + PartialEq>(value: T, default: T) -> Value {
+    if value == default { Value::Null } else { json!(value) }
 }
 
 /// Returns a readable list of the options that have changed; `None` if none has.

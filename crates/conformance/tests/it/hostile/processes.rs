@@ -180,11 +180,12 @@ fn read_printable(file: &Path) -> String {
     text
 }
 
-/// Neither the text report nor the log contains terminal control characters.
+/// Neither the reports for people nor the log contain terminal control characters.
 #[test]
 fn the_report_has_no_terminal_controls() {
     let dir = TempDir::new("report");
     let (report, log) = (dir.file("report"), dir.file("log"));
+    let chapter = dir.file("chapter");
     let themes = [
         super::heads::behaviours,
         super::redirects::behaviours,
@@ -193,7 +194,9 @@ fn the_report_has_no_terminal_controls() {
     ];
     let site = HostileSite::start(&themes);
     let child = Command::new(program("crawl"))
-        .args(["-vv", "--max-tries", "1", &site.server.url("/")])
+        .args(["-vv", "--max-tries", "1", "-o", "text:-", "-o"])
+        .arg(format!("chapter:{}", chapter.display()))
+        .arg(site.server.url("/"))
         .stdin(Stdio::null())
         .stdout(File::create(&report).unwrap())
         .stderr(File::create(&log).unwrap())
@@ -202,6 +205,9 @@ fn the_report_has_no_terminal_controls() {
     let (status, _) = wait_with_peak_memory(&mut KillOnDrop(child).0);
     let (report, log) = (read_printable(&report), read_printable(&log));
     assert_eq!(status.code(), Some(1), "{status}: {}", warnings(&log));
-    assert!(report.contains("*** Broken: "), "{report}");
+    assert!(report.contains(" are broken ("), "{report}");
     assert!(report.contains(r"HTTP/1.1 2\x1b[31m"), "{report}");
+    let chapter = read_printable(&chapter);
+    assert!(chapter.contains("*** Broken: "), "{chapter}");
+    assert!(chapter.contains(r"HTTP/1.1 2\x1b[31m"), "{chapter}");
 }

@@ -1,0 +1,213 @@
+//! The broken URLs of a crawl, each with the places of the links to it.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crawl_core::{Admission, FetchError, LinkContext, Row};
+
+use super::End;
+
+/// A broken URL that is to be reported.
+pub(super) struct Broken {
+    /// The URL, or the path of the file that it leads to.
+    pub(super) url: Arc<str>,
+    /// The URL.
+    pub(super) asked: Arc<str>,
+    pub(super) status: Option<u16>,
+    pub(super) error: Option<FetchError>,
+}
+
+impl Broken {
+    /// Creates it of a row as reports show it; `asked` is the URL of that row.
+    pub(super) fn of(row: &Row, asked: &Arc<str>) -> Self {
+        let (url, asked) = (Arc::clone(&row.url), Arc::clone(asked));
+        Self { url, asked, status: row.status, error: row.error.clone() }
+    }
+
+    /// Returns true if the URL leads to a file.
+    fn is_file(&self) -> bool {
+        self.url != self.asked
+    }
+
+    /// Returns the kind of the problem in one word: the class of the error, or
+    /// `status_404`.
+    pub(super) fn kind(&self) -> String {
+        match (&self.error, self.status) {
+            (Some(error), _) => error.class.name().to_owned(),
+            (None, Some(status)) => format!("status_{status}"),
+            (None, None) => "failed".to_owned(),
+        }
+    }
+
+    /// Returns the kind of the problem in a few words.
+    pub(super) fn problem_kind(&self) -> String {
+        match (&self.error, self.status) {
+            (Some(error), _) => error.class.name().replace('_', " "),
+            (None, _) => self.problem(),
+        }
+    }
+
+    /// Returns the problem in a few words.
+    pub(super) fn problem(&self) -> String {
+        match (&self.error, self.status) {
+            (Some(error), Some(status)) if status >= 400 => format!("{status} {error}"),
+            (Some(error), _) => error.to_string(),
+            (None, Some(404)) if self.is_file() => "no such file".to_owned(),
+            (None, Some(status)) => status_text(status),
+            (None, None) => "no response".to_owned(),
+        }
+    }
+}
+
+/// Returns a status with its reason phrase (RFC 9110, section 15), if it is one of
+/// the common ones.
+pub(super) fn status_text(status: u16) -> String {
+    let reason = match status {
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        405 => "Method Not Allowed",
+        406 => "Not Acceptable",
+        408 => "Request Timeout",
+        410 => "Gone",
+        429 => "Too Many Requests",
+        451 => "Unavailable For Legal Reasons",
+        500 => "Internal Server Error",
+        501 => "Not Implemented",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        504 => "Gateway Timeout",
+        _ => return format!("status {status}"),
+    };
+    format!("{status} {reason}")
+}
+
+/// The place of a link that leads to a broken URL.
+pub(super) struct Place<'a> {
+    /// The page with the link, by its URL or its path; or a redirect to which no page
+    /// links.
+    pub(super) page: Cow<'a, str>,
+    /// True if the page is a file.
+    pub(super) is_file: bool,
+    pub(super) context: Option<LinkContext<'a>>,
+    /// The redirects between the link and the broken URL.
+    pub(super) via: Vec<Cow<'a, str>>,
+}
+
+impl Place<'_> {
+    pub(super) fn line(&self) -> Option<u32> {
+        self.context.map(|context| context.position.line)
+    }
+
+    pub(super) fn column(&self) -> Option<u32> {
+        self.context.map(|context| context.position.column)
+    }
+
+    /// Returns the text of the link, or the name of an element without one.
+    pub(super) fn text(&self) -> String {
+        match self.context {
+            Some(context) if context.text.is_empty() => format!("<{}>", context.element.name()),
+            Some(context) => context.text.to_owned(),
+            None => String::new(),
+        }
+    }
+}
+
+/// Returns the places of all links that lead to a URL, directly or by redirects, in
+/// the order of their pages, lines and columns.
+pub(super) fn places<'a>(broken: &Broken, end: &End<'a>) -> Vec<Place<'a>> {
+    let mut found = Vec::new();
+    if let Ok(summary) = end.summary {
+        collect(
+            &broken.asked,
+            &summary.admission,
+            &mut Vec::new(),
+            &mut HashSet::new(),
+            &mut found,
+        );
+    }
+    let places = found.into_iter().map(|(page, context, via)| Place {
+        is_file: end.locate.file(page).is_some(),
+        page: end.locate.shown(page),
+        context,
+        via: via.into_iter().map(|url| end.locate.shown(url)).collect(),
+    });
+    let mut places: Vec<Place<'a>> = places.collect();
+    places.sort_by(|a, b| {
+        let key = |place: &Place<'_>| (place.line(), place.column());
+        a.page.cmp(&b.page).then_with(|| key(a).cmp(&key(b)))
+    });
+    places
+}
+
+/// A page with its link, and the redirects behind that.
+type Found<'a> = (&'a str, Option<LinkContext<'a>>, Vec<&'a str>);
+
+fn collect<'a>(
+    url: &str,
+    admission: &'a Admission,
+    via: &mut Vec<&'a str>,
+    redirects: &mut HashSet<&'a str>,
+    places: &mut Vec<Found<'a>>,
+) {
+    for referrer in admission.referrers(url).0 {
+        let page = referrer.url;
+        let is_redirect = referrer.context.is_none() && !admission.is_fine(page);
+        if is_redirect && !redirects.insert(page) {
+            continue;
+        }
+        let before = places.len();
+        if is_redirect {
+            via.insert(0, page);
+            collect(page, admission, via, redirects, places);
+            via.remove(0);
+        }
+        if places.len() == before {
+            places.push((page, referrer.context, via.clone()));
+        }
+    }
+}
+
+/// Returns a count with its noun, in the singular or the plural.
+pub(super) fn count(number: u64, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Returns the sum of a crawl in one plain sentence.
+pub(super) fn sentence(end: &End<'_>) -> String {
+    let summary = match end.summary {
+        Ok(summary) => summary,
+        Err(problem) => return format!("The crawl cannot go on: {problem}."),
+    };
+    let counted = |name| end.report.counts().find(|(n, _)| *n == name).map_or(0, |(_, n)| n);
+    let (redirects, skipped) = (counted("redirect"), counted("skip"));
+    let mut sum = format!("Checked {}: ", count(end.report.total() - skipped, "URL"));
+    let (new, newly) = if end.known.is_some() { (" new", " newly") } else { ("", "") };
+    match end.broken.len() as u64 {
+        0 => sum += &format!("nothing{new} is broken"),
+        1 => sum += &format!("1 is{newly} broken"),
+        n => sum += &format!("{n} are{newly} broken"),
+    }
+    let links = |broken: &Broken| places(broken, end).len() as u64;
+    let links: u64 = end.broken.iter().map(links).sum();
+    if links > 0 {
+        let lead = if links == 1 { "leads" } else { "lead" };
+        let to = if end.broken.len() == 1 { "it" } else { "them" };
+        sum += &format!(" ({} {lead} to {to})", count(links, "link"));
+    }
+    if let Some(known) = end.known {
+        sum += &format!("; {} known to be broken", known.still);
+        if known.mended > 0 {
+            sum += &format!("; {} of the baseline broken no more", known.mended);
+        }
+    }
+    for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
+        if number > 0 {
+            sum += &format!("; {}", count(number, what));
+        }
+    }
+    let left_out = summary.left_out().map(|left_out| format!("; {left_out}")).unwrap_or_default();
+    format!("{sum}{left_out}.")
+}

@@ -1,0 +1,124 @@
+//! The Markdown format: what is broken, for a comment or the summary of a CI job.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crawl_core::Row;
+
+use super::broken::{Broken, Place, places, sentence};
+use super::{End, Grouping, Out, ReportFormat};
+
+pub(super) struct Markdown {
+    grouping: Grouping,
+    /// Limit on the length, in bytes.
+    max_len: usize,
+}
+
+/// Limit of GitHub on the summary of a step: 1 MiB.
+pub(super) const MAX_SUMMARY: usize = 1024 * 1024;
+
+impl Markdown {
+    pub(super) fn new(grouping: Grouping, max_len: usize) -> Self {
+        Self { grouping, max_len }
+    }
+
+    fn target(&self, broken: &Broken, end: &End<'_>) -> String {
+        let mut text = format!("- {} {}\n", bold(&broken.problem()), url(&broken.url));
+        let places = places(broken, end);
+        for place in places.iter().take(self.grouping.max_referrers) {
+            let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
+            let words = escape(&place.text());
+            let words = if words.is_empty() { words } else { format!(": {words}") };
+            text += &format!("  - on {}{line}{words}{}\n", url(&place.page), via(place));
+        }
+        let more = places.len().saturating_sub(self.grouping.max_referrers);
+        if more > 0 {
+            text += &format!("  - and {more} more\n");
+        }
+        text
+    }
+
+    fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        let mut left = self.max_len;
+        for (n, broken) in end.broken.iter().enumerate() {
+            let text = self.target(broken, end);
+            // Room for the line below.
+            if text.len() + 100 > left {
+                let more = end.broken.len() - n;
+                return out.write(&format!("- and {more} more broken URLs\n"));
+            }
+            left -= text.len();
+            out.write(&text)?;
+        }
+        Ok(())
+    }
+
+    fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        let mut pages: BTreeMap<String, Vec<(Option<u32>, String)>> = BTreeMap::new();
+        for broken in end.broken {
+            for place in places(broken, end) {
+                let (problem, to) = (bold(&broken.problem()), url(&broken.url));
+                let line = place.line().map(|line| format!("line {line}: ")).unwrap_or_default();
+                let item = format!("- {line}{problem} {to}{}\n", via(&place));
+                pages.entry(place.page.to_string()).or_default().push((place.line(), item));
+            }
+        }
+        for (page, mut items) in pages {
+            items.sort();
+            let items: String = items.into_iter().map(|(_, item)| item).collect();
+            out.write(&format!("## {}\n\n{items}\n", url(&page)))?;
+        }
+        Ok(())
+    }
+}
+
+impl ReportFormat for Markdown {
+    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        out.write(&format!("# Links\n\n{}\n", escape(&sentence(end))))?;
+        if end.broken.is_empty() {
+            return Ok(());
+        }
+        out.write("\n")?;
+        if self.grouping.by_page {
+            self.write_by_page(end, out)
+        } else {
+            self.write_by_target(end, out)
+        }
+    }
+}
+
+fn via(place: &Place<'_>) -> String {
+    let redirects: Vec<String> = place.via.iter().map(|redirect| url(redirect)).collect();
+    if redirects.is_empty() {
+        String::new()
+    } else {
+        format!(" (redirected by {})", redirects.join(", "))
+    }
+}
+
+fn bold(text: &str) -> String {
+    format!("**{}**", escape(text))
+}
+
+/// Returns a URL as an autolink (CommonMark, section 6.5), or the path of a file.
+fn url(url: &str) -> String {
+    let is_autolink = url.contains("://") && !url.contains([' ', '<', '>']);
+    if is_autolink { format!("<{url}>") } else { escape(url) }
+}
+
+/// Escapes the ASCII punctuation that has a meaning in Markdown (CommonMark, section
+/// 2.4).
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "\\`*_{}[]<>()#|~&!".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}

@@ -1,0 +1,85 @@
+//! The SARIF format (OASIS, version 2.1.0): a result for each link to a broken URL,
+//! for tools that collect the findings of checkers.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use crawl_core::Row;
+use serde_json::{Value, json};
+
+use super::broken::{Broken, Place, places};
+use super::{End, Out, ReportFormat};
+
+pub(super) struct Sarif;
+
+impl ReportFormat for Sarif {
+    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn has_error_field(&self) -> bool {
+        true
+    }
+
+    fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        let kinds: BTreeMap<String, String> =
+            end.broken.iter().map(|broken| (broken.kind(), broken.problem_kind())).collect();
+        let rules: Vec<Value> = kinds
+            .iter()
+            .map(|(id, text)| json!({"id": id, "shortDescription": {"text": text}}))
+            .collect();
+        let notifications =
+            end.problem.map(|problem| json!([{"level": "error", "message": {"text": problem}}]));
+        let head = json!({
+            "driver": {"name": "crawl", "version": env!("CARGO_PKG_VERSION"), "rules": rules},
+        });
+        let invocation = json!({
+            "executionSuccessful": end.problem.is_none(),
+            "toolExecutionNotifications": notifications.unwrap_or_else(|| json!([])),
+        });
+        out.write(&format!(
+            "{{\"$schema\":\"https://json.schemastore.org/sarif-2.1.0.json\",\n\
+             \"version\":\"2.1.0\",\n\"runs\":[{{\"tool\":{head},\n\"invocations\":[{invocation}],\n\
+             \"columnKind\":\"unicodeCodePoints\",\n\"results\":["
+        ))?;
+        let mut separator = "";
+        for broken in end.broken {
+            let places = places(broken, end);
+            let without = places.is_empty().then(|| result(broken, None));
+            for result in places.iter().map(|place| result(broken, Some(place))).chain(without) {
+                out.write(&format!("{separator}\n{result}"))?;
+                separator = ",";
+            }
+        }
+        out.write("\n]}]}\n")
+    }
+}
+
+/// Returns a URL as it is, and the path of a file as a relative reference (RFC 3986,
+/// section 4.2).
+fn uri(page: &str) -> String {
+    const RESERVED: [(char, &str); 6] =
+        [('%', "%25"), (' ', "%20"), ('?', "%3F"), ('#', "%23"), ('[', "%5B"), (']', "%5D")];
+    if page.contains("://") {
+        return page.to_owned();
+    }
+    RESERVED.iter().fold(page.to_owned(), |page, (c, code)| page.replace(*c, code))
+}
+
+/// Returns the result for one link; without a place, the URL itself is the place.
+fn result(broken: &Broken, place: Option<&Place<'_>>) -> Value {
+    let page = place.map_or(&*broken.url, |place| &*place.page);
+    let mut location = json!({"artifactLocation": {"uri": uri(page)}});
+    if let Some((line, column)) = place.and_then(|place| Some((place.line()?, place.column()?))) {
+        location["region"] = json!({"startLine": line, "startColumn": column});
+    }
+    let text = place.map(Place::text).filter(|text| !text.is_empty());
+    let text = text.map(|text| format!(" (link: {text})")).unwrap_or_default();
+    json!({
+        "ruleId": broken.kind(),
+        "level": "error",
+        "message": {"text": format!("{}: {}{text}", broken.problem(), broken.url)},
+        "locations": [{"physicalLocation": location}],
+        "partialFingerprints": {"brokenLink/v1": format!("{page} {}", broken.url)},
+    })
+}

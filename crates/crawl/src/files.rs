@@ -1,0 +1,390 @@
+//! Files as a source: a folder with a site in it, or single files, checked without a
+//! server. A URL of the site is answered as a web server with the files would answer.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::path::{Component, Path, PathBuf};
+use std::time::Instant;
+
+use cli::{FilePaths, Files};
+use crawl_core::{Crawl, ErrorClass, FetchError, Job, Options, Purpose, Row, Visit};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use regex::Regex;
+use url::Url;
+use web::links::ExtractOptions;
+use web::page::PageReader;
+
+use crate::markdown;
+
+/// The names of the file that answers for a folder.
+const INDEX_FILES: [&str; 3] = ["index.html", "index.htm", "README.md"];
+
+/// The characters of a file name that mean something else in the path of a URL.
+const SPECIAL: AsciiSet =
+    CONTROLS.add(b'%').add(b'?').add(b'#').add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\');
+
+/// Checks the files, and returns the crawl with the jobs that need a network: links
+/// that leave the files.
+///
+/// # Errors
+/// When the files to begin with cannot be listed, or there are none.
+pub(crate) fn check(
+    files: &Files,
+    mut options: Options,
+    sink: &mut dyn FnMut(Row),
+    is_stopped: impl Fn() -> bool,
+) -> io::Result<(Crawl, Vec<Job>)> {
+    if !options.external {
+        // What is on the host and not below the folder is not there to be checked.
+        options.exclude.extend(not_below(files.base_url.path()));
+    }
+    let checks_fragments = options.check.fragments;
+    let named = list(files)?;
+    let mut crawl = Crawl::new(options.clone());
+    let mut jobs = VecDeque::new();
+    for file in &named {
+        let (job, row) = crawl.seed(&url_of(files, file)?);
+        jobs.extend(job);
+        row.into_iter().for_each(&mut *sink);
+    }
+    let is_folder = matches!(files.paths, FilePaths::Folder(_));
+    let (mut left, mut read) = (Vec::new(), HashSet::new());
+    while let Some(mut job) = jobs.pop_front() {
+        let path = path_below(files, job.address().path());
+        let Some(path) = path.filter(|_| job.purpose != Purpose::External && !is_stopped()) else {
+            // A page of the host that is not below the folder is one of another site.
+            job.purpose = if is_stopped() { job.purpose } else { Purpose::External };
+            left.push(job);
+            continue;
+        };
+        let found = resolve(files, &path);
+        // A file has one row, whatever the number of its URLs: `/a/`, `/a/index.html`.
+        let is_alias = match &found {
+            Found::File(file) => !read.insert(file.clone()),
+            Found::Redirect(_) => true,
+            Found::Folder(_) | Found::Nothing => false,
+        };
+        let is_page = is_folder || found.file().is_some_and(|file| named.contains(file));
+        let answer = found.answer(&job, is_page && !is_alias, checks_fragments);
+        let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
+        feed(&mut visit, &options, answer);
+        let mut completion = crawl.complete(&mut visit, Instant::now());
+        jobs.extend(std::mem::take(&mut completion.jobs));
+        completion.others.into_iter().for_each(&mut *sink);
+        if !is_alias || completion.row.is_broken() {
+            sink(completion.row);
+        }
+    }
+    Ok((crawl, left))
+}
+
+/// Returns the path of the file that a URL leads to, as a user writes it: seen from the
+/// current folder.
+pub(crate) fn locate(files: &Files, url: &str) -> Option<String> {
+    let (url, fragment) = url.split_once('#').map_or((url, None), |(u, f)| (u, Some(f)));
+    let parsed = Url::parse(url).ok().filter(|url| url.host() == files.base_url.host())?;
+    let path = path_below(files, parsed.path())?;
+    let file = match resolve(files, &path) {
+        Found::File(file) => file,
+        Found::Folder(folder) => folder,
+        Found::Redirect(_) | Found::Nothing => absolute(files, &path)?,
+    };
+    let current = std::env::current_dir().ok();
+    let seen = current.as_ref().and_then(|current| file.strip_prefix(current).ok());
+    let shown = seen.unwrap_or(&file).display().to_string();
+    let shown = if shown.is_empty() { ".".to_owned() } else { shown };
+    Some(fragment.map_or(shown.clone(), |fragment| format!("{shown}#{fragment}")))
+}
+
+/// Returns the files to begin with, in the order of their names.
+fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    match &files.paths {
+        FilePaths::Files(paths) => found.extend_from_slice(paths),
+        FilePaths::Folder(folder) => {
+            let mut folders = vec![folder.clone()];
+            while let Some(folder) = folders.pop() {
+                for entry in fs::read_dir(&folder)? {
+                    let entry = entry?;
+                    let (path, kind) = (entry.path(), entry.file_type()?);
+                    let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+                    if kind.is_dir() && !is_hidden {
+                        folders.push(path);
+                    } else if is_html(&path) || is_markdown(&path) {
+                        found.push(path);
+                    }
+                }
+            }
+            if found.is_empty() {
+                let message = format!("there is no HTML or Markdown in {}", folder.display());
+                return Err(io::Error::other(message));
+            }
+        }
+    }
+    let mut absolute: Vec<PathBuf> =
+        found.iter().map(std::path::absolute).collect::<io::Result<_>>()?;
+    absolute.sort();
+    Ok(absolute.iter().map(|path| without_dots(path)).collect())
+}
+
+/// Returns the URL of a file.
+fn url_of(files: &Files, file: &Path) -> io::Result<Url> {
+    let folder = folder(files)?;
+    let below = file.strip_prefix(folder).map_err(io::Error::other)?;
+    let parts =
+        below.iter().map(|part| utf8_percent_encode(&part.to_string_lossy(), &SPECIAL).to_string());
+    let path = parts.collect::<Vec<_>>().join("/");
+    // The path is written out, so that no part of it is taken for a scheme.
+    let mut url = files.base_url.clone();
+    url.set_path(&format!("{}{path}", files.base_url.path()));
+    Ok(url)
+}
+
+/// Returns the folder that stands for the base URL. Single files may link to any file,
+/// so theirs is the root of the file system.
+fn folder(files: &Files) -> io::Result<PathBuf> {
+    match &files.paths {
+        FilePaths::Folder(folder) => Ok(without_dots(&std::path::absolute(folder)?)),
+        FilePaths::Files(_) => Ok("/".into()),
+    }
+}
+
+/// Takes `.` and `..` out of an absolute path, as a URL does.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// Returns the decoded path below the folder that the path of a URL stands for. Nothing
+/// is outside of the folder.
+fn path_below(files: &Files, path: &str) -> Option<String> {
+    let below = path.strip_prefix(files.base_url.path())?;
+    let mut decoded = Vec::new();
+    for part in below.split('/') {
+        let part = percent_decode_str(part).decode_utf8().ok()?;
+        if part == ".." || part.contains(['/', '\0']) {
+            return None;
+        }
+        decoded.push(part);
+    }
+    Some(decoded.join("/"))
+}
+
+fn absolute(files: &Files, below: &str) -> Option<PathBuf> {
+    Some(folder(files).ok()?.join(below))
+}
+
+/// The answer to a path.
+enum Found {
+    File(PathBuf),
+    /// A folder without an index file that has no HTML: it is no part of a site.
+    Folder(PathBuf),
+    /// A folder without the slash at its end; with it, relative links are right.
+    Redirect(String),
+    Nothing,
+}
+
+impl Found {
+    fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::File(file) => Some(file),
+            _ => None,
+        }
+    }
+}
+
+/// Finds the file that a web server sends for a path: itself, the index file of a
+/// folder, or a page without its extension ("pretty URL").
+fn resolve(files: &Files, below: &str) -> Found {
+    let Some(path) = absolute(files, below) else { return Found::Nothing };
+    let found = resolve_path(&path, below);
+    match (&files.paths, found) {
+        // `/logo.png` in a single file is most likely in the folder of the project.
+        (FilePaths::Files(_), Found::Nothing) => std::env::current_dir()
+            .map_or(Found::Nothing, |current| resolve_path(&current.join(below), below)),
+        (_, found) => found,
+    }
+}
+
+fn resolve_path(path: &Path, below: &str) -> Found {
+    if path.is_dir() {
+        if !below.is_empty() && !below.ends_with('/') {
+            return Found::Redirect(format!("{}/", path.file_name().unwrap_or_default().display()));
+        }
+        let index = INDEX_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
+        return match index {
+            Some(file) => Found::File(file),
+            None if has_html(path) => Found::Nothing,
+            None => Found::Folder(path.to_owned()),
+        };
+    }
+    let with = |extension: &str| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(extension);
+        PathBuf::from(name)
+    };
+    let is_below_a_file = below.ends_with('/');
+    let candidates = [
+        path.to_owned(),
+        with(".html"),
+        with(".htm"),
+        // Markdown that is to become HTML links to the HTML.
+        path.with_extension("md"),
+    ];
+    let is_source = |file: &Path| !is_markdown(file) || is_html(path) || is_markdown(path);
+    let mut candidates = candidates.into_iter().filter(|_| !is_below_a_file);
+    candidates.find(|file| file.is_file() && is_source(file)).map_or(Found::Nothing, Found::File)
+}
+
+fn has_html(folder: &Path) -> bool {
+    let entries = fs::read_dir(folder).into_iter().flatten();
+    entries.filter_map(Result::ok).any(|entry| is_html(&entry.path()))
+}
+
+fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().map(|extension| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| extensions.iter().any(|e| extension == *e))
+}
+
+fn is_html(path: &Path) -> bool {
+    has_extension(path, &["html", "htm", "xhtml"])
+}
+
+fn is_markdown(path: &Path) -> bool {
+    has_extension(path, &["md", "markdown"])
+}
+
+/// A response without a network: its head, and where its body comes from.
+struct Answer {
+    head: String,
+    body: Body,
+}
+
+enum Body {
+    Text(String),
+    File(File),
+    Failed(FetchError),
+}
+
+impl Answer {
+    fn empty(status_line: &str) -> Self {
+        let head = format!("HTTP/1.1 {status_line}\r\nContent-Length: 0\r\n\r\n");
+        Self { head, body: Body::Text(String::new()) }
+    }
+
+    fn page(html: String) -> Self {
+        let length = html.len();
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\n\r\n"
+        );
+        Self { head, body: Body::Text(html) }
+    }
+
+    fn failed(path: &Path, error: &io::Error) -> Self {
+        let message = format!("{} cannot be read: {error}", path.display());
+        let error = FetchError::new(ErrorClass::Truncated, message);
+        Self { head: String::new(), body: Body::Failed(error) }
+    }
+}
+
+impl Found {
+    /// Answers a job. The links of a page count only if `is_page` is true, and its ids
+    /// only if `needs_ids` is.
+    fn answer(&self, job: &Job, is_page: bool, needs_ids: bool) -> Answer {
+        let file = match self {
+            Self::Nothing => return Answer::empty("404 Not Found"),
+            Self::Folder(_) => return Answer::empty("200 OK"),
+            Self::Redirect(to) => {
+                let to = utf8_percent_encode(to, &SPECIAL);
+                return Answer::empty(&format!("301 Moved Permanently\r\nLocation: ./{to}"));
+            }
+            Self::File(file) => file,
+        };
+        let answer = if is_markdown(file) && (is_page || needs_ids) {
+            fs::read(file).map(|bytes| {
+                let html = markdown::to_html(&String::from_utf8_lossy(&bytes));
+                Answer::page(if is_page { html } else { ids(job, html.as_bytes()) })
+            })
+        } else if is_html(file) && !is_page && needs_ids {
+            fs::read(file).map(|bytes| Answer::page(ids(job, &bytes)))
+        } else {
+            File::open(file).and_then(|opened| {
+                let length = opened.metadata()?.len();
+                let kind = if is_html(file) && is_page { "text/html" } else { media_type(file) };
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
+                );
+                Ok(Answer { head, body: Body::File(opened) })
+            })
+        };
+        answer.unwrap_or_else(|error| Answer::failed(file, &error))
+    }
+}
+
+/// Returns the media type of a file that is no page here.
+fn media_type(file: &Path) -> &'static str {
+    if has_extension(file, &["css"]) { "text/css" } else { "application/octet-stream" }
+}
+
+/// Returns a page with the ids of another page, and without its links.
+fn ids(job: &Job, html: &[u8]) -> String {
+    let Ok(url) = Url::parse(&job.url) else { return String::new() };
+    let options = ExtractOptions { ids: true, ..ExtractOptions::default() };
+    let mut reader = PageReader::new(&url, None, options);
+    reader.feed(html);
+    let page = reader.finish(&url);
+    let id = |id: &str| id.replace('&', "&amp;").replace('"', "&quot;");
+    page.found.ids().map(|text| format!("<p id=\"{}\">\n", id(text))).collect()
+}
+
+/// Hands a response to a visit, as if it had come over a network.
+fn feed(visit: &mut Visit, options: &Options, answer: Answer) {
+    let _request = visit.request(options, false);
+    visit.end_retries();
+    let result = match answer.body {
+        Body::Failed(error) => Err(error),
+        Body::Text(text) => {
+            let bytes = [answer.head.as_bytes(), text.as_bytes()].concat();
+            receive(visit, &mut bytes.as_slice())
+        }
+        Body::File(file) => receive(visit, &mut answer.head.as_bytes().chain(file)),
+    };
+    // There is no retry, so the verdict is known.
+    let _verdict = visit.judge(result);
+}
+
+fn receive(visit: &mut Visit, reader: &mut dyn Read) -> Result<(), FetchError> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let length = match reader.read(&mut buffer) {
+            Ok(0) => return visit.receive_end().map(drop),
+            Ok(length) => length,
+            Err(error) => return Err(visit.interrupted(&error)),
+        };
+        if let ControlFlow::Break(received) =
+            visit.receive(buffer.get(..length).unwrap_or_default())
+        {
+            return received.map(drop);
+        }
+    }
+}
+
+/// Returns patterns of the URLs whose path does not begin with `prefix`: they differ
+/// from it at one of its characters, or end before it does.
+fn not_below(prefix: &str) -> Vec<Regex> {
+    let characters: Vec<(usize, char)> = prefix.char_indices().skip(1).collect();
+    let patterns = characters.iter().map(|(n, c)| {
+        let (before, c) = (regex::escape(&prefix[..*n]), regex::escape(&c.to_string()));
+        format!("^[a-z]+://[^/]*{before}([^{c}]|$)")
+    });
+    patterns.filter_map(|pattern| Regex::new(&pattern).ok()).collect()
+}

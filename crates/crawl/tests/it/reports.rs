@@ -1,0 +1,274 @@
+//! The reports for CI jobs and for people: JUnit, GitHub Actions, SARIF, Markdown,
+//! HTML; and the baseline.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use demo_site::scripted::Server;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use serde_json::Value;
+
+use crate::program::{ProgramOutput, Running, Scratch, crawl, run};
+
+/// A site of two pages with broken links, one of them by a redirect, whose texts have a
+/// meaning in every format.
+fn site() -> Server {
+    Server::start(|request, reply| match request.path() {
+        "/" => reply.page(
+            "<a href=/b>b</a>\n<a href=/gone>&lt;b&gt; \"it's\" | `*` 100%, ]]> \u{1b}[2J</a> \
+             <a href=/moved>moved</a><a href=/x/x/x/>deep</a>",
+        ),
+        "/b" => reply.page("\n\n  <a href='/gone?a&amp;b=</script>'>x</a><img src=/gone>"),
+        "/moved" => reply.status(302, "Found", &[("Location", "/error")], ""),
+        "/error" => reply.status(500, "Oh", &[], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap()
+}
+
+const BROKEN: [&str; 3] = ["/error", "/gone", "/gone?a&b=%3C/script%3E"];
+
+/// Crawls the site and returns the report, with the site's origin removed.
+fn report(site: &Server, arguments: &[&str]) -> String {
+    let output = run(&[&["--check", "images", &*site.url("/")], arguments].concat());
+    output.expect_code(1).stdout.replace(&site.url(""), "")
+}
+
+#[test]
+fn junit_has_a_test_case_for_each_url() {
+    let site = site();
+    let report = report(&site, &["--format", "junit"]);
+    let mut reader = Reader::from_str(&report);
+    let (mut cases, mut failed, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+    loop {
+        match reader.read_event().unwrap() {
+            Event::Start(tag) | Event::Empty(tag) => {
+                let name = tag.try_get_attribute("name").unwrap();
+                let name = name.map(|name| name.value.into_owned());
+                match tag.name().as_ref() {
+                    "testcase" => cases.push(name.unwrap()),
+                    "failure" => failed.push(cases.last().unwrap().replace("&amp;", "&")),
+                    "skipped" => skipped.push(cases.last().unwrap().clone()),
+                    _ => {}
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    assert_eq!(cases.len(), 7);
+    assert!(cases.is_sorted(), "{cases:?}");
+    assert_eq!(failed, BROKEN);
+    assert_eq!(skipped, ["/x/x/x/"]);
+    assert!(report.contains("<testsuites name=\"crawl\" tests=\"7\" failures=\"3\""), "{report}");
+    assert!(report.contains("type=\"status_404\" message=\"404 Not Found\">on /, line 2: &lt;b"));
+}
+
+#[test]
+fn sarif_has_a_result_for_each_broken_link() {
+    let site = site();
+    let object: Value = serde_json::from_str(&report(&site, &["--format", "sarif"])).unwrap();
+    let run = &object["runs"][0];
+    let results = run["results"].as_array().unwrap().iter().map(|result| {
+        let place = &result["locations"][0]["physicalLocation"];
+        let (page, line) = (&place["artifactLocation"]["uri"], &place["region"]["startLine"]);
+        let (rule, text) = (&result["ruleId"], result["message"]["text"].as_str().unwrap());
+        let text = text.split(" (").next().unwrap();
+        format!("{} {}:{line} {text}", rule.as_str().unwrap(), page.as_str().unwrap())
+    });
+    assert_eq!(
+        results.collect::<Vec<_>>(),
+        [
+            "status_500 /:2 500 Internal Server Error: /error",
+            "status_404 /:2 404 Not Found: /gone",
+            "status_404 /b:3 404 Not Found: /gone",
+            "status_404 /b:3 404 Not Found: /gone?a&b=%3C/script%3E",
+        ]
+    );
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let rules: Vec<&Value> = rules.iter().map(|rule| &rule["id"]).collect();
+    assert_eq!(rules, ["status_404", "status_500"]);
+    assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+}
+
+#[test]
+fn markdown_lists_what_is_broken() {
+    let site = site();
+    let report = report(&site, &["--format", "markdown"]);
+    let expected = "# Links\n\nChecked 6 URLs: 3 are broken \\(4 links lead to them\\); \
+        1 redirect; 1 skipped URL.\n\n\
+        - **500 Internal Server Error** /error\n\
+        \x20 - on /, line 2: moved \\(redirected by /moved\\)\n";
+    let plain = |text: &str| text.replace(['<', '>'], "").replace("(redirected", "\\(redirected");
+    let report = plain(&report).replace("moved)\n", "moved\\)\n");
+    assert!(report.starts_with(expected), "{report}");
+    assert!(report.contains("- **404 Not Found** /gone\n  - on /, line 2: \\"), "{report}");
+    assert!(report.contains("\\| \\`\\*\\` 100%, \\]\\]\\"), "{report}");
+}
+
+/// Runs the program as a step of GitHub Actions does.
+fn run_step(summary: &Scratch, arguments: &[&str]) -> ProgramOutput {
+    let mut command = crawl(arguments);
+    command.env("GITHUB_STEP_SUMMARY", summary.path());
+    Running::start(command).wait()
+}
+
+#[test]
+fn github_gets_annotations_and_a_summary() {
+    let (site, summary) = (site(), Scratch::with("before\n"));
+    let root = site.url("/");
+    let output = run_step(&summary, &["--check", "images", "--format", "github", &root]);
+    let stdout = output.expect_code(1).stdout.replace(&site.url(""), "");
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 4, "{stdout}");
+    assert_eq!(
+        lines[0],
+        "::error title=Broken link%3A 500 Internal Server Error::/error%0Aon /, line 2: moved"
+    );
+    assert!(lines[1].contains(" 100%25, ]]"), "{stdout}");
+    assert!(lines[1].ends_with("%0Aand 1 more"), "{stdout}");
+    assert!(lines[3].starts_with("Checked 6 URLs: "), "{stdout}");
+    let summary = String::from_utf8(summary.read()).unwrap();
+    assert!(summary.starts_with("before\n# Links\n\nChecked 6 URLs: "), "{summary}");
+    // Other formats leave the summary to others.
+    let other = Scratch::new();
+    run_step(&other, &["--format", "markdown", &root]).expect_code(1);
+    assert_eq!(other.read(), b"");
+}
+
+#[test]
+fn html_has_everything_in_one_page() {
+    let site = site();
+    let report = report(&site, &["--format", "html"]);
+    for part in [
+        "<b>3</b> broken",
+        "<svg viewBox",
+        "2xx fine</text><rect class=\"fine\"",
+        "under 10 ms</text>",
+        "rel=\"noreferrer\">/gone</a> <small>2 links</small>",
+        "&lt;b&gt; &quot;it&apos;s&quot;",
+        "<li>302 <a href=\"/moved\" ",
+    ] {
+        assert!(report.contains(part), "{part}: {report}");
+    }
+    // Nothing is loaded, and nothing ends the script but its own end.
+    assert!(!report.contains("<link") && !report.contains("src="), "{report}");
+    assert_eq!(report.matches("</script>").count(), 2, "{report}");
+    let (_, rest) = report.split_once("<script type=\"application/json\" id=\"rows\">").unwrap();
+    let (rows, _) = rest.split_once("</script>").unwrap();
+    let rows: Value = serde_json::from_str(rows).unwrap();
+    let urls: Vec<&str> =
+        rows.as_array().unwrap().iter().map(|row| row[0].as_str().unwrap()).collect();
+    assert_eq!(urls.len(), 7);
+    assert!(urls.is_sorted() && BROKEN.iter().all(|url| urls.contains(url)), "{urls:?}");
+}
+
+#[test]
+fn a_baseline_leaves_what_is_new() {
+    let (site, baseline) = (site(), Scratch::new());
+    let root = site.url("/");
+    let check = |arguments: &[&str], code: i32| {
+        let baseline = ["--baseline", baseline.as_str(), root.as_str()];
+        let output = run(&[&baseline, arguments].concat()).expect_code(code);
+        output.stdout.replace(&site.url(""), "")
+    };
+    let message = run(&["--baseline", baseline.as_str(), &root]).expect_code(2).stderr;
+    assert!(message.contains("--update-baseline"), "{message}");
+    let text = check(&["--update-baseline", "--exclude", "gone.a"], 0);
+    assert!(text.contains(": nothing new is broken; 2 known to be broken; "), "{text}");
+    let text = check(&["--exclude", "gone.a"], 0);
+    assert!(text.starts_with("Checked 5 URLs: nothing new is broken; 2 known"), "{text}");
+    let text = check(&[], 1);
+    assert!(text.starts_with("404 Not Found  /gone?a&b=%3C/script%3E\n"), "{text}");
+    assert!(text.contains(": 1 is newly broken (1 link leads to it); 2 known"), "{text}");
+    let object: Value = serde_json::from_str(&check(&["--format", "json"], 1)).unwrap();
+    assert_eq!(object["broken"].as_array().unwrap().len(), 1);
+    assert_eq!((&object["known_broken"], &object["total"]), (&2.into(), &7.into()));
+    let junit = check(&["--format", "junit"], 1);
+    assert_eq!(junit.matches("<skipped message=\"broken, and known to be\"/>").count(), 2);
+    // A crawl that has not seen all neither forgets what was known nor calls it mended.
+    let text = check(&["--max-pages", "1", "--update-baseline"], 0);
+    assert!(!text.contains("no more"), "{text}");
+    check(&["--exclude", "gone.a"], 0);
+    let text = check(&["--exclude", "gone|error"], 0);
+    assert!(text.contains("; 2 of the baseline broken no more; "), "{text}");
+}
+
+/// Returns the path of what `.ci/real-peers` has installed.
+fn judges() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/judges")
+}
+
+#[test]
+#[ignore = "needs target/judges: run .ci/real-peers"]
+fn each_format_is_valid_by_an_independent_judge() {
+    let site = site();
+    let judge = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judges/judge.py");
+    for format in ["junit", "sarif", "html", "json", "jsonl", "csv"] {
+        let report = Scratch::new();
+        let output = format!("{format}:{}", report.as_str());
+        run(&["--check", "images", "-q", "-o", &output, &site.url("/")]).expect_code(1);
+        let mut command = Command::new(judges().join("bin/python"));
+        let verdict = command.arg(&judge).args([format, report.as_str()]).output().unwrap();
+        let message = String::from_utf8_lossy(&verdict.stderr);
+        assert!(verdict.status.success(), "{format}: {message}");
+        // A judge that takes anything is none.
+        let whole = report.read();
+        let half = &whole[..whole.len() / 2];
+        report.write(&half[..half.iter().rposition(|byte| *byte == b',').unwrap_or(half.len())]);
+        let verdict = command.output().unwrap();
+        assert!(!verdict.status.success(), "half a report is valid {format}");
+    }
+}
+
+/// Loads a page in Chromium and returns its DOM after its scripts have run.
+fn dom(page: &Path, wishes: &str) -> String {
+    let begun = Instant::now();
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"])
+        .arg(format!("--user-data-dir={}", page.with_extension("profile").display()))
+        .arg(format!("file://{}#{wishes}", page.display()))
+        .output()
+        .unwrap();
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(30), "{took:?} for {wishes}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+#[ignore = "needs chromium: run .ci/real-peers"]
+fn a_browser_sorts_and_filters_a_report_of_50_000_rows() {
+    // Traps are rows without a request.
+    let traps: String = (0..50_000).map(|n| format!("<a href=/x/x/x/{n}>{n}</a>\n")).collect();
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(format!("<a href=/gone>gone</a><a href=/a/page>page</a>{traps}")),
+        "/a/page" => reply.page("<a href=/gone>gone</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let folder = env::temp_dir().join(format!("crawl-report-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let page = folder.join("report.html");
+    let output = format!("html:{}", page.display());
+    run(&["-q", "-o", &output, &site.url("/")]).expect_code(1);
+    let first_url = |dom: &str| {
+        let (_, body) = dom.split_once("<tbody>").unwrap();
+        let (_, link) = body.split_once("href=\"").unwrap();
+        link.split('"').next().unwrap().replace(&site.url(""), "")
+    };
+    let all = dom(&page, "");
+    assert!(all.contains(">200 of 50003 shown, 50003 in all<"), "{}", &all[all.len() - 2000..]);
+    assert_eq!(first_url(&all), "/");
+    assert_eq!(all.matches("<tr class=").count(), 200);
+    assert!(all.contains("<span>gone ") && all.contains("<summary>x <small>50000</small>"));
+    let by_status = dom(&page, "sort=1&down=1");
+    assert_eq!(first_url(&by_status), "/gone");
+    assert!(by_status.contains("aria-sort=\"descending\""));
+    let found = dom(&page, "search=X%2F77&class=skipped");
+    assert!(found.contains(">111 of 111 shown, 50003 in all<"), "one, ten and a hundred");
+    assert_eq!(first_url(&found), "/x/x/x/77");
+    fs::remove_dir_all(&folder).unwrap();
+}

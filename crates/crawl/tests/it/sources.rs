@@ -1,0 +1,228 @@
+//! Files and lists of URLs as sources: folders, HTML, Markdown, stdin.
+
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::{env, fs};
+
+use demo_site::scripted::Server;
+use serde_json::Value;
+
+use crate::program::{ProgramOutput, Running, Scratch, crawl, rows, run};
+
+/// A temporary folder of files, deleted on drop.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn with(files: &[(&str, &str)]) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let folder = env::temp_dir().join(format!("crawl-files-{}-{number}", std::process::id()));
+        for (name, contents) in files {
+            let file = folder.join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, contents).unwrap();
+        }
+        Self(folder)
+    }
+
+    /// Runs the program in the folder.
+    fn run(&self, arguments: &[&str]) -> ProgramOutput {
+        let mut command = crawl(arguments);
+        command.current_dir(&self.0);
+        Running::start(command).wait()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A site as a generator makes it, with four broken links.
+fn public() -> Folder {
+    Folder::with(&[
+        (
+            "public/index.html",
+            "<h1 id=top>Home</h1>\n<a href=docs>docs</a> <a href=/about>about</a>\n\
+             <a href=\"a%20b/c%23d.html\">c</a> <a href=nope.html>nope</a>\n\
+             <a href=docs/#part>p</a><a href=docs/index.html#no>q</a><a href=assets/>assets</a>",
+        ),
+        (
+            "public/docs/index.html",
+            "<h2 id=part>x</h2><a href=../index.html?q#top>up</a><img src=i.png>",
+        ),
+        ("public/about.html", "<a href=docs/>docs</a><a href=../../../etc/passwd>far</a>"),
+        ("public/a b/c#d.html", "<a href=/>home</a>"),
+        ("public/orphan.html", "\n\n<a href=gone/>gone</a>"),
+        ("public/assets/style.css", ""),
+        ("public/.git/config.html", "<a href=x>"),
+    ])
+}
+
+#[test]
+fn a_folder_is_checked_without_a_server() {
+    let folder = public();
+    let output = folder.run(&["./public", "--check", "images,fragments"]).expect_code(1);
+    assert_eq!(output.stderr, "");
+    assert_eq!(
+        output.stdout,
+        "no such file  public/docs/i.png\n    on public/docs/index.html, line 1: <img>\n\n\
+         fragment  public/docs/index.html#no\n    \
+         nothing is called 'no' in public/docs/index.html\n    \
+         on public/index.html, line 4: q\n\n\
+         no such file  public/etc/passwd\n    on public/about.html, line 1: far\n\n\
+         no such file  public/gone\n    on public/orphan.html, line 3: gone\n\n\
+         no such file  public/nope.html\n    on public/index.html, line 3: nope\n\n\
+         Checked 11 URLs: 5 are broken (5 links lead to them).\n"
+    );
+}
+
+#[test]
+fn each_file_is_a_row_in_every_format() {
+    let folder = public();
+    let output = folder.run(&["public", "--format", "jsonl"]).expect_code(1);
+    let rows = rows(&output.stdout);
+    let fine = rows.iter().filter(|(_, row)| row["status"] == 200).map(|(file, _)| &**file);
+    let expected = [
+        "public/a b/c#d.html",
+        "public/about.html",
+        "public/assets",
+        "public/docs/index.html",
+        "public/index.html",
+        "public/orphan.html",
+    ];
+    assert_eq!(fine.collect::<Vec<_>>(), expected);
+    let sarif = folder.run(&["public", "--format", "sarif"]).expect_code(1).stdout;
+    let sarif: Value = serde_json::from_str(&sarif).unwrap();
+    let place = &sarif["runs"][0]["results"][2]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "public/index.html");
+    assert_eq!(place["region"]["startLine"], 3);
+    let github = folder.run(&["public", "--format", "github"]).expect_code(1).stdout;
+    let annotation = "::error file=public/index.html,line=3,title=Broken link%3A no such file::\
+                      public/nope.html: nope\n";
+    assert!(github.contains(annotation), "{github}");
+}
+
+#[test]
+fn links_to_the_base_url_lead_to_files() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/fine" => reply.page(""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let base = server.url("/project");
+    let page = format!(
+        "<a href={base}/a.html>a</a><a href={base}/b.html>b</a>\n\
+         <a href=/fine>fine</a><a href=/gone>gone</a><a href=/projects>other</a>"
+    );
+    let folder = Folder::with(&[("out/index.html", &page), ("out/a.html", "")]);
+    let check = |arguments: &[&str]| {
+        let base = ["out", "--base-url", &*base];
+        folder.run(&[&base, arguments].concat()).expect_code(1).stdout
+    };
+    let inside = check(&[]);
+    assert_eq!(
+        inside,
+        "no such file  out/b.html\n    on out/index.html, line 1: b\n\n\
+         Checked 3 URLs: 1 is broken (1 link leads to it).\n"
+    );
+    assert_eq!(server.requests(), 0);
+    let lines = folder.run(&["-v", "out", "--base-url", &base, "--external", "--format", "jsonl"]);
+    assert!(lines.stderr.contains("[info] out/b.html 404 "), "{}", lines.stderr);
+    let rows = rows(&lines.expect_code(1).stdout);
+    assert_eq!(rows[&server.url("/gone")]["referrer"], "out/index.html");
+    let all = check(&["--external"]);
+    for url in [server.url("/gone"), server.url("/projects")] {
+        assert!(all.contains(&format!("404 Not Found  {url}\n    on out/index.html, line 2: ")));
+    }
+    assert!(all.contains("Checked 6 URLs: 3 are broken"), "{all}");
+    assert_eq!((server.hits("/fine"), server.hits("/project/b.html")), (2, 0));
+}
+
+#[test]
+fn markdown_files_are_checked_with_their_own_lines() {
+    let folder = Folder::with(&[
+        (
+            "README.md",
+            "# Project\n\nSee [the guide](docs/guide.md#part-two),\n[gone](docs/gone.md), \
+             [wrong](docs/guide.md#part-three)\nand [the folder](docs/).\n\n\
+             ```\n[no link](x)\n```\n![logo](/docs/logo.png)\n",
+        ),
+        ("docs/guide.md", "Part two\n--------\n[up](../README.md#project) [not](asked.md)"),
+        ("docs/logo.png", ""),
+    ]);
+    let arguments = ["--check", "images,fragments", "--referrers", "all", "README.md"];
+    let output = folder.run(&arguments).expect_code(1);
+    assert_eq!(
+        output.stdout,
+        "no such file  docs/gone.md\n    on README.md, line 4: gone\n\n\
+         fragment  docs/guide.md#part-three\n    nothing is called 'part-three' in docs/guide.md\n    \
+         on README.md, line 4: wrong\n\n\
+         Checked 6 URLs: 2 are broken (2 links lead to them).\n"
+    );
+    // Of a folder every file is checked.
+    let output = folder.run(&["."]).expect_code(1).stdout;
+    assert!(output.contains("no such file  docs/asked.md\n    on docs/guide.md, line 3: not\n"));
+    // Files in a folder beside the current one.
+    fs::create_dir(folder.0.join("beside")).unwrap();
+    let mut command = crawl(&["../docs/guide.md"]);
+    command.current_dir(folder.0.join("beside"));
+    let output = Running::start(command).wait().expect_code(1).stdout;
+    let target = folder.0.canonicalize().unwrap().join("docs/asked.md");
+    assert!(output.contains(&format!("no such file  {}\n", target.display())), "{output}");
+}
+
+#[test]
+fn sources_that_cannot_be_read_are_named() {
+    let folder = Folder::with(&[("a.html", ""), ("empty/x.txt", ""), ("list", "http://\n")]);
+    for (arguments, named, code) in [
+        (&["./nothing"][..], "./nothing", 2),
+        (&["/no/such/folder"], "/no/such/folder", 2),
+        (&["a.html", "http://localhost/"], "two runs", 2),
+        (&["empty", "a.html"], "one folder", 2),
+        (&["a.html", "--base-url", "http://localhost/"], "--base-url", 2),
+        (&["localhost", "--base-url", "http://localhost/"], "--base-url", 2),
+        (&["--input", "list"], "--input list, line 1: 'http://'", 2),
+        (&["a.html", "--state", "x"], "--state", 2),
+        (&["empty"], "no HTML or Markdown in empty", 3),
+    ] {
+        let output = folder.run(arguments).expect_code(code);
+        assert!(output.stderr.contains(named), "{arguments:?}: {}", output.stderr);
+        assert_eq!(output.stdout, "", "{arguments:?}");
+    }
+}
+
+/// Runs the program with this text on stdin.
+fn run_with_stdin(text: &str, arguments: &[&str]) -> ProgramOutput {
+    let file = Scratch::with(text);
+    let mut command = crawl(arguments);
+    command.stdin(Stdio::from(fs::File::open(file.path()).unwrap()));
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let output = command.spawn().unwrap().wait_with_output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    let (stdout, stderr) = (text(output.stdout), text(output.stderr));
+    ProgramOutput { status: output.status, stdout, stderr }
+}
+
+#[test]
+fn urls_come_from_stdin_or_a_file() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/gone" => reply.status(404, "Not Found", &[], ""),
+        _ => reply.page("<a href=/linked>x</a>"),
+    })
+    .unwrap();
+    let list = format!("# a list\n\n  {}\r\n{}\n", site.url("/a"), site.url("/gone"));
+    let arguments = ["--max-depth", "0", "-q", "--format", "jsonl"];
+    let stdin = run_with_stdin(&list, &[&arguments[..], &["-"]].concat()).expect_code(1);
+    let expected = ["/a", "/gone"].map(|path| site.url(path));
+    assert_eq!(rows(&stdin.stdout).into_keys().collect::<Vec<_>>(), expected);
+    let file = Scratch::with(&list);
+    let root = site.url("/b");
+    let input = run(&[&arguments[..], &["--input", file.as_str(), &root]].concat()).expect_code(1);
+    assert_eq!(rows(&input.stdout).len(), 3);
+    let bad = run_with_stdin("http://exa mple/", &["-"]).expect_code(2).stderr;
+    assert!(bad.contains("stdin, line 1: 'http://exa mple/'"), "{bad}");
+    run_with_stdin("\n# nothing\n", &["-"]).expect_code(2);
+}
