@@ -8,6 +8,7 @@ mod virtual_clock;
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,16 @@ pub trait Backend {
     /// # Errors
     /// Those of the operating system for opening a socket or connecting it.
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket>;
+
+    /// Opens a connection to the Unix socket at `path`, as [`Backend::connect`]
+    /// does to an address.
+    ///
+    /// # Errors
+    /// As for [`Backend::connect`]; `Unsupported` unless the backend has such
+    /// sockets.
+    fn connect_unix(&mut self, _path: &Path, _key: Key) -> io::Result<Socket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 
     /// Waits until there are events, a [`Notifier`] is called, or `timeout` has
     /// passed (`None`: without a limit), and appends the events.
@@ -74,7 +85,8 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// A non-blocking byte stream: a TCP connection, or the mock of one.
+/// A non-blocking byte stream: a connection over TCP or a Unix socket, or the mock of
+/// one.
 #[derive(Debug)]
 pub struct Socket(Kind);
 
@@ -82,6 +94,8 @@ pub struct Socket(Kind);
 enum Kind {
     #[cfg(feature = "os")]
     Os(mio::net::TcpStream),
+    #[cfg(feature = "os")]
+    Unix(mio::net::UnixStream),
     /// Boxed twice, so that a real socket does not become as large as a mock.
     Mock(Box<Box<dyn MockSocket>>),
 }
@@ -111,6 +125,8 @@ impl Socket {
         match &self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => os::connected(stream),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.take_error()?.map_or(Ok(true), Err),
             Kind::Mock(mock) => mock.connected(),
         }
     }
@@ -121,6 +137,8 @@ impl Read for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.read(buffer),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.read(buffer),
             Kind::Mock(mock) => mock.read(buffer),
         }
     }
@@ -131,6 +149,8 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write(bytes),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.write(bytes),
             Kind::Mock(mock) => mock.write(bytes),
         }
     }
@@ -139,6 +159,8 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write_vectored(bytes),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.write_vectored(bytes),
             Kind::Mock(mock) => mock.write_vectored(bytes),
         }
     }
@@ -147,6 +169,8 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.flush(),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.flush(),
             Kind::Mock(mock) => mock.flush(),
         }
     }
