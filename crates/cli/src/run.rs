@@ -103,7 +103,7 @@ pub(crate) fn run(
     }
     match summary.stopped {
         Some(StopReason::Signal(signal)) => return Exit::Interrupted(signal),
-        Some(StopReason::Journal(error)) => {
+        Some(StopReason::Journal(error) | StopReason::Frontier(error)) => {
             log.error(&error.to_string());
             return Exit::CouldNotRun;
         }

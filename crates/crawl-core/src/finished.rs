@@ -73,12 +73,12 @@ impl Finished {
     }
 
     /// Creates the result of a URL that ends with an error and without a response.
-    /// It is skipped if robots.txt or a rate limit forbids the request; with any
-    /// other error it has failed.
+    /// It is skipped if robots.txt or a rate limit forbids the request, or if it is a
+    /// trap; with any other error it has failed.
     pub fn with_error(job: &impl AsRef<Job>, error: FetchError) -> Self {
         let job = job.as_ref();
         let outcome = match error.class {
-            ErrorClass::Robots | ErrorClass::RateLimited => Outcome::Skipped,
+            ErrorClass::Robots | ErrorClass::RateLimited | ErrorClass::Trap => Outcome::Skipped,
             _ => Outcome::Failed,
         };
         let row = Row::new(Arc::clone(&job.url), job.depth);

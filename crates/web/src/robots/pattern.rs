@@ -11,12 +11,13 @@
 //! `https://` equals `https%3A%2F%2F` there. This rule is used for patterns with a
 //! question mark, which shows where their query begins.
 
+use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 /// The path pattern of a rule. It matches every URL that begins with it.
 ///
 /// A `*` stands for any text, a `$` at the end for the end of the URL.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Pattern(Box<str>);
 
 /// The path and query of a URL.
