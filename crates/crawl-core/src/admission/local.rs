@@ -83,6 +83,15 @@ impl LocalAdmission {
         Visit::new(job, &self.policy, now)
     }
 
+    /// Returns the error of a job that is refused: with `count`, because that one of
+    /// its [counts](Self::trap_counts) exceeds its limit, otherwise for its URL alone.
+    pub fn refusal(&self, job: &Job, count: Option<usize>) -> Option<FetchError> {
+        match count {
+            Some(count) => self.trap_counts(job).nth(count).map(|count| count.error()),
+            None => self.admission.traps.check_alone(job.address(), job.purpose).err(),
+        }
+    }
+
     /// Returns the counts to which the URL of a job adds if it is new.
     pub fn trap_counts<'a>(&self, job: &'a Job) -> impl Iterator<Item = TrapCount<'a>> + use<'a> {
         self.admission.traps.counts_of(job.address(), job.depth, job.purpose)
