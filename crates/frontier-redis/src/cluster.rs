@@ -11,7 +11,7 @@ use redis_protocol::resp2::types::OwnedFrame;
 use stage2_coroutines::{EventLoop, sleep};
 use transport::TlsConnector;
 
-use crate::node::{CallError, CallResult, Command, Node};
+use crate::node::{CallError, CallResult, Command, Node, run_id_of};
 use crate::scripts::Script;
 use crate::server::Server;
 
@@ -161,10 +161,7 @@ impl Cluster {
         let node = self.slots.borrow().get(&slot).cloned();
         let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
         let words = vec![b"INFO".to_vec(), b"server".to_vec()];
-        let reply = node.call(Command { script: None, words }).await?;
-        let text = text_of(&reply).unwrap_or_default();
-        let run_id = text.lines().find_map(|line| line.strip_prefix("run_id:"));
-        Ok(run_id.unwrap_or_default().to_owned())
+        Ok(run_id_of(&node.call(Command { script: None, words }).await?))
     }
 }
 

@@ -107,6 +107,7 @@ struct Inner {
     has_queued: RefCell<Option<Future<()>>>,
     failing_since: Cell<Option<Instant>>,
     failed: RefCell<Option<CallError>>,
+    run_id: RefCell<Option<String>>,
 }
 
 impl Node {
@@ -127,6 +128,7 @@ impl Node {
             has_queued: RefCell::default(),
             failing_since: Cell::default(),
             failed: RefCell::default(),
+            run_id: RefCell::default(),
         });
         let running = Rc::clone(&inner);
         let task = Task::spawn(event_loop, async move { running.run().await });
@@ -232,35 +234,25 @@ impl Inner {
                 result?
             }
         };
-        let mut bytes = Vec::new();
-        let mut expected = 0;
-        let mut greet = |words: &[&str]| {
-            let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-            Command { script: None, words }.encode(false, &mut bytes);
-            expected += 1;
-        };
         match (&self.server.user, &self.server.password) {
-            (Some(user), password) => greet(&["AUTH", user, password.as_deref().unwrap_or("")]),
-            (None, Some(password)) => greet(&["AUTH", password]),
+            (Some(user), password) => {
+                let password = password.as_deref().unwrap_or("");
+                greet(&mut connection, &["AUTH", user, password]).await?;
+            }
+            (None, Some(password)) => drop(greet(&mut connection, &["AUTH", password]).await?),
             (None, None) => {}
         }
         if self.server.database > 0 {
-            greet(&["SELECT", &self.server.database.to_string()]);
+            greet(&mut connection, &["SELECT", &self.server.database.to_string()]).await?;
         }
-        if expected > 0 {
-            write_all(&mut connection, &bytes).await?;
-        }
-        let mut received = Vec::new();
-        while expected > 0 {
-            let take = |bytes: &[u8]| received.extend_from_slice(bytes);
-            read(&mut connection, take).await?.ok_or(ErrorKind::UnexpectedEof)?;
-            while let Some((reply, length)) = decode(&received).map_err(io::Error::other)? {
-                received.drain(..length);
-                expected -= 1;
-                if let OwnedFrame::Error(message) = reply {
-                    return Err(refused(&message));
-                }
-            }
+        let run_id = run_id_of(&greet(&mut connection, &["INFO", "server"]).await?);
+        let before = self.run_id.replace(Some(run_id.clone()));
+        if before.is_some_and(|before| before != run_id) {
+            // The server was started anew. When the last transaction in its append-only
+            // file was cut short, Redis 7.0 does not run it, but leaves it in the file,
+            // where the next start would run it: so the file is written anew. A server
+            // that does not allow it, or does it already, answers with an error.
+            let _ = greet(&mut connection, &["BGREWRITEAOF"]).await;
         }
         Ok(connection)
     }
@@ -355,6 +347,33 @@ fn is_temporary(message: &str) -> bool {
     const WORDS: [&str; 7] =
         ["LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "READONLY", "ASK"];
     WORDS.iter().any(|word| message.starts_with(word))
+}
+
+/// Sends one command on a new connection, and returns its reply.
+async fn greet(connection: &mut Connection, words: &[&str]) -> io::Result<OwnedFrame> {
+    let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+    let (mut bytes, mut received) = (Vec::new(), Vec::new());
+    Command { script: None, words }.encode(false, &mut bytes);
+    write_all(connection, &bytes).await?;
+    loop {
+        let take = |bytes: &[u8]| received.extend_from_slice(bytes);
+        read(connection, take).await?.ok_or(ErrorKind::UnexpectedEof)?;
+        match decode(&received).map_err(io::Error::other)? {
+            Some((OwnedFrame::Error(message), _)) => return Err(refused(&message)),
+            Some((reply, _)) => return Ok(reply),
+            None => {}
+        }
+    }
+}
+
+/// Returns the run id in the reply to `INFO server`: another one after each start.
+pub(crate) fn run_id_of(info: &OwnedFrame) -> String {
+    let text = match info {
+        OwnedFrame::BulkString(bytes) => String::from_utf8_lossy(bytes),
+        _ => "".into(),
+    };
+    let run_id = text.lines().find_map(|line| line.strip_prefix("run_id:"));
+    run_id.unwrap_or_default().to_owned()
 }
 
 /// Returns the error of a login or of the choice of a database.

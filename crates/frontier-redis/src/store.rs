@@ -1,7 +1,7 @@
 //! One crawl in Redis: its settings, its partitions, its journal and its counters.
 
 use std::fmt;
-use std::hash::{BuildHasher, Hasher, RandomState};
+use std::hash::Hasher;
 use std::io;
 use std::time::Duration;
 
@@ -39,6 +39,8 @@ pub(crate) struct Store {
     pub(crate) cluster: Cluster,
     pub(crate) partitions: usize,
     pub(crate) settings: Map<String, Value>,
+    /// The record of the crawl: names and values.
+    fields: Vec<Vec<u8>>,
     hasher: SipHasher13,
 }
 
@@ -86,8 +88,8 @@ impl Store {
             let nodes = cluster.all_nodes().await?.len();
             let many = if nodes > 1 { nodes * PARTITIONS.1 } else { PARTITIONS.0 };
             let partitions = redis.partitions.unwrap_or(many).max(1).to_string();
-            let key = [(); 2].map(|()| format!("{:016x}", RandomState::new().hash_one(0))).concat();
             let settings = Value::Object(settings::of(options)).to_string();
+            let key = key_of(&format!("{name} {settings}"));
             let fields = [
                 ("format", FORMAT),
                 ("settings", &settings),
@@ -115,11 +117,13 @@ impl Store {
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
+        let words = fields.iter().flat_map(|(name, value)| [name, value]);
+        let words = words.map(|word| word.clone().into_bytes()).collect();
         let settings = serde_json::from_str(field("settings"))?;
         let key = u128::from_str_radix(field("key"), 16).map_err(io::Error::other)?;
         let partitions = field("partitions").parse().map_err(io::Error::other)?;
         let hasher = SipHasher13::new_with_key(&key.to_le_bytes());
-        Ok(Self { cluster, partitions, settings, hasher })
+        Ok(Self { cluster, partitions, settings, fields: words, hasher })
     }
 
     fn hash(&self, text: &str) -> [u8; 16] {
@@ -231,10 +235,10 @@ impl Store {
         }
     }
 
-    /// Notes the runs of the servers. When one is another run than before, its last
-    /// moments may be lost, and with them jobs whose parents on another node are
-    /// completed: so the links of all records are put in again. Returns false if that
-    /// was so.
+    /// Mends what a restart may have lost. When a server is another run than before, its
+    /// last moments may be lost, and with them the record of a new crawl, or jobs whose
+    /// parents on another node are completed: so the record, the roots, and the links in
+    /// the journal are put in once more. Returns false if that was so.
     ///
     /// # Errors
     /// When the server is lost.
@@ -245,8 +249,6 @@ impl Store {
         let mut restarted = Vec::new();
         for partition in 0..self.partitions {
             let run = self.cluster.run_id(partition).await?;
-            let words: [&[u8]; 3] = [b"HSETNX", b"run", run.as_bytes()];
-            self.cluster.command(partition, "", &words).await?;
             let known = self.cluster.command(partition, "", &[b"HGET", b"run"]).await?;
             if text_of(&known).as_deref() != Some(&run) {
                 restarted.push((partition, run));
@@ -255,6 +257,7 @@ impl Store {
         if restarted.is_empty() {
             return Ok(true);
         }
+        self.cluster.script(&CREATE, 0, &self.fields).await?;
         self.put_roots(local).await?;
         for partition in 0..self.partitions {
             let put = async |entry: JournalEntry<'_>| {
@@ -421,6 +424,14 @@ impl Batch {
         }
         calls.into_iter().map(|(partition, _, arguments)| (partition, arguments)).collect()
     }
+}
+
+/// Returns the key of the hash of URLs. It follows from the name and the settings of a
+/// crawl: if a restart of the server loses a new crawl, it is created as it was.
+fn key_of(text: &str) -> String {
+    let mut hasher = SipHasher13::new();
+    hasher.write(text.as_bytes());
+    format!("{:032x}", hasher.finish128().as_u128())
 }
 
 /// The state of a crawl, see [`status`](crate::status). It is displayed as a text of

@@ -27,7 +27,7 @@ fn run_workers(redis: &Redis, name: &str, count: usize, options: &Options) {
 
 /// Starts a server that keeps the time of each request.
 fn timed(
-    answer: impl Fn(&Request, &mut Reply) + Send + Sync + 'static,
+    answer: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static,
 ) -> (Server, Arc<Mutex<Vec<(Instant, String)>>>) {
     let times: Arc<Mutex<Vec<_>>> = Arc::default();
     let taken = Arc::clone(&times);

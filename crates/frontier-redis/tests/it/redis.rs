@@ -79,8 +79,19 @@ impl Redis {
         file.set_len(length).unwrap();
     }
 
-    fn append_only_file(&self) -> PathBuf {
-        self.folder.join("appendonlydir/appendonly.aof.1.incr.aof")
+    /// Returns true while the server writes its append-only file anew.
+    pub(crate) fn is_rewriting(&self) -> bool {
+        self.command(&["INFO", "persistence"]).contains("aof_rewrite_in_progress:1")
+    }
+
+    /// Returns the file that the server appends to: the last one.
+    pub(crate) fn append_only_file(&self) -> PathBuf {
+        let number = |path: &PathBuf| -> Option<u32> {
+            let name = path.file_name()?.to_str()?;
+            name.strip_prefix("appendonly.aof.")?.strip_suffix(".incr.aof")?.parse().ok()
+        };
+        let files = fs::read_dir(self.folder.join("appendonlydir")).unwrap();
+        files.map(|file| file.unwrap().path()).max_by_key(number).unwrap()
     }
 
     /// Returns the options for a crawl with leases of two seconds.

@@ -93,12 +93,12 @@ const DIES_AT: &str = "FRONTIER_TEST_DIES_AT";
 /// reaches this step for the nth time.
 pub(crate) fn spawn(url: &str, crawl: &str, root: &str, dies_at: Option<(Step, u32)>) -> Child {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "worker::a_worker_of_another_test", "--ignored"]);
+    command.args(["--exact", "worker::a_worker_of_another_test", "--ignored", "--nocapture"]);
     command.env(URL, url).env(CRAWL, crawl).env(ROOT, root);
     if let Some((step, n)) = dies_at {
         command.env(DIES_AT, format!("{step:?} {n}"));
     }
-    command.stdout(Stdio::null()).stderr(Stdio::inherit()).spawn().unwrap()
+    command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn().unwrap()
 }
 
 #[test]
