@@ -246,14 +246,17 @@ impl Inner {
             greet(&mut connection, &["SELECT", &self.server.database.to_string()]).await?;
         }
         let run_id = run_id_of(&greet(&mut connection, &["INFO", "server"]).await?);
-        let before = self.run_id.replace(Some(run_id.clone()));
-        if before.is_some_and(|before| before != run_id) {
+        if self.run_id.borrow().as_ref().is_some_and(|before| *before != run_id) {
             // The server was started anew. When the last transaction in its append-only
             // file was cut short, Redis 7.0 does not run it, but leaves it in the file,
             // where the next start would run it: so the file is written anew. A server
-            // that does not allow it, or does it already, answers with an error.
-            let _ = greet(&mut connection, &["BGREWRITEAOF"]).await;
+            // that does not allow it, or does it already, refuses.
+            match greet(&mut connection, &["BGREWRITEAOF"]).await {
+                Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),
+                _ => {}
+            }
         }
+        self.run_id.replace(Some(run_id));
         Ok(connection)
     }
 

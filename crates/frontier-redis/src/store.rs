@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::Hasher;
 use std::io;
+use std::mem;
 use std::time::Duration;
 
 use crawl_core::{
@@ -147,6 +148,18 @@ impl Store {
         local: &LocalAdmission,
     ) -> Batch {
         let mut batch = Batch::default();
+        self.add(&mut batch, candidates, referrer, local);
+        batch
+    }
+
+    /// Adds the jobs of candidates to a batch.
+    fn add(
+        &self,
+        batch: &mut Batch,
+        candidates: &[Candidate],
+        referrer: Option<&str>,
+        local: &LocalAdmission,
+    ) {
         for Candidate { job, refusal } in candidates {
             let host = job.address().authority();
             let counts: Vec<_> = local
@@ -166,7 +179,6 @@ impl Store {
                 None => batch.0.push((self.partition(host), host.to_owned(), vec![entry])),
             }
         }
-        batch
     }
 
     /// Puts jobs in, those that are new, and returns their number without external
@@ -259,15 +271,19 @@ impl Store {
         }
         self.cluster.script(&CREATE, 0, &self.fields).await?;
         self.put_roots(local).await?;
+        let mut batch = Batch::default();
         for partition in 0..self.partitions {
             let put = async |entry: JournalEntry<'_>| {
                 let candidates = local.borrow_mut().candidates_of(&entry);
-                let batch = self.batch(&candidates, Some(&entry.row.url), &local.borrow());
-                self.put(batch).await?;
+                self.add(&mut batch, &candidates, Some(&entry.row.url), &local.borrow());
+                if batch.len() > MAX_JOBS {
+                    self.put(mem::take(&mut batch)).await?;
+                }
                 Ok(())
             };
             self.read_journal(partition, put).await?;
         }
+        self.put(batch).await?;
         for (partition, run) in restarted {
             self.cluster.command(partition, "", &[b"HSET", b"run", run.as_bytes()]).await?;
         }
@@ -400,6 +416,10 @@ impl Store {
 }
 
 impl Batch {
+    fn len(&self) -> usize {
+        self.0.iter().map(|(.., entries)| entries.len()).sum()
+    }
+
     /// Returns the arguments of the calls that put all jobs in, with their partitions.
     pub(crate) fn calls(self) -> Vec<(usize, Vec<Vec<u8>>)> {
         let mut calls: Vec<(usize, usize, Vec<Vec<u8>>)> = Vec::new();
