@@ -165,8 +165,19 @@ pub fn check(root: &Path, only: &[String]) -> io::Result<bool> {
 }
 
 fn chosen<'a>(list: &'a List, only: &[String]) -> Vec<&'a Output> {
-    let is_chosen = |output: &&Output| only.is_empty() || only.contains(&output.file);
+    let is_chosen =
+        |output: &&Output| only.is_empty() || only.iter().any(|name| is_named(&output.file, name));
     list.outputs.iter().filter(is_chosen).collect()
+}
+
+/// Returns true if a file has this name: `*` at its end stands for any letters, and `!`
+/// at its beginning for all other files.
+fn is_named(file: &str, name: &str) -> bool {
+    match (name.strip_prefix('!'), name.strip_suffix('*')) {
+        (Some(others), _) => !is_named(file, others),
+        (None, Some(beginning)) => file.starts_with(beginning),
+        (None, None) => file == name,
+    }
 }
 
 /// Describes the first line in which two texts differ.
@@ -218,6 +229,14 @@ mod tests {
 
         fs::write(&said, "took 7 s\n").unwrap();
         assert!(!check(root.path(), &[]).unwrap());
+    }
+
+    #[test]
+    fn a_name_may_stand_for_several_files() {
+        let of = |name: &str| ["lab_a.txt", "lab_b.txt", "c.txt"].map(|file| is_named(file, name));
+        assert_eq!(of("lab_a.txt"), [true, false, false]);
+        assert_eq!(of("lab_*"), [true, true, false]);
+        assert_eq!(of("!lab_*"), [false, false, true]);
     }
 
     #[test]

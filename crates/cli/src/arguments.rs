@@ -190,7 +190,7 @@ mod tests {
              --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
              --strip-query sid,utm_source --strip-query q --max-pages 7 -j 3 --max-tries 2 \
              --max-redirect 0 --connect-timeout 1 --read-timeout 2s --timeout 500ms \
-             --max-body-size 64K -A me -k --format jsonl -o rows -vv",
+             --max-body-size 64K --deny-private -A me -k --format jsonl -o rows -vv",
         )
         .unwrap();
         let options = arguments.options();
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(options.timeout, Duration::from_millis(500));
         assert_eq!(options.max_body_size, 65_536);
         assert_eq!(options.user_agent, "me");
-        assert!(options.insecure);
+        assert!(options.insecure && options.deny_private);
         assert_eq!(options.accept, [403..=403, 500..=503]);
         assert_eq!(options.headers.len(), 3);
         assert!(arguments.output.broken_only);

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use crawl_core::{CrawlSummary, Options, Sink, StopReason};
+use transport::trust_warning;
 
 use crate::arguments::OutputFlags;
 use crate::log::Log;
@@ -87,7 +88,7 @@ pub(crate) fn run(
             return Exit::CouldNotRun;
         }
     };
-    for warning in &summary.warnings {
+    for warning in summary.warnings.iter().chain(&trust_warning()) {
         log.warning(warning);
     }
     let report = output.report();

@@ -73,14 +73,11 @@ impl Finished {
     }
 
     /// Creates the result of a URL that ends with an error and without a response.
-    /// It is skipped if robots.txt or a rate limit forbids the request, or if it is a
-    /// trap; with any other error it has failed.
+    /// It is skipped if the crawler has refused the request, for robots.txt for example;
+    /// with any other error it has failed.
     pub fn with_error(job: &impl AsRef<Job>, error: FetchError) -> Self {
         let job = job.as_ref();
-        let outcome = match error.class {
-            ErrorClass::Robots | ErrorClass::RateLimited | ErrorClass::Trap => Outcome::Skipped,
-            _ => Outcome::Failed,
-        };
+        let outcome = Outcome::without_response(&error);
         let row = Row::new(Arc::clone(&job.url), job.depth);
         let row = Row { outcome, error: Some(error), ..row };
         Self { row, retry_after: None, discovery: Discovery::Nothing }

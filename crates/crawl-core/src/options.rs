@@ -106,6 +106,10 @@ pub struct Options {
     pub ca_certificates: Vec<Vec<u8>>,
     /// Accepts any certificate of a server.
     pub insecure: bool,
+    /// Requests nothing from loopback and private addresses, unless a root has one.
+    /// Link-local addresses and those of cloud metadata services are never requested,
+    /// unless a root has one.
+    pub deny_private: bool,
     /// The error statuses (4xx, 5xx) that do not count as broken.
     pub accept: Vec<RangeInclusive<u16>>,
     /// The CSS selections that are taken out of every page for its row.
@@ -145,6 +149,7 @@ impl Options {
             headers: Vec::new(),
             ca_certificates: Vec::new(),
             insecure: false,
+            deny_private: false,
             accept: Vec::new(),
             select: Vec::new(),
         }

@@ -78,6 +78,11 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// Returns the outcome of a URL that ends with an error, and without a response.
+    pub(crate) fn without_response(error: &FetchError) -> Self {
+        if error.class.is_refusal() { Self::Skipped } else { Self::Failed }
+    }
+
     /// Returns the name that is used in rows.
     pub fn name(self) -> &'static str {
         match self {

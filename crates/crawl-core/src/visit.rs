@@ -297,25 +297,32 @@ impl Visit {
         self.attempt.as_ref().is_some_and(|attempt| attempt.parser.has_begun())
     }
 
-    /// Converts the error of a connection, which ends the try: it cannot be secure
-    /// (`InvalidData`), it was closed before the response, or the response is
-    /// truncated.
+    /// Converts the error of a connection, or of the way to one, which ends the try.
+    /// The kind says if the host has no address (`NotFound`), or none that may be asked
+    /// (`AddrNotAvailable`), or if the connection cannot be secure (`InvalidData`).
+    /// Otherwise there was no connection, or it was closed before the response, or the
+    /// response is truncated.
     pub fn interrupted(&self, error: &io::Error) -> FetchError {
-        if error.kind() == ErrorKind::InvalidData {
-            return FetchError::tls(error);
-        }
-        let (class, when) = if self.has_response() {
-            (ErrorClass::Truncated, "in the middle of the response")
-        } else {
-            (ErrorClass::Closed, "before the response")
+        let (class, when) = match error.kind() {
+            ErrorKind::NotFound => return FetchError::dns(error),
+            ErrorKind::AddrNotAvailable => {
+                return FetchError::new(ErrorClass::DeniedAddress, error.to_string());
+            }
+            ErrorKind::InvalidData => return FetchError::tls(error),
+            _ if self.has_response() => (ErrorClass::Truncated, "in the middle of the response"),
+            _ if self.has_request => (ErrorClass::Closed, "before the response"),
+            _ => (ErrorClass::Connect, "before the request"),
         };
         FetchError::new(class, format!("the connection failed {when}: {error}"))
     }
 
     /// Ends a try and decides how to go on; `Ok` means a complete response. Every
-    /// try is counted here, even one that failed before its request.
+    /// try is counted here, even one that failed before its request, unless the
+    /// crawler has refused it.
     pub fn judge(&mut self, result: Result<(), FetchError>) -> Verdict {
-        self.tries = self.tries.saturating_add(1);
+        // What is refused is not tried.
+        let is_refusal = result.as_ref().is_err_and(|error| error.class.is_refusal());
+        self.tries = self.tries.saturating_add(u16::from(!is_refusal));
         self.has_request = false;
         let status = self.response().and_then(|response| response.status);
         if self.method == Method::Head && !is_head_enough(&result, status) {
@@ -470,7 +477,8 @@ impl Attempt {
     /// Decides the outcome of the visit by the status of the response.
     fn outcome(&mut self, job: &Job) -> (Outcome, Discovery) {
         let Some(status) = self.response.status.filter(|_| self.error.is_none()) else {
-            return (Outcome::Failed, Discovery::Nothing);
+            let outcome = self.error.as_ref().map_or(Outcome::Failed, Outcome::without_response);
+            return (outcome, Discovery::Nothing);
         };
         match known_status(status) {
             // ANCHOR: outcome_of_a_redirect
@@ -542,7 +550,8 @@ fn is_head_enough(result: &Result<(), FetchError>, status: Option<u16>) -> bool 
     match result {
         Ok(()) => status.is_some_and(|status| known_status(status) < 400 || status == 429),
         Err(error) => {
-            matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
+            error.class.is_refusal()
+                || matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
         }
     }
 }

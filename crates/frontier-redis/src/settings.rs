@@ -15,7 +15,7 @@ use web::select::Selection;
 pub(crate) fn of(options: &Options) -> Map<String, Value> {
     let texts = |texts: &mut dyn Iterator<Item = String>| json!(texts.collect::<Vec<_>>());
     let Check { images, scripts, styles, fragments } = options.check;
-    let settings: [(&str, Value); 21] = [
+    let settings: [(&str, Value); 22] = [
         ("URL", texts(&mut options.roots.iter().map(Url::to_string))),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", texts(&mut options.include.iter().map(Regex::to_string))),
@@ -34,6 +34,7 @@ pub(crate) fn of(options: &Options) -> Map<String, Value> {
         ("--timeout", millis(options.timeout)),
         ("--max-body-size", json!(options.max_body_size)),
         ("--user-agent", json!(options.user_agent)),
+        ("--deny-private", json!(options.deny_private)),
         ("--header", texts(&mut options.headers.iter().map(Header::line))),
         (
             "--accept",
@@ -84,6 +85,7 @@ pub(crate) fn apply(settings: &Map<String, Value>, options: &mut Options) -> io:
     options.user_agent = serde_json::from_value(get("--user-agent"))?;
     let headers = texts("--header")?.into_iter().map(|line| Header::parse(&line));
     options.headers = headers.collect::<Result<_, _>>().map_err(io::Error::other)?;
+    options.deny_private = serde_json::from_value(get("--deny-private"))?;
     let accept: Vec<(u16, u16)> = serde_json::from_value(get("--accept"))?;
     options.accept = accept.into_iter().map(|(start, end)| start..=end).collect();
     let select = texts("--select")?.into_iter().map(|text| Selection::parse(&text));

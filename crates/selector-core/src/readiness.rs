@@ -78,6 +78,13 @@ mod tests {
         assert!(left.satisfies(Interest::Readable), "there is an end to be read");
         assert!(left.satisfies(Interest::Writable));
         assert!(!Readiness::WRITABLE.satisfies(Interest::Readable));
+        let left = all.without(Interest::Writable);
+        assert_eq!(left, Readiness::READABLE | Readiness::READ_CLOSED);
+    }
+
+    #[test]
+    fn a_bit_that_is_set_twice_stays_set() {
+        assert_eq!(Readiness::READABLE | Readiness::READABLE, Readiness::READABLE);
     }
 
     #[test]

@@ -185,6 +185,21 @@ mod tests {
     }
 
     #[test]
+    fn the_slab_grows_by_an_eighth_and_not_at_every_value() {
+        let mut slab = Slab::new();
+        let (mut capacity, mut growths) = (0, 0);
+        for n in 1..=10_000 {
+            slab.insert(n);
+            if slab.slots.capacity() != capacity {
+                capacity = slab.slots.capacity();
+                growths += 1;
+            }
+            assert!(capacity <= n + n / 8 + 16, "{capacity} for {n}");
+        }
+        assert!(growths < 60, "{growths}");
+    }
+
+    #[test]
     fn a_key_can_be_packed_into_a_number() {
         let mut slab = Slab::new();
         let old = slab.insert(1);

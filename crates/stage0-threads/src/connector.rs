@@ -1,12 +1,12 @@
 //! The connector: from the name of a host to an open connection, in one call.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Instant;
 
 use crawl_core::{Deadline, FetchError, Options, Phase, Visit};
-use transport::{LookupFn, TlsConnector, is_fd_limit};
+use transport::{Addresses, ConnectPolicy, LookupFn, TlsLayer, is_fd_limit};
 
 use crate::connection::{Connection, remaining};
 use crate::limits::{ConnectionGuard, Limits};
@@ -15,15 +15,17 @@ use crate::lookups::Lookups;
 /// The connector that all fetches share.
 pub(crate) struct Connector {
     lookups: Lookups,
-    tls_connector: TlsConnector,
+    policy: ConnectPolicy,
     limits: Limits,
 }
 
 impl Connector {
     pub(crate) fn new(options: &Options, lookup: Arc<LookupFn>) -> Self {
+        let roots = options.roots.iter().filter_map(|root| root.host_str());
+        let Options { ca_certificates, insecure, deny_private, .. } = options;
         Self {
             lookups: Lookups::new(lookup),
-            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
+            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private),
             limits: Limits::default(),
         }
     }
@@ -36,23 +38,37 @@ impl Connector {
         visit: &Visit,
         deadline: &'a Deadline,
     ) -> Result<Connection<'a>, FetchError> {
-        let server = visit.server();
-        let layer = self.tls_connector.layer(server.tls_host);
-        let layer = layer.map_err(|error| visit.interrupted(&error))?;
-        let addresses = self.lookups.lookup(server.host, server.port, deadline)?;
+        let (addresses, layer) =
+            self.route(visit, deadline).map_err(|error| visit.interrupted(&error))?;
         let mut failure = None;
         for num_failed in 0..addresses.len() {
             match self.connect_to(&addresses[num_failed..], deadline) {
                 Ok((socket, guard)) => return Ok(Connection::new(socket, layer, guard, deadline)),
                 Err(error) => {
+                    self.lookups.address_failed(addresses[num_failed]);
                     deadline.check(Instant::now())?;
                     failure = Some(FetchError::connect(addresses[num_failed], &error));
                 }
             }
         }
-        Err(failure.unwrap_or_else(|| FetchError::dns("the host has no address")))
+        Err(failure.unwrap_or_else(|| visit.interrupted(&ErrorKind::NotFound.into())))
     }
     // ANCHOR_END: connect
+
+    /// Looks the server of a visit up, and asks the policy which addresses may be tried.
+    /// Waits for a file descriptor if there is none for that.
+    fn route(&self, visit: &Visit, deadline: &Deadline) -> io::Result<(Addresses, TlsLayer)> {
+        let server = visit.server();
+        loop {
+            let answer = self.lookups.lookup(server.host, server.port, deadline)?;
+            match self.policy.route(server.host, server.tls_host, answer) {
+                Err(error) if is_fd_limit(&error) && self.fd_freed(deadline) => {
+                    deadline.enter(Phase::Lookup, Instant::now());
+                }
+                route => return route,
+            }
+        }
+    }
 
     /// Connects to the first of these addresses, when there is a permit and a file
     /// descriptor for it. Neither is the server's fault, so meanwhile its clock
@@ -72,13 +88,19 @@ impl Connector {
                 Ok(socket) => return Ok((socket, guard)),
                 Err(error) if is_fd_limit(&error) => {
                     drop(guard);
-                    deadline.enter(Phase::Pause, Instant::now());
-                    if !self.limits.fd_freed() {
+                    if !self.fd_freed(deadline) {
                         return Err(error);
                     }
                 }
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Waits until a file descriptor may be free. Returns false if none of the crawl's
+    /// own is in use, so that there is nothing to wait for.
+    fn fd_freed(&self, deadline: &Deadline) -> bool {
+        deadline.enter(Phase::Pause, Instant::now());
+        self.limits.fd_freed()
     }
 }

@@ -1,11 +1,13 @@
 //! Lookups that block the calling thread.
 
 use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Instant;
 
-use crawl_core::{Deadline, FetchError};
-use transport::{Addresses, Lookup, LookupFn, LookupId, LookupResult, Resolver};
+use crawl_core::Deadline;
+use transport::{Lookup, LookupFn, LookupId, LookupResult, Resolver};
 
 use crate::connection::remaining;
 use crate::lock;
@@ -44,17 +46,20 @@ impl Lookups {
         Self { state: Mutex::new(State { resolver, answers: HashMap::new() }), notified }
     }
 
-    /// Returns the addresses of a host, which is a name, an IPv4 address or an IPv6
+    /// Looks up the addresses of a host, which is a name, an IPv4 address or an IPv6
     /// address in brackets.
+    ///
+    /// # Errors
+    /// When there is no answer before the deadline.
     pub(crate) fn lookup(
         &self,
         host: &str,
         port: u16,
         deadline: &Deadline,
-    ) -> Result<Addresses, FetchError> {
+    ) -> io::Result<LookupResult> {
         let lookup = lock(&self.state).resolver.lookup(host, port, Instant::now());
         let lookup_id = match lookup {
-            Lookup::Cached(addresses) => return Ok(addresses),
+            Lookup::Cached(addresses) => return Ok(Ok(addresses)),
             Lookup::Pending(lookup_id) => lookup_id,
         };
         loop {
@@ -64,29 +69,32 @@ impl Lookups {
             let answered = state.resolver.answered(Instant::now());
             state.answers.extend(answered);
             if let Some(answer) = state.answers.remove(&lookup_id) {
-                return answer.map_err(FetchError::dns);
+                return Ok(answer);
             }
-            let Ok(timeout) = remaining(deadline) else {
-                state.resolver.cancel(lookup_id);
-                return Err(FetchError::dns("no answer in time"));
-            };
+            let timeout = remaining(deadline);
+            let timeout = timeout.inspect_err(|_| state.resolver.cancel(lookup_id))?;
             drop(state);
             let unchanged = |now: &mut u64| *now == count;
             let guard = lock(&self.notified.count);
             drop(self.notified.changed.wait_timeout_while(guard, timeout, unchanged));
         }
     }
+
+    /// Puts an address that did not accept behind the others of its host.
+    pub(crate) fn address_failed(&self, address: SocketAddr) {
+        lock(&self.state).resolver.address_failed(address);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::io;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc::{Sender, channel};
     use std::thread;
     use std::time::Duration;
 
     use crawl_core::Options;
+    use transport::Addresses;
 
     use super::*;
 
@@ -129,15 +137,15 @@ mod tests {
         assert_eq!(num_lookups.load(Ordering::SeqCst), 1, "the first one is still under way");
         // Other lookups do not wait for it.
         let deadline = deadline(WATCHDOG);
-        assert_eq!(lookups.lookup("fast.test", 80, &deadline).unwrap().len(), 1);
-        assert_eq!(lookups.lookup("127.0.0.9", 80, &deadline).unwrap().len(), 1);
+        assert_eq!(lookups.lookup("fast.test", 80, &deadline).unwrap().unwrap().len(), 1);
+        assert_eq!(lookups.lookup("127.0.0.9", 80, &deadline).unwrap().unwrap().len(), 1);
         for host in ["bug.test", "unknown.test"] {
-            let error = lookups.lookup(host, 80, &deadline).unwrap_err();
-            assert!(error.message.starts_with(&format!("no address for {host}: ")), "{error:?}");
+            let error = lookups.lookup(host, 80, &deadline).unwrap().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("no address for {host}: ")), "{error}");
         }
         // The answer of the lookup that timed out is there for a later call.
         drop(release);
-        assert_eq!(lookups.lookup("slow.test", 80, &deadline).unwrap().len(), 1);
+        assert_eq!(lookups.lookup("slow.test", 80, &deadline).unwrap().unwrap().len(), 1);
         assert_eq!(num_lookups.load(Ordering::SeqCst), 4);
         assert!(lock(&lookups.state).answers.is_empty());
     }
@@ -146,7 +154,7 @@ mod tests {
     fn threads_that_want_the_same_name_share_one_lookup() {
         const THREADS: usize = 20;
         let (lookups, num_lookups, release) = lookups();
-        let ask = || lookups.lookup("slow.test", 80, &deadline(WATCHDOG)).unwrap();
+        let ask = || lookups.lookup("slow.test", 80, &deadline(WATCHDOG)).unwrap().unwrap();
         let answers: Vec<Addresses> = thread::scope(|scope| {
             let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
             // No thread can be done yet, and most have begun to wait by now.

@@ -2,24 +2,24 @@
 //! open connection.
 //!
 //! ```text
-//! connect ─► looked_up ─► try_address ─► open ─► writable ─► connected
-//!                              ▲          │         │
-//!                              └──────────┴─────────┘ address_failed: the next address
+//! connect ─► look_up ─► looked_up ─► try_address ─► open ─► writable ─► connected
+//!                                        ▲          │         │
+//!                                        └──────────┴─────────┘ address_failed: the next address
 //! ```
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crawl_core::{FetchError, Phase};
+use crawl_core::{FetchError, Options, Phase};
 use selector_core::{Interest, Socket};
 use transport::{
-    Acquire, AddressId, Addresses, ConnectLimiter, Lookup, LookupId, LookupResult, Stream,
-    TlsLayer, is_fd_limit,
+    Acquire, AddressId, Addresses, ConnectLimiter, ConnectPolicy, Lookup, LookupId, LookupResult,
+    Stream, TlsLayer, is_fd_limit,
 };
 
 use crate::connection::{Connection, Registration};
-use crate::event_loop::{EventLoop, Waiter};
+use crate::event_loop::{EventLoop, Method, Waiter};
 use crate::fetch::{Fetcher, Loop};
 
 /// The method that continues when the connector is done.
@@ -44,17 +44,16 @@ impl Fetcher {
     /// after another until one accepts. Then calls `connected`, with the connection
     /// in its field or with an error.
     pub(crate) fn connect(mut self: Box<Self>, connected: ConnectedMethod, event_loop: &mut Loop) {
-        let server = self.visit.server();
-        let layer = match self.crawl.tls_connector.layer(server.tls_host) {
-            Ok(layer) => layer,
-            Err(error) => {
-                let error = self.visit.interrupted(&error);
-                return connected(self, Err(error), event_loop);
-            }
-        };
-        let (addresses, num_failed, failure, socket) = (Addresses::default(), 0, None, None);
+        let (addresses, layer) = (Addresses::default(), TlsLayer::default());
+        let (num_failed, failure, socket) = (0, None, None);
         let connecting = Connecting { addresses, num_failed, failure, layer, socket, connected };
         self.connecting = Some(Box::new(connecting));
+        self.look_up(event_loop);
+    }
+
+    fn look_up(self: Box<Self>, event_loop: &mut Loop) {
+        let server = self.visit.server();
+        self.deadline.enter(Phase::Lookup, event_loop.now());
         match event_loop.resolver.lookup(server.host, server.port, event_loop.now()) {
             Lookup::Cached(addresses) => self.looked_up(Ok(addresses), event_loop),
             Lookup::Pending(lookup_id) => {
@@ -72,22 +71,29 @@ impl Fetcher {
     }
 
     fn looked_up(mut self: Box<Self>, answer: LookupResult, event_loop: &mut Loop) {
-        match answer {
-            Ok(addresses) => {
-                self.connecting().addresses = addresses;
+        let server = self.visit.server();
+        match self.crawl.policy.route(server.host, server.tls_host, answer) {
+            Ok((addresses, layer)) => {
+                let connecting = self.connecting();
+                (connecting.addresses, connecting.layer) = (addresses, layer);
                 self.try_address(event_loop);
             }
-            Err(error) => self.connect_failed(FetchError::dns(error), event_loop),
+            Err(error) if is_fd_limit(&error) && !event_loop.selector.is_empty() => {
+                self.wait_for_fd(Self::look_up, event_loop);
+            }
+            Err(error) => {
+                let error = self.visit.interrupted(&error);
+                self.connect_failed(error, event_loop);
+            }
         }
     }
 
     /// Waits for a permit to connect to the next address, if there is one. That is
     /// not the server's fault, so meanwhile its clock stands still.
     fn try_address(mut self: Box<Self>, event_loop: &mut Loop) {
-        let connecting = self.connecting();
-        let Some(address) = connecting.address() else {
-            let no_address = || FetchError::dns("the host has no address");
-            let failure = connecting.failure.take().unwrap_or_else(no_address);
+        let Some(address) = self.connecting().address() else {
+            let no_address = self.visit.interrupted(&ErrorKind::NotFound.into());
+            let failure = self.connecting().failure.take().unwrap_or(no_address);
             return self.connect_failed(failure, event_loop);
         };
         event_loop.acquire_permit(address, self);
@@ -108,14 +114,17 @@ impl Fetcher {
             Err(error) => {
                 event_loop.release_permit(&mut Some(permit));
                 if is_fd_limit(&error) && !event_loop.selector.is_empty() {
-                    self.deadline.enter(Phase::Pause, event_loop.now());
-                    let try_again = |(), event_loop: &mut Loop| self.try_address(event_loop);
-                    return event_loop.fd_waiters.push_back(Box::new(try_again));
+                    return self.wait_for_fd(Self::try_address, event_loop);
                 }
-                event_loop.wake_fd_waiter();
                 self.address_failed(&error, event_loop);
             }
         }
+    }
+
+    /// Calls `method` when a file descriptor may be free.
+    fn wait_for_fd(self: Box<Self>, method: Method<Self>, event_loop: &mut Loop) {
+        self.deadline.enter(Phase::Pause, event_loop.now());
+        event_loop.fd_waiters.push_back(Box::new(move |(), event_loop| method(self, event_loop)));
     }
 
     // ANCHOR: writable
@@ -152,8 +161,10 @@ impl Fetcher {
     fn address_failed(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
         let connecting = self.connecting();
         connecting.close(event_loop);
-        connecting.failure =
-            connecting.address().map(|address| FetchError::connect(address, error));
+        if let Some(address) = connecting.address() {
+            event_loop.resolver.address_failed(address);
+            connecting.failure = Some(FetchError::connect(address, error));
+        }
         connecting.num_failed += 1;
         self.try_address(event_loop);
     }
@@ -161,6 +172,8 @@ impl Fetcher {
     fn connect_failed(mut self: Box<Self>, error: FetchError, event_loop: &mut Loop) {
         let mut connecting = self.connecting.take().expect(IS_CONNECTING);
         connecting.close(event_loop);
+        // If it was woken to take a descriptor, another one may take it.
+        event_loop.wake_fd_waiter();
         (connecting.connected)(self, Err(error), event_loop);
     }
 
@@ -240,6 +253,13 @@ impl<S: 'static> EventLoop<S> {
             self.set_timer(self.now(), |event_loop| waiter((), event_loop));
         }
     }
+}
+
+/// Returns the policy of a crawl's connections.
+pub(crate) fn policy_of(options: &Options) -> ConnectPolicy {
+    let roots = options.roots.iter().filter_map(|root| root.host_str());
+    let Options { ca_certificates, insecure, deny_private, .. } = options;
+    ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private)
 }
 
 const IS_CONNECTING: &str = "called only while it connects";

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
-use transport::TlsConnector;
+use transport::ConnectPolicy;
 
 use crate::fetch::Loop;
 use crate::{EventLoop, Fetcher};
@@ -60,7 +60,7 @@ pub fn crawl_on(
 /// ```
 pub struct CrawlState {
     pub(crate) options: Options,
-    pub(crate) tls_connector: TlsConnector,
+    pub(crate) policy: ConnectPolicy,
     state: RefCell<State>,
     sink: RefCell<Sink>,
 }
@@ -82,7 +82,7 @@ impl CrawlState {
         let mut crawl = Crawl::new(options.clone());
         let urls_todo = crawl.roots(&mut sink).into();
         Rc::new(Self {
-            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
+            policy: crate::connector::policy_of(&options),
             state: RefCell::new(State { urls_todo, crawl, in_flight: 0, is_starting: false }),
             sink: RefCell::new(sink),
             options,
@@ -106,6 +106,7 @@ impl CrawlState {
     /// Adds jobs, starts as many fetches as `max_tasks` allows, and stops the
     /// loop when nothing is left.
     fn start_fetches(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut Loop) {
+        // ANCHOR: exercise_start_fetches
         let mut state = self.state.borrow_mut();
         state.urls_todo.extend(jobs);
         // A fetch that fails at once calls this method again, before `fetch`
@@ -123,12 +124,14 @@ impl CrawlState {
         if state.in_flight == 0 {
             event_loop.stop();
         }
+        // ANCHOR_END: exercise_start_fetches
     }
     // ANCHOR_END: start_fetches
 
     // ANCHOR: fetch_done
     /// Ends a fetch: reports its rows and starts the jobs that it has found.
     pub(crate) fn fetch_done(self: &Rc<Self>, mut visit: Visit, event_loop: &mut Loop) {
+        // ANCHOR: exercise_fetch_done
         let mut state = self.state.borrow_mut();
         let mut completion = state.crawl.complete(&mut visit, event_loop.now());
         state.in_flight -= 1;
@@ -136,6 +139,7 @@ impl CrawlState {
         let jobs = mem::take(&mut completion.jobs);
         completion.rows().for_each(&mut *self.sink.borrow_mut());
         self.start_fetches(jobs, event_loop);
+        // ANCHOR_END: exercise_fetch_done
     }
     // ANCHOR_END: fetch_done
 }

@@ -41,6 +41,19 @@ pub enum TimerEvent<S> {
 /// An event loop (a reactor) of callbacks: it waits for an event and calls the
 /// callback that is registered for it. `S` is the state of one computation, here
 /// a fetch.
+///
+/// One loop has one kind of state. The compiler refuses a method of another kind:
+///
+/// ```compile_fail,E0308
+/// use stage1_callbacks::{EventLoop, Method};
+///
+/// struct Countdown;
+/// struct Download;
+///
+/// fn downloaded(_this: Box<Download>, _event_loop: &mut EventLoop<Download>) {}
+///
+/// let method: Method<Countdown> = downloaded;
+/// ```
 pub struct EventLoop<S> {
     /// The sockets, with the callbacks for their events.
     pub selector: Selector<Callback<S>>,
@@ -105,6 +118,7 @@ impl<S: 'static> EventLoop<S> {
     /// # Errors
     /// When the selector fails: no callback could ever be called again.
     pub fn run(&mut self) -> io::Result<()> {
+        // ANCHOR: exercise_run
         let mut keys = Vec::new();
         while !std::mem::take(&mut self.stopped) {
             let next = self.timers.next_due();
@@ -129,6 +143,7 @@ impl<S: 'static> EventLoop<S> {
             }
         }
         Ok(())
+        // ANCHOR_END: exercise_run
     }
     // ANCHOR_END: event_loop_run
 

@@ -84,6 +84,7 @@ impl Fetcher {
     /// Sends the request, as much at a time as the socket takes. The connection
     /// remembers how much that is.
     fn exchange(mut self: Box<Self>, event_loop: &mut Loop) {
+        // ANCHOR: exercise_exchange
         let Self { crawl, visit, connection, .. } = &mut *self;
         let connection = connection.as_mut().expect(IS_CONNECTED);
         match connection.write_all(&visit.request(&crawl.options, KEEP_ALIVE), event_loop) {
@@ -96,12 +97,14 @@ impl Fetcher {
                 self.attempt_done(Err(error), event_loop);
             }
         }
+        // ANCHOR_END: exercise_exchange
     }
     // ANCHOR_END: request
 
     // ANCHOR: read_response
     /// Reads the response, as much of it as has arrived.
     fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
+        // ANCHOR: exercise_read_response
         let Self { visit, deadline, connection, .. } = &mut *self;
         let connection = connection.as_mut().expect(IS_CONNECTED);
         let now = event_loop.now();
@@ -119,6 +122,7 @@ impl Fetcher {
             Err(error) => Err(visit.interrupted(&error)),
         };
         self.attempt_done(result.map(|_| ()), event_loop);
+        // ANCHOR_END: exercise_read_response
     }
     // ANCHOR_END: read_response
     // ANCHOR_END: exchange
@@ -127,10 +131,12 @@ impl Fetcher {
     /// Registers `method` for the event that the connection waits for, and
     /// `timed_out` for the deadline.
     fn wait(mut self: Box<Self>, method: Method<Self>, event_loop: &mut Loop) {
+        // ANCHOR: exercise_wait
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
         let (interest, registration) = (connection.interest(), &mut connection.registration);
         registration.set_timeout(self.deadline.at(), Self::timed_out, event_loop);
         event_loop.register(registration.key, interest, self, method);
+        // ANCHOR_END: exercise_wait
     }
 
     /// Ends an attempt at its deadline, or one of its connections.
@@ -146,6 +152,7 @@ impl Fetcher {
     // ANCHOR: attempt_done
     /// Ends an attempt, and retries or ends the fetch.
     fn attempt_done(mut self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
+        // ANCHOR: exercise_attempt_done
         let Self { visit, connection, .. } = &mut *self;
         if let Some(connection) = connection.take() {
             connection.registration.close(event_loop);
@@ -159,6 +166,7 @@ impl Fetcher {
                 crawl.fetch_done(visit, event_loop);
             }
         }
+        // ANCHOR_END: exercise_attempt_done
     }
     // ANCHOR_END: attempt_done
 }

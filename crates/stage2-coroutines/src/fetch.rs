@@ -45,6 +45,7 @@ impl Client {
         visit: &mut Visit,
         deadline: &Deadline,
     ) -> Result<(), FetchError> {
+        // ANCHOR: exercise_exchange
         let event_loop = &self.event_loop;
         deadline.enter(Phase::Exchange, event_loop.now());
         let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
@@ -60,6 +61,7 @@ impl Client {
             Err(error) => Err(visit.interrupted(&error)),
         };
         result.map(|_| ())
+        // ANCHOR_END: exercise_exchange
     }
     // ANCHOR_END: exchange
 }

@@ -98,6 +98,7 @@ impl<T> JoinableQueue<T> {
     pub fn join(&self) -> impl Coroutine<Output = ()> {
         let at = Location::caller();
         async move {
+            // ANCHOR: exercise_join
             if self.unfinished() > 0 {
                 let event_loop = self.state.borrow().event_loop.clone();
                 let all_done = Future::new(&event_loop);
@@ -106,6 +107,7 @@ impl<T> JoinableQueue<T> {
                 let wait = event_loop.other_wait("waiting for all work on a queue to be done");
                 let _ = with_wait(&event_loop, wait, at, all_done).await;
             }
+            // ANCHOR_END: exercise_join
         }
     }
     // ANCHOR_END: join
@@ -130,6 +132,7 @@ impl<T> JoinableQueue<T> {
     /// both.
     fn wake_getters(&self) {
         loop {
+            // ANCHOR: exercise_wake_getters
             let mut state = self.state.borrow_mut();
             if state.promised == state.items.len() {
                 return;
@@ -141,12 +144,14 @@ impl<T> JoinableQueue<T> {
             drop(state);
             // Cannot fail: the future was among the getters until now.
             let _ = getter.set_result(());
+            // ANCHOR_END: exercise_wake_getters
         }
     }
     // ANCHOR_END: wake_getters
 
     // ANCHOR: task_done
     fn task_done(&self) {
+        // ANCHOR: exercise_task_done
         let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
         if state.unfinished > 0 {
@@ -158,6 +163,7 @@ impl<T> JoinableQueue<T> {
             // Cannot fail: the future was among the joiners until now.
             let _ = all_done.set_result(());
         }
+        // ANCHOR_END: exercise_task_done
     }
     // ANCHOR_END: task_done
 }
@@ -176,6 +182,7 @@ struct Getter<'q, T> {
 impl<'q, T> Getter<'q, T> {
     // ANCHOR: new_getter
     fn new(queue: &'q JoinableQueue<T>) -> Self {
+        // ANCHOR: exercise_getter
         let mut state = queue.state.borrow_mut();
         let promise = if state.items.len() > state.promised {
             state.promised += 1;
@@ -186,6 +193,7 @@ impl<'q, T> Getter<'q, T> {
             Some(promise)
         };
         Self { queue, promise, has_taken: false }
+        // ANCHOR_END: exercise_getter
     }
     // ANCHOR_END: new_getter
 
@@ -194,11 +202,13 @@ impl<'q, T> Getter<'q, T> {
     }
 
     fn take(&mut self) -> Item<T> {
+        // ANCHOR: exercise_take
         let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
         state.promised -= 1;
         self.has_taken = true;
         Item { value, reservation: Reservation(Some(self.queue.clone())) }
+        // ANCHOR_END: exercise_take
     }
 }
 
@@ -208,6 +218,7 @@ impl<T> Drop for Getter<'_, T> {
         if self.has_taken {
             return;
         }
+        // ANCHOR: exercise_drop_getter
         if self.is_promised() {
             self.queue.state.borrow_mut().promised -= 1;
             self.queue.wake_getters();
@@ -219,6 +230,7 @@ impl<T> Drop for Getter<'_, T> {
                 state.getters.remove(index);
             }
         }
+        // ANCHOR_END: exercise_drop_getter
     }
 }
 // ANCHOR_END: drop_getter
@@ -231,10 +243,12 @@ pub struct Reservation<T>(Option<JoinableQueue<T>>);
 impl<T> Reservation<T> {
     /// Puts the item in.
     pub fn put(mut self, item: T) {
+        // ANCHOR: exercise_put
         if let Some(queue) = self.0.take() {
             queue.state.borrow_mut().items.push_back(item);
             queue.wake_getters();
         }
+        // ANCHOR_END: exercise_put
     }
 }
 

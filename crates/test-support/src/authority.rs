@@ -18,7 +18,14 @@ pub struct Authority {
 impl Authority {
     /// Creates a root authority.
     pub fn new(name: &str) -> Self {
-        let issuer = CertifiedIssuer::self_signed(authority(name), key()).unwrap();
+        Self::changed(name, |_| {})
+    }
+
+    /// Creates a root authority whose parameters are altered by `change`.
+    pub fn changed(name: &str, change: impl FnOnce(&mut CertificateParams)) -> Self {
+        let mut authority = authority(name);
+        change(&mut authority);
+        let issuer = CertifiedIssuer::self_signed(authority, key()).unwrap();
         Self { issuer }
     }
 

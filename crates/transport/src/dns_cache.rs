@@ -1,6 +1,6 @@
 //! DNS cache: positive answers, kept for 60 seconds, up to a maximum number.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,6 +14,8 @@ pub(crate) struct DnsCache {
     /// The last answer returned: a crawl asks for the same host many times in
     /// a row.
     last: Option<(HostPort, Addresses, Instant)>,
+    /// The addresses that have failed, the last one at the end.
+    failed: VecDeque<SocketAddr>,
 }
 
 impl DnsCache {
@@ -49,21 +51,47 @@ impl DnsCache {
         self.answers.get(name).map(|(addresses, _)| Arc::clone(addresses))
     }
 
-    /// Inserts an answer. A full cache first removes the expired answers, and
-    /// if that is not enough, all of them.
-    pub(crate) fn insert(&mut self, name: HostPort, addresses: Addresses, now: Instant) {
+    /// Inserts an answer, and returns it in the order in which to try its addresses.
+    /// A full cache first removes the expired answers, and if that is not enough, all
+    /// of them.
+    pub(crate) fn insert(&mut self, name: HostPort, found: Addresses, now: Instant) -> Addresses {
         if self.answers.len() >= Self::MAX {
             self.answers.retain(|_, (_, until)| now < *until);
         }
         if self.answers.len() >= Self::MAX {
             self.answers.clear();
         }
-        self.answers.insert(name, (addresses, now + Self::LIFETIME));
+        let addresses = failed_last(&found, &self.failed);
+        self.answers.insert(name, (Arc::clone(&addresses), now + Self::LIFETIME));
+        addresses
+    }
+
+    /// Moves an address behind the others, in every answer of now and of later.
+    pub(crate) fn address_failed(&mut self, address: SocketAddr) {
+        self.failed.retain(|failed| *failed != address);
+        self.failed.push_back(address);
+        if self.failed.len() > Self::MAX {
+            self.failed.pop_front();
+        }
+        for (addresses, _) in self.answers.values_mut() {
+            if addresses.len() > 1 && addresses.contains(&address) {
+                *addresses = failed_last(addresses, &self.failed);
+                self.last = None;
+            }
+        }
     }
 }
 
+/// Returns addresses in another order: those that never failed, and then the others,
+/// the last failure last.
+fn failed_last(addresses: &[SocketAddr], failed: &VecDeque<SocketAddr>) -> Addresses {
+    let mut addresses = addresses.to_vec();
+    addresses.sort_by_key(|address| failed.iter().position(|failed| failed == address));
+    addresses.into()
+}
+
 /// Parses an IPv4 address, or an IPv6 address with or without brackets.
-fn ip_literal(host: &str) -> Option<IpAddr> {
+pub(crate) fn ip_literal(host: &str) -> Option<IpAddr> {
     let bare = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
     bare.parse().ok()
 }

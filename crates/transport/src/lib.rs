@@ -14,13 +14,21 @@
 //!    during a lookup cancels its [`LookupId`] and leaves nothing behind.
 //! 4. **Pending connections are limited.** [`ConnectLimiter`] lets so many at a
 //!    time connect to one address.
+//! 5. **Every address passes through the policy.** [`ConnectPolicy`] says which ones
+//!    may be asked, and which certificates are trusted.
+//! 6. **A want of file descriptors is no verdict.** It is an error of its own, on a
+//!    lookup as on a connection, and the caller tries again.
 //!
-//! Read `stream` first, then `tls`, `resolver` and `connect_limiter`.
+//! Read `stream` first, then `tls`, `resolver`, `connect_policy` and
+//! `connect_limiter`.
 
+mod address_kind;
 mod connect_limiter;
+mod connect_policy;
 mod dns_cache;
 mod fd_limit;
 mod lookup;
+mod lookup_queue;
 mod probed;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
@@ -34,11 +42,12 @@ mod tls_connector;
 mod tls_error;
 
 pub use connect_limiter::{Acquire, AddressId, ConnectLimiter};
+pub use connect_policy::ConnectPolicy;
 pub use fd_limit::is_fd_limit;
 pub use lookup::{Addresses, LookupError, LookupFn, LookupResult, system_lookup};
 pub use probed::Direction;
 pub use resolver::{Lookup, LookupId, Resolver};
 pub use stream::{Stream, TlsLayer};
-pub use tls::certificates_from_pem;
+pub use tls::{certificates_from_pem, trust_warning};
 pub use tls_connector::TlsConnector;
 pub use tls_error::{TlsError, is_tls_error};

@@ -2,9 +2,11 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+use crate::fd_limit::is_fd_limit;
 
 /// The addresses of a host, in the order in which to try them. At most 16.
 pub type Addresses = Arc<[SocketAddr]>;
@@ -20,21 +22,51 @@ pub type LookupResult = Result<Addresses, LookupError>;
 /// Looks a host up with the operating system's `getaddrinfo`.
 ///
 /// # Errors
-/// The error that the operating system reports.
+/// The error that the operating system reports. If there is no file descriptor for a
+/// lookup, it says so: see [`is_fd_limit`].
 pub fn system_lookup(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
-    Ok((host, port).to_socket_addrs()?.collect())
+    match (host, port).to_socket_addrs() {
+        Ok(addresses) => Ok(addresses.collect()),
+        // `getaddrinfo` opens files and sockets. Without a descriptor for them it says
+        // that the name is not known.
+        Err(error) => Err(fd_limit_error().unwrap_or(error)),
+    }
 }
 
-/// The error of a host that has no address.
+/// Returns the error of a process that has fewer descriptors left than a lookup may
+/// take: for a file, and for a socket to each of a few name servers.
+fn fd_limit_error() -> Option<io::Error> {
+    const MAX_IN_LOOKUP: usize = 4;
+    let open = |_| UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
+    let opened: io::Result<Vec<UdpSocket>> = (0..MAX_IN_LOOKUP).map(open).collect();
+    opened.err().filter(is_fd_limit)
+}
+
+/// The error of a host without a known address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupError {
     host: Arc<str>,
     reason: String,
+    /// The code of an error that says that there was no file descriptor. This says
+    /// nothing about the name, and it is temporary.
+    fd_limit: Option<i32>,
 }
 
 impl LookupError {
-    pub(crate) fn new(host: &Arc<str>, reason: impl Into<String>) -> Self {
-        Self { host: Arc::clone(host), reason: reason.into() }
+    pub(crate) fn new(host: &Arc<str>, error: &io::Error) -> Self {
+        let fd_limit = error.raw_os_error().filter(|_| is_fd_limit(error));
+        Self { host: Arc::clone(host), reason: error.to_string(), fd_limit }
+    }
+}
+
+/// [`is_fd_limit`] is true for the error if there was no file descriptor for the
+/// lookup. Otherwise its kind is `NotFound`.
+impl From<LookupError> for io::Error {
+    fn from(error: LookupError) -> Self {
+        match error.fd_limit {
+            Some(code) => Self::from_raw_os_error(code),
+            None => Self::new(io::ErrorKind::NotFound, error),
+        }
     }
 }
 
@@ -50,15 +82,16 @@ impl std::error::Error for LookupError {}
 /// because the waiters need an answer in any case.
 pub(crate) fn lookup_catching_panic(lookup: &LookupFn, name: &HostPort) -> LookupResult {
     const MAX: usize = 16;
+    let no_address = |reason| LookupError::new(&name.0, &io::Error::other(reason));
     let result = catch_unwind(AssertUnwindSafe(|| lookup(&name.0, name.1)));
     let mut addresses = match result {
         Ok(Ok(addresses)) => addresses,
-        Ok(Err(error)) => return Err(LookupError::new(&name.0, error.to_string())),
-        Err(_panic) => return Err(LookupError::new(&name.0, "the look-up itself failed")),
+        Ok(Err(error)) => return Err(LookupError::new(&name.0, &error)),
+        Err(_panic) => return Err(no_address("the look-up itself failed")),
     };
     addresses.truncate(MAX);
     if addresses.is_empty() {
-        return Err(LookupError::new(&name.0, "the answer is empty"));
+        return Err(no_address("the answer is empty"));
     }
     Ok(addresses.into())
 }

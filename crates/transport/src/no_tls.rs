@@ -33,6 +33,11 @@ pub fn certificates_from_pem(_pem: &[u8]) -> Result<Vec<Vec<u8>>, TlsError> {
     Err(TlsError::new(NO_TLS))
 }
 
+/// Returns nothing: this build reads no trusted certificates.
+pub fn trust_warning() -> Option<String> {
+    None
+}
+
 impl Session {
     pub(crate) fn is_drained(&self) -> bool {
         match self.0 {}

@@ -6,8 +6,9 @@ use crate::probed::{Direction, Probed};
 use crate::tls::Session;
 
 /// The layer between the bytes of one connection and its socket: TLS, or
-/// nothing. Created by [`TlsConnector::layer`](crate::TlsConnector::layer).
-#[derive(Debug)]
+/// nothing, which is the default. Created by
+/// [`TlsConnector::layer`](crate::TlsConnector::layer).
+#[derive(Debug, Default)]
 pub struct TlsLayer(pub(crate) Option<Box<Session>>);
 
 impl TlsLayer {

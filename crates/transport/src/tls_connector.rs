@@ -16,10 +16,10 @@ pub struct TlsConnector {
 
 impl TlsConnector {
     /// Creates a connector that trusts the roots of the system, or those named
-    /// by the environment variables `SSL_CERT_FILE` and `SSL_CERT_DIR`; if there
-    /// are none at all, those of Mozilla as of the day of the build. In addition
-    /// it trusts `certificates`, in DER. With `insecure`, it accepts any
-    /// certificate.
+    /// by the environment variables `SSL_CERT_FILE` and `SSL_CERT_DIR`. If the system
+    /// has no store of roots at all, it trusts those of Mozilla as of the day of the
+    /// build, and [`trust_warning`](crate::trust_warning) says so. In addition it
+    /// trusts `certificates`, in DER. With `insecure`, it accepts any certificate.
     ///
     /// No file is read before the first secure connection.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Self {
@@ -31,8 +31,10 @@ impl TlsConnector {
     /// address, or an IPv6 address with or without brackets.
     ///
     /// # Errors
-    /// Only for a secure connection, and all of them TLS errors: this build has no
-    /// TLS, there is no root to trust, or no certificate can be for such a host.
+    /// Only for a secure connection. They are TLS errors: this build has no TLS, the
+    /// roots of the system cannot be read, there is none, or no certificate can be for
+    /// such a host. Or there was no file descriptor to read the roots: see
+    /// [`is_fd_limit`](crate::is_fd_limit). Then the next call reads them.
     pub fn layer(&self, host: Option<&str>) -> io::Result<TlsLayer> {
         let Some(host) = host else {
             return Ok(TlsLayer::plain());

@@ -51,6 +51,9 @@ pub enum ErrorClass {
     /// The server refused every try with 429 (Too Many Requests); or the URL was
     /// not requested, because its host had answered so too often.
     RateLimited,
+    /// The URL was not requested: its host has only addresses that a page of the
+    /// internet must not lead to, such as link-local ones.
+    DeniedAddress,
     /// The crawler itself failed on this URL; a bug worth reporting.
     Panic,
 }
@@ -76,8 +79,15 @@ impl ErrorClass {
             Self::Trap => "trap",
             Self::Robots => "robots",
             Self::RateLimited => "rate_limited",
+            Self::DeniedAddress => "denied_address",
             Self::Panic => "panic",
         }
+    }
+
+    /// Returns true if a URL with such an error and without a response was refused by
+    /// the crawler, and not requested.
+    pub fn is_refusal(self) -> bool {
+        matches!(self, Self::Trap | Self::Robots | Self::RateLimited | Self::DeniedAddress)
     }
 
     /// Returns true if the same request may succeed a moment later, so that a retry

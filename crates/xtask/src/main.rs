@@ -10,12 +10,15 @@
 //!    1 for findings and failed commands, 3 for errors.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
+mod exercises;
+mod labs;
 mod man;
+mod process;
 mod readmes;
 mod words;
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use book_tools::{Finding, measurements, outputs};
@@ -55,12 +58,22 @@ enum Chore {
         /// Compares with what is written down instead
         #[arg(long)]
         check: bool,
-        /// Only these files
+        /// Only these files; `lab_*` is all that begin so, `!lab_*` all others
         #[arg(value_name = "FILE")]
         only: Vec<String>,
     },
     /// Runs the benches, and writes the tables and drawings of what they find
     Measurements(measurements::Arguments),
+    /// Writes a crate from the sources of a stage, with bodies to be written and tests
+    /// that say how far you are
+    Exercise(exercises::Arguments),
+    /// Says how far you are with an exercise
+    Check {
+        /// The folder of the exercise; all in target/exercises unless told
+        folder: Option<PathBuf>,
+    },
+    /// Plants a bug in a copy of the workspace, in target/lab, and shows its symptoms
+    Lab(labs::Arguments),
     /// Does in a fresh clone all that the book tells its reader to type
     WalkBook,
     /// Writes the manual page of `crawl` to target/man, and what completes its
@@ -91,6 +104,9 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
+        Chore::Exercise(arguments) => exercises::run(&root, &arguments),
+        Chore::Check { folder } => exercises::check(&root, folder.as_deref()),
+        Chore::Lab(arguments) => labs::run(&root, &arguments),
         Chore::Man => man::write(&root.join("target")),
         Chore::WalkBook => book_tools::walk(&root),
     }

@@ -14,9 +14,18 @@ use crate::book::Book;
 use crate::lint::Finding;
 
 const STYLES: &str = "book/figures.css";
+const LOOKS: &str = "book/looks.css";
 /// The selectors of mdBook's themes, and that of the dark theme without
 /// JavaScript.
 const THEMES: [&str; 6] = [".light", ".rust", ".coal", ".navy", ".ayu", "html:not(.js)"];
+/// Colours of text and the grounds that they stand on, beside those of figures.
+const ON_THE_PAGE: [(&str, &str); 5] = [
+    ("--links", "--bg"),
+    ("--links", "--quote-bg"),
+    ("--fg", "--quote-bg"),
+    ("--sidebar-fg", "--sidebar-bg"),
+    ("--sidebar-active", "--sidebar-bg"),
+];
 /// The minimum contrast: level AA for text.
 const MIN_CONTRAST: f64 = 4.5;
 
@@ -24,7 +33,8 @@ const MIN_CONTRAST: f64 = 4.5;
 type Colour = [f64; 3];
 
 pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
-    let ours = book.read(Path::new(STYLES)).unwrap_or_default();
+    let read = |file| book.read(Path::new(file)).unwrap_or_default();
+    let ours = read(STYLES) + &read(LOOKS);
     let styles = Styles { ours: rules(&ours), themes: rules(&built.read("css/variables.css")?) };
     let mut findings = Vec::new();
     for theme in THEMES {
@@ -44,7 +54,7 @@ pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The rules of the figures' stylesheet and of the themes.
+/// The rules of our stylesheets and of mdBook's themes.
 #[derive(Debug)]
 struct Styles {
     ours: Vec<Rule>,
@@ -55,7 +65,10 @@ impl Styles {
     /// Returns the pairs of foreground and background in a theme, with their
     /// contrasts; `None` if a colour is missing or not understood.
     fn pairs(&self, theme: &str) -> Option<Vec<(String, f64)>> {
-        let of_page = |name| colour(value(&self.themes, theme, name)?);
+        let of_page = |name| {
+            let ours = value(&self.ours, theme, name);
+            colour(ours.or_else(|| value(&self.themes, theme, name))?)
+        };
         let foreground = of_page("--fg")?;
         let number = |selector, name| value(&self.ours, selector, name)?.parse().ok();
         let dim: f64 = number("figure .dim", "opacity")?;
@@ -74,6 +87,10 @@ impl Styles {
                 pair(name, colour(value(&self.ours, theme, name)?)?);
             }
             ground = mixed(foreground, ground, soft);
+        }
+        for (front, back) in ON_THE_PAGE {
+            let contrast = contrast(of_page(front)?, of_page(back)?);
+            pairs.push((format!("{front} on {back}"), contrast));
         }
         Some(pairs)
     }
@@ -173,8 +190,10 @@ mod tests {
         figure .dim { opacity: 0.8; } figure .soft { fill-opacity: 0.07 }";
 
     fn found(ours: &str) -> Vec<String> {
-        let light = "{ --bg: hsl(0, 0%, 100%); --fg: #000 }";
-        let dark = "{ --bg: hsl(226, 23%, 11%); --fg: #fff }";
+        let light = "{ --bg: hsl(0, 0%, 100%); --fg: #000; --links: #00c; --quote-bg: #eee;\n\
+            --sidebar-bg: #fff; --sidebar-fg: #000; --sidebar-active: #00c }";
+        let dark = "{ --bg: hsl(226, 23%, 11%); --fg: #fff; --links: #aaf; --quote-bg: #111;\n\
+            --sidebar-bg: #000; --sidebar-fg: #fff; --sidebar-active: #aaf }";
         let themes = format!(
             ".light, .rust {light} .coal, .navy, .ayu {dark}\n\
              @media (prefers-color-scheme: dark) {{ html:not(.js) {dark} }}"
@@ -193,6 +212,9 @@ mod tests {
         let faint = found(&OURS.replace("opacity: 0.8", "opacity: 0.3"));
         assert!(faint.iter().all(|finding| finding.contains(".dim")), "{faint:?}");
         assert!(!faint.is_empty());
+        let faint = found(&format!("{OURS} .navy {{ --links: #335 }}"));
+        assert_eq!(faint.len(), 2, "{faint:#?}");
+        assert!(faint[0].contains(".navy: --links on --bg"), "{faint:?}");
     }
 
     #[test]

@@ -51,12 +51,12 @@ fn check_page(page: &Page) -> Vec<Finding> {
 }
 
 /// Returns the expected captions: the line and the file of each block of included
-/// Rust.
+/// Rust or Python.
 fn expected(page: &Page) -> Vec<(usize, String)> {
     let file = |fence: &Fence<'_>| {
         let include = includes_of_line(page, fence.line, fence.lines.first()?).pop()?;
-        let is_rust = fence.language() == "rust";
-        is_rust.then(|| (fence.line, slashes(&include.path)))
+        let is_code = matches!(fence.language(), "rust" | "python");
+        is_code.then(|| (fence.line, slashes(&include.path)))
     };
     page.fences().iter().filter_map(file).collect()
 }

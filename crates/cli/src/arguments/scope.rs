@@ -30,6 +30,11 @@ pub(super) struct Scope {
     #[arg(long, value_name = "N")]
     max_depth: Option<u32>,
 
+    /// Ask no private and no loopback address, unless a root has one; link-local ones and
+    /// those of cloud metadata are never asked, unless a root has one
+    #[arg(long)]
+    deny_private: bool,
+
     /// Stop after N URLs [default: no limit]
     #[arg(long, value_name = "N", value_parser = parsers::at_least_one::<u64>)]
     max_pages: Option<u64>,
@@ -68,6 +73,7 @@ impl Scope {
         options.include.clone_from(&self.include);
         options.exclude.clone_from(&self.exclude);
         options.max_depth = self.max_depth;
+        options.deny_private = self.deny_private;
         options.max_pages = self.max_pages;
         options.check = Check {
             images: self.check.contains(&Checked::Images),

@@ -13,7 +13,7 @@ use crawl_core::ErrorClass;
 use socket2::{Domain, Socket, Type};
 use transport::LookupFn;
 
-use crate::common::{Stage, failed, options, options_for, page, serve};
+use crate::common::{Stage, failed, links, options, options_for, page, serve};
 
 /// Returns a lookup that resolves every name to these addresses, with any port.
 fn resolves_to(addresses: Vec<SocketAddr>) -> Arc<LookupFn> {
@@ -116,6 +116,92 @@ fn coroutines_skip_an_address_that_never_answers() {
 #[test]
 fn the_queue_skips_an_address_that_never_answers() {
     check_black_hole(Stage::Queue);
+}
+
+/// An address that swallows connections costs its share of the connect timeout once,
+/// and not for each page.
+fn check_last_from_then_on(stage: Stage) {
+    const PAGES: usize = 20;
+    let black_hole = BlackHole::new();
+    let site = serve(|request, reply| {
+        let n: usize = request.path()[1..].parse().unwrap_or(0);
+        let html = if n < PAGES { links([format!("/{}", n + 1)]) } else { String::new() };
+        reply.status(200, "OK", &[("Content-Type", "text/html"), ("Connection", "close")], html);
+        reply.close();
+    });
+    let mut options = options("http://site.test/");
+    options.connect_timeout = Duration::from_secs(1);
+    let lookup = resolves_to(vec![black_hole.address, site.address()]);
+    let begun = Instant::now();
+    let crawled = stage.crawl_with_lookup(lookup, options);
+    let elapsed = begun.elapsed();
+    assert_eq!(crawled.rows().len(), 1 + PAGES, "{stage:?}");
+    assert!(crawled.rows().values().all(|row| row.status == Some(200)), "{stage:?}");
+    // Half of the timeout, once. Each page would wait so long otherwise.
+    assert!(elapsed < Duration::from_secs(3), "{stage:?}: {elapsed:?}");
+}
+
+#[test]
+fn threads_try_an_address_that_has_swallowed_last() {
+    check_last_from_then_on(Stage::Threads);
+}
+
+#[test]
+fn callbacks_try_an_address_that_has_swallowed_last() {
+    check_last_from_then_on(Stage::Callbacks);
+}
+
+#[test]
+fn coroutines_try_an_address_that_has_swallowed_last() {
+    check_last_from_then_on(Stage::Coroutines);
+}
+
+#[test]
+fn the_queue_tries_an_address_that_has_swallowed_last() {
+    check_last_from_then_on(Stage::Queue);
+}
+
+/// Name servers that do not answer, of one zone or of one for each name, take no time
+/// from healthy names.
+#[test]
+fn slow_zones_do_not_starve_healthy_names() {
+    const CONNECT: Duration = Duration::from_millis(400);
+    let slow_names: [fn(usize) -> String; 3] = [
+        |n| format!("{n}.slow.test"),
+        |n| format!("www.slow{n}.test"),
+        |n| format!("www.slow{}.co.uk", n % 5 * 100 + n),
+    ];
+    let (release, blocked) = channel::<()>();
+    let blocked = Arc::new(Mutex::new(blocked));
+    for (slow_name, stage) in
+        slow_names.into_iter().flat_map(|name| Stage::ALL.map(|stage| (name, stage)))
+    {
+        let site = serve(|_, reply| reply.page(""));
+        let (address, blocked) = (site.address(), Arc::clone(&blocked));
+        let lookup = Arc::new(move |name: &str, _| {
+            if name.contains("slow") {
+                let _ = blocked.lock().unwrap().recv();
+                return Err(io::Error::other("too late anyway"));
+            }
+            Ok(vec![address])
+        });
+        let slow: Vec<String> = (0..40).map(|n| format!("http://{}/", slow_name(n))).collect();
+        let healthy: Vec<String> = (0..20).map(|n| format!("http://healthy{n}.co.uk/")).collect();
+        let roots: Vec<&str> = slow.iter().chain(&healthy).map(String::as_str).collect();
+        let mut options = options_for(&roots);
+        options.max_tasks = Some(roots.len());
+        options.connect_timeout = CONNECT;
+        let begun = Instant::now();
+        let crawled = stage.crawl_with_lookup(lookup, options);
+        let elapsed = begun.elapsed();
+        crawled.expect(
+            slow.iter()
+                .map(|url| (url, failed(ErrorClass::Timeout)))
+                .chain(healthy.iter().map(|url| (url, page("", 0)))),
+        );
+        assert!(elapsed < 10 * CONNECT, "{stage:?}: {elapsed:?}");
+    }
+    drop(release);
 }
 
 /// A fetch waits for a lookup no longer than the connect timeout.

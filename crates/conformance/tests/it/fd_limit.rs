@@ -2,16 +2,21 @@
 //! descriptors of its own.
 
 use std::env;
+use std::fs;
 use std::io;
 use std::process::Command;
 use std::sync::Arc;
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crawl_core::{ErrorClass, Outcome, Row};
 use demo_site::Latency;
 use selector_core::{Key, Socket};
 
-use crate::common::{CountedSocket, Interceptor, Stage, demo_site, links, options, serve};
+use crate::common::tls::{ROOT_CA, serve_tls, valid_server_config};
+use crate::common::{
+    CountedSocket, Interceptor, Stage, demo_site, links, options, options_for, serve,
+};
 
 const PAGES: u32 = 300;
 /// The limit of the crawling process, which has more tasks than that.
@@ -115,5 +120,74 @@ fn a_fetch_without_any_descriptor_fails() {
         let class = |row: &Row| row.error.as_ref().unwrap().class;
         assert!(failed.iter().all(|row| class(row) == ErrorClass::Connect), "{failed:?}");
         assert_eq!(failed.len(), REFUSALS, "{stage:?}");
+    }
+}
+
+/// The environment variables with what the child process of one stage crawls.
+const STAGE_VARIABLE: &str = "REPLAY_TEST_STAGE";
+const LAST_VARIABLE: &str = "REPLAY_TEST_LAST";
+
+/// All descriptors are in use when a name is looked up, and when the certificates that
+/// are trusted are read for the first time. Neither says anything about the name or
+/// about the certificate of a server. Each stage has a process of its own, since the
+/// certificates are read once.
+#[test]
+fn names_and_certificates_wait_for_descriptors() {
+    let slow = serve(|_, reply| {
+        thread::sleep(Duration::from_millis(300));
+        reply.page("");
+    });
+    let named = serve(|_, reply| reply.page(""));
+    let secure = serve_tls(valid_server_config(), |_, connection| connection.page(""));
+    let folder = env::temp_dir().join(format!("conformance-fd-limit-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let root_ca = folder.join("root.pem");
+    fs::write(&root_ca, ROOT_CA.pem()).unwrap();
+    let by_name = format!("http://localhost:{}/", named.address().port());
+    let lasts = [by_name, secure.url("/"), secure.url("/").replace("127.0.0.1", "localhost")];
+    for stage in Stage::ALL {
+        for last in &lasts {
+            let begun = Instant::now();
+            let output = Command::new("sh")
+                .args(["-c", "ulimit -S -n 24 && exec \"$0\" --exact --ignored \"$1\""])
+                .arg(env::current_exe().unwrap())
+                .arg("fd_limit::crawl_a_name_with_few")
+                .env(ROOT_VARIABLE, slow.url("/"))
+                .env(LAST_VARIABLE, last)
+                .env(STAGE_VARIABLE, format!("{stage:?}"))
+                .env("SSL_CERT_FILE", &root_ca)
+                .env_remove("SSL_CERT_DIR")
+                .output()
+                .unwrap();
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{stage:?} {last}: {stdout}{stderr}");
+            assert!(stdout.contains("1 passed"), "{stage:?}: {stdout}");
+            assert!(begun.elapsed() < Duration::from_secs(15), "{stage:?}: {:?}", begun.elapsed());
+        }
+    }
+    assert_eq!(named.requests(), Stage::ALL.len() as u64);
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+#[ignore = "runs in the child processes of the test above"]
+fn crawl_a_name_with_few() {
+    const SLOW: usize = 60;
+    let (Ok(slow), Ok(last), Ok(stage)) =
+        (env::var(ROOT_VARIABLE), env::var(LAST_VARIABLE), env::var(STAGE_VARIABLE))
+    else {
+        return;
+    };
+    let stage = Stage::ALL.into_iter().find(|known| format!("{known:?}") == stage).unwrap();
+    let roots: Vec<String> =
+        (0..SLOW).map(|n| format!("{slow}{n}")).chain([last.clone()]).collect();
+    let roots: Vec<&str> = roots.iter().map(String::as_str).collect();
+    let mut options = options_for(&roots);
+    options.max_tasks = Some(roots.len());
+    let crawled = stage.crawl(options);
+    assert_eq!(crawled.rows().len(), roots.len(), "{stage:?}");
+    for row in crawled.rows().values() {
+        assert_eq!((row.outcome, row.tries), (Outcome::Page, 1), "{stage:?}: {row:?}");
     }
 }

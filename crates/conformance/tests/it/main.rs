@@ -7,6 +7,7 @@ mod common;
 mod connect_limit;
 mod connection_pool;
 mod deadlines;
+mod denied_addresses;
 mod dependencies;
 mod dns;
 mod faults;

@@ -39,13 +39,14 @@ const BAD: [(&str, &[&str]); 29] = [
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 13] = [
+const SWITCHES: [&str; 14] = [
     "--strict",
     "--lenient",
     "--external",
     "--sitemap",
     "--no-robots",
     "--insecure",
+    "--deny-private",
     "--broken-only",
     "--no-progress",
     "--verbose",

@@ -1,11 +1,12 @@
 //! The selector over real sockets: readiness is kept, stale keys are harmless.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use selector_core::{Interest, Key, Readiness, Selector, Socket};
+use selector_core::{Interest, Key, MockSocket, Readiness, Selector, Socket};
 
 const SOON: Duration = Duration::from_secs(5);
 const A_MOMENT: Duration = Duration::from_millis(30);
@@ -166,4 +167,60 @@ fn a_notifier_ends_the_wait_from_another_thread() {
     selector.select(Some(SOON), &mut keys).unwrap();
     assert!(start.elapsed() < SOON, "woken before the timeout");
     thread.join().unwrap();
+}
+
+#[test]
+fn a_selector_counts_its_open_sockets() {
+    let mut selector = Selector::new().unwrap();
+    assert!(selector.is_empty());
+    let (_first, first, _) = pair(&mut selector);
+    let (_second, _, _) = pair(&mut selector);
+    assert_eq!(selector.len(), 2);
+    assert_eq!(format!("{selector:?}"), "Selector { sockets: 2, .. }");
+    assert_eq!(format!("{:?}", selector.notifier()), "Notifier");
+    selector.unregister(first);
+    assert_eq!(selector.len(), 1);
+}
+
+/// A mock that takes two bytes at a time.
+#[derive(Debug, Default)]
+struct Narrow {
+    taken: Arc<Mutex<Vec<u8>>>,
+}
+
+impl Read for Narrow {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        Err(ErrorKind::WouldBlock.into())
+    }
+}
+
+impl Write for Narrow {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let length = bytes.len().min(2);
+        self.taken.lock().unwrap().extend_from_slice(&bytes[..length]);
+        Ok(length)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Err(ErrorKind::BrokenPipe.into())
+    }
+}
+
+impl MockSocket for Narrow {
+    fn connected(&self) -> io::Result<bool> {
+        Ok(false)
+    }
+}
+
+#[test]
+fn every_result_of_a_mock_socket_comes_from_the_mock() {
+    let mock = Narrow::default();
+    let taken = Arc::clone(&mock.taken);
+    let mut socket = Socket::mock(mock);
+    assert!(!socket.connected().unwrap());
+    assert_eq!(socket.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
+    assert_eq!(socket.write(b"abc").unwrap(), 2);
+    assert_eq!(socket.write_vectored(&[IoSlice::new(b"xyz"), IoSlice::new(b"!")]).unwrap(), 2);
+    assert_eq!(socket.flush().unwrap_err().kind(), ErrorKind::BrokenPipe);
+    assert_eq!(*taken.lock().unwrap(), b"abxy");
 }

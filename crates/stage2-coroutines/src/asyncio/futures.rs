@@ -116,6 +116,13 @@ impl<T: 'static> Future<T> {
     }
 }
 
+impl<T> State<T> {
+    /// Subtracts wakers from those that are stored in futures.
+    pub(crate) fn forget_wakers(&self, n: usize) {
+        self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - n);
+    }
+}
+
 /// Reports an exception that was never retrieved to the exception handler.
 impl<T> Drop for State<T> {
     fn drop(&mut self) {
@@ -124,7 +131,10 @@ impl<T> Drop for State<T> {
                 let error = LoopError::ExceptionNeverRetrieved(exception.clone());
                 self.event_loop.0.inspector.report(&error);
             }
-            Outcome::Pending(callbacks) => self.forget_wakers(callbacks),
+            Outcome::Pending(callbacks) => {
+                let wakers = callbacks.iter().filter(|it| matches!(it, Callback::Wake(_)));
+                self.forget_wakers(wakers.count());
+            }
             Outcome::Done(_) => {}
         }
     }

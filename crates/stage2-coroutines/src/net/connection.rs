@@ -42,6 +42,7 @@ impl Registration {
     /// Ready when the readiness cache says that the socket may be ready.
     /// Otherwise stores the waker under the key of the socket.
     pub(crate) fn poll_ready(&self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
+        // ANCHOR: exercise_poll_ready
         let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
         if selector.readiness(self.key).satisfies(interest) {
             return Poll::Ready(());
@@ -50,6 +51,7 @@ impl Registration {
         drop(selector);
         drop(replaced);
         Poll::Pending
+        // ANCHOR_END: exercise_poll_ready
     }
     // ANCHOR_END: poll_ready
 
@@ -153,6 +155,7 @@ impl Connection {
     }
     // ANCHOR_END: poll_read
 
+    // ANCHOR: poll_write
     pub(crate) fn poll_write(
         &mut self,
         context: &mut Context<'_>,
@@ -175,6 +178,7 @@ impl Connection {
         }
         Poll::Ready(Ok(()))
     }
+    // ANCHOR_END: poll_write
 
     /// Returns the loop that the connection is registered with.
     pub fn event_loop(&self) -> &EventLoop {

@@ -1,13 +1,13 @@
 //! The connector: from the name of a host to an open connection, in one call.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::panic::Location;
 use std::rc::Rc;
 
 use crawl_core::{Deadline, FetchError, Options, Phase, Visit};
 use selector_core::Socket;
-use transport::{TlsConnector, is_fd_limit};
+use transport::{Addresses, ConnectPolicy, LookupResult, TlsLayer, is_fd_limit};
 
 use crate::net::connection::{Connection, Registration};
 use crate::net::io::connected;
@@ -17,7 +17,7 @@ use crate::{EventLoop, lookup};
 /// The connector that all fetches share.
 pub struct Connector {
     event_loop: EventLoop,
-    tls_connector: TlsConnector,
+    policy: ConnectPolicy,
     limits: Rc<Limits>,
     make_room: Box<dyn Fn() -> bool>,
 }
@@ -30,9 +30,11 @@ impl Connector {
         options: &Options,
         make_room: impl Fn() -> bool + 'static,
     ) -> Self {
+        let roots = options.roots.iter().filter_map(|root| root.host_str());
+        let Options { ca_certificates, insecure, deny_private, .. } = options;
         Self {
             event_loop: event_loop.clone(),
-            tls_connector: TlsConnector::new(&options.ca_certificates, options.insecure),
+            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private),
             limits: Rc::new(Limits::new(event_loop)),
             make_room: Box::new(make_room),
         }
@@ -55,11 +57,15 @@ impl Connector {
         visit: &Visit,
         deadline: &Deadline,
     ) -> Result<Connection, FetchError> {
-        let server = visit.server();
-        let layer = self.tls_connector.layer(server.tls_host);
-        let layer = layer.map_err(|error| visit.interrupted(&error))?;
-        let addresses = lookup(&self.event_loop, server.host, server.port).await;
-        let addresses = addresses.map_err(FetchError::dns)?;
+        let answer = lookup(&self.event_loop, visit.server().host, visit.server().port).await;
+        let route = match self.route(visit, answer) {
+            // Boxed, as below: it is rare.
+            Err(error) if is_fd_limit(&error) => {
+                Box::pin(self.route_when_fd_freed(error, visit, deadline)).await
+            }
+            route => route,
+        };
+        let (addresses, layer) = route.map_err(|error| visit.interrupted(&error))?;
         let mut failure = None;
         for num_failed in 0..addresses.len() {
             // Boxed: a fetch that waits for its response needs no room for it.
@@ -68,14 +74,42 @@ impl Connector {
                     return Ok(Connection::new(socket, registration, layer, Some(guard)));
                 }
                 Err(error) => {
+                    self.event_loop.0.reactor.lookups.address_failed(addresses[num_failed]);
                     deadline.check(self.event_loop.now())?;
                     failure = Some(FetchError::connect(addresses[num_failed], &error));
                 }
             }
         }
-        Err(failure.unwrap_or_else(|| FetchError::dns("the host has no address")))
+        Err(failure.unwrap_or_else(|| visit.interrupted(&ErrorKind::NotFound.into())))
     }
     // ANCHOR_END: connect
+
+    /// Asks the policy which addresses of a server may be tried.
+    fn route(&self, visit: &Visit, answer: LookupResult) -> io::Result<(Addresses, TlsLayer)> {
+        let server = visit.server();
+        self.policy.route(server.host, server.tls_host, answer)
+    }
+
+    /// Looks the server of a visit up again, whenever a file descriptor may be free: the
+    /// last time there was none for that. This says nothing about the server.
+    async fn route_when_fd_freed(
+        &self,
+        mut error: io::Error,
+        visit: &Visit,
+        deadline: &Deadline,
+    ) -> io::Result<(Addresses, TlsLayer)> {
+        // However this ends: the next task may take the descriptor.
+        let _wake_next = WakeNext(&self.limits);
+        while self.fd_freed(deadline).await {
+            deadline.enter(Phase::Lookup, self.event_loop.now());
+            let answer = lookup(&self.event_loop, visit.server().host, visit.server().port).await;
+            match self.route(visit, answer) {
+                Err(again) if is_fd_limit(&again) => error = again,
+                route => return route,
+            }
+        }
+        Err(error)
+    }
 
     /// Connects to the first of these addresses, when there is a permit and a file
     /// descriptor for it. Neither is the server's fault, so meanwhile its clock
@@ -97,11 +131,11 @@ impl Connector {
                     connected(&socket, &registration, Location::caller(), is_over).await?;
                     return Ok((socket, registration, guard));
                 }
-                Err(error) if is_fd_limit(&error) && (self.make_room)() => {}
-                Err(error) if is_fd_limit(&error) && self.limits.has_open_connections() => {
+                Err(error) if is_fd_limit(&error) => {
                     drop(guard);
-                    deadline.enter(Phase::Pause, self.event_loop.now());
-                    self.limits.fd_freed().await;
+                    if !self.fd_freed(deadline).await {
+                        return Err(error);
+                    }
                 }
                 Err(error) => {
                     self.limits.wake_fd_waiter();
@@ -109,6 +143,30 @@ impl Connector {
                 }
             }
         }
+    }
+
+    /// Waits until a file descriptor may be free. Returns false if none of this
+    /// connector's is in use: then there is nothing to wait for, for no task.
+    async fn fd_freed(&self, deadline: &Deadline) -> bool {
+        if (self.make_room)() {
+            return true;
+        }
+        if !self.limits.has_open_connections() {
+            self.limits.wake_fd_waiter();
+            return false;
+        }
+        deadline.enter(Phase::Pause, self.event_loop.now());
+        self.limits.fd_freed().await;
+        true
+    }
+}
+
+/// A drop guard that wakes the next task that waits for a descriptor.
+struct WakeNext<'l>(&'l Limits);
+
+impl Drop for WakeNext<'_> {
+    fn drop(&mut self) {
+        self.0.wake_fd_waiter();
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Instant;
@@ -31,6 +32,11 @@ impl Lookups {
     /// is ready, or [`Lookups::cancel`].
     pub(crate) fn start(&self, host: &str, port: u16, now: Instant) -> Lookup {
         self.resolver.borrow_mut().lookup(host, port, now)
+    }
+
+    /// Puts an address that did not accept behind the others of its host.
+    pub(crate) fn address_failed(&self, address: SocketAddr) {
+        self.resolver.borrow_mut().address_failed(address);
     }
 
     pub(crate) fn is_empty(&self) -> bool {

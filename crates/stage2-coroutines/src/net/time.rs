@@ -138,6 +138,7 @@ impl<'l> Timer<'l> {
 
     /// Ready when the clock has reached `at`.
     fn poll(&mut self, now: Instant, at: Instant, context: &mut Context<'_>) -> Poll<()> {
+        // ANCHOR: exercise_timer
         if at <= now {
             return Poll::Ready(());
         }
@@ -154,6 +155,7 @@ impl<'l> Timer<'l> {
             self.entry = Some((key, waker.clone()));
         }
         Poll::Pending
+        // ANCHOR_END: exercise_timer
     }
 
     fn cancel(&mut self) {

@@ -98,22 +98,26 @@ impl<T: 'static> Future<T> {
     // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
         let mut state = self.0.borrow_mut();
-        let Outcome::Pending(callbacks) = &state.outcome else {
+        if let Outcome::Done(_) = state.outcome {
             return Err(InvalidState::Done);
-        };
-        state.forget_wakers(callbacks);
+        }
         let done = Outcome::Done(Some(outcome));
         let replaced = std::mem::replace(&mut state.outcome, done);
+        // ANCHOR: exercise_finish
         // The borrow ends here: the wakers may use this future in any way.
         drop(state);
         if let Outcome::Pending(callbacks) = replaced {
             for callback in callbacks {
                 match callback {
-                    Callback::Wake(waker) => waker.wake(),
+                    Callback::Wake(waker) => {
+                        self.0.borrow().forget_wakers(1);
+                        waker.wake();
+                    }
                     Callback::Call(_, call) => self.call_soon(call),
                 }
             }
         }
+        // ANCHOR_END: exercise_finish
         Ok(())
     }
     // ANCHOR_END: finish
@@ -181,6 +185,7 @@ impl<T: 'static> std::future::Future for Future<T> {
             return Poll::Ready(Err(error));
         }
         event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
+        // ANCHOR: exercise_poll
         let waker = context.waker();
         let is_it = |c: &Callback<T>| matches!(c, Callback::Wake(it) if it.will_wake(waker));
         if !callbacks.iter().any(is_it) {
@@ -190,6 +195,7 @@ impl<T: 'static> std::future::Future for Future<T> {
             event_loop.0.inspector.local_wakers.update(|wakers| wakers + 1);
         }
         Poll::Pending
+        // ANCHOR_END: exercise_poll
     }
 }
 // ANCHOR_END: poll
@@ -202,13 +208,6 @@ impl<T> State<T> {
         match outcome {
             Some(Err(exception)) => Some(Err(exception.clone())),
             _ => outcome.take(),
-        }
-    }
-
-    /// Subtracts these wakers from those that are stored in futures.
-    pub(crate) fn forget_wakers(&self, callbacks: &[Callback<T>]) {
-        for _ in callbacks.iter().filter(|it| matches!(it, Callback::Wake(_))) {
-            self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - 1);
         }
     }
 }

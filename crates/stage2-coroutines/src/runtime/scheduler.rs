@@ -177,6 +177,7 @@ impl Scheduler {
     }
     // ANCHOR_END: may_wait_for
 
+    #[inline]
     pub(crate) fn add_task(&self, step: Pin<Box<dyn Step>>, spawned: Option<CallSite>) -> Key {
         let slot = TaskSlot { step: Some(step), spawned, wait: WaitInfo::NONE };
         let key = self.tasks.borrow_mut().insert(slot);
@@ -191,6 +192,7 @@ impl Scheduler {
     /// Removes a task and returns its slot. The caller drops the slot, since
     /// that runs foreign code.
     #[must_use]
+    #[inline]
     pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
         self.inspector.forget(key);
         self.tasks.borrow_mut().remove(key)
@@ -206,12 +208,14 @@ impl Scheduler {
 
     /// Schedules a task that was woken, unless it is in the run queue already.
     pub(crate) fn wake(&self, task: &TaskWaker) {
+        // ANCHOR: exercise_wake
         // Load and store need not be one operation: only the thread of the
         // loop comes here.
         if !task.is_queued.load(Relaxed) {
             task.is_queued.store(true, Relaxed);
             self.schedule(task.key);
         }
+        // ANCHOR_END: exercise_wake
     }
 
     /// Returns a batch without tasks.

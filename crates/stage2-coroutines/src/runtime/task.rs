@@ -96,6 +96,7 @@ where
     fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>> {
         let this = self.project();
         let waker = TaskWaker::for_step(key, scheduler, this.waker);
+        // ANCHOR: exercise_step
         let step = AssertUnwindSafe(|| this.coroutine.poll(&mut Context::from_waker(&waker)));
         let outcome = match catch_unwind(step) {
             Ok(Poll::Pending) => return Poll::Pending,
@@ -108,6 +109,7 @@ where
         // A result that is refused is dropped, and its destructor may panic.
         let unretrieved = scheduler.inspector.catch(|| (this.end)(outcome));
         Poll::Ready(unretrieved.unwrap_or_else(Some))
+        // ANCHOR_END: exercise_step
     }
     // ANCHOR_END: driver_step
 

@@ -1028,6 +1028,29 @@ mod single_coroutines {
         assert_eq!(*order.borrow(), ["a1", "b1", "a2", "b2"]);
     }
 
+    /// Tornado's goes on when the loop runs again; see "What Python can do".
+    #[test]
+    fn after_its_timeout_run_sync_drops_a_coroutine_and_leaves_a_task() {
+        let event_loop = virtual_loop();
+        let alive = std::rc::Rc::new(());
+        let held = std::rc::Rc::clone(&alive);
+        let coroutine = async move {
+            pending::<()>().await;
+            drop(held);
+        };
+        event_loop.run_sync(coroutine, SECOND).unwrap_err();
+        assert_eq!(std::rc::Rc::strong_count(&alive), 1, "the coroutine is dropped");
+
+        let inside = event_loop.clone();
+        let resting = async move { sleep_and_return(&inside, SECOND * 3, "rested").await };
+        let task = Task::spawn(&event_loop, resting);
+        let handle = Future::clone(&task);
+        event_loop.run_sync(task, SECOND).unwrap_err();
+        let start = event_loop.now();
+        assert_eq!(run(&event_loop, handle).unwrap(), "rested");
+        assert_eq!(event_loop.now() - start, SECOND * 2, "the task has gone on");
+    }
+
     #[test]
     fn run_sync_returns_in_time_or_fails() {
         let event_loop = virtual_loop();

@@ -141,6 +141,30 @@ wait_for a shield of B, two seconds:
 }
 
 #[test]
+fn join_select_stream() {
+    let expected = r#"
+join: ("slow", "fast") after 2s
+select: "fast" after 1s
+the sum of the stream: 6
+told to stop, unfair: after 1000
+told to stop, fair: after 3
+a new pair in each turn:
+  still waiting
+  (2, 3)
+  still waiting
+  (5, 6)
+the same pair until it is there:
+  still waiting
+  (1, 2)
+  still waiting
+  (3, 4)
+  still waiting
+  (5, 6)
+"#;
+    check("join_select_stream", &[], expected);
+}
+
+#[test]
 fn fairness() {
     let expected = r#"
 work_on              a a a a b b b b c c c c

@@ -4,11 +4,13 @@
 mod callbacks;
 mod change_of_driver;
 mod combinators;
+mod connections;
 mod cycles;
 mod deadlock;
 mod examples;
 mod examples_book;
 mod examples_generator;
+mod exercise;
 mod generator;
 mod inspect;
 mod million;
@@ -16,4 +18,7 @@ mod model;
 mod names_table;
 mod reentrancy;
 mod runtime;
+mod smallest_runtime;
+#[path = "../../examples/smallest_runtime.rs"]
+mod smallest_runtime_example;
 mod traceback;

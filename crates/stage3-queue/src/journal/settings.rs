@@ -14,7 +14,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         [("images", images), ("scripts", scripts), ("styles", styles), ("fragments", fragments)];
     let check: Vec<_> = check.iter().filter(|(_, is_wanted)| *is_wanted).map(|(n, _)| n).collect();
     let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
-    let settings: [(&str, Value); 12] = [
+    let settings: [(&str, Value); 13] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -27,6 +27,8 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--sitemap", json!(options.sitemap)),
         ("--no-robots", json!(!options.robots)),
         ("--select", json!(select)),
+        // Null while it is unused: older journals do not have it.
+        ("--deny-private", json!(options.deny_private.then_some(true))),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

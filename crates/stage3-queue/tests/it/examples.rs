@@ -1,5 +1,7 @@
 //! The output of the examples is as expected.
 
+use std::process::Command;
+
 use test_support::examples as common;
 
 #[test]
@@ -84,4 +86,49 @@ fn chapter_crawler() {
         "/old 3 redirects left",
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn beside_asyncio() {
+    let expected = "\
+run:
+hello
+task:
+spawned
+hello
+gather:
+[2, 4, 6]
+timeout:
+too late
+cancel:
+the light is off
+cancelled
+future:
+called back
+42
+wait:
+1 done, 2 pending
+2
+4
+6
+exception:
+1 true
+queue:
+did 2
+did 1
+did 0
+thread:
+from a thread
+";
+    assert_eq!(common::run("beside_asyncio").0, expected);
+}
+
+/// The program in Python beside it prints the same.
+#[test]
+#[ignore = "needs python3 3.11"]
+fn asyncio_beside() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/python/beside_asyncio.py");
+    let output = Command::new("python3").arg(file).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), common::run("beside_asyncio").0);
 }

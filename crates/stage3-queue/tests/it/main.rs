@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod common;
+mod denied_addresses;
 mod examples;
+mod exercise;
 mod frontier;
 mod politeness_busy;
 mod politeness_rate_limit;

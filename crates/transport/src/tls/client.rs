@@ -18,7 +18,7 @@ use crate::tls_error::TlsError;
 pub(crate) struct Client {
     certificates: Vec<CertificateDer<'static>>,
     insecure: bool,
-    config: OnceLock<Result<Arc<ClientConfig>, TlsError>>,
+    config: OnceLock<Arc<ClientConfig>>,
 }
 
 impl Client {
@@ -28,11 +28,19 @@ impl Client {
     }
 
     pub(crate) fn session(&self, host: &str) -> io::Result<Session> {
-        let config = self.config.get_or_init(|| self.configure()).clone()?;
-        Ok(Session::new(config, server_name(host)?).map_err(|error| explain(&error))?)
+        let config = match self.config.get() {
+            Some(config) => config,
+            // A failure is not kept: it may have been a want of descriptors.
+            None => {
+                let config = self.configure()?;
+                self.config.get_or_init(|| config)
+            }
+        };
+        let session = Session::new(Arc::clone(config), server_name(host)?);
+        Ok(session.map_err(|error| explain(&error))?)
     }
 
-    fn configure(&self) -> Result<Arc<ClientConfig>, TlsError> {
+    fn configure(&self) -> io::Result<Arc<ClientConfig>> {
         let provider = Arc::new(ring::default_provider());
         let verifier = if self.insecure {
             Verifier::accepting_all(&provider)

@@ -9,6 +9,7 @@ pub(super) enum Untrusted {
     SelfSigned,
     NoIntermediate,
     UnknownRoot,
+    NotForServers,
 }
 
 impl fmt::Display for Untrusted {
@@ -24,6 +25,10 @@ impl fmt::Display for Untrusted {
             }
             Self::UnknownRoot => {
                 "the server's certificate leads to a root that is not trusted (add it with --cacert)"
+            }
+            Self::NotForServers => {
+                "the server's certificate, or its issuer's, is trusted, but not for servers: \
+                 its extended key usage names other purposes"
             }
         })
     }

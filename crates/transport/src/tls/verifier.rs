@@ -1,6 +1,6 @@
 //! Verification of server certificates.
 
-use std::env;
+use std::io;
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -17,6 +17,8 @@ use rustls::{
 use webpki::EndEntityCert;
 
 use super::error_messages::explain;
+use super::extended_key_usage::is_for_servers;
+use super::trust_store::trust_store;
 use super::untrusted::Untrusted;
 use crate::tls_error::TlsError;
 
@@ -70,14 +72,16 @@ impl Verifier {
     pub(super) fn with_roots(
         provider: &Arc<CryptoProvider>,
         user_certificates: &[CertificateDer<'static>],
-    ) -> Result<Self, TlsError> {
-        let mut roots = default_roots();
-        for certificate in user_certificates {
+    ) -> io::Result<Self> {
+        let store = trust_store()?;
+        let mut roots = store.roots.clone();
+        for certificate in user_certificates.iter().filter(|der| is_for_servers(der)) {
             roots.add(certificate.clone()).map_err(|error| explain(&error))?;
         }
         if roots.is_empty() {
-            let message = "SSL_CERT_FILE or SSL_CERT_DIR names no certificate that can be trusted";
-            return Err(TlsError::new(message));
+            let message = store.problem.clone();
+            let message = message.unwrap_or_else(|| "no certificate is trusted".into());
+            return Err(TlsError::new(message).into());
         }
         let verifier =
             WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider))
@@ -89,18 +93,6 @@ impl Verifier {
             algorithms: provider.signature_verification_algorithms,
         })
     }
-}
-
-/// Returns the roots of the system, or those of Mozilla if it has none.
-fn default_roots() -> RootCertStore {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    // If the environment names a store, only that one is used, even if empty.
-    let is_named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].map(env::var_os).iter().any(Option::is_some);
-    if roots.is_empty() && !is_named {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-    }
-    roots
 }
 
 impl ServerCertVerifier for Verifier {
@@ -124,12 +116,15 @@ impl ServerCertVerifier for Verifier {
         // server's. RFC 5280, section 4.2.1.9, forbids that, and webpki reports
         // it after it has checked the validity period. Only the name remains to
         // be checked.
-        if is_authority_error(&error) && self.user_certificates.contains(end_entity) {
+        if is_authority_error(&error)
+            && self.user_certificates.contains(end_entity)
+            && is_for_servers(end_entity)
+        {
             let certificate = ParsedCertificate::try_from(end_entity)?;
             verify_server_name(&certificate, server_name)?;
             return Ok(ServerCertVerified::assertion());
         }
-        Err(match untrusted_reason(&error, end_entity, intermediates) {
+        Err(match self.untrusted_reason(&error, end_entity, intermediates) {
             Some(reason) => CertificateError::Other(OtherError(Arc::new(reason))).into(),
             None => error,
         })
@@ -158,6 +153,53 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
+impl Verifier {
+    /// Returns the reason why a chain is not trusted, if that is what `error` says.
+    fn untrusted_reason(
+        &self,
+        error: &Error,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+    ) -> Option<Untrusted> {
+        let is_unknown =
+            matches!(error, Error::InvalidCertificate(CertificateError::UnknownIssuer));
+        if !is_unknown && !is_authority_error(error) {
+            return None;
+        }
+        // Those that the user trusts and that are not among the roots.
+        for user in self.user_certificates.iter().filter(|user| !is_for_servers(user)) {
+            let mut chain = [end_entity].into_iter().chain(intermediates);
+            if chain.any(|link| link == user || is_issued_by(link, user)) {
+                return Some(Untrusted::NotForServers);
+            }
+        }
+        let end_entity = EndEntityCert::try_from(end_entity).ok()?;
+        if end_entity.issuer() == end_entity.subject() {
+            return Some(Untrusted::SelfSigned);
+        }
+        if !is_unknown {
+            return None;
+        }
+        let is_issuer = |certificate: &CertificateDer<'_>| {
+            let certificate = EndEntityCert::try_from(certificate);
+            certificate.is_ok_and(|certificate| certificate.subject() == end_entity.issuer())
+        };
+        Some(if intermediates.iter().any(is_issuer) {
+            Untrusted::UnknownRoot
+        } else {
+            Untrusted::NoIntermediate
+        })
+    }
+}
+
+/// Returns true if a certificate names another one as its issuer.
+fn is_issued_by(certificate: &CertificateDer<'_>, issuer: &CertificateDer<'_>) -> bool {
+    match (EndEntityCert::try_from(certificate), EndEntityCert::try_from(issuer)) {
+        (Ok(certificate), Ok(issuer)) => certificate.issuer() == issuer.subject(),
+        _ => false,
+    }
+}
+
 /// Returns true if a server's certificate was refused because it is that of an
 /// authority.
 fn is_authority_error(error: &Error) -> bool {
@@ -166,32 +208,4 @@ fn is_authority_error(error: &Error) -> bool {
     };
     let error = other.downcast_ref::<webpki::Error>();
     matches!(error, Some(webpki::Error::CaUsedAsEndEntity))
-}
-
-/// Returns the reason why a chain is not trusted, if that is what `error` says.
-fn untrusted_reason(
-    error: &Error,
-    end_entity: &CertificateDer<'_>,
-    intermediates: &[CertificateDer<'_>],
-) -> Option<Untrusted> {
-    let is_unknown = matches!(error, Error::InvalidCertificate(CertificateError::UnknownIssuer));
-    if !is_unknown && !is_authority_error(error) {
-        return None;
-    }
-    let end_entity = EndEntityCert::try_from(end_entity).ok()?;
-    if end_entity.issuer() == end_entity.subject() {
-        return Some(Untrusted::SelfSigned);
-    }
-    if !is_unknown {
-        return None;
-    }
-    let is_issuer = |certificate: &CertificateDer<'_>| {
-        let certificate = EndEntityCert::try_from(certificate);
-        certificate.is_ok_and(|certificate| certificate.subject() == end_entity.issuer())
-    };
-    Some(if intermediates.iter().any(is_issuer) {
-        Untrusted::UnknownRoot
-    } else {
-        Untrusted::NoIntermediate
-    })
 }

@@ -166,6 +166,57 @@ fn a_self_signed_certificate_may_be_an_authority_as_well() {
     expect_refusal(greet(&tls_connector, "a.test", old.server()), &["expired"]);
 }
 
+/// RFC 5280, section 4.2.1.12: whoever trusts a certificate trusts it for its purposes.
+#[test]
+fn a_certificate_that_the_user_names_is_trusted_for_its_purposes_only() {
+    use ExtendedKeyUsagePurpose::{ClientAuth, CodeSigning, EmailProtection, ServerAuth};
+    let purposes: [(&[ExtendedKeyUsagePurpose], bool); 6] = [
+        (&[], true),
+        (&[ServerAuth], true),
+        (&[ClientAuth, ServerAuth], true),
+        (&[ClientAuth], false),
+        (&[CodeSigning, EmailProtection], false),
+        (&[ExtendedKeyUsagePurpose::Other(vec![1, 3, 6, 1, 5, 5, 7, 3, 100])], false),
+    ];
+    for (purposes, is_accepted) in purposes {
+        for is_ca in [IsCa::NoCa, IsCa::Ca(BasicConstraints::Unconstrained)] {
+            let identity = Identity::self_signed(&["a.test"], |params| {
+                params.is_ca = is_ca.clone();
+                params.extended_key_usages = purposes.to_vec();
+            });
+            let tls_connector = TlsConnector::new(&[identity.chain[0].to_vec()], false);
+            let result = greet(&tls_connector, "a.test", identity.server());
+            if is_accepted {
+                assert_eq!(result, Ok(()), "{purposes:?}, {is_ca:?}");
+            } else {
+                expect_refusal(result, &["not for servers"]);
+            }
+        }
+    }
+}
+
+/// An authority that the user names vouches for servers only if that is a purpose of
+/// its own.
+#[test]
+fn an_authority_that_the_user_names_may_have_other_purposes() {
+    for (purpose, is_accepted) in
+        [(ExtendedKeyUsagePurpose::ServerAuth, true), (ExtendedKeyUsagePurpose::ClientAuth, false)]
+    {
+        let authority = Authority::changed("Staff", |params| {
+            params.extended_key_usages = vec![purpose.clone()];
+        });
+        let leaf = || authority.issue(&["a.test"]);
+        for identity in [leaf(), leaf().with(&authority)] {
+            let result = greet(&trust(&authority), "a.test", identity.server());
+            if is_accepted {
+                assert_eq!(result, Ok(()));
+            } else {
+                expect_refusal(result, &["not for servers"]);
+            }
+        }
+    }
+}
+
 #[test]
 fn insecure_accepts_any_certificate() {
     let tls_connector = TlsConnector::new(&[], true);

@@ -5,6 +5,8 @@ mod certificates;
 #[cfg(feature = "tls")]
 mod common;
 mod connect_limiter;
+mod connect_policy;
+mod fd_limit;
 mod resolver;
 mod session;
 mod stream;

@@ -3,7 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -106,6 +106,120 @@ fn every_lookup_is_answered_even_if_it_fails_or_panics() {
     assert!(answered.iter().all(|(_, answer)| answer.is_err()));
     let message = answered[0].1.as_ref().unwrap_err().to_string();
     assert!(message.starts_with("no address for unknown-"), "{message}");
+}
+
+/// Waits until as many lookups have begun, and returns the names.
+fn begun(begun: &Receiver<String>, number: usize) -> Vec<String> {
+    (0..number).map(|_| begun.recv_timeout(WATCHDOG).unwrap()).collect()
+}
+
+/// Returns a resolver whose lookups take until the sender is dropped if the name
+/// contains "slow", a channel that receives the name of each lookup that begins, and
+/// one for the notifications.
+fn slow_resolver() -> (Resolver, Receiver<String>, Receiver<()>, Sender<()>) {
+    let (release, held) = channel::<()>();
+    let (begin, begun) = channel();
+    let (notify_sender, notified) = channel();
+    let held = Mutex::new((held, false));
+    let lookup = move |host: &str, port| {
+        begin.send(host.to_owned()).unwrap();
+        if host.contains("slow") {
+            // The first one that gets the lock waits, and the others with it.
+            let mut held = held.lock().unwrap();
+            held.1 = held.1 || held.0.recv().is_err();
+        }
+        Ok(vec![([127, 0, 0, 1], port).into()])
+    };
+    let notify = move || {
+        let _ = notify_sender.send(());
+    };
+    (Resolver::new(Arc::new(lookup), notify), begun, notified, release)
+}
+
+/// A zone whose servers do not answer takes at most half of the lookups, and a second
+/// one half of the rest: names of other zones are answered at once.
+#[test]
+fn a_slow_zone_leaves_room_for_others() {
+    let (mut resolver, begun_names, notified, release) = slow_resolver();
+    let now = Instant::now();
+    let names = |zone: &'static str| (0..300).map(move |n| format!("slow-{n}.{zone}"));
+    let names = names("example.com").chain(names("example.co.uk"));
+    let ids: Vec<_> = names.map(|name| pending(&mut resolver, &name, now)).collect();
+    let names = begun(&begun_names, 64 + 32);
+    let of_first = names.iter().filter(|name| name.ends_with(".example.com")).count();
+    assert_eq!((of_first, names.len() - of_first), (64, 32));
+    for n in 0..100 {
+        let wanted = pending(&mut resolver, &format!("www.healthy-{n}.co.uk"), now);
+        notified.recv_timeout(WATCHDOG).unwrap();
+        let answered = resolver.answered(now);
+        assert_eq!(answered.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [wanted]);
+    }
+    assert!(begun_names.try_iter().all(|name| name.starts_with("www.healthy-")));
+
+    // The operating system goes on with a lookup that was cancelled, and it takes no
+    // place any more. But the threads are limited.
+    ids.iter().rev().for_each(|id| resolver.cancel(*id));
+    assert!(begun_names.try_iter().next().is_none(), "those that wait are not wanted any more");
+    for n in 0..200 {
+        pending(&mut resolver, &format!("www.slow-{n}.test"), now);
+    }
+    assert_eq!(begun(&begun_names, 128).len(), 128);
+    drop(release);
+    let mut answered = 0;
+    while answered < 200 {
+        notified.recv_timeout(WATCHDOG).unwrap();
+        answered += resolver.answered(now).len();
+    }
+    assert_eq!(begun(&begun_names, 72).len(), 72);
+    assert!(format!("{resolver:?}").contains("pending: 0"), "{resolver:?}");
+}
+
+#[test]
+fn the_number_of_threads_is_limited() {
+    let (mut resolver, begun_names, notified, release) = slow_resolver();
+    let now = Instant::now();
+    for round in 0..3 {
+        let look_up = |n| pending(&mut resolver, &format!("www.slow-{round}-{n}.test"), now);
+        let ids: Vec<LookupId> = (0..128).map(look_up).collect();
+        if round < 2 {
+            begun(&begun_names, 128);
+            ids.into_iter().for_each(|id| resolver.cancel(id));
+        }
+    }
+    assert!(begun_names.recv_timeout(Duration::from_millis(50)).is_err(), "256 are the most");
+    drop(release);
+    let mut answered = 0;
+    while answered < 128 {
+        notified.recv_timeout(WATCHDOG).unwrap();
+        answered += resolver.answered(now).len();
+    }
+}
+
+/// It stays the last one when the answer is renewed, and the only address of a host is
+/// tried all the same.
+#[test]
+fn an_address_that_has_failed_is_tried_last() {
+    let (mut resolver, _, notified) = resolver();
+    let mut now = Instant::now();
+    let hosts = |resolver: &mut Resolver, now| {
+        let addresses = match resolver.lookup("two.test", 80, now) {
+            Lookup::Cached(addresses) => addresses,
+            Lookup::Pending(_) => {
+                notified.recv_timeout(WATCHDOG).unwrap();
+                resolver.answered(now).pop().unwrap().1.unwrap()
+            }
+        };
+        addresses.iter().map(|address| address.ip().to_string()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(hosts(&mut resolver, now), "127.0.0.1 127.0.0.2");
+    resolver.address_failed(([127, 0, 0, 1], 80).into());
+    assert_eq!(hosts(&mut resolver, now), "127.0.0.2 127.0.0.1");
+    now += Duration::from_secs(61);
+    assert_eq!(hosts(&mut resolver, now), "127.0.0.2 127.0.0.1");
+    resolver.address_failed(([127, 0, 0, 2], 80).into());
+    assert_eq!(hosts(&mut resolver, now), "127.0.0.1 127.0.0.2");
+    resolver.address_failed(([127, 0, 0, 1], 81).into());
+    assert_eq!(hosts(&mut resolver, now), "127.0.0.1 127.0.0.2", "another port");
 }
 
 #[test]

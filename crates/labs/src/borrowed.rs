@@ -1,0 +1,21 @@
+//! A future with a callback, and a task that awaits the same future.
+
+use stage2_coroutines::{Future, Task};
+
+pub(crate) fn run() -> crate::Outcome {
+    let event_loop = crate::event_loop()?;
+    let result = Future::<u32>::new(&event_loop).shared();
+    result.add_done_callback(|future| println!("callback: done is {}", future.done()));
+    let waiter = Task::spawn(&event_loop, result.clone()).named("waiter");
+    let setter = Task::spawn(&event_loop, async move { result.set_result(42) });
+    let all = async {
+        match setter.named("setter").await {
+            Ok(_) => println!("setter: has set the result"),
+            Err(exception) => println!("setter: {exception}"),
+        }
+        waiter.await
+    };
+    let value = event_loop.run_until_complete(all)???;
+    println!("waiter: {value}");
+    Ok(true)
+}

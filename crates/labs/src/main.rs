@@ -1,0 +1,95 @@
+//! The labs: a small program for each of some famous bugs. It goes well on the
+//! sources as they are; `cargo xtask lab NAME` plants the bug in a copy of them,
+//! and runs it again.
+//!
+//! The rules of this program:
+//!
+//! 1. **It ends, whatever the bug.** What hangs is asked after [`LIMIT`] what each
+//!    of its tasks waits for, as by SIGUSR1, and ended.
+//! 2. **The exit code is 0 if all went well**, and 1 if not.
+#![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
+
+mod blocking_call;
+mod borrowed;
+mod early_task_done;
+mod lost_wakeup;
+mod one_read;
+mod promised_item;
+mod stale_key;
+mod task_done_on_error;
+mod unfair_loop;
+mod unqueued;
+mod unregistered;
+
+use std::error::Error;
+use std::process::{ExitCode, exit};
+use std::thread;
+use std::time::Duration;
+
+use stage2_coroutines::{Coroutine, EventLoop};
+
+/// The time after which a program that has not ended is asked what it waits for.
+const LIMIT: Duration = Duration::from_secs(1);
+
+/// The result of a program.
+type Outcome = Result<bool, Box<dyn Error>>;
+
+/// A program: returns true if all went well.
+type Program = fn() -> Outcome;
+
+/// The programs by the names of their labs.
+const LABS: [(&str, Program); 11] = [
+    ("one-read", one_read::run),
+    ("lost-wakeup", lost_wakeup::run),
+    ("unqueued", unqueued::run),
+    ("unregistered", unregistered::run),
+    ("stale-key", stale_key::run),
+    ("borrowed", borrowed::run),
+    ("task-done-on-error", task_done_on_error::run),
+    ("promised-item", promised_item::run),
+    ("unfair-loop", unfair_loop::run),
+    ("blocking-call", blocking_call::run),
+    ("early-task-done", early_task_done::run),
+];
+
+fn main() -> ExitCode {
+    let name = std::env::args().nth(1).unwrap_or_default();
+    let Some((_, run)) = LABS.iter().find(|(lab, _)| *lab == name) else {
+        let names: Vec<_> = LABS.iter().map(|(name, _)| *name).collect();
+        eprintln!("usage: labs NAME, where NAME is one of: {}", names.join(", "));
+        return ExitCode::from(2);
+    };
+    match run() {
+        Ok(true) => {
+            println!("All went well.");
+            ExitCode::SUCCESS
+        }
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            println!("{error}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// Creates the loop on which a program runs.
+fn event_loop() -> Result<EventLoop, Box<dyn Error>> {
+    Ok(EventLoop::new()?)
+}
+
+/// Runs a coroutine. If it has not ended after [`LIMIT`], prints what each task
+/// waits for, and ends the process: a loop that hangs can do no more.
+fn run_watched<T>(
+    event_loop: &EventLoop,
+    coroutine: impl Coroutine<Output = T>,
+) -> std::io::Result<T> {
+    let remote = event_loop.remote();
+    thread::spawn(move || {
+        thread::sleep(LIMIT);
+        remote.call_soon(|event_loop| {
+            print!("It hangs. {}", event_loop.describe_tasks());
+            exit(1);
+        });
+    });
+    event_loop.run_until_complete(coroutine)
+}

@@ -1,0 +1,48 @@
+//! Two events in one batch. The callback of the first closes the socket of the
+//! second, and opens another one, which waits for an answer.
+
+use std::net::TcpListener;
+
+use selector_core::{Interest, Selector};
+
+pub(crate) fn run() -> crate::Outcome {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let mut selector = Selector::new()?;
+    let (_first, first) = selector.connect(address)?;
+    let (second_socket, second) = selector.connect(address)?;
+    let mut keys = Vec::new();
+    let is_writable =
+        |selector: &Selector<_>, key| selector.readiness(key).satisfies(Interest::Writable);
+    while !is_writable(&selector, first) || !is_writable(&selector, second) {
+        selector.select(None, &mut keys)?;
+    }
+    // Both are ready, so the next batch has both.
+    selector.register(first, Interest::Writable, "first");
+    selector.register(second, Interest::Writable, "second");
+    selector.select(None, &mut keys)?;
+    let mut third = None;
+    let mut is_well = true;
+    for key in keys.drain(..) {
+        let event = if key == first { "first" } else { "second" };
+        let Some(called) = selector.take(key) else {
+            println!("event of {event}: stale, nothing is called");
+            continue;
+        };
+        println!("event of {event}: calls {called}");
+        is_well &= called == event;
+        if key == first {
+            selector.unregister(second);
+            let (socket, key) = selector.connect(address)?;
+            selector.register(key, Interest::Readable, "third");
+            println!("  it closes second, and opens third, which waits for an answer");
+            third = Some((socket, key));
+        }
+    }
+    drop(second_socket);
+    if let Some((_socket, key)) = third {
+        let waiter = selector.take(key);
+        println!("waiting for the answer to third: {}", waiter.unwrap_or("nothing any more"));
+    }
+    Ok(is_well)
+}

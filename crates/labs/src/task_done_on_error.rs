@@ -1,0 +1,39 @@
+//! Two workers and three pages, of which one cannot be fetched.
+
+use stage2_coroutines::{EventLoop, Task, yield_now};
+use stage3_queue::JoinableQueue;
+
+type Queue = JoinableQueue<&'static str>;
+
+async fn fetch(event_loop: &EventLoop, page: &str) -> Result<(), &'static str> {
+    yield_now(event_loop).await;
+    if page == "/b" { Err("connection reset") } else { Ok(()) }
+}
+
+async fn work(event_loop: EventLoop, q: Queue) {
+    loop {
+        let item = q.get().await;
+        if let Err(error) = fetch(&event_loop, &item).await {
+            println!("{}: {error}", *item);
+            continue;
+        }
+        println!("{}: fetched", *item);
+        item.task_done();
+    }
+}
+
+pub(crate) fn run() -> crate::Outcome {
+    let event_loop = crate::event_loop()?;
+    let q = Queue::new(&event_loop);
+    for page in ["/a", "/b", "/c"] {
+        q.put_nowait(page);
+    }
+    for name in ["worker 1", "worker 2"] {
+        let _worker = Task::spawn(&event_loop, work(event_loop.clone(), q.clone())).named(name);
+    }
+    let joined = q.clone();
+    let join = Task::spawn(&event_loop, async move { joined.join().await });
+    event_loop.run_until_complete(join.named("main"))??;
+    println!("join returns, unfinished: {}", q.unfinished());
+    Ok(true)
+}

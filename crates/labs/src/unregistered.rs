@@ -1,0 +1,32 @@
+//! A hundred connections, opened and closed, and then a wait that has no end.
+
+use std::io::ErrorKind;
+use std::net::TcpListener;
+
+use stage2_coroutines::{Future, Task, connect};
+use transport::TlsLayer;
+
+pub(crate) fn run() -> crate::Outcome {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let address = listener.local_addr()?;
+    let event_loop = crate::event_loop()?;
+    let inside = event_loop.clone();
+    let opener = Task::spawn(&event_loop, async move {
+        for _ in 0..100 {
+            drop(connect(&inside, address, TlsLayer::plain()).await?);
+        }
+        std::io::Result::Ok(())
+    });
+    event_loop.run_until_complete(opener)???;
+    let count = event_loop.connections();
+    println!("100 connections were closed, and {count} are registered");
+    // Nothing can resolve this. The loop says so, unless it believes that one of
+    // its sockets could still become ready.
+    let never = Future::<()>::new(&event_loop);
+    let _forgotten = Task::spawn(&event_loop, never.clone()).named("forgotten");
+    if count > 0 {
+        drop(crate::run_watched(&event_loop, never)?);
+    }
+    let error = event_loop.run_forever().err();
+    Ok(error.is_some_and(|error| error.kind() == ErrorKind::Deadlock))
+}

@@ -1,0 +1,186 @@
+//! The kind of an address: whether it belongs to the public internet.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The kind of an address, by the registries of special-purpose addresses (RFC 6890).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AddressKind {
+    Public,
+    /// The address at which a cloud tells a machine its secrets.
+    Metadata,
+    /// Valid on one link only (RFC 3927; RFC 4291, section 2.5.6).
+    LinkLocal,
+    /// This machine itself.
+    Loopback,
+    /// Valid within one organisation (RFC 1918, 4193 and 6598).
+    Private,
+}
+
+/// The metadata addresses of Amazon, Google, Azure and many others; of Amazon's
+/// containers; of Alibaba; of Oracle; and of Azure's agents.
+const METADATA_V4: [Ipv4Addr; 6] = [
+    Ipv4Addr::new(169, 254, 169, 254),
+    Ipv4Addr::new(169, 254, 170, 2),
+    Ipv4Addr::new(169, 254, 170, 23),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+    Ipv4Addr::new(168, 63, 129, 16),
+];
+
+/// Google's metadata address. All of `fd00:ec2::/32` is Amazon's.
+const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254);
+
+impl AddressKind {
+    /// Returns the kind of an address, and that of the IPv4 address in it, if there is
+    /// one.
+    pub(crate) fn of(ip: IpAddr) -> Self {
+        match ip {
+            IpAddr::V4(ip) => Self::of_v4(ip),
+            IpAddr::V6(ip) => match Self::of_v6(ip) {
+                Self::Public => embedded_v4(ip).map_or(Self::Public, Self::of_v4),
+                kind => kind,
+            },
+        }
+    }
+
+    fn of_v4(ip: Ipv4Addr) -> Self {
+        match ip.octets() {
+            _ if METADATA_V4.contains(&ip) => Self::Metadata,
+            [169, 254, ..] => Self::LinkLocal,
+            // To connect to 0.0.0.0 is to connect to this machine.
+            [0 | 127, ..] => Self::Loopback,
+            [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Self::Private,
+            _ => Self::Public,
+        }
+    }
+
+    fn of_v6(ip: Ipv6Addr) -> Self {
+        match ip.segments() {
+            _ if ip == METADATA_V6 => Self::Metadata,
+            [0xfd00, 0xec2, ..] => Self::Metadata,
+            [0xfe80..=0xfebf, ..] => Self::LinkLocal,
+            [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Self::Loopback,
+            // Unique local addresses, and what they have replaced (RFC 3879).
+            [0xfc00..=0xfdff | 0xfec0..=0xfeff, ..] => Self::Private,
+            _ => Self::Public,
+        }
+    }
+}
+
+/// Returns the IPv4 address that an IPv6 address leads to.
+fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
+    let bits = ip.to_bits();
+    let bits = match ip.segments() {
+        // Compatible, mapped and translated (RFC 4291, section 2.5.5; RFC 2765), and
+        // translated by NAT64 (RFC 6052, section 2.1; RFC 8215).
+        [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => bits,
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => bits,
+        // 6to4 (RFC 3056), and Teredo (RFC 4380, section 4).
+        [0x2002, ..] => bits >> 80,
+        [0x2001, 0, ..] => !bits,
+        _ => return None,
+    };
+    Some(Ipv4Addr::from_bits(bits as u32))
+}
+
+impl fmt::Display for AddressKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Public => "a public address",
+            Self::Metadata => "the address of a cloud's metadata service",
+            Self::LinkLocal => "a link-local address",
+            Self::Loopback => "an address of this machine (loopback)",
+            Self::Private => "a private address",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_of_an_address_has_its_kind() {
+        const KINDS: [(AddressKind, &[&str]); 5] = [
+            (
+                AddressKind::Public,
+                &[
+                    "1.1.1.1",
+                    "9.255.255.255",
+                    "11.0.0.0",
+                    "100.63.255.255",
+                    "100.128.0.0",
+                    "126.255.255.255",
+                    "128.0.0.0",
+                    "169.253.255.255",
+                    "169.255.0.0",
+                    "172.15.255.255",
+                    "172.32.0.0",
+                    "192.167.255.255",
+                    "192.169.0.0",
+                    "2606:4700:4700::1111",
+                    "::ffff:1.1.1.1",
+                    "64:ff9b::1.1.1.1",
+                    "2002:101:101::1",
+                    "fbff::1",
+                    "fe00::1",
+                    "fe7f::1",
+                    "ff02::1",
+                ],
+            ),
+            (
+                AddressKind::Metadata,
+                &[
+                    "169.254.169.254",
+                    "169.254.170.2",
+                    "169.254.170.23",
+                    "100.100.100.200",
+                    "192.0.0.192",
+                    "168.63.129.16",
+                    "fd00:ec2::254",
+                    "fd00:ec2::23",
+                    "fd20:ce::254",
+                    "::ffff:169.254.169.254",
+                    "::169.254.169.254",
+                    "::ffff:0:169.254.169.254",
+                    "64:ff9b::169.254.169.254",
+                    "64:ff9b:1::169.254.169.254",
+                    "2002:a9fe:a9fe::1",
+                    "2001:0:4136:e378:8000:63bf:5601:5601",
+                ],
+            ),
+            (
+                AddressKind::LinkLocal,
+                &["169.254.0.0", "169.254.255.255", "fe80::1", "febf::1", "64:ff9b::169.254.0.1"],
+            ),
+            (
+                AddressKind::Loopback,
+                &["127.0.0.1", "127.255.255.255", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"],
+            ),
+            (
+                AddressKind::Private,
+                &[
+                    "10.0.0.0",
+                    "10.255.255.255",
+                    "172.16.0.0",
+                    "172.31.255.255",
+                    "192.168.0.0",
+                    "100.64.0.0",
+                    "100.127.255.255",
+                    "fc00::1",
+                    "fdff::1",
+                    "fec0::1",
+                    "::ffff:10.0.0.1",
+                    "64:ff9b::192.168.0.1",
+                    "2002:c0a8:1::1",
+                ],
+            ),
+        ];
+        for (kind, addresses) in KINDS {
+            for address in addresses {
+                assert_eq!(AddressKind::of(address.parse().unwrap()), kind, "{address}");
+            }
+        }
+    }
+}

@@ -1,0 +1,502 @@
+//! Exercises: crates made from the sources of a stage, with the bodies of some
+//! functions removed, and with tests named after the tasks.
+//!
+//! The list of an exercise, in `crates/labs/exercises`, names the markers in the
+//! sources between which a body is (anchors, which the book does not show), and a hint
+//! for each. The tests are a module of the tests of the stage, where they pass. So
+//! there is no second copy of anything, and the sources are the solution.
+
+mod manifest;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use book_tools::files_below;
+use clap::Args;
+use serde::Deserialize;
+
+use crate::process::{self, BUILD_TIMEOUT};
+
+/// The folder of the lists.
+const LISTS: &str = "crates/labs/exercises";
+
+/// The file that says, in the folder of an exercise, which one it is.
+const NAME_FILE: &str = "exercise.txt";
+
+/// The timeout of one test; a task that is done wrong may hang.
+const TEST_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Arguments of `cargo xtask exercise`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Checks that each exercise compiles, fails before, and passes with the solution
+    #[arg(long, conflicts_with = "name")]
+    check: bool,
+    /// With --check, looks as well what passes after each task: its tests, and none of
+    /// those behind it
+    #[arg(long, requires = "check")]
+    steps: bool,
+    /// Writes it with the first N tasks done
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    solved: usize,
+    /// The exercise: smallest, stage1, stage2 or stage3
+    #[arg(required_unless_present = "check")]
+    name: Option<String>,
+    /// The folder to write, a new one; target/exercises/NAME unless told
+    folder: Option<PathBuf>,
+}
+
+/// An exercise.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exercise {
+    title: String,
+    /// The folder of a crate, or the file of an example that becomes a library.
+    sources: PathBuf,
+    /// The module of its tests.
+    tests: PathBuf,
+    #[serde(rename = "task")]
+    tasks: Vec<Task>,
+}
+
+/// A task: the bodies to write. Its tests have its number in their names.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    title: String,
+    #[serde(rename = "body")]
+    bodies: Vec<Body>,
+}
+
+/// A body between two markers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    marker: String,
+    hint: String,
+}
+
+impl Exercise {
+    fn load(root: &Path, name: &str) -> io::Result<Self> {
+        let path = Path::new(LISTS).join(format!("{name}.toml"));
+        let text = fs::read_to_string(root.join(&path)).map_err(|_| {
+            let names = names(root).unwrap_or_default().join(", ");
+            io::Error::other(format!("there is no exercise {name}; there are: {names}"))
+        })?;
+        let error = |error| io::Error::other(format!("{}: {error}", path.display()));
+        toml::from_str(&text).map_err(error)
+    }
+
+    /// Returns the number of the task, from 1, and the hint of a marker.
+    fn body(&self, marker: &str) -> Option<(usize, &str)> {
+        let bodies = (1..)
+            .zip(&self.tasks)
+            .flat_map(|(number, task)| task.bodies.iter().map(move |body| (number, body)));
+        let mut bodies = bodies.filter(|(_, body)| body.marker == marker);
+        bodies.next().map(|(number, body)| (number, &*body.hint))
+    }
+
+    fn markers(&self) -> BTreeSet<String> {
+        let bodies = self.tasks.iter().flat_map(|task| &task.bodies);
+        bodies.map(|body| body.marker.clone()).collect()
+    }
+
+    /// Returns a source without the bodies of the tasks behind the first `solved`
+    /// ones, and without markers and unit tests. Adds the markers that it has found.
+    fn strip(&self, source: &str, solved: usize, found: &mut BTreeSet<String>) -> String {
+        let mut stripped = String::new();
+        let mut lines = source.lines();
+        while let Some(line) = lines.next() {
+            let text = line.trim_start();
+            if text.starts_with("#[cfg(test)]") {
+                break;
+            }
+            if let Some(marker) = text.strip_prefix("// ANCHOR: ")
+                && let Some((number, hint)) = self.body(marker)
+            {
+                found.insert(marker.to_owned());
+                if number > solved {
+                    let indent = &line[..line.len() - text.len()];
+                    stripped += &format!("{indent}todo!(\"task {number}: {hint}\");\n");
+                    let end = format!("// ANCHOR_END: {marker}");
+                    lines.by_ref().find(|line| line.trim_start() == end);
+                }
+            } else if !text.starts_with("// ANCHOR") {
+                stripped += line;
+                stripped += "\n";
+            }
+        }
+        stripped
+    }
+
+    /// Returns the text that stands at the beginning of the exercise.
+    fn readme(&self, name: &str, folder: &Path) -> String {
+        let mut text = format!(
+            "# {}\n\nRed is expected: all tests fail until you have written the bodies that \
+             say `todo!`.\nTheir texts are the hints. `cargo test` runs the tests here; in the \
+             workspace,\n\n    cargo xtask check {}\n\nsays how far you are. The solution is in \
+             the workspace: `{}`.\n",
+            self.title,
+            folder.display(),
+            self.sources.display(),
+        );
+        for (number, task) in (1..).zip(&self.tasks) {
+            text += &format!("\n{number}. {}", task.title);
+        }
+        text + &format!(
+            "\n\nStuck? `cargo xtask exercise {name} NEW-FOLDER --solved 1` writes it with the first task done.\n"
+        )
+    }
+
+    /// Writes the exercise, with the first `solved` tasks done. Files that are as they
+    /// should be are left alone.
+    fn write(&self, root: &Path, name: &str, folder: &Path, solved: usize) -> io::Result<()> {
+        let (sources, mut found) = (root.join(&self.sources), BTreeSet::new());
+        fs::create_dir_all(folder.join("src"))?;
+        let folder = folder.canonicalize()?;
+        let tests = fs::read_to_string(root.join(&self.tests))?;
+        let mut files = Vec::new();
+        if sources.is_file() {
+            let text = self.strip(&fs::read_to_string(&sources)?, solved, &mut found);
+            files.push((PathBuf::from("src/lib.rs"), with_allowance(&text)));
+            let stem = sources.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            files.push((
+                "tests/exercise.rs".into(),
+                with_allowance(&tests.replace(&format!("crate::{stem}_example"), &stem)),
+            ));
+            files.push(("Cargo.toml".into(), manifest::of_example(&stem, &folder)));
+        } else {
+            for path in files_below(&sources.join("src"))? {
+                let file = path.strip_prefix(&sources).map_err(io::Error::other)?;
+                let text = fs::read_to_string(&path)?;
+                let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+                let text = match file.to_str() {
+                    Some("src/main.rs") => continue,
+                    Some("src/lib.rs") => with_allowance(&self.strip(&text, solved, &mut found)),
+                    _ if is_rust => self.strip(&text, solved, &mut found),
+                    _ => text,
+                };
+                files.push((file.to_path_buf(), text));
+            }
+            files.push(("tests/exercise.rs".into(), with_allowance(&tests)));
+            files.push(("Cargo.toml".into(), manifest::of_crate(root, &sources, &folder)?));
+        }
+        if let Some(marker) = self.markers().difference(&found).next() {
+            return Err(io::Error::other(format!("{}: no {marker}", self.sources.display())));
+        }
+        files.push(("README.md".into(), self.readme(name, &folder)));
+        files.push((NAME_FILE.into(), format!("{name}\n")));
+        // As cargo does for the workspace: all builds share one folder.
+        let target = process::target_folder()?;
+        let config = format!("[build]\ntarget-dir = {:?}\n", target.display().to_string());
+        files.push((".cargo/config.toml".into(), config));
+        files.push(("Cargo.lock".into(), fs::read_to_string(root.join("Cargo.lock"))?));
+        for (file, text) in files {
+            let path = folder.join(file);
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            if fs::read_to_string(&path).ok().as_deref() != Some(&text) {
+                fs::write(path, text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a source that may have unfinished functions without a warning for each.
+fn with_allowance(source: &str) -> String {
+    let docs = source.lines().take_while(|line| line.starts_with("//!")).count();
+    let (mut lines, rest): (Vec<_>, Vec<_>) =
+        source.lines().enumerate().partition(|(number, _)| *number < docs);
+    lines.push((docs, "#![allow(unused, unreachable_code, missing_docs)]"));
+    lines.extend(rest);
+    lines.into_iter().map(|(_, line)| format!("{line}\n")).collect()
+}
+
+/// Returns the names of all exercises.
+fn names(root: &Path) -> io::Result<Vec<String>> {
+    let lists = files_below(&root.join(LISTS))?;
+    let names = lists.iter().filter_map(|path| path.file_stem());
+    Ok(names.map(|name| name.to_string_lossy().into_owned()).collect())
+}
+
+/// Writes an exercise, or checks all of them.
+///
+/// # Errors
+/// When there is no such exercise, or its folder is there already.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
+    let Some(name) = &arguments.name else { return check_all(root, arguments.steps) };
+    let exercise = Exercise::load(root, name)?;
+    let folder = match &arguments.folder {
+        Some(folder) => folder.clone(),
+        None => process::target_folder()?.join("exercises").join(name),
+    };
+    if folder.exists() && fs::read_dir(&folder)?.next().is_some() {
+        let message = format!("{} is there already, and is left as it is", folder.display());
+        return Err(io::Error::other(message));
+    }
+    exercise.write(root, name, &folder, arguments.solved)?;
+    println!("{} is in {}. Red is expected:", exercise.title, folder.display());
+    println!("all tests fail until you have written what says todo!. How far you are, says");
+    println!("  cargo xtask check {}", folder.display());
+    Ok(true)
+}
+
+/// The tests of an exercise, and those that pass.
+struct Report {
+    tests: Vec<String>,
+    passed: BTreeSet<String>,
+    /// The output of the first test that fails.
+    first_failure: Option<(String, String)>,
+}
+
+/// Runs the tests of an exercise, each in a process of its own: one that hangs or
+/// aborts does not hide the others.
+fn test(folder: &Path) -> io::Result<Result<Report, String>> {
+    let arguments = ["test", "--quiet", "--offline", "--test", "exercise"];
+    let build =
+        process::run(process::cargo(folder)?.args(arguments).arg("--no-run"), BUILD_TIMEOUT)?;
+    if build.code != Some(0) {
+        return Ok(Err(build.output));
+    }
+    let run = |more: &[&str]| {
+        let mut cargo = process::cargo(folder)?;
+        process::run(cargo.args(arguments).arg("--").args(more), TEST_TIMEOUT)
+    };
+    let listed = run(&["--list"])?.output;
+    let mut tests: Vec<String> =
+        listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect();
+    tests.sort();
+    let (mut passed, mut first_failure) = (BTreeSet::new(), None);
+    for test in &tests {
+        let ended = run(&["--exact", test])?;
+        if ended.code == Some(0) {
+            passed.insert(test.clone());
+        } else if first_failure.is_none() {
+            let hint = if ended.timed_out { "It hangs.\n" } else { "" };
+            first_failure = Some((test.clone(), ended.output + hint));
+        }
+    }
+    Ok(Ok(Report { tests, passed, first_failure }))
+}
+
+/// Says how far the reader is: in one folder, or in all of `target/exercises`.
+/// Returns false if a test fails.
+///
+/// # Errors
+/// When there is no exercise.
+pub(crate) fn check(root: &Path, folder: Option<&Path>) -> io::Result<bool> {
+    let folders = match folder {
+        Some(folder) => vec![folder.to_path_buf()],
+        None => {
+            let all = process::target_folder()?.join("exercises");
+            let entries = fs::read_dir(all).into_iter().flatten();
+            let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
+            folders.sort();
+            folders
+        }
+    };
+    if folders.is_empty() {
+        return Err(io::Error::other("there is no exercise yet: see cargo xtask exercise --help"));
+    }
+    let mut good = true;
+    for folder in folders {
+        good &= check_folder(root, &folder)?;
+    }
+    Ok(good)
+}
+
+fn check_folder(root: &Path, folder: &Path) -> io::Result<bool> {
+    let name = fs::read_to_string(folder.join(NAME_FILE))
+        .map_err(|_| io::Error::other(format!("{} is no exercise", folder.display())))?;
+    let exercise = Exercise::load(root, name.trim())?;
+    println!("{} ({})", exercise.title, folder.display());
+    let report = match test(folder)? {
+        Ok(report) => report,
+        Err(errors) => {
+            println!("It does not compile:\n{errors}");
+            return Ok(false);
+        }
+    };
+    for test in &report.tests {
+        let mark = if report.passed.contains(test) { "green" } else { "red  " };
+        println!("  {mark}  {test}");
+    }
+    println!("{} of {} green", report.passed.len(), report.tests.len());
+    let Some((test, output)) = report.first_failure else { return Ok(true) };
+    println!("Next: {test}");
+    let task = number(&test).and_then(|number| exercise.tasks.get(number.checked_sub(1)?));
+    let hints = todos(folder, number(&test).unwrap_or(0))?;
+    if let Some(task) = task {
+        println!("  {}.", task.title);
+    }
+    for hint in &hints {
+        println!("  {hint}");
+    }
+    if hints.is_empty() {
+        println!("All of its bodies are written. The test says:\n{output}");
+    }
+    Ok(false)
+}
+
+/// Returns the number of the task that a test belongs to: `task_2_...`.
+fn number(test: &str) -> Option<usize> {
+    test.strip_prefix("task_")?.split('_').next()?.parse().ok()
+}
+
+/// Returns the places of a task that are not written yet, with their hints.
+fn todos(folder: &Path, number: usize) -> io::Result<Vec<String>> {
+    let mut todos = Vec::new();
+    let begin = format!("todo!(\"task {number}: ");
+    for path in files_below(&folder.join("src"))? {
+        for (line, text) in (1..).zip(fs::read_to_string(&path)?.lines()) {
+            if let Some(hint) = text.trim().strip_prefix(&begin) {
+                let file = path.strip_prefix(folder).unwrap_or(&path).display();
+                let hint = hint.trim_end_matches("\");");
+                todos.push(format!("{file}:{line}: {hint}"));
+            }
+        }
+    }
+    Ok(todos)
+}
+
+/// Checks each exercise: as it is written it compiles, and all of its tests fail; with
+/// the solution all of them pass. With `steps`, checks what is between as well.
+fn check_all(root: &Path, steps: bool) -> io::Result<bool> {
+    let all = process::target_folder()?.join("exercises-checked");
+    let mut good = true;
+    for name in names(root)? {
+        let exercise = Exercise::load(root, &name)?;
+        let count = exercise.tasks.len();
+        for solved in (0..=count).filter(|solved| steps || [0, count].contains(solved)) {
+            let folder = all.join(format!("{name}-{solved}"));
+            exercise.write(root, &name, &folder, solved)?;
+            let finding = match test(&folder)? {
+                Err(errors) => Some(format!("does not compile:\n{errors}")),
+                Ok(report) => exercise.finding(&report, solved),
+            };
+            let finding = finding.as_deref();
+            println!(
+                "{name}, {solved} of {count} tasks done: {}",
+                finding.unwrap_or("as it should be")
+            );
+            good &= finding.is_none();
+        }
+    }
+    Ok(good)
+}
+
+impl Exercise {
+    /// Returns what is wrong with the tests when the first `solved` tasks are done.
+    fn finding(&self, report: &Report, solved: usize) -> Option<String> {
+        for number_of_task in 1..=self.tasks.len() {
+            if !report.tests.iter().any(|test| number(test) == Some(number_of_task)) {
+                return Some(format!("task {number_of_task} has no test"));
+            }
+        }
+        for test in &report.tests {
+            let is_done = number(test).is_some_and(|number| number <= solved);
+            if is_done != report.passed.contains(test) {
+                let output = report.first_failure.as_ref().map_or("", |(_, output)| output);
+                let passes = if is_done { "fails" } else { "passes" };
+                return Some(format!("{test} {passes}\n{output}"));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    fn exercise() -> Exercise {
+        let body = |marker: &str| Body { marker: marker.into(), hint: "think".into() };
+        let task = |marker| Task { title: "A task".into(), bodies: vec![body(marker)] };
+        Exercise {
+            title: "An exercise".into(),
+            sources: "a".into(),
+            tests: "b".into(),
+            tasks: vec![task("exercise_one"), task("exercise_two")],
+        }
+    }
+
+    const SOURCE: &str = "\
+//! Docs.
+// ANCHOR: all
+fn one() {
+    // ANCHOR: exercise_one
+    first();
+    second();
+    // ANCHOR_END: exercise_one
+}
+// ANCHOR_END: all
+fn two() {
+    // ANCHOR: exercise_two
+    third();
+    // ANCHOR_END: exercise_two
+}
+
+#[cfg(test)]
+mod tests {}
+";
+
+    #[test]
+    fn bodies_are_removed_from_the_first_task_that_is_not_done() {
+        let mut found = BTreeSet::new();
+        let none = exercise().strip(SOURCE, 0, &mut found);
+        assert_eq!(found, exercise().markers());
+        let expected = "//! Docs.\nfn one() {\n    todo!(\"task 1: think\");\n}\n\
+                        fn two() {\n    todo!(\"task 2: think\");\n}\n\n";
+        assert_eq!(none, expected);
+        let one = exercise().strip(SOURCE, 1, &mut found);
+        assert!(
+            one.contains("    first();\n    second();\n}\n") && one.contains("task 2"),
+            "{one}"
+        );
+        assert!(!exercise().strip(SOURCE, 2, &mut found).contains("todo"));
+    }
+
+    #[test]
+    fn every_exercise_can_be_made_and_has_a_test_for_each_task() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = names(&root()).unwrap();
+        assert_eq!(names, ["smallest", "stage1", "stage2", "stage3"]);
+        for name in names {
+            let exercise = Exercise::load(&root(), &name).unwrap();
+            let folder = folder.path().join(&name);
+            exercise.write(&root(), &name, &folder, 0).unwrap();
+            let tests = fs::read_to_string(folder.join("tests/exercise.rs")).unwrap();
+            for number in 1..=exercise.tasks.len() {
+                assert!(tests.contains(&format!("fn task_{number}_")), "{name} {number}");
+                assert!(!todos(&folder, number).unwrap().is_empty(), "{name} {number}");
+            }
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            let manifest: toml::Table = manifest.parse().unwrap();
+            assert!(manifest.contains_key("workspace"), "it is outside of any other");
+        }
+    }
+
+    #[test]
+    fn a_report_is_compared_with_the_tasks_that_are_done() {
+        let tests = ["task_1_a", "task_2_b"].map(str::to_owned).to_vec();
+        let report = |passed: &[&str]| Report {
+            tests: tests.clone(),
+            passed: passed.iter().map(|test| (*test).to_owned()).collect(),
+            first_failure: None,
+        };
+        assert_eq!(exercise().finding(&report(&[]), 0), None);
+        assert_eq!(exercise().finding(&report(&["task_1_a"]), 1), None);
+        assert_eq!(exercise().finding(&report(&["task_2_b"]), 0).unwrap(), "task_2_b passes\n");
+        assert_eq!(exercise().finding(&report(&["task_1_a"]), 2).unwrap(), "task_2_b fails\n");
+        let none = Report { tests: Vec::new(), ..report(&[]) };
+        assert_eq!(exercise().finding(&none, 0).unwrap(), "task 1 has no test");
+        assert_eq!((number("task_12_x"), number("other")), (Some(12), None));
+    }
+}

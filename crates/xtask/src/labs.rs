@@ -1,0 +1,415 @@
+//! Labs: bugs that are planted in a copy of the workspace, to be looked at.
+//!
+//! A lab is a file with texts to replace in the sources: no patch with line numbers,
+//! which would not survive the next change. There are two kinds: *bugs*, each with a
+//! program of the crate `labs` that goes well without it, and *changes*, which a page
+//! of the book proposes, each with the tests that fail then.
+
+mod copy;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Args;
+use serde::Deserialize;
+
+use crate::process::{self, BUILD_TIMEOUT};
+use copy::copy_with;
+
+/// The folders of the labs: bugs and changes.
+const BUGS: &str = "crates/labs/bugs";
+const CHANGES: &str = "crates/labs/changes";
+
+/// The timeout of a program with a bug in it.
+const RUN_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The timeout of tests with a change in the sources; some hang until their own
+/// watchdogs end them.
+const TEST_TIMEOUT: Duration = Duration::from_secs(180);
+
+/// Arguments of `cargo xtask lab`.
+#[derive(Debug, Args)]
+pub(crate) struct Arguments {
+    /// Lists all labs
+    #[arg(long, exclusive = true)]
+    list: bool,
+    /// Makes the changes that the book proposes, and looks whether the tests fail
+    /// that it names: all, or a third of them, told by a number
+    #[arg(long, exclusive = true, value_name = "all|NUMBER")]
+    changes: Option<String>,
+    /// The lab
+    #[arg(required_unless_present_any = ["list", "changes"])]
+    name: Option<String>,
+}
+
+/// A text of a file that is replaced.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Edit {
+    file: String,
+    old: String,
+    new: String,
+}
+
+/// A bug, shown by the program of the same name.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Bug {
+    title: String,
+    #[serde(rename = "edit")]
+    edits: Vec<Edit>,
+}
+
+/// A change that a page of the book proposes.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    /// The page, in `book/src`.
+    page: String,
+    /// The command on the page that shows the effect.
+    command: String,
+    /// The tests that fail then, by the last words of their names.
+    #[serde(default)]
+    fails: Vec<String>,
+    /// True if others may fail as well.
+    #[serde(default)]
+    others_fail: bool,
+    /// A text that the command says.
+    #[serde(default)]
+    says: String,
+    #[serde(rename = "edit")]
+    edits: Vec<Edit>,
+}
+
+impl Edit {
+    /// Returns the text of its file with the replacement made.
+    fn apply(&self, text: &str) -> Result<String, String> {
+        let Self { file, old, new } = self;
+        match text.matches(old).count() {
+            1 => Ok(text.replacen(old, new, 1)),
+            0 => Err(format!("{file} has no longer this text:\n{old}")),
+            count => Err(format!("{file} has this text {count} times:\n{old}")),
+        }
+    }
+
+    /// Returns the lines of both texts: of the old ones `-`, of the new ones `+`.
+    fn diff(&self) -> String {
+        let (old, new): (Vec<_>, Vec<_>) = (self.old.lines().collect(), self.new.lines().collect());
+        let equal = |(one, other): &(&&str, &&str)| one == other;
+        let start = old.iter().zip(&new).take_while(equal).count();
+        let (rest_old, rest_new) = (&old[start..], &new[start..]);
+        let end = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(equal).count();
+        let part = |sign: char, lines: &[&str]| -> String {
+            lines.iter().map(|line| format!("{sign}{line}").trim_end().to_owned() + "\n").collect()
+        };
+        let (removed, kept) = rest_old.split_at(rest_old.len() - end);
+        let added = &rest_new[..rest_new.len() - end];
+        part(' ', &old[..start]) + &part('-', removed) + &part('+', added) + &part(' ', kept)
+    }
+}
+
+/// Does what the arguments ask for. Returns false if a lab does not show its bug.
+///
+/// # Errors
+/// When a lab cannot be read, applied or built.
+pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
+    match arguments {
+        Arguments { list: true, .. } => list(root),
+        Arguments { changes: Some(which), .. } => check_changes(root, which),
+        Arguments { name: Some(name), .. } if root.join(BUGS).join(file(name)).exists() => {
+            show_bug(root, name)
+        }
+        Arguments { name: Some(name), .. } => check_change(root, name),
+        Arguments { name: None, .. } => Ok(false),
+    }
+}
+
+fn file(name: &str) -> String {
+    format!("{name}.toml")
+}
+
+/// Returns the names of the labs of a folder.
+fn names(root: &Path, folder: &str) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(root.join(folder))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        names.extend(name.strip_suffix(".toml").map(str::to_owned));
+    }
+    names.sort();
+    Ok(names)
+}
+
+fn load<T: for<'de> Deserialize<'de>>(root: &Path, folder: &str, name: &str) -> io::Result<T> {
+    let path = Path::new(folder).join(file(name));
+    let text = fs::read_to_string(root.join(&path))
+        .map_err(|_| io::Error::other(format!("there is no lab {name}: see --list")))?;
+    toml::from_str(&text).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+}
+
+fn list(root: &Path) -> io::Result<bool> {
+    println!("Bugs, each with a program that shows it:");
+    for name in names(root, BUGS)? {
+        println!("  {name:22} {}", load::<Bug>(root, BUGS, &name)?.title);
+    }
+    println!("Changes that the book proposes, each with the tests that fail then:");
+    for name in names(root, CHANGES)? {
+        println!("  {name:22} {}", load::<Change>(root, CHANGES, &name)?.page);
+    }
+    Ok(true)
+}
+
+fn show_edits(edits: &[Edit]) {
+    for edit in edits {
+        println!("\n{}\n{}", edit.file, edit.diff().trim_end());
+    }
+}
+
+/// Plants a bug, and shows what its program says then.
+fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
+    let bug: Bug = load(root, BUGS, name)?;
+    println!("{}.", bug.title);
+    show_edits(&bug.edits);
+    let copy = copy_with(root, &bug.edits)?;
+    let build = process::run(
+        process::cargo(&copy)?.args(["build", "--quiet", "--offline", "--package", "labs"]),
+        BUILD_TIMEOUT,
+    )?;
+    if build.code != Some(0) {
+        return Err(io::Error::other(format!("{name} cannot be built:\n{}", build.output)));
+    }
+    let mut program = std::process::Command::new(process::target_folder()?.join("debug/labs"));
+    let ended = process::run(program.arg(name).env("RUST_BACKTRACE", "0"), RUN_TIMEOUT)?;
+    print!("\n{}", ended.output);
+    if ended.timed_out {
+        println!("It did not end within {RUN_TIMEOUT:?}.");
+    }
+    let is_shown = ended.code == Some(1);
+    if !is_shown {
+        println!("The bug does not show.");
+    }
+    Ok(is_shown)
+}
+
+/// Makes the changes that the book proposes, all or each third one.
+fn check_changes(root: &Path, which: &str) -> io::Result<bool> {
+    let third = match which {
+        "all" => None,
+        number => Some(number.parse::<usize>().map_err(io::Error::other)? % 3),
+    };
+    let names = names(root, CHANGES)?;
+    let count = names.len();
+    let is_chosen = |number: usize| third.is_none_or(|third| number % 3 == third);
+    let chosen = (0..).zip(names).filter(|(number, _)| is_chosen(*number));
+    let chosen: Vec<String> = chosen.map(|(_, name)| name).collect();
+    println!("{} of {count} changes: {}", chosen.len(), chosen.join(", "));
+    let mut good = true;
+    for name in chosen {
+        good &= check_change(root, &name)?;
+    }
+    Ok(good)
+}
+
+/// Makes a change, and looks whether the tests fail that the page names.
+fn check_change(root: &Path, name: &str) -> io::Result<bool> {
+    let change: Change = load(root, CHANGES, name)?;
+    let begun = std::time::Instant::now();
+    println!("== {name}, of {}", change.page);
+    show_edits(&change.edits);
+    let copy = copy_with(root, &change.edits)?;
+    let (build, rest) = change.arguments();
+    let ended = if build.is_empty() {
+        process::run(process::cargo(&copy)?.args(rest), BUILD_TIMEOUT)?
+    } else {
+        let built =
+            process::run(process::cargo(&copy)?.args(&build).arg("--no-run"), BUILD_TIMEOUT)?;
+        if built.code == Some(0) {
+            process::run(process::cargo(&copy)?.args(rest), TEST_TIMEOUT)?
+        } else {
+            built
+        }
+    };
+    let findings = change.findings(&ended.output, ended.code == Some(0));
+    println!("\n$ {}", change.command);
+    if findings.is_empty() {
+        let failed = failed_tests(&ended.output);
+        println!("fails as the book says: {}", failed.into_iter().collect::<Vec<_>>().join(", "));
+    } else {
+        println!("{}\n{}", ended.output, findings.join("\n"));
+    }
+    println!("({:.1} s)", begun.elapsed().as_secs_f64());
+    Ok(findings.is_empty())
+}
+
+impl Change {
+    /// Returns the arguments for cargo that build the tests, none if it runs no tests,
+    /// and those that run them.
+    fn arguments(&self) -> (Vec<&str>, Vec<&str>) {
+        let all: Vec<&str> = self.command.split(' ').skip(1).collect();
+        let build = all.iter().take_while(|argument| **argument != "--").copied();
+        let is_test = all.first() == Some(&"test");
+        (if is_test { build.collect() } else { Vec::new() }, all)
+    }
+
+    /// Returns what is not as the page says.
+    fn findings(&self, output: &str, succeeded: bool) -> Vec<String> {
+        let mut findings = Vec::new();
+        if succeeded {
+            findings.push("the command succeeds, and should fail".to_owned());
+        }
+        let failed = failed_tests(output);
+        let is_named = |test: &String| self.fails.iter().any(|name| ends_with(test, name));
+        for name in &self.fails {
+            if !failed.iter().any(|test| ends_with(test, name)) {
+                findings.push(format!("{name} does not fail"));
+            }
+        }
+        for test in failed.iter().filter(|test| !self.others_fail && !is_named(test)) {
+            findings.push(format!("{test} fails, of which {} says nothing", self.page));
+        }
+        if !output.contains(&self.says) {
+            findings.push(format!("it does not say: {}", self.says));
+        }
+        findings
+    }
+}
+
+/// Returns true if a test, with its modules, has this name.
+fn ends_with(test: &str, name: &str) -> bool {
+    test.rsplit("::").next() == Some(name)
+}
+
+/// Returns the tests that have failed: cargo lists them at the end, indented.
+fn failed_tests(output: &str) -> BTreeSet<String> {
+    let mut failed = BTreeSet::new();
+    let mut is_list = false;
+    for line in output.lines() {
+        let name = line.strip_prefix("    ").filter(|name| !name.contains(' '));
+        match name {
+            Some(name) if is_list => drop(failed.insert(name.to_owned())),
+            _ => is_list = line == "failures:" || is_list && line.is_empty(),
+        }
+    }
+    failed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root() -> std::path::PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    }
+
+    fn edits() -> Vec<(String, Edit)> {
+        let mut edits = Vec::new();
+        for name in names(&root(), BUGS).unwrap() {
+            let bug: Bug = load(&root(), BUGS, &name).unwrap();
+            edits.extend(bug.edits.into_iter().map(|edit| (name.clone(), edit)));
+        }
+        for name in names(&root(), CHANGES).unwrap() {
+            let change: Change = load(&root(), CHANGES, &name).unwrap();
+            edits.extend(change.edits.into_iter().map(|edit| (name.clone(), edit)));
+        }
+        edits
+    }
+
+    #[test]
+    fn every_lab_still_applies() {
+        let edits = edits();
+        assert!(edits.len() > 30, "{}", edits.len());
+        for (name, edit) in edits {
+            let text = fs::read_to_string(root().join(&edit.file)).unwrap();
+            let changed = edit.apply(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_ne!(changed, text, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_tells_the_command_of_its_change_and_the_tests_that_fail() {
+        for name in names(&root(), CHANGES).unwrap() {
+            let change: Change = load(&root(), CHANGES, &name).unwrap();
+            let page = root().join("book/src").join(&change.page);
+            let page = fs::read_to_string(page).unwrap();
+            let is_command = |line: &str| line.strip_prefix("$ ").unwrap_or(line) == change.command;
+            assert!(page.lines().any(is_command), "{name}");
+            for test in &change.fails {
+                // By its name, or by the filter in the command.
+                let is_told = page.contains(&format!("`{test}`"));
+                let mut words = change.command.split([' ', ':']);
+                let is_asked = words.any(|word| !word.is_empty() && test.contains(word));
+                assert!(is_told || is_asked, "{name}: {test}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_page_that_proposes_changes_has_as_many_labs() {
+        let labs = names(&root(), CHANGES).unwrap();
+        let pages: Vec<String> =
+            labs.iter().map(|name| load::<Change>(&root(), CHANGES, name).unwrap().page).collect();
+        let src = root().join("book/src");
+        let mut proposed = 0;
+        for path in book_tools::files_below(&src)
+            .unwrap()
+            .into_iter()
+            .filter(|path| path.extension().is_some_and(|e| e == "md"))
+        {
+            let text = fs::read_to_string(&path).unwrap();
+            let count =
+                text.matches("**Change something").count() + text.matches("**And another").count();
+            let page = path.strip_prefix(&src).unwrap().to_string_lossy().into_owned();
+            assert_eq!(pages.iter().filter(|of| **of == page).count(), count, "{page}");
+            proposed += count;
+        }
+        assert_eq!(proposed, labs.len());
+    }
+
+    #[test]
+    fn an_edit_that_does_not_apply_says_so() {
+        let edit = Edit { file: "a.rs".into(), old: "one\n".into(), new: "two\n".into() };
+        assert_eq!(edit.apply("zero\none\n").unwrap(), "zero\ntwo\n");
+        assert!(edit.apply("zero\n").unwrap_err().starts_with("a.rs has no longer"));
+        assert!(edit.apply("one\none\n").unwrap_err().starts_with("a.rs has this text 2 times"));
+    }
+
+    #[test]
+    fn a_diff_has_the_lines_that_both_share_once() {
+        let edit =
+            Edit { file: String::new(), old: "a\nb\nc\n".into(), new: "a\nx\ny\nc\n".into() };
+        assert_eq!(edit.diff(), " a\n-b\n+x\n+y\n c\n");
+        let edit = Edit { file: String::new(), old: "a\nb\n".into(), new: "a\n".into() };
+        assert_eq!(edit.diff(), " a\n-b\n");
+    }
+
+    #[test]
+    fn failed_tests_are_read_from_the_last_list() {
+        let output = "running 2 tests\nF\nfailures:\n\n---- a::b stdout ----\n\n    some text\n\n\
+                      failures:\n    a::b\n    c\n\ntest result: FAILED. 0 passed; 2 failed\n";
+        assert_eq!(failed_tests(output).into_iter().collect::<Vec<_>>(), ["a::b", "c"]);
+        assert!(ends_with("a::b", "b") && !ends_with("a::xb", "b"));
+    }
+
+    #[test]
+    fn a_change_is_as_the_page_says_or_is_a_finding() {
+        let change = |fails: &[&str], others_fail| Change {
+            page: "a.md".into(),
+            command: "cargo test -q -p p -- x y".into(),
+            fails: fails.iter().map(|name| (*name).to_owned()).collect(),
+            others_fail,
+            says: String::new(),
+            edits: Vec::new(),
+        };
+        let output = "failures:\n    m::one\n    m::two\n";
+        assert!(change(&["one", "two"], false).findings(output, false).is_empty());
+        assert_eq!(change(&["one"], false).findings(output, false).len(), 1);
+        assert!(change(&["one"], true).findings(output, false).is_empty());
+        assert_eq!(change(&["three"], true).findings(output, false), ["three does not fail"]);
+        assert_eq!(change(&[], false).findings("", true).len(), 1);
+        let change = change(&[], false);
+        assert_eq!(change.arguments().0, ["test", "-q", "-p", "p"]);
+        assert_eq!(change.arguments().1.len(), 7);
+    }
+}
