@@ -21,6 +21,8 @@ pub mod parsers;
 mod progress;
 mod run;
 
+#[cfg(feature = "redis")]
+pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
 pub use progress::Progress;
 
@@ -42,7 +44,7 @@ use crate::arguments::{Arguments, ToolArguments};
 pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> ExitCode {
     prepare();
     let arguments: Arguments = arguments::parse_process_args(about);
-    run::run(arguments.options(), &arguments.output, crawl).into()
+    run::run(arguments.options(), &arguments.output, false, crawl).into()
 }
 
 const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
@@ -57,22 +59,49 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
+    /// The crawl on many machines to begin, to join or to report.
+    #[cfg(feature = "redis")]
+    pub frontier: Option<FrontierArguments>,
     /// The progress on the terminal and in the log.
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
     pub warn: Box<dyn Fn(&str)>,
 }
 
-/// Runs the tool: the same as [`main`], with the flags that only the tool has.
-pub fn tool_main(crawl: fn(Invocation) -> io::Result<CrawlSummary>) -> ExitCode {
+/// Runs the tool: the same as [`main`], with the flags that only the tool has. `manage`
+/// shows the state of a crawl on many machines, or deletes it, and returns what is to
+/// be printed.
+pub fn tool_main(
+    crawl: fn(Invocation) -> io::Result<CrawlSummary>,
+    #[cfg(feature = "redis")] manage: fn(&FrontierArguments) -> io::Result<String>,
+) -> ExitCode {
     prepare();
     let arguments: ToolArguments = arguments::parse_process_args(TOOL_ABOUT);
+    #[cfg(feature = "redis")]
+    let frontier = arguments.redis.frontier();
+    #[cfg(feature = "redis")]
+    if let Some(frontier) = frontier.as_ref().filter(|frontier| !frontier.action.has_rows()) {
+        return run::print(manage(frontier), arguments.common.output.level()).into();
+    }
     let (state, is_fresh) = (arguments.tool.state.clone(), arguments.tool.fresh);
+    #[cfg(feature = "redis")]
+    let is_part = frontier.is_some();
+    #[cfg(not(feature = "redis"))]
+    let is_part = false;
     let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
-    run::run(arguments.options(), &arguments.common.output, |options, sink| {
-        crawl(Invocation { options, sink, state, is_fresh, warn, progress })
+    run::run(arguments.options(), &arguments.common.output, is_part, |options, sink| {
+        crawl(Invocation {
+            options,
+            sink,
+            state,
+            is_fresh,
+            #[cfg(feature = "redis")]
+            frontier,
+            warn,
+            progress,
+        })
     })
     .into()
 }
