@@ -571,10 +571,15 @@ impl Inner {
     // ANCHOR_END: complete
 
     // ANCHOR: is_ended
-    /// Returns true if all jobs of the crawl are done, on whatever worker.
+    /// Returns true if all jobs of the crawl are done, on whatever worker; or if this
+    /// worker is stopped, and has none.
     async fn is_ended(&self) -> io::Result<bool> {
         if self.has_leases() {
             return Ok(false);
+        }
+        if self.is_stopped.get() {
+            // A failure has been told to the stopper, which ends the wait.
+            return if self.is_failed.get() { pending().await } else { Ok(true) };
         }
         let counters = self.store.counters().await?;
         Ok(counters.done + counters.left == counters.put && self.store.mend(&self.local).await?)
@@ -608,7 +613,6 @@ impl Frontier for RedisFrontier {
                 Ok(None) => {
                     drop(claim);
                     inner.stop();
-                    inner.stopper.stop(StopReason::MaxTime);
                 }
                 Err(Released) => drop(claim),
             }

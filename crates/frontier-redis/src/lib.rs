@@ -1,4 +1,77 @@
 //! The frontier of a crawl on Redis or Valkey: one crawl on many machines.
+//!
+//! Each worker is the crawler of stage 3, unchanged: its workers ask a
+//! [`Frontier`](stage3_queue::Frontier) for a claim, fetch, and end the claim. Here the
+//! frontier is a [`RedisFrontier`], and the plan of the crawl is in Redis 6.2 or later,
+//! or in Valkey, alone or as a cluster.
+//!
+//! The rules of this crate:
+//!
+//! 1. **A claim is a lease.** It ends when it is not renewed. A worker renews its leases
+//!    three times in their length (30 s, [`RedisOptions::lease`]); what a lost worker has
+//!    claimed is claimed by others when the lease has ended, so a page may be asked twice.
+//! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
+//!    changes everything or nothing, and may be sent twice.
+//! 3. **A token is the fence.** Each lease has a token of its own. A result that comes
+//!    after its lease has ended has no token any more, and changes nothing: so each URL has
+//!    exactly one record in the journal.
+//! 4. **Children first.** The URLs of a page that belong to other partitions are put in
+//!    before the page is completed, and those of its own partition in the same script. A
+//!    crash in between repeats the puts, and what was seen is not put in again.
+//! 5. **The end is read from counters that only grow**: first all completions, then all
+//!    puts (the four counters of Mattern, 1987). Equal sums were equal in between.
+//! 6. **The clock is that of Redis**, so the clocks of the workers do not matter.
+//!
+//! # Keys
+//!
+//! Hosts are spread over partitions by a hash. All keys of partition `p` of the crawl
+//! `c` begin with `{c:p}`, so a cluster keeps them on one node:
+//!
+//! | key | type | content |
+//! |---|---|---|
+//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, and the `run` id of the server |
+//! | `:seen` | set | 128-bit hashes of the URLs |
+//! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
+//! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
+//! | `:h:HOST`, `:rulesNHOST` | hash, string | the politeness of a host, and the rules of its http (0) and https (1) origin |
+//! | `:leases`, `:jobs` | sorted set, hash | tokens by the ends of their leases, and the jobs behind them |
+//! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
+//! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
+//! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |
+//!
+//! The settings hold the headers of the crawl and its login (`--header`, `--user`): who
+//! can read the server can read them.
+//!
+//! # Options and rows
+//!
+//! | option | is held |
+//! |---|---|
+//! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused |
+//! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day) | globally, over all workers together |
+//! | limits on crawler traps | globally for each host |
+//! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
+//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
+//! | `--max-depth`, `--sitemap`, `--state` | refused |
+//!
+//! | field of a row | in a worker's own output | in a report |
+//! |---|---|---|
+//! | `url`, `status`, `outcome`, `next_url`, `error`, `content_type`, `encoding`, `size`, `num_urls`, `tries`, `elapsed_ms`, `selected` | as in one process | the same |
+//! | `num_new_urls`, `referrer` | by the order in which Redis has seen the URLs | by the order of the journal |
+//! | `depth` | of the first way that was found | the same |
+//! | missing fragments, all referrers of a broken URL | not there | as in one process |
+//!
+//! # What is promised
+//!
+//! A worker may be killed at any moment. A server may be killed, too, if it keeps an
+//! append-only file (`appendonly yes`): with `appendfsync everysec` it may lose its last
+//! second. What is lost is asked again; and since a page on one node may be completed
+//! whose children on another node are lost, a worker that meets another run of a server
+//! puts the links of all records in again before it declares the end. It also has that
+//! server write its append-only file anew (`BGREWRITEAOF`), because Redis 7.0 leaves the
+//! beginning of a transaction in the file that was cut short, and would run it at its
+//! next start. A server that is killed again before that is done may lose jobs: run
+//! `redis-check-aof --fix` before it starts. No URL has two records, but a URL may be
+//! asked more than once.
 
 mod cluster;
 mod event;

@@ -47,7 +47,10 @@ pub(crate) struct Store {
 
 /// The jobs to put in, by partition and host.
 #[derive(Default)]
-pub(crate) struct Batch(Vec<(usize, String, Vec<[Vec<u8>; 3]>)>);
+pub(crate) struct Batch(Vec<(usize, String, Vec<Entry>)>);
+
+/// A job to put in: the hash of its URL, its text and its counts.
+type Entry = [Vec<u8>; 3];
 
 /// The counters of a crawl, over all its partitions. They only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

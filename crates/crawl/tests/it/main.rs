@@ -4,6 +4,8 @@
 mod flags;
 mod formats;
 mod library;
+#[cfg(feature = "redis")]
+mod many_machines;
 mod planted;
 mod politeness;
 mod program;
