@@ -15,7 +15,7 @@ use stage2_coroutines::{
     Connection, EventLoop, Future, Selected, Task, connect, connect_unix, lookup, read, select,
     sleep, timeout_at, write_all,
 };
-use transport::TlsConnector;
+use transport::{TlsConnector, TlsLayer};
 
 use crate::scripts::Script;
 use crate::server::{Server, Target};
@@ -220,7 +220,7 @@ impl Inner {
     async fn open(&self) -> io::Result<Connection> {
         let event_loop = &self.event_loop;
         let mut connection = match &self.server.target {
-            Target::Unix(path) => connect_unix(event_loop, path).await?,
+            Target::Unix(path) => connect_unix(event_loop, path, TlsLayer::plain()).await?,
             Target::Tcp { host, port, is_secure } => {
                 let addresses = lookup(event_loop, host, *port).await.map_err(io::Error::other)?;
                 let mut result = Err(ErrorKind::NotFound.into());

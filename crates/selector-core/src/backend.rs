@@ -8,7 +8,7 @@ mod virtual_clock;
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,17 @@ pub trait Backend {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Opens a connection to one end or the other.
+    ///
+    /// # Errors
+    /// Those of [`Backend::connect`] or [`Backend::connect_unix`].
+    fn open(&mut self, to: &Endpoint, key: Key) -> io::Result<Socket> {
+        match to {
+            Endpoint::Tcp(address) => self.connect(*address, key),
+            Endpoint::Unix(path) => self.connect_unix(path, key),
+        }
+    }
+
     /// Waits until there are events, a [`Notifier`] is called, or `timeout` has
     /// passed (`None`: without a limit), and appends the events.
     ///
@@ -50,6 +61,27 @@ pub trait Backend {
 
     /// Returns a handle that ends [`Backend::wait`] from any thread.
     fn notifier(&self) -> Notifier;
+}
+
+/// The other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The address of a server.
+    Tcp(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl From<&Path> for Endpoint {
+    fn from(path: &Path) -> Self {
+        Self::Unix(path.to_owned())
+    }
 }
 
 /// One change of readiness.

@@ -3,11 +3,9 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::{Backend, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
+use crate::{Backend, Endpoint, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
 
 /// The sockets of a loop with their readiness, and under each key the data of
 /// its waiter: a callback, a waker, anything.
@@ -91,29 +89,13 @@ impl<D> Selector<D> {
     /// # Errors
     /// Those that the operating system reports at once, such as no free
     /// descriptor or no route.
-    pub fn connect(&mut self, address: SocketAddr) -> io::Result<(Socket, Key)> {
-        self.open(|backend, key| backend.connect(address, key))
-    }
-
-    /// Begins to connect to the Unix socket at `path`, as [`Selector::connect`] does
-    /// to an address.
-    ///
-    /// # Errors
-    /// As for [`Selector::connect`]; `Unsupported` unless the backend has such sockets.
-    pub fn connect_unix(&mut self, path: &Path) -> io::Result<(Socket, Key)> {
-        self.open(|backend, key| backend.connect_unix(path, key))
-    }
-
-    fn open(
-        &mut self,
-        connect: impl FnOnce(&mut dyn Backend, Key) -> io::Result<Socket>,
-    ) -> io::Result<(Socket, Key)> {
+    pub fn connect(&mut self, to: impl Into<Endpoint>) -> io::Result<(Socket, Key)> {
         let key = self.sockets.insert(Registration {
             ready: Readiness::NONE,
             waiter: None,
             interest: Interest::Writable,
         });
-        match connect(&mut *self.backend, key) {
+        match self.backend.open(&to.into(), key) {
             Ok(socket) => Ok((socket, key)),
             Err(error) => {
                 self.sockets.remove(key);

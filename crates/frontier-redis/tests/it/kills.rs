@@ -51,7 +51,6 @@ fn check(site: &DemoSite, redis: &Redis, options: &RedisOptions, expected: &BTre
     let broken = redis.command(&["HGET", &format!("{{{}:0}}", options.name), "broken"]);
     let broken: u64 = broken.parse().unwrap_or(0);
     let twice: u64 = site.all_hits().values().map(|hits| hits - 1).sum();
-    println!("{broken} broken leases, {twice} requests more than URLs");
     assert!(twice <= broken, "{twice} requests too many, {broken} broken leases");
 }
 
@@ -173,7 +172,6 @@ fn kill_servers(servers: &mut [Redis], url: &str, options: &RedisOptions) {
         let after = server.appended();
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let cut = (random >> 33) % (after - before + 1);
-        println!("{cut} of the last {} bytes are lost", after - before);
         server.cut(after - cut);
         let file = server.append_only_file();
         server.start_again();

@@ -41,12 +41,13 @@ pub fn connect(
 pub fn connect_unix(
     event_loop: &EventLoop,
     path: &Path,
+    layer: TlsLayer,
 ) -> impl Coroutine<Output = io::Result<Connection>> {
     let at = Location::caller();
     async move {
         let (socket, registration) = Registration::connect_unix(event_loop, path)?;
         connected(&socket, &registration, at, || false).await?;
-        Ok(Connection::new(socket, registration, TlsLayer::plain(), None))
+        Ok(Connection::new(socket, registration, layer, None))
     }
 }
 

@@ -486,7 +486,9 @@ fn a_unix_socket_is_read_and_written() {
     });
     let event_loop = EventLoop::new().unwrap();
     let exchange = async {
-        let mut connection = stage2_coroutines::connect_unix(&event_loop, &path).await?;
+        let mut connection =
+            stage2_coroutines::connect_unix(&event_loop, &path, transport::TlsLayer::plain())
+                .await?;
         stage2_coroutines::write_all(&mut connection, b"ping").await?;
         stage2_coroutines::read_to_end(&mut connection, 8).await
     };
@@ -494,7 +496,7 @@ fn a_unix_socket_is_read_and_written() {
     assert_eq!(echoed.unwrap(), b"ping");
     echo.join().unwrap();
     std::fs::remove_file(&path).unwrap();
-    let missing = stage2_coroutines::connect_unix(&event_loop, &path);
+    let missing = stage2_coroutines::connect_unix(&event_loop, &path, transport::TlsLayer::plain());
     let refused = event_loop.run_sync(missing, std::time::Duration::from_secs(20)).unwrap();
     assert_eq!(refused.err().unwrap().kind(), std::io::ErrorKind::NotFound);
 }
