@@ -1,6 +1,7 @@
 //! The local half of the admission, for a frontier that many processes share.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -24,7 +25,14 @@ pub struct LocalAdmission {
     admission: Admission,
     policy: Arc<FetchPolicy>,
     options: Options,
+    /// The hashes of URLs that this process has found to be fine. Links to them need no
+    /// link context.
+    fine: HashSet<u64>,
+    hasher: RandomState,
 }
+
+/// The maximum number of URLs that are remembered as fine.
+const MAX_FINE: usize = 1 << 20;
 
 /// A URL that belongs to the crawl, if it is new.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +71,8 @@ impl LocalAdmission {
     /// Creates the admission for the site that these options describe.
     pub fn new(options: Options) -> Self {
         let policy = Arc::new(FetchPolicy::new(&options));
-        Self { admission: Admission::new(&options), policy, options }
+        let admission = Admission::new(&options);
+        Self { admission, policy, options, fine: HashSet::new(), hasher: RandomState::new() }
     }
 
     /// Returns the options of the crawl.
@@ -118,6 +127,10 @@ impl LocalAdmission {
         if row.outcome == Outcome::Page {
             row.num_urls = num_urls;
         }
+        let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
+        if is_fine && self.fine.len() < MAX_FINE {
+            self.fine.insert(self.hasher.hash_one(&*job.url));
+        }
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
         LocalCompletion { row, candidates, out_links, ids, nofollow }
     }
@@ -153,10 +166,10 @@ impl LocalAdmission {
                 Via::Link(from) | Via::Redirect(from) => (from, None),
                 Via::Root | Via::Sitemap => return,
             };
-            let link = link.map(|link| Link {
-                position: link.position.filter(|_| self.options.link_contexts),
-                ..link
-            });
+            let is_fine = self.fine.contains(&self.hasher.hash_one(&*candidate.job.url));
+            let needs_context = self.options.link_contexts && (has_fragment || !is_fine);
+            let link =
+                link.map(|link| Link { position: link.position.filter(|_| needs_context), ..link });
             findings.out_links.push(OutLink::new(&from.url, address, link));
         }
         if !is_repeated {

@@ -3,6 +3,7 @@
 -- before and after the number of new URLs, and then jobs to put in. Returns the number
 -- of new URLs, or -1 if the lease was lost; then nothing is changed.
 local token, asked, answered, is_broken = ARGV[1], ARGV[2] == '1', ARGV[3] == '1', ARGV[4] == '1'
+-- ANCHOR: complete
 local job = take(token)
 if not job then
   return -1
@@ -35,3 +36,4 @@ if is_broken then
 end
 schedule(host)
 return new
+-- ANCHOR_END: complete

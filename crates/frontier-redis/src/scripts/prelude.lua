@@ -120,11 +120,17 @@ end
 local function put(i)
   local new, of_site = 0, 0
   while ARGV[i] do
-    local host, entries = ARGV[i], {}
+    local host, entries, hashes, fresh = ARGV[i], {}, {}, {}
     local last = i + 3 * tonumber(ARGV[i + 1])
     for j = i + 2, last, 3 do
-      if call('SADD', SEEN, ARGV[j]) == 1 then
+      hashes[#hashes + 1] = ARGV[j]
+    end
+    local seen = call('SMISMEMBER', SEEN, unpack(hashes))
+    for n, hash in ipairs(hashes) do
+      if seen[n] == 0 and not fresh[hash] then
+        local j = i + 3 * n - 1
         local counts = ARGV[j + 2]
+        fresh[hash], fresh[#fresh + 1] = true, hash
         entries[#entries + 1] = (counts == '' and '' or trap(counts)) .. ARGV[j + 1]
         of_site = of_site + (ARGV[j + 1]:find('^#?%d*e') and 0 or 1)
       end
@@ -132,6 +138,7 @@ local function put(i)
     i = last + 2
     if #entries > 0 then
       new = new + #entries
+      call('SADD', SEEN, unpack(fresh))
       if call('HEXISTS', HOST .. host, 'gone') == 1 then
         leave(host, #entries)
       else
