@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(format!("{server:?}"), "redis.test:7000");
         let server = Server::parse("redis://:secret@[::1]/").unwrap();
         assert_eq!((server.user, server.password.as_deref()), (None, Some("secret")));
-        let server = Server::parse("unix:///run/redis%20x.sock?db=2").unwrap();
-        assert_eq!(server.target, Target::Unix("/run/redis x.sock".into()));
+        let server = Server::parse("unix:///run/redis%20x?db=2").unwrap();
+        assert_eq!(server.target, Target::Unix("/run/redis x".into()));
         assert_eq!(server.database, 2);
         for wrong in ["http://a.test/", "redis://a.test/x", "unix:///a?b=c", "redis"] {
             assert!(Server::parse(wrong).is_err(), "{wrong}");
