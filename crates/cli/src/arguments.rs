@@ -2,6 +2,8 @@
 
 mod limits;
 mod output;
+#[cfg(feature = "redis")]
+mod redis;
 mod request;
 mod scope;
 mod tool;
@@ -23,6 +25,8 @@ use crate::log::Level;
 use crate::parsers;
 
 pub(crate) use self::output::{Format, OutputFlags};
+#[cfg(feature = "redis")]
+pub use self::redis::{FrontierAction, FrontierArguments};
 pub(crate) use self::tool::Tool;
 
 const EXIT_CODES: &str = "\
@@ -32,7 +36,7 @@ Exit codes:
   2  the command line is wrong
   3  could not do what was asked: every root failed, a host was busy all the
      time and URLs of it are left to do, the output or the journal cannot be
-     written, or an internal error
+     written, the frontier cannot be reached, or an internal error
   130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
      found; what is under way has 2 s, and none after the second signal
 
@@ -62,12 +66,24 @@ pub(crate) struct Arguments {
 
 /// What only the last stage understands, beside what all do.
 #[derive(Debug, Parser)]
+#[cfg_attr(
+    feature = "redis",
+    // A worker that joins a crawl on many machines gets its roots from there, and a
+    // replay from the record.
+    command(mut_arg("roots", |roots| {
+        roots.required(false).required_unless_present_any(["crawl", "replay"])
+    }))
+)]
 pub(crate) struct ToolArguments {
     #[command(flatten)]
     pub(crate) common: Arguments,
 
     #[command(flatten)]
     pub(crate) tool: Tool,
+
+    #[cfg(feature = "redis")]
+    #[command(flatten)]
+    pub(crate) redis: redis::Redis,
 }
 
 /// Parses the arguments of this process. Exits the process if they are wrong, or

@@ -25,6 +25,8 @@ mod trace_page;
 mod trace_sources;
 mod trace_svg;
 
+#[cfg(feature = "redis")]
+pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
 pub use progress::{Progress, num_writes};
 pub use trace_page::trace_page;
@@ -49,7 +51,7 @@ pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -
     let arguments: Arguments = arguments::parse_process_args(about);
     let mut options = arguments.options();
     options.seed = run::new_seed();
-    run::run(options, &arguments.output, crawl).into()
+    run::run(options, &arguments.output, false, crawl).into()
 }
 
 const TOOL_ABOUT: &str = "Crawls a website and reports every page, redirect and broken link.";
@@ -64,6 +66,9 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
+    /// The crawl on many machines to begin, to join or to report.
+    #[cfg(feature = "redis")]
+    pub frontier: Option<FrontierArguments>,
     /// The progress on the terminal and in the log.
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
@@ -90,25 +95,39 @@ pub struct Recorded {
 
 /// Runs the tool: the same as [`main`], with the flags that only the tool has. What
 /// `recorded` says of the file of `--replay` goes before the arguments of the process;
-/// if it cannot be replayed, the process exits with the message.
+/// if it cannot be replayed, the process exits with the message. `manage` shows the
+/// state of a crawl on many machines, or deletes it, and returns what is to be printed.
 pub fn tool_main(
     recorded: fn(&Path) -> Result<Recorded, String>,
     crawl: fn(Invocation) -> io::Result<CrawlSummary>,
+    #[cfg(feature = "redis")] manage: fn(&FrontierArguments) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
     let (arguments, recorded_arguments, seed) = arguments::parse_tool_args(TOOL_ABOUT, recorded);
+    #[cfg(feature = "redis")]
+    let frontier = arguments.redis.frontier();
+    #[cfg(feature = "redis")]
+    if let Some(frontier) = frontier.as_ref().filter(|frontier| !frontier.action.has_rows()) {
+        return run::print(manage(frontier), arguments.common.output.level()).into();
+    }
+    #[cfg(feature = "redis")]
+    let is_part = frontier.is_some();
+    #[cfg(not(feature = "redis"))]
+    let is_part = false;
     let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool.clone();
     let mut options = arguments.options();
     options.seed = seed.unwrap_or_else(run::new_seed);
     let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Box::new(move |message: &str| log.warning(message));
-    run::run(options, &arguments.common.output, |options, sink| {
+    run::run(options, &arguments.common.output, is_part, |options, sink| {
         crawl(Invocation {
             options,
             sink,
             state,
             is_fresh: fresh,
+            #[cfg(feature = "redis")]
+            frontier,
             progress,
             warn,
             record,

@@ -50,10 +50,30 @@ pub(crate) fn new_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Crawls as the options say, and writes the report.
+/// Prints a text, or the error instead of it.
+#[cfg(feature = "redis")]
+pub(crate) fn print(text: io::Result<String>, level: crate::log::Level) -> Exit {
+    use std::io::Write;
+
+    let log = Log::new(level);
+    match text {
+        Ok(text) => match io::stdout().write_all(crate::parsers::printable(&text).as_bytes()) {
+            Ok(()) => Exit::NothingBroken,
+            Err(error) => unwritable(log, UNWRITABLE, &error),
+        },
+        Err(error) => {
+            log.error(&error.to_string());
+            Exit::CouldNotRun
+        }
+    }
+}
+
+/// Crawls as the options say, and writes the report. With `is_part`, the crawl is one on
+/// many machines, whose roots another worker may have crawled.
 pub(crate) fn run(
     options: Options,
     flags: &OutputFlags,
+    is_part: bool,
     crawl: impl FnOnce(Options, Sink) -> io::Result<CrawlSummary>,
 ) -> Exit {
     let log = Log::new(flags.level());
@@ -117,13 +137,13 @@ pub(crate) fn run(
     }
     match summary.stopped {
         Some(StopReason::Signal(signal)) => return Exit::Interrupted(signal),
-        Some(StopReason::Journal(error)) => {
+        Some(StopReason::Journal(error) | StopReason::Frontier(error)) => {
             log.error(&error.to_string());
             return Exit::CouldNotRun;
         }
         Some(StopReason::MaxTime) | None => {}
     }
-    if report.every_root_failed() {
+    if report.every_root_failed() && (!is_part || report.why_a_root_failed().is_some()) {
         let why = report.why_a_root_failed().unwrap_or("none was finished in time");
         log.error(&format!("no root could be crawled: {why}"));
         Exit::CouldNotRun
@@ -176,7 +196,7 @@ mod tests {
     fn run_with(crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> Exit {
         let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
         let arguments = Arguments::try_parse_from(words).unwrap();
-        run(arguments.options(), &arguments.output, crawl)
+        run(arguments.options(), &arguments.output, false, crawl)
     }
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {

@@ -1,5 +1,7 @@
 //! The program `crawl`: the crawler of stage 3 with all its flags.
 
+#[cfg(feature = "redis")]
+mod many_machines;
 mod recorded;
 mod signals;
 
@@ -14,10 +16,19 @@ use stage2_coroutines::EventLoop;
 use crate::recorded::{Recording, Replay};
 
 fn main() -> ExitCode {
-    cli::tool_main(recorded::read, crawl)
+    cli::tool_main(
+        recorded::read,
+        crawl,
+        #[cfg(feature = "redis")]
+        many_machines::manage,
+    )
 }
 
 fn crawl(invocation: Invocation) -> io::Result<CrawlSummary> {
+    #[cfg(feature = "redis")]
+    if let Some(frontier) = invocation.frontier.clone() {
+        return many_machines::crawl(&frontier, invocation);
+    }
     let recording = Recording::begin(&invocation)?;
     let replay = Replay::begin(&invocation)?;
     let max_time = invocation.options.max_time;
