@@ -19,7 +19,7 @@ use web::{Address, http};
 
 use crate::cluster::{elements_of, number_of, text_of};
 use crate::event::Event;
-use crate::job_text::{self, ClaimedJob, REFUSED};
+use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
 use crate::node::{CallError, CallResult};
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, RELEASE, RENEW, RULES, Script};
 use crate::store::Store;
@@ -464,8 +464,21 @@ impl Inner {
             return Ok(Some(FetchError::new(ErrorClass::Panic, message)));
         }
         if let Some(mark) = mark {
-            let count = mark.checked_sub(REFUSED + 1);
-            return Ok(self.local.borrow().refusal(job, count));
+            let local = self.local.borrow();
+            if *mark == HOST_IS_FULL {
+                let error = local.host_is_full();
+                // There is one such job for each host.
+                let warning = error.as_ref().map(|error| {
+                    format!(
+                        "{}: {}, so links to other new URLs are not followed",
+                        job.address().authority(),
+                        error.message
+                    )
+                });
+                self.counts.borrow_mut().warnings.extend(warning);
+                return Ok(error);
+            }
+            return Ok(local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1)));
         }
         if !self.local.borrow().options().robots {
             return Ok(None);
@@ -518,7 +531,8 @@ impl Inner {
         let answered = finished.row.status.is_some();
         let job = &claim.claimed.job;
         let completion = self.local.borrow_mut().settle(job, finished);
-        let LocalCompletion { mut row, candidates, out_links, ids, nofollow } = completion;
+        let LocalCompletion { mut row, candidates, out_links, ids, nofollow, left_out, content } =
+            completion;
         row.referrer.clone_from(&claim.claimed.referrer);
         let batch = self.store.batch(&candidates, Some(&job.url), &self.local.borrow());
         let mut calls = batch.calls();
@@ -537,6 +551,7 @@ impl Inner {
             redirects_left: job.redirects_left,
             out_links: out_links.into(),
             ids: ids.into(),
+            // Equal pages are counted by each worker for itself.
             content: None,
         };
         let record =
@@ -565,6 +580,13 @@ impl Inner {
         };
         if row.outcome == crawl_core::Outcome::Page {
             row.num_new_urls = new;
+            self.local.borrow_mut().end_page(job, content, new);
+        }
+        if left_out > 0 {
+            counts.warnings.push(format!(
+                "{} has more links than fit into memory: {left_out} of them were left out",
+                job.url,
+            ));
         }
         counts.rows += 1;
         counts.nofollow += nofollow;
@@ -752,6 +774,7 @@ impl Frontier for RedisFrontier {
         self.0.stop();
         let mut counts = self.0.counts.borrow_mut();
         let progress = self.0.progress.borrow();
+        counts.warnings.extend(self.0.local.borrow().warnings());
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,

@@ -26,9 +26,13 @@ pub(crate) fn write(job: &Job, referrer: Option<&str>, mark: Option<usize>) -> S
     text
 }
 
-/// The mark of a job that is refused for its own URL. The marks from 1 on are those of
-/// the counts of [`LocalAdmission::trap_counts`](crawl_core::LocalAdmission::trap_counts).
+/// The mark of a job that is refused for its own URL.
 pub(crate) const REFUSED: usize = 0;
+
+/// The mark of a job that is refused because its host has as many pages as it may. The
+/// marks after it are those of the counts of
+/// [`LocalAdmission::trap_counts`](crawl_core::LocalAdmission::trap_counts).
+pub(crate) const HOST_IS_FULL: usize = 1;
 
 /// A job that was claimed.
 #[derive(Debug, PartialEq, Eq)]

@@ -15,7 +15,7 @@ use web::select::Selection;
 pub(crate) fn of(options: &Options) -> Map<String, Value> {
     let texts = |texts: &mut dyn Iterator<Item = String>| json!(texts.collect::<Vec<_>>());
     let Check { images, scripts, styles, fragments } = options.check;
-    let settings: [(&str, Value); 22] = [
+    let settings: [(&str, Value); 23] = [
         ("URL", texts(&mut options.roots.iter().map(Url::to_string))),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", texts(&mut options.include.iter().map(Regex::to_string))),
@@ -23,6 +23,7 @@ pub(crate) fn of(options: &Options) -> Map<String, Value> {
         ("--check", json!([images, scripts, styles, fragments])),
         ("--strip-query", json!(options.strip_query)),
         ("--external", json!(options.external)),
+        ("--max-pages-per-host", json!(options.max_pages_per_host)),
         ("--max-redirect", json!(options.max_redirect)),
         ("--max-tries", json!(options.max_tries)),
         ("--max-wait", millis(options.max_wait)),
@@ -72,6 +73,7 @@ pub(crate) fn apply(settings: &Map<String, Value>, options: &mut Options) -> io:
     options.check = Check { images, scripts, styles, fragments };
     options.strip_query = texts("--strip-query")?;
     options.external = serde_json::from_value(get("--external"))?;
+    options.max_pages_per_host = serde_json::from_value(get("--max-pages-per-host"))?;
     options.max_redirect = serde_json::from_value(get("--max-redirect"))?;
     options.max_tries = serde_json::from_value(get("--max-tries"))?;
     options.max_wait = duration("--max-wait")?;
@@ -134,6 +136,7 @@ mod tests {
         options.scope = ScopeRule::Lenient;
         options.exclude = vec![Regex::new("x$").unwrap()];
         options.check.styles = true;
+        options.max_pages_per_host = None;
         options.rate_limit = Some(3);
         options.delay = Duration::from_millis(150);
         options.robots = false;

@@ -7,7 +7,7 @@ use std::mem;
 use std::time::Duration;
 
 use crawl_core::{
-    Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome, Row,
+    Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome, Purpose, Row,
 };
 use redis_protocol::resp2::types::OwnedFrame;
 use serde_json::{Map, Value};
@@ -165,15 +165,19 @@ impl Store {
     ) {
         for Candidate { job, refusal } in candidates {
             let host = job.address().authority();
-            let counts: Vec<_> = local
-                .trap_counts(job)
-                .filter(|_| refusal.is_none())
-                .map(|count| {
-                    let key = self.hash(&format!("{} {}", count.what, count.name));
-                    let key: String = key[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-                    format!("{key}:{}:{}", count.cost, count.limit)
-                })
-                .collect();
+            let key = |text: &str| -> String {
+                self.hash(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+            };
+            // A root is counted, and not limited.
+            let max = local.options().max_pages_per_host;
+            let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
+            let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
+            let pages = max.map(|max| format!("{}!{max}", key(&format!("pages of {host}"))));
+            let counts = local.trap_counts(job).filter(|_| refusal.is_none()).map(|count| {
+                let key = key(&format!("{} {}", count.what, count.name));
+                format!("{key}:{}:{}", count.cost, count.limit)
+            });
+            let counts: Vec<_> = pages.into_iter().chain(counts).collect();
             let mark = refusal.as_ref().map(|_| REFUSED);
             let text = job_text::write(job, referrer, mark);
             let entry = [self.hash(&job.url).to_vec(), text.into_bytes(), counts.join(";").into()];

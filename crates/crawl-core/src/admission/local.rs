@@ -7,10 +7,11 @@ use std::time::Instant;
 
 use url::Url;
 
-use super::{Admission, Job, TrapCount, Via};
+use super::{Admission, Job, TrapCount, Via, ceilings};
+use crate::crawl::MAX_PAGE_MEMORY;
 use crate::finished::{Discovery, Finished};
 use crate::visit::FetchPolicy;
-use crate::{FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
+use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
 use web::links::Link;
 use web::{Address, BaseUrl};
 
@@ -56,6 +57,10 @@ pub struct LocalCompletion {
     pub ids: Vec<String>,
     /// The number of links that are not followed (`nofollow`).
     pub nofollow: u64,
+    /// The number of links that were left out, since they do not fit into memory.
+    pub left_out: u64,
+    /// The hash of what a reader sees of the page, for [`LocalAdmission::end_page`].
+    pub content: Option<u64>,
 }
 
 /// The candidates of one URL.
@@ -65,6 +70,9 @@ struct Findings {
     out_links: Vec<OutLink>,
     seen: HashSet<Arc<str>>,
     num_urls: u32,
+    /// The approximate memory of all this, in bytes.
+    memory: usize,
+    left_out: u64,
 }
 
 impl LocalAdmission {
@@ -101,6 +109,13 @@ impl LocalAdmission {
         }
     }
 
+    /// Returns the error of a job whose host has as many pages as it may; `None` if
+    /// there is no such limit.
+    pub fn host_is_full(&self) -> Option<FetchError> {
+        let reason = self.options.max_pages_per_host.map(ceilings::too_many_pages);
+        reason.map(|reason| FetchError::new(ErrorClass::Trap, reason))
+    }
+
     /// Returns the counts to which the URL of a job adds if it is new.
     pub fn trap_counts<'a>(&self, job: &'a Job) -> impl Iterator<Item = TrapCount<'a>> + use<'a> {
         self.admission.traps.counts_of(job.address(), job.depth, job.purpose)
@@ -109,12 +124,15 @@ impl LocalAdmission {
     /// Settles the result of a job as far as this process alone can.
     pub fn settle(&mut self, job: &Job, finished: Finished) -> LocalCompletion {
         let Finished { mut row, discovery, .. } = finished;
-        let (mut findings, mut ids) = (Findings::default(), Vec::new());
-        if let Discovery::Page(page, _) = &discovery
-            && self.options.check.fragments
-        {
-            ids = page.found.ids().map(str::to_owned).collect();
+        let (mut findings, mut ids, mut content) = (Findings::default(), Vec::new(), None);
+        if let Discovery::Page(page, _) = &discovery {
+            content = page.content;
+            findings.left_out = u64::from(page.found.left_out());
+            if self.options.check.fragments {
+                ids = page.found.ids().map(str::to_owned).collect();
+            }
         }
+        self.admission.begin_page(job, content);
         let nofollow = discovery.candidates(|address, link| {
             let via = match (&discovery, link) {
                 (Discovery::Redirect(_), _) => Via::Redirect(job),
@@ -123,7 +141,7 @@ impl LocalAdmission {
             };
             self.admit(address, via, &mut findings);
         });
-        let Findings { candidates, out_links, num_urls, .. } = findings;
+        let Findings { candidates, out_links, num_urls, left_out, .. } = findings;
         if row.outcome == Outcome::Page {
             row.num_urls = num_urls;
         }
@@ -132,7 +150,20 @@ impl LocalAdmission {
             self.fine.insert(self.hasher.hash_one(&*job.url));
         }
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
-        LocalCompletion { row, candidates, out_links, ids, nofollow }
+        LocalCompletion { row, candidates, out_links, ids, nofollow, left_out, content }
+    }
+
+    /// Ends a page with this [content](LocalCompletion::content) that has led to so many
+    /// new URLs.
+    pub fn end_page(&mut self, job: &Job, content: Option<u64>, num_new_urls: u32) {
+        if self.admission.end_page(job, content, num_new_urls) {
+            self.policy = Arc::new(FetchPolicy::new(&self.options).hashing_content());
+        }
+    }
+
+    /// Returns a sentence for each host that makes up pages of equal content.
+    pub fn warnings(&self) -> Vec<String> {
+        self.admission.warnings().collect()
     }
 
     /// Returns the candidates to which a finished URL has led.
@@ -143,6 +174,7 @@ impl LocalAdmission {
         let row = &entry.row;
         let job = Job::of_candidate(&row.url, entry.redirects_left, row.depth, entry.purpose);
         let mut base_url = BaseUrl::new(&url, encoding_rs::UTF_8);
+        self.admission.begin_page(&job, None);
         for out_link in &*entry.out_links {
             let Ok(address) = base_url.join(&out_link.to) else { continue };
             let via = match row.outcome {
@@ -156,7 +188,17 @@ impl LocalAdmission {
 
     /// Passes one URL through the local checks and records the result.
     fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
+        if findings.memory > MAX_PAGE_MEMORY {
+            findings.left_out += 1;
+            return;
+        }
         let Some(candidate) = self.candidate(address, via) else { return };
+        let is_external = candidate.job.purpose == Purpose::External;
+        // This process does not know which URLs are new: of a page with too many copies,
+        // no link is followed.
+        if !is_external && self.admission.ceilings.check(address).is_err() {
+            return;
+        }
         let is_repeated = !findings.seen.insert(Arc::clone(&candidate.job.url));
         let has_fragment = self.options.check.fragments && address.fragment().is_some();
         // A repeated link may have another fragment.
@@ -170,10 +212,12 @@ impl LocalAdmission {
             let needs_context = self.options.link_contexts && (has_fragment || !is_fine);
             let link =
                 link.map(|link| Link { position: link.position.filter(|_| needs_context), ..link });
-            findings.out_links.push(OutLink::new(&from.url, address, link));
+            let out_link = OutLink::new(&from.url, address, link);
+            findings.memory += out_link.memory();
+            findings.out_links.push(out_link);
         }
         if !is_repeated {
-            let is_external = candidate.job.purpose == Purpose::External;
+            findings.memory += 2 * (size_of::<Candidate>() + candidate.job.url.len());
             findings.num_urls += u32::from(!is_external);
             findings.candidates.push(candidate);
         }

@@ -101,15 +101,24 @@ local function give_back(token, is_broken)
   schedule(host)
 end
 
--- Adds to the counts of a new job. Returns the number of the first one that exceeds
--- its limit, as a mark of the job.
+-- Adds to the counts of a new job. Returns a mark for it: empty, or 1 if its host has as
+-- many pages as it may, or one more than the number of the first other count that exceeds
+-- its limit. Of the jobs beyond the pages of a host only the first has a mark, and the
+-- others have nil: there may be any number of them, so they are not put in.
 local function trap(counts)
-  local n = 0
+  local traps, n = P .. ':traps', 1
+  local pages, max = counts:match('(%x+)!(%d+)')
+  if pages and tonumber(call('HGET', traps, pages) or 0) >= tonumber(max) then
+    return call('HINCRBY', traps, pages .. '+', 1) == 1 and '#1' or nil
+  end
   for key, cost, limit in counts:gmatch('(%x+):(%d+):(%d+)') do
     n = n + 1
-    if call('HINCRBY', P .. ':traps', key, cost) > tonumber(limit) then
+    if call('HINCRBY', traps, key, cost) > tonumber(limit) then
       return '#' .. n
     end
+  end
+  if pages then
+    call('HINCRBY', traps, pages, 1)
   end
   return ''
 end
@@ -130,9 +139,12 @@ local function put(i)
       if seen[n] == 0 and not fresh[hash] then
         local j = i + 3 * n - 1
         local counts = ARGV[j + 2]
-        fresh[hash], fresh[#fresh + 1] = true, hash
-        entries[#entries + 1] = (counts == '' and '' or trap(counts)) .. ARGV[j + 1]
-        of_site = of_site + (ARGV[j + 1]:find('^#?%d*e') and 0 or 1)
+        local mark = counts == '' and '' or trap(counts)
+        if mark then
+          fresh[hash], fresh[#fresh + 1] = true, hash
+          entries[#entries + 1] = mark .. ARGV[j + 1]
+          of_site = of_site + (ARGV[j + 1]:find('^#?%d*e') and 0 or 1)
+        end
       end
     end
     i = last + 2
