@@ -6,7 +6,7 @@ use crate::program::run;
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 33] = [
+const BAD: [(&str, &[&str]); 36] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -40,10 +40,13 @@ const BAD: [(&str, &[&str]); 33] = [
     ("--state", &[]),
     ("--record", &[]),
     ("--replay", &["/no/such/file", "/dev/null"]),
+    ("--frontier", &[]),
+    ("--crawl", &[]),
+    ("--frontier-wait", &["0", "soon"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 15] = [
+const SWITCHES: [&str; 18] = [
     "--strict",
     "--lenient",
     "--external",
@@ -57,6 +60,9 @@ const SWITCHES: [&str; 15] = [
     "--quiet",
     "--fresh",
     "--record-secrets",
+    "--status",
+    "--report",
+    "--drop",
     "--help",
     "--version",
 ];
@@ -147,6 +153,7 @@ fn the_help_has_groups_and_exit_codes() {
         "Request:",
         "Output:",
         "State:",
+        "Many machines:",
         "Exit codes:",
     ] {
         let found = rest.split_once(&format!("\n{heading}"));

@@ -152,6 +152,8 @@ fn flags_that_do_not_go_together_are_refused() {
         &[&of_crawl[..], &["--sitemap"]].concat(),
         &[&of_crawl[..], &["--max-depth", "1"]].concat(),
         &[&of_crawl[..], &["--state", "x"]].concat(),
+        &[&of_crawl[..], &["--record", "x"]].concat(),
+        &[&of_crawl[..], &["--replay", "x"]].concat(),
         &[&of_crawl[..], &["--status", "--drop"]].concat(),
         &[&of_crawl[..], &["--status", "http://127.0.0.1:1/"]].concat(),
     ] {
