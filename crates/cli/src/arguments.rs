@@ -2,6 +2,8 @@
 
 mod limits;
 mod output;
+#[cfg(feature = "redis")]
+mod redis;
 mod request;
 mod scope;
 mod tool;
@@ -24,6 +26,8 @@ use crate::output::OutputSettings;
 use crate::sources::{Source, Sources};
 
 pub(crate) use self::output::{Format, OutputFlags};
+#[cfg(feature = "redis")]
+pub use self::redis::{FrontierAction, FrontierArguments};
 pub(crate) use self::tool::Tool;
 
 const EXIT_CODES: &str = "\
@@ -33,7 +37,7 @@ Exit codes:
   2  the command line is wrong
   3  could not do what was asked: every root failed, a host was busy all the
      time and URLs of it are left to do, the output or the journal cannot be
-     written, or an internal error
+     written, the frontier cannot be reached, or an internal error
   130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
      found; what is under way has 2 s, and none after the second signal
 
@@ -63,12 +67,24 @@ pub(crate) struct Arguments {
 
 /// What only the last stage understands, beside what all do.
 #[derive(Debug, Parser)]
+#[cfg_attr(
+    feature = "redis",
+    // A worker that joins a crawl on many machines gets its roots from there, and a
+    // replay from the record.
+    command(mut_arg("sources", |roots| {
+        roots.required(false).required_unless_present_any(["crawl", "replay"])
+    }))
+)]
 pub(crate) struct ToolArguments {
     #[command(flatten)]
     pub(crate) common: Arguments,
 
     #[command(flatten)]
     pub(crate) tool: Tool,
+
+    #[cfg(feature = "redis")]
+    #[command(flatten)]
+    pub(crate) redis: redis::Redis,
 }
 
 /// Parses the arguments of this process by their definition. Exits the process if they
@@ -225,6 +241,10 @@ impl ToolArguments {
         let flags = [("--state", state), ("--record", record), ("--replay", replay)];
         match flags.into_iter().find(|(_, file)| sources.files.is_some() && file.is_some()) {
             Some((flag, _)) => Err(format!("{flag} is for URLs: files are read anew")),
+            #[cfg(feature = "redis")]
+            None if sources.files.is_some() && self.redis.frontier().is_some() => {
+                Err("--frontier is for URLs: files are on one machine".into())
+            }
             None => Ok(sources),
         }
     }

@@ -28,6 +28,8 @@ mod trace_page;
 mod trace_sources;
 mod trace_svg;
 
+#[cfg(feature = "redis")]
+pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
 pub use progress::{Progress, num_writes};
 pub use sources::{FilePaths, Files};
@@ -58,7 +60,7 @@ pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -
     let arguments: Arguments = arguments::parse_process_args(definition);
     let mut options = arguments.options();
     options.seed = run::new_seed();
-    run::run(options, &arguments.output, &arguments.output(), crawl).into()
+    run::run(options, &arguments.output, &arguments.output(), false, crawl).into()
 }
 
 /// The exit code of a program that could not do what was asked.
@@ -81,6 +83,9 @@ pub struct Invocation {
     pub is_fresh: bool,
     /// The files to check, if the crawl does not begin with URLs.
     pub files: Option<Files>,
+    /// The crawl on many machines to begin, to join or to report.
+    #[cfg(feature = "redis")]
+    pub frontier: Option<FrontierArguments>,
     /// The progress on the terminal and in the log.
     pub progress: Progress,
     /// Prints a warning on stderr, unless the log level is lower.
@@ -108,11 +113,13 @@ pub struct Recorded {
 /// Runs the tool: the same as [`main`], with the flags that only the tool has. What
 /// `recorded` says of the file of `--replay` goes before the arguments of the process;
 /// if it cannot be replayed, the process exits with the message. `locate` returns the
-/// path of the file that a URL leads to, if it leads to one.
+/// path of the file that a URL leads to, if it leads to one. `manage` shows the state of a
+/// crawl on many machines, or deletes it, and returns what is to be printed.
 pub fn tool_main(
     recorded: fn(&Path) -> Result<Recorded, String>,
     crawl: fn(Invocation) -> io::Result<CrawlSummary>,
     locate: fn(&Files, &str) -> Option<String>,
+    #[cfg(feature = "redis")] manage: fn(&FrontierArguments) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
     let (arguments, mut recorded_arguments, seed) =
@@ -127,6 +134,16 @@ pub fn tool_main(
             }
         };
     }
+    #[cfg(feature = "redis")]
+    let frontier = arguments.redis.frontier();
+    #[cfg(feature = "redis")]
+    if let Some(frontier) = frontier.as_ref().filter(|frontier| !frontier.action.has_rows()) {
+        return run::print(manage(frontier), arguments.common.output.level()).into();
+    }
+    #[cfg(feature = "redis")]
+    let is_part = frontier.is_some();
+    #[cfg(not(feature = "redis"))]
+    let is_part = false;
     let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Arc::new(move |message: &str| log.warning(message));
@@ -147,13 +164,15 @@ pub fn tool_main(
     let mut options = arguments.options(roots);
     options.seed = seed.unwrap_or_else(run::new_seed);
     let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool;
-    run::run(options, &arguments.common.output, &output, |options, sink| {
+    run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
         crawl(Invocation {
             options,
             sink,
             state,
             is_fresh: fresh,
             files,
+            #[cfg(feature = "redis")]
+            frontier,
             progress,
             warn,
             record,

@@ -50,11 +50,31 @@ pub(crate) fn new_seed() -> u64 {
     RandomState::new().hash_one(0)
 }
 
-/// Crawls as the options say, and writes the report.
+/// Prints a text, or the error instead of it.
+#[cfg(feature = "redis")]
+pub(crate) fn print(text: io::Result<String>, level: crate::log::Level) -> Exit {
+    use std::io::Write;
+
+    let log = Log::new(level);
+    match text {
+        Ok(text) => match io::stdout().write_all(crate::parsers::printable(&text).as_bytes()) {
+            Ok(()) => Exit::NothingBroken,
+            Err(error) => unwritable(log, UNWRITABLE, &error),
+        },
+        Err(error) => {
+            log.error(&error.to_string());
+            Exit::CouldNotRun
+        }
+    }
+}
+
+/// Crawls as the options say, and writes the report. With `is_part`, the crawl is one on
+/// many machines, whose roots another worker may have crawled.
 pub(crate) fn run(
     options: Options,
     flags: &OutputFlags,
     settings: &OutputSettings,
+    is_part: bool,
     crawl: impl FnOnce(Options, Sink) -> io::Result<CrawlSummary>,
 ) -> Exit {
     let log = Log::new(flags.level());
@@ -88,7 +108,7 @@ pub(crate) fn run(
         return unwritable(log, "the trace cannot be written", &error);
     }
     let mut output = lock(&output);
-    let problem = problem(summary.as_ref().map_err(String::as_str), output.report());
+    let problem = problem(summary.as_ref().map_err(String::as_str), output.report(), is_part);
     let ended = output.end(summary.as_ref().map_err(String::as_str), problem.as_deref(), elapsed);
     if let Err(error) = ended {
         return unwritable(log, UNWRITABLE, &error);
@@ -124,14 +144,14 @@ pub(crate) fn run(
 
 /// Returns the reason for which a crawl could not do what was asked, as a sentence
 /// without its full stop.
-fn problem(summary: Result<&CrawlSummary, &str>, report: &Report) -> Option<String> {
+fn problem(summary: Result<&CrawlSummary, &str>, report: &Report, is_part: bool) -> Option<String> {
     let summary = match summary {
         Ok(summary) => summary,
         Err(error) => return Some(format!("the crawl cannot go on: {error}")),
     };
-    if let Some(StopReason::Journal(error)) = &summary.stopped {
+    if let Some(StopReason::Journal(error) | StopReason::Frontier(error)) = &summary.stopped {
         Some(error.to_string())
-    } else if report.every_root_failed() {
+    } else if report.every_root_failed() && (!is_part || report.why_a_root_failed().is_some()) {
         let why = report.why_a_root_failed().unwrap_or("none was finished in time");
         Some(format!("no root could be crawled: {why}"))
     } else if !summary.busy_hosts.is_empty() {
@@ -181,7 +201,7 @@ mod tests {
     fn run_with(crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> Exit {
         let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
         let arguments = Arguments::try_parse_from(words).unwrap();
-        run(arguments.options(), &arguments.output, &arguments.output(), crawl)
+        run(arguments.options(), &arguments.output, &arguments.output(), false, crawl)
     }
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {

@@ -4,6 +4,7 @@ mod ceilings;
 mod fragments;
 mod further_referrers;
 mod levels;
+mod local;
 mod referrers;
 mod settle;
 mod strip_query;
@@ -30,9 +31,10 @@ use web::page::Page;
 use web::{Address, BaseUrl};
 
 pub(crate) use self::fragments::MissingFragment;
+pub use self::local::{Candidate, LocalAdmission, LocalCompletion};
 pub use self::referrers::{LinkContext, Referrer};
 pub(crate) use self::settle::Settled;
-pub use self::traps::TrapLimits;
+pub use self::traps::{TrapCount, TrapLimits};
 
 // ANCHOR: job
 /// A URL to fetch, once. Queues hold many of them, so it is small.
@@ -61,6 +63,11 @@ impl Job {
     /// Returns the URL as an address, with access to its parts.
     pub fn address(&self) -> Address<'_> {
         Address::of_normalised(&self.url)
+    }
+
+    /// Creates the job of a URL that a frontier outside of this process has admitted.
+    pub fn of_candidate(url: &str, redirects_left: u32, depth: u32, purpose: Purpose) -> Self {
+        Self { url: url.into(), redirects_left, depth, purpose, number: 0 }
     }
 
     /// Creates the job of a file such as robots.txt, which is no page and does
@@ -231,15 +238,8 @@ impl Admission {
         let Some(purpose) = self.purpose(address, via) else {
             return Decision::Outside;
         };
-        let (redirects_left, depth) = match via {
-            Via::Root => (self.max_redirect, 0),
-            Via::Sitemap => (self.max_redirect, 1),
-            Via::Link(from) => (self.max_redirect, from.depth + 1),
-            Via::Element(from, link) => (self.max_redirect, from.depth + clicks(from, link)),
-            Via::Redirect(from) => match from.redirects_left.checked_sub(1) {
-                Some(left) => (left, from.depth),
-                None => return Decision::ChainTooLong,
-            },
+        let Some((redirects_left, depth)) = self.redirects_and_depth(via) else {
+            return Decision::ChainTooLong;
         };
         let candidate = LinkCandidate { purpose, redirects_left, depth, via };
         let Some((number, decision)) = self.decide(address, candidate) else {
@@ -251,6 +251,18 @@ impl Admission {
         decision
     }
     // ANCHOR_END: admit
+
+    /// Returns the number of redirects that are left to a URL, and its depth; `None`
+    /// if its chain of redirects is too long.
+    fn redirects_and_depth(&self, via: Via<'_>) -> Option<(u32, u32)> {
+        Some(match via {
+            Via::Root => (self.max_redirect, 0),
+            Via::Sitemap => (self.max_redirect, 1),
+            Via::Link(from) => (self.max_redirect, from.depth + 1),
+            Via::Element(from, link) => (self.max_redirect, from.depth + clicks(from, link)),
+            Via::Redirect(from) => (from.redirects_left.checked_sub(1)?, from.depth),
+        })
+    }
 
     /// Returns the number of a URL and the decision about it, if it passes the
     /// filters.

@@ -21,7 +21,7 @@ const MAX_WARNINGS: usize = 100;
 /// The memory limit for what the links of one page add to a crawl, in bytes: 32 MiB.
 /// It is enough for a hundred thousand links to new URLs. The other links of a page
 /// are left out, which is a warning.
-const MAX_PAGE_MEMORY: usize = 32 * 1024 * 1024;
+pub(crate) const MAX_PAGE_MEMORY: usize = 32 * 1024 * 1024;
 
 /// The state of a crawl: the admission of URLs and the counts. The control flow
 /// is in the stages.

@@ -48,7 +48,10 @@ mod scope;
 mod stop_reason;
 mod visit;
 
-pub use admission::{Admission, Decision, Job, LinkContext, Purpose, Referrer, TrapLimits, Via};
+pub use admission::{
+    Admission, Candidate, Decision, Job, LinkContext, LocalAdmission, LocalCompletion, Purpose,
+    Referrer, TrapCount, TrapLimits, Via,
+};
 pub use crawl::{Completion, Crawl, CrawlProgress, CrawlSummary};
 pub use deadline::{Deadline, Phase};
 pub use finished::Finished;

@@ -16,6 +16,8 @@ pub enum StopReason {
     Signal(u8),
     /// The journal could not be written.
     Journal(io::Error),
+    /// The frontier could not be reached: that of a crawl on many machines.
+    Frontier(io::Error),
 }
 
 impl CrawlSummary {
@@ -28,12 +30,13 @@ impl CrawlSummary {
             Some(StopReason::MaxTime) => "the limit on time was reached",
             Some(StopReason::Signal(_)) => "the crawl was interrupted",
             Some(StopReason::Journal(_)) => "the journal could not be written",
+            Some(StopReason::Frontier(_)) => "the frontier could not be reached",
             None => "the limit on pages was reached",
         };
         let busy: u64 = self.busy_hosts.iter().map(|busy| busy.todo).sum();
         let todo = self.todo.saturating_sub(busy);
         let is_cut_short =
-            matches!(self.stopped, Some(StopReason::Signal(_) | StopReason::Journal(_)));
+            self.stopped.as_ref().is_some_and(|stopped| !matches!(stopped, StopReason::MaxTime));
         let mut sentences = Vec::new();
         if todo > 0 || is_cut_short {
             sentences.push(format!("{} left to do: {limit}", urls(todo)));

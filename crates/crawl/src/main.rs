@@ -1,6 +1,8 @@
 //! The program `crawl`: the crawler of stage 3 with all its flags.
 
 mod files;
+#[cfg(feature = "redis")]
+mod many_machines;
 mod markdown;
 mod recorded;
 mod signals;
@@ -17,10 +19,20 @@ use stage2_coroutines::EventLoop;
 use crate::recorded::{Recording, Replay};
 
 fn main() -> ExitCode {
-    cli::tool_main(recorded::read, crawl, files::locate)
+    cli::tool_main(
+        recorded::read,
+        crawl,
+        files::locate,
+        #[cfg(feature = "redis")]
+        many_machines::manage,
+    )
 }
 
 fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
+    #[cfg(feature = "redis")]
+    if let Some(frontier) = invocation.frontier.clone() {
+        return many_machines::crawl(&frontier, invocation);
+    }
     let recording = Recording::begin(&invocation)?;
     let replay = Replay::begin(&invocation)?;
     let (max_time, warn) = (invocation.options.max_time, Arc::clone(&invocation.warn));

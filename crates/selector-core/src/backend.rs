@@ -9,6 +9,7 @@ mod virtual_clock;
 use std::fmt;
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -31,6 +32,27 @@ pub trait Backend {
     /// Those of the operating system for opening a socket or connecting it.
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket>;
 
+    /// Opens a connection to the Unix socket at `path`, as [`Backend::connect`]
+    /// does to an address.
+    ///
+    /// # Errors
+    /// As for [`Backend::connect`]; `Unsupported` unless the backend has such
+    /// sockets.
+    fn connect_unix(&mut self, _path: &Path, _key: Key) -> io::Result<Socket> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Opens a connection to one end or the other.
+    ///
+    /// # Errors
+    /// Those of [`Backend::connect`] or [`Backend::connect_unix`].
+    fn open(&mut self, to: &Endpoint, key: Key) -> io::Result<Socket> {
+        match to {
+            Endpoint::Tcp(address) => self.connect(*address, key),
+            Endpoint::Unix(path) => self.connect_unix(path, key),
+        }
+    }
+
     /// Waits until there are events, a [`Notifier`] is called, or `timeout` has
     /// passed (`None`: without a limit), and appends the events.
     ///
@@ -41,6 +63,27 @@ pub trait Backend {
 
     /// Returns a handle that ends [`Backend::wait`] from any thread.
     fn notifier(&self) -> Notifier;
+}
+
+/// The other end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The address of a server.
+    Tcp(SocketAddr),
+    /// The path of a Unix socket.
+    Unix(PathBuf),
+}
+
+impl From<SocketAddr> for Endpoint {
+    fn from(address: SocketAddr) -> Self {
+        Self::Tcp(address)
+    }
+}
+
+impl From<&Path> for Endpoint {
+    fn from(path: &Path) -> Self {
+        Self::Unix(path.to_owned())
+    }
 }
 
 /// One change of readiness.
@@ -92,7 +135,8 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// A non-blocking byte stream: a TCP connection, or the mock of one.
+/// A non-blocking byte stream: a connection over TCP or a Unix socket, or the mock of
+/// one.
 #[derive(Debug)]
 pub struct Socket(Kind);
 
@@ -100,6 +144,8 @@ pub struct Socket(Kind);
 enum Kind {
     #[cfg(feature = "os")]
     Os(mio::net::TcpStream),
+    #[cfg(feature = "os")]
+    Unix(mio::net::UnixStream),
     /// Boxed twice, so that a real socket does not become as large as a mock.
     Mock(Box<Box<dyn MockSocket>>),
 }
@@ -129,6 +175,8 @@ impl Socket {
         match &self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => os::connected(stream),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.take_error()?.map_or(Ok(true), Err),
             Kind::Mock(mock) => mock.connected(),
         }
     }
@@ -139,6 +187,8 @@ impl Read for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.read(buffer),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.read(buffer),
             Kind::Mock(mock) => mock.read(buffer),
         }
     }
@@ -149,6 +199,8 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write(bytes),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.write(bytes),
             Kind::Mock(mock) => mock.write(bytes),
         }
     }
@@ -157,6 +209,8 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write_vectored(bytes),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.write_vectored(bytes),
             Kind::Mock(mock) => mock.write_vectored(bytes),
         }
     }
@@ -165,6 +219,8 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.flush(),
+            #[cfg(feature = "os")]
+            Kind::Unix(stream) => stream.flush(),
             Kind::Mock(mock) => mock.flush(),
         }
     }

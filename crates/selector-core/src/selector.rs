@@ -3,11 +3,10 @@
 
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use crate::backend::traced_stale;
-use crate::{Backend, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
+use crate::{Backend, Endpoint, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
 
 /// The sockets of a loop with their readiness, and under each key the data of
 /// its waiter: a callback, a waker, anything.
@@ -91,13 +90,13 @@ impl<D> Selector<D> {
     /// # Errors
     /// Those that the operating system reports at once, such as no free
     /// descriptor or no route.
-    pub fn connect(&mut self, address: SocketAddr) -> io::Result<(Socket, Key)> {
+    pub fn connect(&mut self, to: impl Into<Endpoint>) -> io::Result<(Socket, Key)> {
         let key = self.sockets.insert(Registration {
             ready: Readiness::NONE,
             waiter: None,
             interest: Interest::Writable,
         });
-        let connected = self.backend.connect(address, key).map(|socket| (socket, key));
+        let connected = self.backend.open(&to.into(), key).map(|socket| (socket, key));
         connected.inspect_err(|_| drop(self.sockets.remove(key)))
     }
 

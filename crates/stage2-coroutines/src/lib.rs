@@ -82,7 +82,7 @@ pub use crawl::crawl;
 pub use crawl::crawl_on;
 pub use net::connection::Connection;
 pub use net::connector::Connector;
-pub use net::io::{connect, read, read_all, read_to_end, write_all};
+pub use net::io::{connect, connect_unix, read, read_all, read_to_end, write_all};
 pub use net::lookup::lookup;
 pub use net::read_by_hand;
 pub use net::time::{sleep, sleep_and_return, timeout_at, yield_now};

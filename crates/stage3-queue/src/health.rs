@@ -17,7 +17,7 @@ const MIN_FAILED_TIME: Duration = Duration::from_secs(5);
 
 /// The health of an origin: its failed attempts since its last answer.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub struct Health {
     failed_connects: u32,
     failed_urls: u32,
     /// The beginning of the first visit that failed.
@@ -27,7 +27,7 @@ pub(crate) struct Health {
 impl Health {
     /// Records an attempt without a response. Returns true if the origin is given
     /// up.
-    pub(crate) fn failed(&mut self, visit: &Visit, now: Instant) -> bool {
+    pub fn failed(&mut self, visit: &Visit, now: Instant) -> bool {
         let since = *self.since.get_or_insert(visit.begun());
         self.failed_connects += u32::from(!visit.has_request());
         self.failed_urls += u32::from(visit.is_first_try());

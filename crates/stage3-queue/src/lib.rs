@@ -60,6 +60,7 @@ pub use builder::crawl;
 pub use builder::{Builder, crawl_on};
 pub use crawler::Crawler;
 pub use frontier::{Claim, Frontier, LocalClaim, LocalFrontier};
+pub use health::Health;
 pub use queue::{Item, JoinableQueue, Reservation};
 pub use robots::Rules;
 pub use shutdown::Stopper;

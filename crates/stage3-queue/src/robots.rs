@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use crawl_core::{ErrorClass, FetchError, Job, SiteFile};
+use serde::{Deserialize, Serialize};
 use stage2_coroutines::catch;
 use url::Url;
 use web::robots::{MAX_BYTES, Robots, product_token};
@@ -90,7 +91,7 @@ impl RulesState {
 }
 
 /// The rules of one origin.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub enum Rules {
     /// The robots.txt was fetched and parsed, or is replaced by the default for a
     /// failed response.
@@ -143,13 +144,13 @@ impl Rules {
 
     /// Returns the rules for a host that is given up, since its last attempts have
     /// ended with errors like this one.
-    pub(crate) fn of_dead_host(host: &str, error: &FetchError) -> Self {
+    pub fn of_dead_host(host: &str, error: &FetchError) -> Self {
         let message = format!("{host} is given up, it does not answer: {}", error.message);
         Self::NoServer(FetchError::new(error.class, message))
     }
 
     /// Returns the reason why a URL may not be fetched, if there is one.
-    pub(crate) fn refusal(&self, url: &Url) -> Option<FetchError> {
+    pub fn refusal(&self, url: &Url) -> Option<FetchError> {
         match self {
             Self::Robots { robots, .. } if robots.allows(url) => None,
             Self::Robots { reason, .. } => {
@@ -160,7 +161,7 @@ impl Rules {
     }
 
     /// Returns the delay between two requests that the file asks for.
-    pub(crate) fn crawl_delay(&self) -> Option<Duration> {
+    pub fn crawl_delay(&self) -> Option<Duration> {
         if let Self::Robots { robots, .. } = self { robots.crawl_delay() } else { None }
     }
 }

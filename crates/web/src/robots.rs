@@ -21,6 +21,7 @@ mod records;
 use std::cmp::Reverse;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use self::pattern::{Pattern, Target};
@@ -47,16 +48,18 @@ const MAX_SITEMAP_URL_LEN: usize = 2_048;
 const MAX_STEPS: usize = 4 << 20;
 
 /// The rules of one origin for one robot. The rest of the file is not kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// Serialized, they are without the sitemaps.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Robots {
     /// The rules by precedence: the first one that matches decides.
     rules: Box<[Rule]>,
     crawl_delay: Option<Duration>,
+    #[serde(skip)]
     sitemaps: Box<[Url]>,
 }
 
 /// An `Allow` or `Disallow` line.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Rule {
     pattern: Pattern,
     allows: bool,

@@ -55,7 +55,7 @@ fn check_page(page: &Page) -> Vec<Finding> {
 fn expected(page: &Page) -> Vec<(usize, String)> {
     let file = |fence: &Fence<'_>| {
         let include = includes_of_line(page, fence.line, fence.lines.first()?).pop()?;
-        let is_code = matches!(fence.language(), "rust" | "python");
+        let is_code = matches!(fence.language(), "rust" | "python" | "lua");
         is_code.then(|| (fence.line, slashes(&include.path)))
     };
     page.fences().iter().filter_map(file).collect()

@@ -71,6 +71,7 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
         Some(StopReason::MaxTime) => Some("max_time"),
         Some(StopReason::Signal(_)) => Some("signal"),
         Some(StopReason::Journal(_)) => Some("journal"),
+        Some(StopReason::Frontier(_)) => Some("frontier"),
         None if !summary.busy_hosts.is_empty() => Some("busy_hosts"),
         None => (summary.todo > 0).then_some("max_pages"),
     }

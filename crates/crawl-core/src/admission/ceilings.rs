@@ -70,11 +70,9 @@ impl Ceilings {
 
     /// Begins a page with this hash of its content, before its links are admitted.
     pub(super) fn begin_page(&mut self, address: Address<'_>, content: Option<u64>) {
-        if content.is_none() {
-            return;
-        }
         let ceiling = (self.host(address), content);
-        let is_copy = self.equal.count(self.hasher.hash_one(ceiling)) >= self.max_equal;
+        let is_copy =
+            content.is_some() && self.equal.count(self.hasher.hash_one(ceiling)) >= self.max_equal;
         self.copy = is_copy.then(|| EqualPage { ceiling, url: address.as_str().to_owned() });
     }
 
@@ -113,7 +111,7 @@ impl Ceilings {
                 (*ceiling, reason, sentence)
             }
             (_, Some(max)) if self.pages.get(&host).is_some_and(|pages| *pages >= max) => {
-                let reason = format!("the host has more than {max} pages (--max-pages-per-host)");
+                let reason = too_many_pages(max);
                 let sentence = format!(
                     "{} has more than {max} pages (--max-pages-per-host)",
                     address.authority()
@@ -136,6 +134,11 @@ impl Ceilings {
             format!("{sentence}, so links to other new URLs were not followed: {links}")
         })
     }
+}
+
+/// Returns the reason for which a page is refused whose host has as many as it may.
+pub(super) fn too_many_pages(max: u64) -> String {
+    format!("the host has more than {max} pages (--max-pages-per-host)")
 }
 
 /// The number of counters in a row of the sketch: a power of two.

@@ -99,6 +99,23 @@ impl Traps {
         depth: u32,
         purpose: Purpose,
     ) -> Result<(), FetchError> {
+        self.check_alone(address, purpose)?;
+        let counts = self
+            .counts_of(address, depth, purpose)
+            .map(|count| self.add(&count))
+            .collect::<Result<Vec<_>, _>>()?;
+        // Counted only now, so that a refused URL costs nothing.
+        self.counts.extend(counts);
+        Ok(())
+    }
+
+    /// Checks a URL against the limits for which no other URL counts. Links of an
+    /// external URL are not followed, so only its length is checked.
+    pub(super) fn check_alone(
+        &self,
+        address: Address<'_>,
+        purpose: Purpose,
+    ) -> Result<(), FetchError> {
         let limits = &self.limits;
         if address.as_str().len() > limits.url_bytes {
             return Err(trap(format!("the URL is longer than {} bytes", limits.url_bytes)));
@@ -106,46 +123,83 @@ impl Traps {
         if purpose == Purpose::External {
             return Ok(());
         }
-        let path = address.path();
-        let segments = &path[..path.len() - usize::from(path.ends_with('/'))];
+        let segments = segments(address);
         // Each segment begins with a slash.
         let count = memchr_iter(b'/', segments.as_bytes()).count();
         if count > limits.segments {
             return Err(trap(format!("the path has more than {} segments", limits.segments)));
         }
-        let (is_below, repetitions) = (count >= 3, limits.repetitions.max(2));
+        let repetitions = limits.repetitions.max(2);
         let parts = || segments.split('/').skip(1).collect::<Vec<_>>();
         if count >= repetitions && has_repetition(&parts(), repetitions) {
             return Err(trap(format!("the path repeats itself {repetitions} times")));
         }
-        let cost = if depth > limits.near { TrapLimits::FAR_COST } else { 1 };
-        let variant = variant(address)
-            .map(|path| self.count("variants of", path, cost, limits.variants))
-            .transpose()?;
-        let below = is_below
-            .then(|| self.count("URLs below", first_directory(address), cost, limits.below))
-            .transpose()?;
-        // Counted only now, so that a refused URL costs nothing.
-        self.counts.extend(variant.into_iter().chain(below));
         Ok(())
+    }
+
+    /// Returns the counts to which a URL adds.
+    pub(super) fn counts_of<'a>(
+        &self,
+        address: Address<'a>,
+        depth: u32,
+        purpose: Purpose,
+    ) -> impl Iterator<Item = TrapCount<'a>> + use<'a> {
+        let limits = &self.limits;
+        let cost = if depth > limits.near { TrapLimits::FAR_COST } else { 1 };
+        let is_counted = purpose != Purpose::External;
+        let is_below =
+            is_counted && memchr_iter(b'/', segments(address).as_bytes()).count() >= BELOW;
+        let variant = variant(address).filter(|_| is_counted);
+        let variant = variant.map(|name| TrapCount {
+            what: "variants of",
+            name,
+            cost,
+            limit: limits.variants,
+        });
+        let below = is_below.then(|| {
+            let name = first_directory(address);
+            TrapCount { what: "URLs below", name, cost, limit: limits.below }
+        });
+        variant.into_iter().chain(below)
     }
 
     /// Returns the key of a count and its new value, or the error of a trap if that
     /// exceeds the limit.
-    fn count(
-        &self,
-        what: &str,
-        name: &str,
-        cost: u32,
-        limit: u32,
-    ) -> Result<(u32, u32), FetchError> {
-        let key = self.hasher.hash_one((what, name)) as u32;
-        let count = self.counts.get(&key).copied().unwrap_or(0).saturating_add(cost);
-        if count > limit {
-            return Err(trap(format!("there are too many {what} {name}")));
-        }
-        Ok((key, count))
+    fn add(&self, count: &TrapCount<'_>) -> Result<(u32, u32), FetchError> {
+        let key = self.hasher.hash_one((count.what, count.name)) as u32;
+        let sum = self.counts.get(&key).copied().unwrap_or(0).saturating_add(count.cost);
+        if sum > count.limit { Err(count.error()) } else { Ok((key, sum)) }
     }
+}
+
+/// The number of segments from which on a URL counts as below its first segment.
+const BELOW: usize = 3;
+
+/// A count to which a URL adds: of the variants of a path, or of the URLs below a
+/// directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TrapCount<'a> {
+    /// The things that are counted.
+    pub what: &'static str,
+    /// The path or directory.
+    pub name: &'a str,
+    /// The number that the URL adds.
+    pub cost: u32,
+    /// The sum above which a URL is taken for a trap.
+    pub limit: u32,
+}
+
+impl TrapCount<'_> {
+    /// Returns the error of a URL that exceeds the limit.
+    pub fn error(&self) -> FetchError {
+        trap(format!("there are too many {} {}", self.what, self.name))
+    }
+}
+
+/// Returns the path without a slash at its end.
+fn segments(address: Address<'_>) -> &str {
+    let path = address.path();
+    &path[..path.len() - usize::from(path.ends_with('/'))]
 }
 
 fn trap(message: String) -> FetchError {

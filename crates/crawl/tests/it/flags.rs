@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 41] = [
+const BAD: [(&str, &[&str]); 44] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -51,10 +51,13 @@ const BAD: [(&str, &[&str]); 41] = [
     ("--max-pages-per-pattern", &["0", "-1"]),
     ("--generate", &["pdf"]),
     ("--baseline", &["/no/such/file", "/dev/null"]),
+    ("--frontier", &[]),
+    ("--crawl", &[]),
+    ("--frontier-wait", &["0", "soon"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 18] = [
+const SWITCHES: [&str; 21] = [
     "--strict",
     "--lenient",
     "--external",
@@ -71,6 +74,9 @@ const SWITCHES: [&str; 18] = [
     "--quiet",
     "--fresh",
     "--record-secrets",
+    "--status",
+    "--report",
+    "--drop",
     "--help",
     "--version",
 ];
@@ -226,6 +232,7 @@ fn the_help_has_groups_and_exit_codes() {
         "Request:",
         "Output:",
         "State:",
+        "Many machines:",
         "Exit codes:",
     ] {
         let found = rest.split_once(&format!("\n{heading}"));

@@ -5,6 +5,8 @@ mod files;
 mod flags;
 mod formats;
 mod library;
+#[cfg(feature = "redis")]
+mod many_machines;
 mod planted;
 mod politeness;
 mod program;

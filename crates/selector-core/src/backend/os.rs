@@ -3,10 +3,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use mio::net::TcpStream;
+use mio::net::{TcpStream, UnixStream};
 
 use super::{Backend, Event, Kind, Notifier, Socket};
 use crate::{Key, Readiness};
@@ -39,6 +40,13 @@ impl OsBackend {
         let waker = Arc::new(mio::Waker::new(poll.registry(), NOTIFIED)?);
         Ok(Self { poll, events: mio::Events::with_capacity(Self::EVENTS_PER_WAIT), waker })
     }
+
+    /// Registers a socket for both directions under its key.
+    fn register(&self, source: &mut impl mio::event::Source, key: Key) -> io::Result<()> {
+        let token = mio::Token(key.to_bits() as usize);
+        let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
+        self.poll.registry().register(source, token, both)
+    }
 }
 
 impl Backend for OsBackend {
@@ -49,12 +57,16 @@ impl Backend for OsBackend {
     // ANCHOR: os_connect
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
         let mut stream = TcpStream::connect(address)?;
-        let token = mio::Token(key.to_bits() as usize);
-        let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, token, both)?;
+        self.register(&mut stream, key)?;
         Ok(Socket(Kind::Os(stream)))
     }
     // ANCHOR_END: os_connect
+
+    fn connect_unix(&mut self, path: &Path, key: Key) -> io::Result<Socket> {
+        let mut stream = UnixStream::connect(path)?;
+        self.register(&mut stream, key)?;
+        Ok(Socket(Kind::Unix(stream)))
+    }
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
         match self.poll.poll(&mut self.events, timeout) {

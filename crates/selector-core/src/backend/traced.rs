@@ -2,6 +2,7 @@
 
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use trace::{emit, outcome};
@@ -34,9 +35,13 @@ impl<B: Backend> Backend for Traced<B> {
 
     fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
         let socket = self.backend.connect(address, key)?;
-        let key = key.to_bits();
-        emit(|| trace::Event::Connect { key, address });
-        Ok(Socket::mock(TracedSocket { socket, key }))
+        Ok(traced_socket(socket, key, address))
+    }
+
+    fn connect_unix(&mut self, path: &Path, key: Key) -> io::Result<Socket> {
+        let socket = self.backend.connect_unix(path, key)?;
+        // The address of no peer: a path has none.
+        Ok(traced_socket(socket, key, SocketAddr::from(([0, 0, 0, 0], 0))))
     }
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -55,6 +60,13 @@ impl<B: Backend> Backend for Traced<B> {
     fn notifier(&self) -> Notifier {
         self.backend.notifier()
     }
+}
+
+/// Writes that a connection is being made, and traces its socket.
+fn traced_socket(socket: Socket, key: Key, address: SocketAddr) -> Socket {
+    let key = key.to_bits();
+    emit(|| trace::Event::Connect { key, address });
+    Socket::mock(TracedSocket { socket, key })
 }
 
 /// A socket whose calls are in the trace, one event for each.

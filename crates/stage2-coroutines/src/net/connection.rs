@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
+use std::path::Path;
 use std::task::{Context, Poll, ready};
 
 use selector_core::{Interest, Key, Socket};
@@ -25,6 +26,15 @@ impl Registration {
         let reactor = &event_loop.0.reactor;
         let (socket, key) = reactor.selector.borrow_mut().connect(address)?;
         reactor.peers.borrow_mut().set(key, address);
+        Ok((socket, Self { event_loop: event_loop.clone(), key }))
+    }
+
+    /// Starts to connect to a Unix socket and registers the socket.
+    pub(crate) fn connect_unix(event_loop: &EventLoop, path: &Path) -> io::Result<(Socket, Self)> {
+        let reactor = &event_loop.0.reactor;
+        let (socket, key) = reactor.selector.borrow_mut().connect(path)?;
+        // The address of no peer, rather than that of the connection before.
+        reactor.peers.borrow_mut().set(key, SocketAddr::from(([0, 0, 0, 0], 0)));
         Ok((socket, Self { event_loop: event_loop.clone(), key }))
     }
 

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::panic::Location;
+use std::path::Path;
 use std::task::Poll;
 
 use selector_core::{Interest, Socket};
@@ -26,6 +27,25 @@ pub fn connect(
     let at = Location::caller();
     async move {
         let (socket, registration) = Registration::connect(event_loop, address)?;
+        connected(&socket, &registration, at, || false).await?;
+        Ok(Connection::new(socket, registration, layer, None))
+    }
+}
+
+/// Opens a connection to the Unix socket at `path`.
+///
+/// # Errors
+/// When the connection cannot be made; `Unsupported` unless the backend of the loop
+/// has such sockets.
+#[track_caller]
+pub fn connect_unix(
+    event_loop: &EventLoop,
+    path: &Path,
+    layer: TlsLayer,
+) -> impl Coroutine<Output = io::Result<Connection>> {
+    let at = Location::caller();
+    async move {
+        let (socket, registration) = Registration::connect_unix(event_loop, path)?;
         connected(&socket, &registration, at, || false).await?;
         Ok(Connection::new(socket, registration, layer, None))
     }

@@ -471,3 +471,32 @@ fn no_wake_up_is_lost_between_threads() {
     assert!(result.is_ok(), "a wake-up was lost");
     thread.join().unwrap();
 }
+
+/// A Unix socket is a connection like any other.
+#[test]
+fn a_unix_socket_is_read_and_written() {
+    let path = std::env::temp_dir().join(format!("stage2-unix-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let server = std::os::unix::net::UnixListener::bind(&path).unwrap();
+    let echo = std::thread::spawn(move || {
+        let (mut stream, _) = server.accept().unwrap();
+        let mut bytes = [0; 4];
+        std::io::Read::read_exact(&mut stream, &mut bytes).unwrap();
+        std::io::Write::write_all(&mut stream, &bytes).unwrap();
+    });
+    let event_loop = EventLoop::new().unwrap();
+    let exchange = async {
+        let mut connection =
+            stage2_coroutines::connect_unix(&event_loop, &path, transport::TlsLayer::plain())
+                .await?;
+        stage2_coroutines::write_all(&mut connection, b"ping").await?;
+        stage2_coroutines::read_to_end(&mut connection, 8).await
+    };
+    let echoed = event_loop.run_sync(exchange, std::time::Duration::from_secs(20)).unwrap();
+    assert_eq!(echoed.unwrap(), b"ping");
+    echo.join().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let missing = stage2_coroutines::connect_unix(&event_loop, &path, transport::TlsLayer::plain());
+    let refused = event_loop.run_sync(missing, std::time::Duration::from_secs(20)).unwrap();
+    assert_eq!(refused.err().unwrap().kind(), std::io::ErrorKind::NotFound);
+}

@@ -78,6 +78,11 @@ impl Header {
         Ok(Self { name: name.into(), value: value.into() })
     }
 
+    /// Returns the header as it was written: `Name: value`.
+    pub fn line(&self) -> String {
+        format!("{}: {}", self.name, self.value)
+    }
+
     /// Returns true if the header has this name, in upper or lower case.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)

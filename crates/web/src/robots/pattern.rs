@@ -13,12 +13,13 @@
 
 use std::mem;
 
+use serde::{Deserialize, Serialize};
 use url::{Position, Url};
 
 /// The path pattern of a rule. It matches every URL that begins with it.
 ///
 /// A `*` stands for any text, a `$` at the end for the end of the URL.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Pattern {
     /// The length as it was written, but normalized.
     octets: usize,

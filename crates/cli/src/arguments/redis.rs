@@ -1,0 +1,87 @@
+//! Flags for a crawl on many machines.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::parsers;
+
+/// The flags under "Many machines".
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Many machines")]
+pub(crate) struct Redis {
+    /// Keep the crawl on this server of Redis or Valkey, alone or in a cluster:
+    /// redis://HOST/, rediss://HOST/ or unix:///PATH
+    #[arg(
+        long, value_name = "URL", requires = "crawl",
+        conflicts_with_all = ["state", "sitemap", "max_depth", "record", "replay"]
+    )]
+    frontier: Option<String>,
+
+    /// Begin the crawl of this name there, or join it; without a URL, join it
+    #[arg(long, value_name = "NAME", requires = "frontier")]
+    crawl: Option<String>,
+
+    /// Wait at most so long for a server that does not answer [default: 1m]
+    #[arg(long, value_name = "DURATION", requires = "frontier", value_parser = parsers::duration)]
+    frontier_wait: Option<Duration>,
+
+    /// Show the state of the crawl, its workers and the hosts that it waits for
+    #[arg(long, requires = "frontier", conflicts_with_all = ["sources", "report", "drop"])]
+    status: bool,
+
+    /// Report all that the crawl has found so far
+    #[arg(long, requires = "frontier", conflicts_with_all = ["sources", "drop"])]
+    report: bool,
+
+    /// Forget the crawl
+    #[arg(long, requires = "frontier", conflicts_with = "sources")]
+    drop: bool,
+}
+
+/// A crawl on many machines, and what is to be done with it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrontierArguments {
+    /// The URL of its server.
+    pub url: String,
+    /// Its name.
+    pub crawl: String,
+    /// The time for which an unreachable server is waited for, if it was given.
+    pub wait: Option<Duration>,
+    /// The thing to do.
+    pub action: FrontierAction,
+}
+
+/// The thing to do with a crawl on many machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrontierAction {
+    /// Begin it, or join it.
+    Work,
+    /// Show its state.
+    Status,
+    /// Report what it has found.
+    Report,
+    /// Delete it.
+    Drop,
+}
+
+impl FrontierAction {
+    /// Returns true if rows are written.
+    pub(crate) fn has_rows(self) -> bool {
+        matches!(self, Self::Work | Self::Report)
+    }
+}
+
+impl Redis {
+    /// Returns the crawl on many machines, if there is one.
+    pub(crate) fn frontier(&self) -> Option<FrontierArguments> {
+        let action = match (self.status, self.report, self.drop) {
+            (true, ..) => FrontierAction::Status,
+            (_, true, _) => FrontierAction::Report,
+            (.., true) => FrontierAction::Drop,
+            _ => FrontierAction::Work,
+        };
+        let (url, crawl) = (self.frontier.clone()?, self.crawl.clone()?);
+        Some(FrontierArguments { url, crawl, wait: self.frontier_wait, action })
+    }
+}

@@ -1,0 +1,242 @@
+//! The local half of the admission, for a frontier that many processes share.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Instant;
+
+use url::Url;
+
+use super::{Admission, Job, TrapCount, Via, ceilings};
+use crate::crawl::MAX_PAGE_MEMORY;
+use crate::finished::{Discovery, Finished};
+use crate::visit::FetchPolicy;
+use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
+use web::links::Link;
+use web::{Address, BaseUrl};
+
+/// The decisions of a crawl that need no knowledge of its other URLs: scope,
+/// filters, the redirects that are left, and traps that show in one URL alone.
+///
+/// It is the half of [`Crawl`](crate::Crawl) that each process of a crawl on many
+/// machines has for itself. The other half, the table of all URLs, is in the
+/// frontier that they share: it decides which candidates are new.
+#[derive(Debug)]
+pub struct LocalAdmission {
+    admission: Admission,
+    policy: Arc<FetchPolicy>,
+    options: Options,
+    /// The hashes of URLs that this process has found to be fine. Links to them need no
+    /// link context.
+    fine: HashSet<u64>,
+    hasher: RandomState,
+}
+
+/// The maximum number of URLs that are remembered as fine.
+const MAX_FINE: usize = 1 << 20;
+
+/// A URL that belongs to the crawl, if it is new.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Its job.
+    pub job: Job,
+    /// The reason for which it is refused if it is new: it is a trap.
+    pub refusal: Option<FetchError>,
+}
+
+/// The local result of a job, see [`LocalAdmission::settle`].
+#[derive(Debug)]
+pub struct LocalCompletion {
+    /// The row of the URL, without its referrer and the number of new URLs.
+    pub row: Row,
+    /// The different URLs that it leads to, in their order.
+    pub candidates: Vec<Candidate>,
+    /// All links of the page that a journal needs.
+    pub out_links: Vec<OutLink>,
+    /// The ids that fragments can name in the page, if fragments are checked.
+    pub ids: Vec<String>,
+    /// The number of links that are not followed (`nofollow`).
+    pub nofollow: u64,
+    /// The number of links that were left out, since they do not fit into memory.
+    pub left_out: u64,
+    /// The hash of what a reader sees of the page, for [`LocalAdmission::end_page`].
+    pub content: Option<u64>,
+}
+
+/// The candidates of one URL.
+#[derive(Default)]
+struct Findings {
+    candidates: Vec<Candidate>,
+    out_links: Vec<OutLink>,
+    seen: HashSet<Arc<str>>,
+    num_urls: u32,
+    /// The approximate memory of all this, in bytes.
+    memory: usize,
+    left_out: u64,
+}
+
+impl LocalAdmission {
+    /// Creates the admission for the site that these options describe.
+    pub fn new(options: Options) -> Self {
+        let policy = Arc::new(FetchPolicy::new(&options));
+        let admission = Admission::new(&options);
+        Self { admission, policy, options, fine: HashSet::new(), hasher: RandomState::new() }
+    }
+
+    /// Returns the options of the crawl.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Returns the candidates with which the crawl begins.
+    pub fn roots(&mut self) -> Vec<Candidate> {
+        let roots = self.options.roots.clone();
+        let addresses = roots.iter().flat_map(Address::of);
+        addresses.filter_map(|address| self.candidate(address, Via::Root)).collect()
+    }
+
+    /// Creates the visit of a job.
+    pub fn visit(&self, job: Job, now: Instant) -> Visit {
+        Visit::new(job, &self.policy, now)
+    }
+
+    /// Returns the error of a job that is refused: with `count`, because that one of
+    /// its [counts](Self::trap_counts) exceeds its limit, otherwise for its URL alone.
+    pub fn refusal(&self, job: &Job, count: Option<usize>) -> Option<FetchError> {
+        match count {
+            Some(count) => self.trap_counts(job).nth(count).map(|count| count.error()),
+            None => self.admission.traps.check_alone(job.address(), job.purpose).err(),
+        }
+    }
+
+    /// Returns the error of a job whose host has as many pages as it may; `None` if
+    /// there is no such limit.
+    pub fn host_is_full(&self) -> Option<FetchError> {
+        let reason = self.options.max_pages_per_host.map(ceilings::too_many_pages);
+        reason.map(|reason| FetchError::new(ErrorClass::Trap, reason))
+    }
+
+    /// Returns the counts to which the URL of a job adds if it is new.
+    pub fn trap_counts<'a>(&self, job: &'a Job) -> impl Iterator<Item = TrapCount<'a>> + use<'a> {
+        self.admission.traps.counts_of(job.address(), job.depth, job.purpose)
+    }
+
+    /// Settles the result of a job as far as this process alone can.
+    pub fn settle(&mut self, job: &Job, finished: Finished) -> LocalCompletion {
+        let Finished { mut row, discovery, .. } = finished;
+        let (mut findings, mut ids, mut content) = (Findings::default(), Vec::new(), None);
+        if let Discovery::Page(page, _) = &discovery {
+            content = page.content;
+            findings.left_out = u64::from(page.found.left_out());
+            if self.options.check.fragments {
+                ids = page.found.ids().map(str::to_owned).collect();
+            }
+        }
+        self.admission.begin_page(job, content);
+        let nofollow = discovery.candidates(|address, link| {
+            let via = match (&discovery, link) {
+                (Discovery::Redirect(_), _) => Via::Redirect(job),
+                (_, Some(link)) => Via::Element(job, link),
+                (_, None) => Via::Link(job),
+            };
+            self.admit(address, via, &mut findings);
+        });
+        let Findings { candidates, out_links, num_urls, left_out, .. } = findings;
+        if row.outcome == Outcome::Page {
+            row.num_urls = num_urls;
+        }
+        let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
+        if is_fine && self.fine.len() < MAX_FINE {
+            self.fine.insert(self.hasher.hash_one(&*job.url));
+        }
+        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
+        LocalCompletion { row, candidates, out_links, ids, nofollow, left_out, content }
+    }
+
+    /// Ends a page with this [content](LocalCompletion::content) that has led to so many
+    /// new URLs.
+    pub fn end_page(&mut self, job: &Job, content: Option<u64>, num_new_urls: u32) {
+        if self.admission.end_page(job, content, num_new_urls) {
+            self.policy = Arc::new(FetchPolicy::new(&self.options).hashing_content());
+        }
+    }
+
+    /// Returns a sentence for each host that makes up pages of equal content.
+    pub fn warnings(&self) -> Vec<String> {
+        self.admission.warnings().collect()
+    }
+
+    /// Returns the candidates to which a finished URL has led.
+    pub fn candidates_of(&mut self, entry: &JournalEntry<'_>) -> Vec<Candidate> {
+        let mut findings = Findings::default();
+        // The URL of a row always parses.
+        let Ok(url) = Url::parse(&entry.row.url) else { return Vec::new() };
+        let row = &entry.row;
+        let job = Job::of_candidate(&row.url, entry.redirects_left, row.depth, entry.purpose);
+        let mut base_url = BaseUrl::new(&url, encoding_rs::UTF_8);
+        self.admission.begin_page(&job, None);
+        for out_link in &*entry.out_links {
+            let Ok(address) = base_url.join(&out_link.to) else { continue };
+            let via = match row.outcome {
+                Outcome::Redirect => Via::Redirect(&job),
+                _ => Via::Element(&job, out_link.link()),
+            };
+            self.admit(address, via, &mut findings);
+        }
+        findings.candidates
+    }
+
+    /// Passes one URL through the local checks and records the result.
+    fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
+        if findings.memory > MAX_PAGE_MEMORY {
+            findings.left_out += 1;
+            return;
+        }
+        let Some(candidate) = self.candidate(address, via) else { return };
+        let is_external = candidate.job.purpose == Purpose::External;
+        // This process does not know which URLs are new: of a page with too many copies,
+        // no link is followed.
+        if !is_external && self.admission.ceilings.check(address).is_err() {
+            return;
+        }
+        let is_repeated = !findings.seen.insert(Arc::clone(&candidate.job.url));
+        let has_fragment = self.options.check.fragments && address.fragment().is_some();
+        // A repeated link may have another fragment.
+        if !is_repeated || has_fragment {
+            let (from, link) = match via {
+                Via::Element(from, link) => (from, Some(link)),
+                Via::Link(from) | Via::Redirect(from) => (from, None),
+                Via::Root | Via::Sitemap => return,
+            };
+            let is_fine = self.fine.contains(&self.hasher.hash_one(&*candidate.job.url));
+            let needs_context = self.options.link_contexts && (has_fragment || !is_fine);
+            let link =
+                link.map(|link| Link { position: link.position.filter(|_| needs_context), ..link });
+            let out_link = OutLink::new(&from.url, address, link);
+            findings.memory += out_link.memory();
+            findings.out_links.push(out_link);
+        }
+        if !is_repeated {
+            findings.memory += 2 * (size_of::<Candidate>() + candidate.job.url.len());
+            findings.num_urls += u32::from(!is_external);
+            findings.candidates.push(candidate);
+        }
+    }
+
+    /// Returns the candidate for a URL; `None` if it is outside the scope, or a filter
+    /// excludes it, or its chain of redirects is too long.
+    pub fn candidate(&mut self, address: Address<'_>, via: Via<'_>) -> Option<Candidate> {
+        let admission = &mut self.admission;
+        let purpose = admission.purpose(address, via)?;
+        let (redirects_left, depth) = admission.redirects_and_depth(via)?;
+        let is_external = purpose == Purpose::External;
+        let address = if is_external { address } else { admission.strip_query.strip(address) };
+        let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
+        if !admission.filters.allow(address.as_str(), is_included) {
+            return None;
+        }
+        let refusal = admission.traps.check_alone(address, purpose).err();
+        let url = admission.traps.shorten(address.as_str());
+        Some(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
+    }
+}

@@ -1,0 +1,55 @@
+//! A crawl on many machines: this process is one of its workers, or asks for its state.
+
+use std::io;
+
+use cli::{FrontierAction, FrontierArguments, Invocation, Progress};
+use crawl_core::CrawlSummary;
+use frontier_redis::{RedisOptions, Server, delete, report, status, work};
+use stage2_coroutines::EventLoop;
+use stage3_queue::Stopper;
+
+use crate::signals;
+
+fn options(frontier: &FrontierArguments) -> io::Result<RedisOptions> {
+    let server = Server::parse(&frontier.url)
+        .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, format!("--frontier: {why}")))?;
+    let mut options = RedisOptions::new(server, &frontier.crawl);
+    options.max_wait = frontier.wait.unwrap_or(options.max_wait);
+    Ok(options)
+}
+
+/// Works on a crawl, or reports it.
+pub(crate) fn crawl(
+    frontier: &FrontierArguments,
+    invocation: Invocation,
+) -> io::Result<CrawlSummary> {
+    let redis = options(frontier)?;
+    let event_loop = EventLoop::new()?;
+    event_loop.report_to(cli::print)?;
+    let Invocation { options, mut sink, mut progress, warn, .. } = invocation;
+    let summary = if frontier.action == FrontierAction::Report {
+        event_loop.run_until_complete(report(&event_loop, &redis, &mut sink))?
+    } else {
+        let stopper = Stopper::new();
+        let stop = stopper.clone();
+        let _guard = signals::watch(options.max_time, move |reason| stop.stop(reason), warn)?;
+        let watch = (Progress::INTERVAL, |counts: &_| progress.show(counts));
+        event_loop.run_until_complete(work(&event_loop, redis, options, sink, stopper, watch))?
+    };
+    event_loop.close();
+    summary
+}
+
+/// Returns the state of a crawl as a text, or deletes it.
+pub(crate) fn manage(frontier: &FrontierArguments) -> io::Result<String> {
+    let redis = options(frontier)?;
+    let event_loop = EventLoop::new()?;
+    event_loop.report_to(cli::print)?;
+    let text = if frontier.action == FrontierAction::Drop {
+        event_loop.run_until_complete(delete(&event_loop, &redis))?.map(|()| String::new())
+    } else {
+        event_loop.run_until_complete(status(&event_loop, &redis))?.map(|status| status.to_string())
+    };
+    event_loop.close();
+    text
+}

@@ -1,0 +1,166 @@
+//! A crawl on many machines, by its flags: begun, joined, shown, reported, forgotten.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use demo_site::{DemoSite, Latency, SiteOptions};
+
+use crate::program::{ProgramOutput, Running, program, rows, run, wait_until};
+
+/// A server of Redis on a Unix socket.
+struct Redis {
+    folder: PathBuf,
+    child: Child,
+}
+
+impl Redis {
+    fn start(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("crawl-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).unwrap();
+        let child = Self::spawn(&folder);
+        Self { folder, child }
+    }
+
+    fn spawn(folder: &PathBuf) -> Child {
+        let mut command = Command::new("redis-server");
+        command.args([
+            "--port",
+            "0",
+            "--unixsocket",
+            "socket",
+            "--save",
+            "",
+            "--appendonly",
+            "yes",
+        ]);
+        command.current_dir(folder).stdout(Stdio::null()).spawn().expect("redis-server")
+    }
+
+    fn flags(&self) -> Vec<String> {
+        let url = format!("unix://{}", self.folder.join("socket").display());
+        ["--frontier", &url, "--crawl", "site"].map(str::to_owned).to_vec()
+    }
+
+    /// Returns the command for the program with this frontier.
+    fn crawl(&self, arguments: &[&str]) -> Command {
+        let mut command = program(arguments);
+        command.args(self.flags());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> ProgramOutput {
+        Running::start(self.crawl(arguments)).wait()
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn site(latency: Latency) -> DemoSite {
+    DemoSite::start(SiteOptions { latency, ..SiteOptions::default() }).unwrap()
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn workers_join_by_the_name_of_the_crawl() {
+    let redis = Redis::start("join");
+    let site = site(Latency::Fixed(Duration::from_millis(20)));
+    let expected = rows(&run(&["--format", "jsonl", &site.root()]).stdout);
+    let missing = redis.run(&["--status"]);
+    assert_eq!(missing.status.code(), Some(3));
+    assert!(missing.stderr.contains("there is no crawl 'site'"), "{}", missing.stderr);
+    let first = Running::start(redis.crawl(&["--no-robots", "--format", "jsonl", &site.root()]));
+    wait_until(|| redis.run(&["--status"]).stdout.contains("1 workers"));
+    let second = redis.run(&["--format", "jsonl"]);
+    let first = first.wait();
+    let codes = (first.status.code(), second.status.code());
+    assert!(matches!(codes, (Some(0 | 1), Some(0 | 1))), "{codes:?} {}", second.stderr);
+    let (first, second) = (rows(&first.stdout), rows(&second.stdout));
+    assert!(!second.is_empty());
+    assert_eq!(first.len() + second.len(), expected.len());
+    let report = redis.run(&["--report", "--format", "jsonl"]);
+    assert_eq!(report.status.code(), Some(1), "{}", report.stderr);
+    let report = rows(&report.stdout);
+    assert!(report.keys().eq(expected.keys()));
+    for (url, row) in &report {
+        assert_eq!(row["status"], expected[url]["status"], "{url}");
+        assert_eq!(row["outcome"], expected[url]["outcome"], "{url}");
+    }
+    let status = redis.run(&["--status"]).stdout;
+    let done = format!("done: {0} of {0} URLs", expected.len());
+    assert!(status.starts_with(&done), "{status}");
+    let refused = redis.run(&["--delay", "1s"]);
+    assert_eq!(refused.status.code(), Some(3));
+    assert!(refused.stderr.contains("--delay is 0 there and 1000 here"), "{}", refused.stderr);
+    assert_eq!(redis.run(&["--drop"]).status.code(), Some(0));
+    assert_eq!(redis.run(&["--status"]).status.code(), Some(3));
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn an_interrupted_worker_gives_its_leases_back() {
+    let redis = Redis::start("interrupted");
+    let site = site(Latency::Fixed(Duration::from_secs(10)));
+    let worker = Running::start(redis.crawl(&["--no-robots", &site.root()]));
+    wait_until(|| redis.run(&["--status"]).stdout.contains("1 in flight,"));
+    worker.signal("-INT");
+    worker.signal("-INT");
+    assert_eq!(worker.wait().status.code(), Some(130));
+    let status = redis.run(&["--status"]).stdout;
+    assert!(status.contains("0 in flight, 0 leases were broken"), "{status}");
+    assert!(status.contains("0 workers"), "{status}");
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_whose_server_is_gone_says_so() {
+    let mut redis = Redis::start("gone");
+    let site = site(Latency::Fixed(Duration::from_millis(30)));
+    let expected = rows(&run(&["--format", "jsonl", &site.root()]).stdout);
+    let wait = ["--frontier-wait", "1s", "--no-robots"];
+    let worker = Running::start(redis.crawl(&[&wait[..], &[&*site.root()]].concat()));
+    thread::sleep(Duration::from_millis(400));
+    redis.child.kill().unwrap();
+    redis.child.wait().unwrap();
+    let output = worker.wait();
+    assert_eq!(output.status.code(), Some(3), "{}", output.stderr);
+    assert!(output.stderr.contains("socket: "), "{}", output.stderr);
+    redis.child = Redis::spawn(&redis.folder);
+    // Its leases end after 30 seconds.
+    let output = redis.run(&[]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", output.stderr);
+    let report = rows(&redis.run(&["--report", "--format", "jsonl"]).stdout);
+    assert!(report.keys().eq(expected.keys()));
+}
+
+#[test]
+fn flags_that_do_not_go_together_are_refused() {
+    let frontier = ["--frontier", "redis://127.0.0.1:1/"];
+    let of_crawl = [&frontier[..], &["--crawl", "a"]].concat();
+    for arguments in [
+        &frontier[..],
+        &["--crawl", "a"],
+        &[&of_crawl[..], &["--sitemap"]].concat(),
+        &[&of_crawl[..], &["--max-depth", "1"]].concat(),
+        &[&of_crawl[..], &["--state", "x"]].concat(),
+        &[&of_crawl[..], &["--record", "x"]].concat(),
+        &[&of_crawl[..], &["--replay", "x"]].concat(),
+        &[&of_crawl[..], &["--status", "--drop"]].concat(),
+        &[&of_crawl[..], &["--status", "http://127.0.0.1:1/"]].concat(),
+    ] {
+        let output = Running::start(program(arguments)).wait();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?} {}", output.stderr);
+    }
+    let output = Running::start(program(&["--frontier", "http://a/", "--crawl", "a"])).wait();
+    assert_eq!(output.status.code(), Some(3));
+    assert!(output.stderr.contains("write redis://HOST/"), "{}", output.stderr);
+}

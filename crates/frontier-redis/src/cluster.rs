@@ -1,0 +1,196 @@
+//! The servers of one crawl: one, or the nodes of a cluster, over which the partitions
+//! of the crawl are spread.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use redis_protocol::redis_keyslot;
+use redis_protocol::resp2::types::OwnedFrame;
+use stage2_coroutines::{EventLoop, sleep};
+use transport::TlsConnector;
+
+use crate::node::{CallError, CallResult, Command, Node, run_id_of};
+use crate::scripts::Script;
+use crate::server::Server;
+
+/// Pause before a call is repeated that a cluster has sent to another node.
+const MOVED_PAUSE: Duration = Duration::from_millis(50);
+
+/// The servers of a crawl.
+pub(crate) struct Cluster {
+    event_loop: EventLoop,
+    server: Server,
+    tls: Rc<TlsConnector>,
+    max_wait: Duration,
+    name: String,
+    nodes: RefCell<HashMap<String, Rc<Node>>>,
+    /// The node of each slot that a call was sent to.
+    slots: RefCell<HashMap<u16, Rc<Node>>>,
+}
+
+impl Cluster {
+    /// Opens the first server. Other nodes are opened when it names them.
+    pub(crate) fn new(
+        event_loop: &EventLoop,
+        server: Server,
+        tls: TlsConnector,
+        max_wait: Duration,
+        name: &str,
+    ) -> Self {
+        let nodes = RefCell::default();
+        let (event_loop, tls, name) = (event_loop.clone(), Rc::new(tls), name.to_owned());
+        Self { event_loop, server, tls, max_wait, name, nodes, slots: RefCell::default() }
+    }
+
+    /// Returns the key of a partition. What is in braces chooses its node, and all other
+    /// keys of the partition begin with it.
+    pub(crate) fn key(&self, partition: usize) -> String {
+        format!("{{{}:{partition}}}", self.name)
+    }
+
+    fn node_at(&self, server: Server) -> Rc<Node> {
+        let mut nodes = self.nodes.borrow_mut();
+        let node = nodes.entry(server.to_string()).or_insert_with(|| {
+            Rc::new(Node::new(&self.event_loop, server, &self.tls, self.max_wait))
+        });
+        Rc::clone(node)
+    }
+
+    /// Returns all nodes: of a cluster those with slots, otherwise the only one.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn all_nodes(&self) -> Result<Vec<Rc<Node>>, CallError> {
+        let first = self.node_at(self.server.clone());
+        let words = vec![b"CLUSTER".to_vec(), b"SLOTS".to_vec()];
+        let ranges = match first.call(Command { script: None, words }).await {
+            Ok(OwnedFrame::Array(ranges)) => ranges,
+            // Not a node of a cluster.
+            Ok(_) | Err(CallError::Refused(_)) => return Ok(vec![first]),
+            Err(error) => return Err(error),
+        };
+        let mut nodes: Vec<Rc<Node>> = Vec::new();
+        for range in &ranges {
+            // First and last slot, then the master: its host, its port, its id.
+            if let OwnedFrame::Array(range) = range
+                && let [_, _, OwnedFrame::Array(master), ..] = &range[..]
+                && let [host, OwnedFrame::Integer(port), ..] = &master[..]
+            {
+                let host = text_of(host).unwrap_or_default();
+                let node = self.node_at(self.server.at(&host, u16::try_from(*port).unwrap_or(0)));
+                if nodes.iter().all(|other| !Rc::ptr_eq(other, &node)) {
+                    nodes.push(node);
+                }
+            }
+        }
+        Ok(if nodes.is_empty() { vec![first] } else { nodes })
+    }
+
+    /// Calls a script on a partition.
+    ///
+    /// # Errors
+    /// When its server is lost or answers with an error.
+    pub(crate) async fn script(
+        &self,
+        script: &'static Script,
+        partition: usize,
+        arguments: &[Vec<u8>],
+    ) -> CallResult {
+        let key = self.key(partition);
+        let words = || {
+            let key = [key.as_bytes().to_vec()];
+            key.into_iter().chain(arguments.iter().cloned()).collect()
+        };
+        self.route(&key, || Command { script: Some(script), words: words() }).await
+    }
+
+    /// Sends a command about a partition. The first of `words` is the command, and the
+    /// key of the partition with `suffix` is put behind it.
+    ///
+    /// # Errors
+    /// As for [`Cluster::script`].
+    pub(crate) async fn command(
+        &self,
+        partition: usize,
+        suffix: &str,
+        words: &[&[u8]],
+    ) -> CallResult {
+        let key = self.key(partition) + suffix;
+        let words = || {
+            let mut words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
+            words.insert(1.min(words.len()), key.clone().into_bytes());
+            words
+        };
+        self.route(&key, || Command { script: None, words: words() }).await
+    }
+
+    /// Sends a command to the node of the slot of its key, wherever the cluster has
+    /// moved it.
+    async fn route(&self, key: &str, command: impl Fn() -> Command) -> CallResult {
+        let slot = redis_keyslot(key.as_bytes());
+        loop {
+            let node = self.slots.borrow().get(&slot).cloned();
+            let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
+            match node.call(command()).await {
+                Err(CallError::Refused(message)) if message.starts_with("MOVED ") => {
+                    let address = message.rsplit(' ').next().and_then(|at| at.rsplit_once(':'));
+                    let Some((host, port)) = address else {
+                        return Err(CallError::Refused(message));
+                    };
+                    let port = port.parse().unwrap_or(0);
+                    let moved_to = self.node_at(self.server.at(host, port));
+                    if Rc::ptr_eq(&moved_to, &node) {
+                        sleep(&self.event_loop, MOVED_PAUSE).await;
+                    }
+                    self.slots.borrow_mut().insert(slot, moved_to);
+                }
+                result => return result,
+            }
+        }
+    }
+
+    /// Returns the run id of the server that holds a partition: another one after each
+    /// start.
+    ///
+    /// # Errors
+    /// As for [`Cluster::script`].
+    pub(crate) async fn run_id(&self, partition: usize) -> Result<String, CallError> {
+        let slot = redis_keyslot(self.key(partition).as_bytes());
+        let node = self.slots.borrow().get(&slot).cloned();
+        let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
+        let words = vec![b"INFO".to_vec(), b"server".to_vec()];
+        Ok(run_id_of(&node.call(Command { script: None, words }).await?))
+    }
+}
+
+/// Returns the text of a reply.
+pub(crate) fn text_of(frame: &OwnedFrame) -> Option<String> {
+    match frame {
+        OwnedFrame::BulkString(bytes) | OwnedFrame::SimpleString(bytes) => {
+            Some(String::from_utf8_lossy(bytes).into_owned())
+        }
+        OwnedFrame::Integer(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Returns the elements of a reply, none if it is no array.
+pub(crate) fn elements_of(frame: OwnedFrame) -> Vec<OwnedFrame> {
+    match frame {
+        OwnedFrame::Array(elements) => elements,
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the number in a reply, which may be text; 0 if there is none.
+pub(crate) fn number_of(frame: &OwnedFrame) -> i64 {
+    text_of(frame).and_then(|text| text.parse().ok()).unwrap_or_default()
+}
+
+/// Returns the pairs of a reply to `HGETALL`.
+pub(crate) fn pairs_of(frame: OwnedFrame) -> Vec<(String, String)> {
+    let texts: Vec<_> = elements_of(frame).iter().map(|e| text_of(e).unwrap_or_default()).collect();
+    texts.chunks_exact(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect()
+}

@@ -1,0 +1,801 @@
+//! The frontier: what a worker asks of the crawl in Redis.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, VecDeque};
+use std::future::pending;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use crawl_core::{
+    Admission, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait, Job,
+    JournalEntry, LocalAdmission, LocalCompletion, Options, Sink, StopReason, Via, Visit,
+};
+use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
+use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
+use url::Url;
+use web::{Address, http};
+
+use crate::cluster::{elements_of, number_of, text_of};
+use crate::event::Event;
+use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
+use crate::node::{CallError, CallResult};
+use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, RELEASE, RENEW, RULES, Script};
+use crate::store::Store;
+use crate::{RedisOptions, settings};
+
+/// Limit on the jobs of one claim.
+const MAX_CLAIMS: usize = 64;
+
+/// Shortest and longest pause before a frontier without jobs is asked again; it doubles.
+const IDLE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
+
+/// Time after which the rules of an origin are read from Redis again.
+const RULES_CACHE_TIME: Duration = Duration::from_secs(600);
+
+/// Time after which a robots.txt is fetched again (RFC 9309, section 2.4).
+const RULES_TIME: &[u8] = b"86400";
+
+/// Limit on the delay that a robots.txt can ask for.
+const MAX_DELAY: Duration = Duration::from_secs(30);
+
+/// Time in which a worker that stops gives its leases back.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A step of a worker on one job, at which a test may end the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The job is claimed, and not yet fetched.
+    Claimed,
+    /// The URLs of other partitions that a page has led to are put in.
+    ChildrenPut,
+    /// The job is about to be completed.
+    Completing,
+}
+
+/// The frontier of a crawl on Redis. Handles are cheap to clone and stand for the same
+/// worker.
+#[derive(Clone)]
+pub struct RedisFrontier(Rc<Inner>);
+
+struct Inner {
+    event_loop: EventLoop,
+    store: Store,
+    local: RefCell<LocalAdmission>,
+    sink: RefCell<Sink>,
+    stopper: Stopper,
+    lease: Duration,
+    on_step: Option<Rc<dyn Fn(Step)>>,
+    /// Name of this worker, which no other has.
+    worker: String,
+    /// Number of calls for claims: with the name, it names each call.
+    calls: Cell<u64>,
+    waiting: RefCell<VecDeque<Future<RedisClaim>>>,
+    /// Tokens of the leases that this worker holds, with their partitions.
+    leases: RefCell<HashMap<Rc<str>, usize>>,
+    released: RefCell<Vec<(usize, Rc<str>)>>,
+    rules: RefCell<HashMap<String, (Instant, Rc<Rules>)>>,
+    health: RefCell<HashMap<String, Health>>,
+    /// Set when jobs may be claimed, or leases are to be released.
+    has_changed: Event,
+    has_released: Event,
+    is_stopped: Cell<bool>,
+    is_failed: Cell<bool>,
+    counts: RefCell<Counts>,
+    progress: RefCell<CrawlProgress>,
+    tasks: RefCell<Vec<Task<()>>>,
+}
+
+/// The counts of this worker.
+#[derive(Default)]
+struct Counts {
+    visits: u64,
+    rows: u64,
+    nofollow: u64,
+    /// Results that came after their lease had ended, and were dropped.
+    late: u64,
+    peak: u64,
+    warnings: Vec<String>,
+}
+
+/// A claim on a job: a lease in Redis, which is renewed while the claim lives. Dropping
+/// it gives the job back.
+pub struct RedisClaim {
+    claimed: ClaimedJob,
+    token: Rc<str>,
+    partition: usize,
+    frontier: Rc<Inner>,
+    /// True if the host need not be asked: the job is refused.
+    is_refused: bool,
+}
+
+impl AsRef<Job> for RedisClaim {
+    fn as_ref(&self) -> &Job {
+        &self.claimed.job
+    }
+}
+
+impl Claim for RedisClaim {
+    fn is_for_rules(&self) -> bool {
+        self.claimed.rules_of.is_some()
+    }
+
+    fn is_last(&self) -> bool {
+        self.claimed.is_last
+    }
+}
+
+impl Drop for RedisClaim {
+    fn drop(&mut self) {
+        if self.frontier.leases.borrow_mut().remove(&self.token).is_some() {
+            let released = (self.partition, Rc::clone(&self.token));
+            self.frontier.released.borrow_mut().push(released);
+            self.frontier.has_released.set();
+        }
+    }
+}
+
+impl RedisFrontier {
+    /// Opens the frontier of a crawl, and begins it if `options` have roots and there is
+    /// none of that name yet. All workers of a crawl have its settings: those of
+    /// `options` that were given and are others are refused. What a worker has for itself,
+    /// its number of tasks and its limits, is taken from `options`.
+    ///
+    /// Rows of the URLs that this worker finishes are handed to `sink`. When the servers
+    /// are lost, `stopper` stops the crawl.
+    ///
+    /// # Errors
+    /// When the servers are lost; there is no such crawl; it is one of another version or
+    /// with other settings; or an option is not supported by this frontier.
+    pub async fn open(
+        event_loop: &EventLoop,
+        redis: RedisOptions,
+        mut options: Options,
+        sink: Sink,
+        stopper: Stopper,
+    ) -> io::Result<Self> {
+        let refuse = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        if let Some(flag) = settings::unsupported(&options) {
+            return refuse(format!("{flag} is not supported by a frontier on Redis"));
+        }
+        let store = Store::open(event_loop, &redis, &options, !options.roots.is_empty()).await?;
+        if let Some(list) = settings::contradictions(&store.settings, &options) {
+            return refuse(format!("the crawl '{}' has other settings: {list}", redis.name));
+        }
+        settings::apply(&store.settings, &mut options)?;
+        let local = RefCell::new(LocalAdmission::new(options));
+        // Each worker does, since the one that has created the crawl may be gone.
+        store.put_roots(&local).await?;
+        store.mend(&local).await?;
+        let worker = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
+        let progress =
+            CrawlProgress { done: 0, queued: 0, in_flight: 0, broken: 0, waits_for: None };
+        let inner = Rc::new(Inner {
+            event_loop: event_loop.clone(),
+            store,
+            local,
+            sink: RefCell::new(sink),
+            stopper,
+            lease: redis.lease,
+            on_step: redis.on_step,
+            worker,
+            calls: Cell::default(),
+            waiting: RefCell::default(),
+            leases: RefCell::default(),
+            released: RefCell::default(),
+            rules: RefCell::default(),
+            health: RefCell::default(),
+            has_changed: Event::default(),
+            has_released: Event::default(),
+            is_stopped: Cell::default(),
+            is_failed: Cell::default(),
+            counts: RefCell::default(),
+            progress: RefCell::new(progress),
+            tasks: RefCell::default(),
+        });
+        let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
+        let renewing = Task::spawn(event_loop, Rc::clone(&inner).renew_leases());
+        let releasing = Task::spawn(event_loop, Rc::clone(&inner).release_leases());
+        inner.tasks.borrow_mut().extend([
+            claiming.named("claims"),
+            renewing.named("leases"),
+            releasing.named("released leases"),
+        ]);
+        Ok(Self(inner))
+    }
+
+    /// Returns the options of the crawl, with what this worker has for itself.
+    pub fn options(&self) -> Options {
+        self.0.local.borrow().options().clone()
+    }
+
+    /// Returns the number of results that came after their lease had ended. They have
+    /// changed nothing.
+    pub fn late_results(&self) -> u64 {
+        self.0.counts.borrow().late
+    }
+
+    /// Gives all leases back, and takes this worker out of the list. To be called when
+    /// its tasks have ended. Waits two seconds at most.
+    pub async fn close(&self) {
+        let inner = &self.0;
+        inner.is_stopped.set(true);
+        for task in inner.tasks.take() {
+            task.cancel();
+        }
+        inner.waiting.take();
+        let closing = async {
+            // The tasks of the workers end one after another, and their claims with them.
+            while inner.has_leases() {
+                sleep(&inner.event_loop, IDLE.0).await;
+            }
+            inner.flush_released().await?;
+            for partition in 0..inner.store.partitions {
+                let words: [&[u8]; 2] = [b"HDEL", inner.worker.as_bytes()];
+                inner.store.cluster.command(partition, ":workers", &words).await?;
+            }
+            Ok::<_, CallError>(())
+        };
+        let deadline = inner.event_loop.now() + CLOSE_TIMEOUT;
+        // What could not be given back comes back when its lease ends.
+        let _ = timeout_at(&inner.event_loop, || deadline, closing).await;
+    }
+}
+
+impl Inner {
+    fn has_leases(&self) -> bool {
+        !self.leases.borrow().is_empty()
+    }
+
+    fn step(&self, step: Step) {
+        if let Some(on_step) = &self.on_step {
+            on_step(step);
+        }
+    }
+
+    async fn script(
+        &self,
+        script: &'static Script,
+        partition: usize,
+        arguments: &[Vec<u8>],
+    ) -> CallResult {
+        let result = self.store.cluster.script(script, partition, arguments).await;
+        result.inspect_err(|error| self.fail(error))
+    }
+
+    /// Stops the crawl, since its servers are lost. What this worker has not completed is
+    /// claimed by others when the leases end.
+    fn fail(&self, error: &CallError) {
+        if !self.is_failed.replace(true) {
+            self.stop();
+            self.stopper.stop(StopReason::Frontier(io::Error::other(error.to_string())));
+            // There is nothing to wait for.
+            self.stopper.stop(StopReason::MaxTime);
+        }
+    }
+
+    fn stop(&self) {
+        self.is_stopped.set(true);
+        self.has_changed.set();
+    }
+
+    fn interval(&self) -> Vec<u8> {
+        let local = self.local.borrow();
+        let options = local.options();
+        let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate.max(1));
+        micros(options.delay.max(of_rate.unwrap_or_default()))
+    }
+
+    // ANCHOR: claim_jobs
+    /// Claims jobs for the workers that wait, as many as there are, from one partition
+    /// after another. When there is none, waits until the next host may be asked, but not
+    /// for long: another worker may put new jobs in.
+    async fn claim_jobs(self: Rc<Self>) {
+        let (mut idle, mut first) = (IDLE.0, 0);
+        while !self.is_stopped.get() {
+            self.waiting.borrow_mut().retain(|waiter| !waiter.done());
+            let wanted = self.waiting.borrow().len();
+            if wanted == 0 {
+                self.has_changed.wait(&self.event_loop).await;
+                continue;
+            }
+            let (mut claimed, mut pause) = (0, idle);
+            for n in 0..self.store.partitions {
+                let partition = (first + n) % self.store.partitions;
+                if claimed == wanted {
+                    break;
+                }
+                let Ok((claims, wait)) = self.claim(partition, wanted - claimed).await else {
+                    return;
+                };
+                claimed += claims;
+                pause = pause.min(wait.unwrap_or(pause));
+            }
+            first = (first + 1) % self.store.partitions;
+            idle = if claimed > 0 { IDLE.0 } else { (idle * 2).min(IDLE.1) };
+            if claimed == 0 {
+                let changed = self.has_changed.wait(&self.event_loop);
+                select((sleep(&self.event_loop, pause), changed)).await;
+            }
+        }
+    }
+    // ANCHOR_END: claim_jobs
+
+    /// Claims jobs of one partition, and hands them to the workers that wait. Returns
+    /// their number, and the time until the next host may be asked.
+    async fn claim(
+        self: &Rc<Self>,
+        partition: usize,
+        wanted: usize,
+    ) -> Result<(usize, Option<Duration>), CallError> {
+        self.calls.update(|calls| calls + 1);
+        let name = format!("{}.{}", self.worker, self.calls.get());
+        let robots = self.local.borrow().options().robots;
+        let arguments = [
+            name.into_bytes(),
+            wanted.min(MAX_CLAIMS).to_string().into_bytes(),
+            micros(self.lease),
+            self.interval(),
+            vec![if robots { b'1' } else { b'0' }],
+        ];
+        let reply = self.script(&CLAIM, partition, &arguments).await?;
+        let mut reply = elements_of(reply).into_iter();
+        let claims = reply.next().map(elements_of).unwrap_or_default();
+        let wait = reply.next().as_ref().map_or(-1, number_of);
+        let mut claimed = 0;
+        for claim in claims {
+            let texts: Vec<_> = elements_of(claim).iter().flat_map(text_of).collect();
+            let [token, job] = &texts[..] else { continue };
+            let Some(job) = job_text::read(job) else {
+                let message = format!("no job of this version: {job}");
+                self.fail(&CallError::Refused(message));
+                continue;
+            };
+            self.hand_over(token.as_str().into(), partition, job);
+            claimed += 1;
+        }
+        Ok((claimed, u64::try_from(wait).ok().map(Duration::from_micros)))
+    }
+
+    /// Hands a claim to a worker that waits. If there is none any more, it is dropped,
+    /// and so released.
+    fn hand_over(self: &Rc<Self>, token: Rc<str>, partition: usize, claimed: ClaimedJob) {
+        self.leases.borrow_mut().insert(Rc::clone(&token), partition);
+        let peak = self.leases.borrow().len() as u64;
+        let mut counts = self.counts.borrow_mut();
+        counts.peak = counts.peak.max(peak);
+        drop(counts);
+        let frontier = Rc::clone(self);
+        let claim = RedisClaim { claimed, token, partition, frontier, is_refused: false };
+        self.step(Step::Claimed);
+        let waiter = self.waiting.borrow_mut().pop_front();
+        if let Some(waiter) = waiter {
+            let _ = waiter.set_result(claim);
+        }
+    }
+
+    /// Renews the leases of this worker three times in their length, and keeps the
+    /// progress.
+    async fn renew_leases(self: Rc<Self>) {
+        let period = (self.lease / 3).min(Duration::from_secs(1));
+        loop {
+            let leases: Vec<_> =
+                self.leases.borrow().iter().map(|(token, at)| (Rc::clone(token), *at)).collect();
+            for partition in 0..self.store.partitions {
+                let description = format!("process {}", std::process::id());
+                let mut arguments =
+                    vec![micros(self.lease), self.worker.clone().into(), description.into()];
+                let of_partition = leases.iter().filter(|(_, at)| *at == partition);
+                arguments.extend(of_partition.map(|(token, _)| token.as_bytes().to_vec()));
+                let Ok(lost) = self.script(&RENEW, partition, &arguments).await else { return };
+                for token in elements_of(lost).iter().flat_map(text_of) {
+                    // Its result is refused, if it was not completed meanwhile.
+                    self.leases.borrow_mut().remove(&*token);
+                }
+            }
+            let Ok(counters) = self.store.counters().await else { return };
+            self.progress.replace(CrawlProgress {
+                done: counters.done,
+                queued: counters
+                    .put
+                    .saturating_sub(counters.done + counters.left + counters.leases),
+                in_flight: counters.leases,
+                broken: counters.bad,
+                waits_for: None,
+            });
+            sleep(&self.event_loop, period).await;
+        }
+    }
+
+    /// Gives leases back whose claims were dropped.
+    async fn release_leases(self: Rc<Self>) {
+        while self.flush_released().await.is_ok() {
+            self.has_released.wait(&self.event_loop).await;
+        }
+    }
+
+    async fn flush_released(&self) -> Result<(), CallError> {
+        let released = self.released.take();
+        for partition in 0..self.store.partitions {
+            let of_partition = released.iter().filter(|(at, _)| *at == partition);
+            let tokens: Vec<_> = of_partition.map(|(_, token)| token.as_bytes().to_vec()).collect();
+            if !tokens.is_empty() {
+                self.script(&RELEASE, partition, &tokens).await?;
+            }
+        }
+        if !released.is_empty() {
+            self.has_changed.set();
+        }
+        Ok(())
+    }
+
+    /// Ends a claim: its lease is not given back any more.
+    fn end(&self, claim: &RedisClaim) {
+        self.leases.borrow_mut().remove(&claim.token);
+    }
+
+    /// Returns the rules of the origin of a job; `None` if they are not known any more.
+    async fn rules_of(&self, job: &Job, partition: usize) -> Result<Option<Rc<Rules>>, CallError> {
+        let address = job.address();
+        let key = rules_key(address);
+        let now = self.event_loop.now();
+        if let Some((at, rules)) = self.rules.borrow().get(&key)
+            && now < *at + RULES_CACHE_TIME
+        {
+            return Ok(Some(Rc::clone(rules)));
+        }
+        let suffix = format!(":rules{key}");
+        let reply = self.store.cluster.command(partition, &suffix, &[b"GET"]).await;
+        let reply = reply.inspect_err(|error| self.fail(error))?;
+        let rules = text_of(&reply).and_then(|text| serde_json::from_str::<Rules>(&text).ok());
+        let rules = rules.map(Rc::new);
+        if let Some(rules) = &rules {
+            self.rules.borrow_mut().insert(key, (now, Rc::clone(rules)));
+        }
+        Ok(rules)
+    }
+
+    /// Returns the reason for which a claimed job is not asked, if there is one.
+    async fn refusal(&self, claim: &RedisClaim) -> Result<Option<FetchError>, Released> {
+        let ClaimedJob { job, mark, is_poison, .. } = &claim.claimed;
+        if *is_poison {
+            let message = "one worker after another was lost while it fetched this URL";
+            return Ok(Some(FetchError::new(ErrorClass::Panic, message)));
+        }
+        if let Some(mark) = mark {
+            let local = self.local.borrow();
+            if *mark == HOST_IS_FULL {
+                let error = local.host_is_full();
+                // There is one such job for each host.
+                let warning = error.as_ref().map(|error| {
+                    format!(
+                        "{}: {}, so links to other new URLs are not followed",
+                        job.address().authority(),
+                        error.message
+                    )
+                });
+                self.counts.borrow_mut().warnings.extend(warning);
+                return Ok(error);
+            }
+            return Ok(local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1)));
+        }
+        if !self.local.borrow().options().robots {
+            return Ok(None);
+        }
+        match self.rules_of(job, claim.partition).await {
+            Ok(Some(rules)) => Ok(match Url::parse(&job.url) {
+                Ok(url) => rules.refusal(&url),
+                // Cannot happen: only valid URLs are admitted.
+                Err(error) => Some(FetchError::new(ErrorClass::Protocol, error.to_string())),
+            }),
+            // They have expired: the job is given back, and the file fetched again.
+            Ok(None) | Err(_) => Err(Released),
+        }
+    }
+
+    /// Counts a visit that begins. Returns false if the limit on pages is reached.
+    fn count_visit(&self) -> bool {
+        let mut counts = self.counts.borrow_mut();
+        let max_pages = self.local.borrow().options().max_pages;
+        let may_begin = max_pages.is_none_or(|max| counts.visits < max);
+        counts.visits += u64::from(may_begin);
+        may_begin
+    }
+
+    /// Sets the rules of an origin for all workers: those in its robots.txt, or that it
+    /// does not answer.
+    async fn set_rules(&self, token: &str, host: &str, is_secure: bool, rules: Rules) {
+        let delay = rules.crawl_delay().unwrap_or_default().min(MAX_DELAY);
+        let Ok(text) = serde_json::to_vec(&rules) else { return };
+        let key = format!("{}{host}", u8::from(is_secure));
+        let arguments = [
+            token.as_bytes().to_vec(),
+            vec![b'0' + u8::from(is_secure)],
+            host.as_bytes().to_vec(),
+            micros(delay),
+            text,
+            RULES_TIME.to_vec(),
+        ];
+        let is_set = self.script(&RULES, self.store.partition(host), &arguments).await;
+        if is_set.is_ok_and(|reply| number_of(&reply) > 0) {
+            self.rules.borrow_mut().insert(key, (self.event_loop.now(), Rc::new(rules)));
+        }
+        self.has_changed.set();
+    }
+
+    // ANCHOR: complete
+    /// Completes a job: puts its new URLs in, those of other partitions first, and then
+    /// has its own partition do the rest in one step.
+    async fn complete(&self, claim: &RedisClaim, finished: Finished) -> Result<(), CallError> {
+        let answered = finished.row.status.is_some();
+        let job = &claim.claimed.job;
+        let completion = self.local.borrow_mut().settle(job, finished);
+        let LocalCompletion { mut row, candidates, out_links, ids, nofollow, left_out, content } =
+            completion;
+        row.referrer.clone_from(&claim.claimed.referrer);
+        let batch = self.store.batch(&candidates, Some(&job.url), &self.local.borrow());
+        let mut calls = batch.calls();
+        let own = calls.iter().rposition(|(partition, _)| *partition == claim.partition);
+        let own = own.map(|own| calls.swap_remove(own).1).unwrap_or_default();
+        let mut new = 0;
+        for (partition, arguments) in calls {
+            let put = self.script(&crate::scripts::PUT, partition, &arguments).await?;
+            new += number_of(&put);
+        }
+        self.step(Step::ChildrenPut);
+        let is_broken = row.is_broken();
+        let entry = JournalEntry {
+            row: std::borrow::Cow::Borrowed(&row),
+            purpose: job.purpose,
+            redirects_left: job.redirects_left,
+            out_links: out_links.into(),
+            ids: ids.into(),
+            // Equal pages are counted by each worker for itself.
+            content: None,
+        };
+        let record =
+            serde_json::to_string(&entry).map_err(|e| CallError::Refused(e.to_string()))?;
+        // A quotation mark in a string would have a backslash before it.
+        const NEW: &str = "\"num_new_urls\":";
+        let (before, after) = record.split_once(NEW).unwrap_or((&record, "}"));
+        let flag = |flag: bool| vec![b'0' + u8::from(flag)];
+        let mut arguments = vec![
+            claim.token.as_bytes().to_vec(),
+            flag(!claim.is_refused),
+            flag(answered),
+            flag(is_broken),
+            new.to_string().into_bytes(),
+            format!("{before}{NEW}").into_bytes(),
+            after.trim_start_matches(|digit: char| digit.is_ascii_digit()).as_bytes().to_vec(),
+        ];
+        arguments.extend(own);
+        self.step(Step::Completing);
+        let reply = self.script(&COMPLETE, claim.partition, &arguments).await?;
+        self.end(claim);
+        let mut counts = self.counts.borrow_mut();
+        let Ok(new) = u32::try_from(number_of(&reply)) else {
+            counts.late += 1;
+            return Ok(());
+        };
+        if row.outcome == crawl_core::Outcome::Page {
+            row.num_new_urls = new;
+            self.local.borrow_mut().end_page(job, content, new);
+        }
+        if left_out > 0 {
+            counts.warnings.push(format!(
+                "{} has more links than fit into memory: {left_out} of them were left out",
+                job.url,
+            ));
+        }
+        counts.rows += 1;
+        counts.nofollow += nofollow;
+        drop(counts);
+        (self.sink.borrow_mut())(row);
+        self.has_changed.set();
+        Ok(())
+    }
+    // ANCHOR_END: complete
+
+    // ANCHOR: is_ended
+    /// Returns true if all jobs of the crawl are done, on whatever worker; or if this
+    /// worker is stopped, and has none.
+    async fn is_ended(&self) -> io::Result<bool> {
+        if self.has_leases() {
+            return Ok(false);
+        }
+        if self.is_stopped.get() {
+            // A failure has been told to the stopper, which ends the wait.
+            return if self.is_failed.get() { pending().await } else { Ok(true) };
+        }
+        let counters = self.store.counters().await?;
+        Ok(counters.done + counters.left == counters.put && self.store.mend(&self.local).await?)
+    }
+    // ANCHOR_END: is_ended
+}
+
+/// A job that is given back.
+struct Released;
+
+impl Frontier for RedisFrontier {
+    type Claim = RedisClaim;
+
+    async fn next(&self) -> RedisClaim {
+        let inner = &self.0;
+        loop {
+            let waiter = Future::new(&inner.event_loop);
+            inner.waiting.borrow_mut().push_back(waiter.clone());
+            inner.has_changed.set();
+            let Ok(mut claim) = waiter.await else { return pending().await };
+            if claim.is_for_rules() {
+                return claim;
+            }
+            match inner.refusal(&claim).await {
+                Ok(Some(error)) => {
+                    claim.is_refused = true;
+                    let finished = Finished::with_error(&claim, error);
+                    self.complete(claim, Box::new(finished)).await;
+                }
+                Ok(None) if inner.count_visit() => return claim,
+                Ok(None) => {
+                    drop(claim);
+                    inner.stop();
+                }
+                Err(Released) => drop(claim),
+            }
+        }
+    }
+
+    fn visit(&self, claim: &RedisClaim) -> Visit {
+        self.0.local.borrow().visit(claim.claimed.job.clone(), self.0.event_loop.now())
+    }
+
+    async fn complete(&self, claim: RedisClaim, finished: Box<Finished>) {
+        // After an error the crawl is stopped: the job is claimed again when its lease
+        // has ended.
+        let _ = self.0.complete(&claim, *finished).await;
+        self.0.end(&claim);
+    }
+
+    async fn defer(&self, claim: RedisClaim, retry_after: Option<&[u8]>) {
+        let retry = retry_after
+            .and_then(|retry| http::retry_after(retry, std::time::SystemTime::now()))
+            .map_or(b"-1".to_vec(), micros);
+        let max_wait = self.0.local.borrow().options().max_wait;
+        let arguments = [claim.token.as_bytes().to_vec(), retry, micros(max_wait), b"429".to_vec()];
+        self.0.counts.borrow_mut().visits -= u64::from(!claim.is_for_rules());
+        let _ = self.0.script(&DEFER, claim.partition, &arguments).await;
+        self.0.end(&claim);
+        self.0.has_changed.set();
+    }
+
+    async fn set_rules(&self, claim: RedisClaim, rules: Rules) {
+        let is_secure = claim.claimed.rules_of == Some(true);
+        self.0.set_rules(&claim.token, &claim.claimed.host, is_secure, rules).await;
+        self.0.end(&claim);
+    }
+
+    /// There are none: only a reader of sitemaps asks, and sitemaps are not read.
+    async fn rules(&self, _site: &Url) -> Option<Rc<Rules>> {
+        None
+    }
+
+    async fn seed(&self, url: &Url) {
+        let Ok(address) = Address::of(url) else { return };
+        let candidate = self.0.local.borrow_mut().candidate(address, Via::Sitemap);
+        let Some(candidate) = candidate else { return };
+        let batch = self.0.store.batch(&[candidate], None, &self.0.local.borrow());
+        let put = self.0.store.put(batch).await;
+        let _ = put.inspect_err(|error| self.0.fail(error));
+    }
+
+    async fn pace(&self, address: Address<'_>) -> Result<(), FetchError> {
+        let host = address.authority();
+        let arguments = [host.as_bytes().to_vec(), self.0.interval()];
+        loop {
+            if let Some((_, rules)) = self.0.rules.borrow().get(&rules_key(address))
+                && let Rules::NoServer(error) = &**rules
+            {
+                return Err(error.clone());
+            }
+            let partition = self.0.store.partition(host);
+            let Ok(wait) = self.0.script(&PACE, partition, &arguments).await else {
+                return pending().await;
+            };
+            match u64::try_from(number_of(&wait)) {
+                Ok(0) | Err(_) => return Ok(()),
+                Ok(wait) => sleep(&self.0.event_loop, Duration::from_micros(wait)).await,
+            }
+        }
+    }
+
+    fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool {
+        let key = rules_key(visit.url());
+        let mut health = self.0.health.borrow_mut();
+        let Some(error) = error.filter(|_| !visit.has_response()) else {
+            health.remove(&key);
+            return true;
+        };
+        let now = self.0.event_loop.now();
+        let is_dead = health.entry(key).or_default().failed(visit, now);
+        if is_dead {
+            let host = visit.url().authority().to_owned();
+            let (is_secure, rules) = (visit.url().is_secure(), Rules::of_dead_host(&host, error));
+            let inner = Rc::clone(&self.0);
+            let set = async move { inner.set_rules("", &host, is_secure, rules).await };
+            self.0.event_loop.spawn_detached(set);
+        }
+        !is_dead
+    }
+
+    // ANCHOR: join
+    async fn join(&self) {
+        let mut pause = IDLE.0;
+        loop {
+            match self.0.is_ended().await {
+                Ok(true) => return,
+                Ok(false) => {}
+                Err(error) => {
+                    self.0.fail(&CallError::Lost(error.to_string()));
+                    return pending().await;
+                }
+            }
+            sleep(&self.0.event_loop, pause).await;
+            pause = (pause * 2).min(IDLE.1);
+        }
+    }
+    // ANCHOR_END: join
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    async fn stopped(&self) {
+        while !self.0.is_stopped.get() {
+            sleep(&self.0.event_loop, IDLE.1).await;
+        }
+    }
+
+    fn warn(&self, warning: String) {
+        self.0.counts.borrow_mut().warnings.push(warning);
+    }
+
+    fn progress(&self) -> CrawlProgress {
+        self.0.progress.borrow().clone()
+    }
+
+    /// There are none: the waits of hosts are in Redis, see [`status`](crate::status).
+    fn waits(&self) -> Vec<HostWait> {
+        Vec::new()
+    }
+
+    /// Ends the crawl of this worker, whose rows and counts are in the summary.
+    fn end(&self) -> CrawlSummary {
+        self.0.stop();
+        let mut counts = self.0.counts.borrow_mut();
+        let progress = self.0.progress.borrow();
+        counts.warnings.extend(self.0.local.borrow().warnings());
+        CrawlSummary {
+            done: counts.rows,
+            missing_fragments: 0,
+            todo: progress.queued + progress.in_flight,
+            too_deep: 0,
+            nofollow: counts.nofollow,
+            warnings: std::mem::take(&mut counts.warnings),
+            peak_in_flight: counts.peak,
+            max_tasks: None,
+            admission: Admission::default(),
+            busy_hosts: Vec::new(),
+            stopped: None,
+        }
+    }
+}
+
+/// Returns the part of a key that stands for an origin.
+fn rules_key(address: Address<'_>) -> String {
+    format!("{}{}", u8::from(address.is_secure()), address.authority())
+}
+
+fn micros(duration: Duration) -> Vec<u8> {
+    duration.as_micros().to_string().into_bytes()
+}

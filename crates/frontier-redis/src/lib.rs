@@ -1,0 +1,196 @@
+//! The frontier of a crawl on Redis or Valkey: one crawl on many machines.
+//!
+//! Each worker is the crawler of stage 3, unchanged: its workers ask a
+//! [`Frontier`](stage3_queue::Frontier) for a claim, fetch, and end the claim. Here the
+//! frontier is a [`RedisFrontier`], and the plan of the crawl is in Redis 6.2 or later,
+//! or in Valkey, alone or as a cluster.
+//!
+//! The rules of this crate:
+//!
+//! 1. **A claim is a lease.** It ends when it is not renewed. A worker renews its leases
+//!    three times in their length (30 s, [`RedisOptions::lease`]); what a lost worker has
+//!    claimed is claimed by others when the lease has ended, so a page may be asked twice.
+//! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
+//!    changes everything or nothing, and may be sent twice.
+//! 3. **A token is the fence.** Each lease has a token of its own. A result that comes
+//!    after its lease has ended has no token any more, and changes nothing: so each URL has
+//!    exactly one record in the journal.
+//! 4. **Children first.** The URLs of a page that belong to other partitions are put in
+//!    before the page is completed, and those of its own partition in the same script. A
+//!    crash in between repeats the puts, and what was seen is not put in again.
+//! 5. **The end is read from counters that only grow**: first all completions, then all
+//!    puts (the four counters of Mattern, 1987). Equal sums were equal in between.
+//! 6. **The clock is that of Redis**, so the clocks of the workers do not matter.
+//!
+//! # Keys
+//!
+//! Hosts are spread over partitions by a hash. All keys of partition `p` of the crawl
+//! `c` begin with `{c:p}`, so a cluster keeps them on one node:
+//!
+//! | key | type | content |
+//! |---|---|---|
+//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, and the `run` id of the server |
+//! | `:seen` | set | 128-bit hashes of the URLs |
+//! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
+//! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
+//! | `:h:HOST`, `:rulesNHOST` | hash, string | the politeness of a host, and the rules of its http (0) and https (1) origin |
+//! | `:leases`, `:jobs` | sorted set, hash | tokens by the ends of their leases, and the jobs behind them |
+//! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
+//! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
+//! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |
+//!
+//! The settings hold the headers of the crawl and its login (`--header`, `--user`): who
+//! can read the server can read them.
+//!
+//! # Options and rows
+//!
+//! | option | is held |
+//! |---|---|
+//! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-pages-per-host`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused |
+//! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day) | globally, over all workers together |
+//! | limits on crawler traps | globally for each host |
+//! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
+//! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
+//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
+//! | `--max-depth`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
+//!
+//! | field of a row | in a worker's own output | in a report |
+//! |---|---|---|
+//! | `url`, `status`, `outcome`, `next_url`, `error`, `content_type`, `encoding`, `size`, `num_urls`, `tries`, `elapsed_ms`, `selected` | as in one process | the same |
+//! | `num_new_urls`, `referrer` | by the order in which Redis has seen the URLs | by the order of the journal |
+//! | `depth` | of the first way that was found | the same |
+//! | missing fragments, all referrers of a broken URL | not there | as in one process |
+//!
+//! # What is promised
+//!
+//! A worker may be killed at any moment. A server may be killed, too, if it keeps an
+//! append-only file (`appendonly yes`): with `appendfsync everysec` it may lose its last
+//! second. What is lost is asked again; and since a page on one node may be completed
+//! whose children on another node are lost, a worker that meets another run of a server
+//! puts the links of all records in again before it declares the end. It also has that
+//! server write its append-only file anew (`BGREWRITEAOF`), because Redis 7.0 leaves the
+//! beginning of a transaction in the file that was cut short, and would run it at its
+//! next start. A server that is killed again before that is done may lose jobs: run
+//! `redis-check-aof --fix` before it starts. No URL has two records, but a URL may be
+//! asked more than once.
+
+mod cluster;
+mod event;
+mod frontier;
+mod job_text;
+mod node;
+mod scripts;
+mod server;
+mod settings;
+mod store;
+
+use std::io;
+use std::rc::Rc;
+use std::time::Duration;
+
+use crawl_core::{CrawlProgress, CrawlSummary, Options, Row, Sink};
+use stage2_coroutines::{EventLoop, Selected, select, sleep};
+use stage3_queue::{Crawler, Stopper};
+
+pub use frontier::{RedisClaim, RedisFrontier, Step};
+pub use server::Server;
+pub use store::Status;
+
+use crate::store::Store;
+
+/// The way to a crawl in Redis.
+#[derive(Clone)]
+pub struct RedisOptions {
+    /// The server, or a node of a cluster.
+    pub server: Server,
+    /// The name of the crawl: letters, digits, `-`, `_` and `.`, at most 64.
+    pub name: String,
+    /// The length of a lease, 30 s by default. A worker renews its leases three times in
+    /// that time. What a lost worker has claimed is asked again when its lease has ended.
+    pub lease: Duration,
+    /// The time for which an unreachable server is waited for, 60 s by default.
+    pub max_wait: Duration,
+    /// The number of partitions of a new crawl. By default one, and four for each node of
+    /// a cluster.
+    pub partitions: Option<usize>,
+    /// Called at each step of a job. For tests, which end the process in it.
+    pub on_step: Option<Rc<dyn Fn(Step)>>,
+}
+
+impl RedisOptions {
+    /// Returns the default options for a crawl of this name.
+    pub fn new(server: Server, name: &str) -> Self {
+        Self {
+            server,
+            name: name.to_owned(),
+            lease: Duration::from_secs(30),
+            max_wait: Duration::from_secs(60),
+            partitions: None,
+            on_step: None,
+        }
+    }
+}
+
+/// Works on a crawl until it is done or stopped: begins it if `options` have roots and
+/// there is none of that name yet, and joins it otherwise. Hands the rows of the URLs
+/// that this worker finishes to `sink`, and the progress of all workers to `watch`, once
+/// per `interval`. Returns the summary of this worker.
+///
+/// # Errors
+/// Those of [`RedisFrontier::open`].
+pub async fn work(
+    event_loop: &EventLoop,
+    redis: RedisOptions,
+    options: Options,
+    sink: Sink,
+    stopper: Stopper,
+    (interval, mut watch): (Duration, impl FnMut(&CrawlProgress)),
+) -> io::Result<CrawlSummary> {
+    let frontier = RedisFrontier::open(event_loop, redis, options, sink, stopper.clone()).await?;
+    let crawler = Crawler::with_frontier(event_loop, frontier.options(), frontier.clone(), stopper);
+    let watching = async {
+        loop {
+            watch(&crawler.progress());
+            sleep(event_loop, interval).await;
+        }
+    };
+    let summary = match select((crawler.crawl(), watching)).await {
+        Selected::First(summary) => summary,
+        Selected::Second(never) => never,
+    };
+    frontier.close().await;
+    Ok(summary)
+}
+
+async fn open(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<Store> {
+    Store::open(event_loop, redis, &Options::new(Vec::new()), false).await
+}
+
+/// Returns the state of a crawl.
+///
+/// # Errors
+/// When the server is lost or there is no such crawl.
+pub async fn status(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<Status> {
+    open(event_loop, redis).await?.status().await
+}
+
+/// Reports a crawl from its journal, even while it runs: hands its rows to `sink` and
+/// returns the summary of what is done.
+///
+/// # Errors
+/// When the server is lost, there is no such crawl, or its journal is damaged.
+pub async fn report(
+    event_loop: &EventLoop,
+    redis: &RedisOptions,
+    sink: &mut dyn FnMut(Row),
+) -> io::Result<CrawlSummary> {
+    open(event_loop, redis).await?.report(sink).await
+}
+
+/// Deletes all that Redis keeps of a crawl.
+///
+/// # Errors
+/// When the server is lost or there is no such crawl.
+pub async fn delete(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<()> {
+    open(event_loop, redis).await?.delete().await
+}

@@ -1,0 +1,2 @@
+-- Puts jobs in. ARGV: the jobs.
+return put(1)

@@ -1,0 +1,520 @@
+//! One crawl in Redis: its settings, its partitions, its journal and its counters.
+
+use std::fmt;
+use std::hash::Hasher;
+use std::io;
+use std::mem;
+use std::time::Duration;
+
+use crawl_core::{
+    Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome, Purpose, Row,
+};
+use redis_protocol::resp2::types::OwnedFrame;
+use serde_json::{Map, Value};
+use siphasher::sip128::{Hasher128, SipHasher13};
+use stage2_coroutines::EventLoop;
+use transport::TlsConnector;
+
+use crate::cluster::{Cluster, elements_of, number_of, pairs_of, text_of};
+use crate::job_text::{self, REFUSED};
+use crate::node::{CallError, Command};
+use crate::scripts::{CREATE, PUT};
+use crate::{RedisOptions, settings};
+
+/// The version of all that is kept in Redis. Workers of different versions do not
+/// work together.
+const FORMAT: &str = concat!("1, ", env!("CARGO_PKG_VERSION"));
+
+/// Number of jobs in one call of a script: a longer one would keep others waiting.
+pub(crate) const MAX_JOBS: usize = 1_000;
+
+/// Number of records of the journal in one reply.
+const PAGE: &[u8] = b"200";
+
+/// Number of partitions of a crawl, unless it is told: on one server, and on each node
+/// of a cluster.
+const PARTITIONS: (usize, usize) = (1, 4);
+
+/// A crawl in Redis.
+pub(crate) struct Store {
+    pub(crate) cluster: Cluster,
+    pub(crate) partitions: usize,
+    pub(crate) settings: Map<String, Value>,
+    /// The record of the crawl: names and values.
+    fields: Vec<Vec<u8>>,
+    hasher: SipHasher13,
+}
+
+/// The jobs to put in, by partition and host.
+#[derive(Default)]
+pub(crate) struct Batch(Vec<(usize, String, Vec<Entry>)>);
+
+/// A job to put in: the hash of its URL, its text and its counts.
+type Entry = [Vec<u8>; 3];
+
+/// The counters of a crawl, over all its partitions. They only grow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counters {
+    pub(crate) put: u64,
+    pub(crate) done: u64,
+    /// Jobs that are not asked, because their host was busy all the time.
+    pub(crate) left: u64,
+    /// Completed jobs whose row is broken.
+    pub(crate) bad: u64,
+    /// Broken leases.
+    pub(crate) broken: u64,
+    /// Leases now.
+    pub(crate) leases: u64,
+}
+
+impl Store {
+    /// Opens a crawl. Creates it if `create` has the options of one that has roots.
+    ///
+    /// # Errors
+    /// When the server is lost, there is no such crawl, or one of another version.
+    pub(crate) async fn open(
+        event_loop: &EventLoop,
+        redis: &RedisOptions,
+        options: &Options,
+        create: bool,
+    ) -> io::Result<Self> {
+        let name = &redis.name;
+        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || name.len() > 64 || !name.bytes().all(is_valid) {
+            let message =
+                format!("'{name}' cannot name a crawl: use letters, digits, '-', '_', '.'");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let tls = TlsConnector::new(&options.ca_certificates, options.insecure);
+        let cluster =
+            Cluster::new(event_loop, redis.server.clone(), tls, redis.max_wait, &redis.name);
+        let fields = if create {
+            let nodes = cluster.all_nodes().await?.len();
+            let many = if nodes > 1 { nodes * PARTITIONS.1 } else { PARTITIONS.0 };
+            let partitions = redis.partitions.unwrap_or(many).max(1).to_string();
+            let settings = Value::Object(settings::of(options)).to_string();
+            let key = key_of(&format!("{name} {settings}"));
+            let fields = [
+                ("format", FORMAT),
+                ("settings", &settings),
+                ("key", &key),
+                ("partitions", &partitions),
+            ];
+            let arguments: Vec<_> = fields
+                .iter()
+                .flat_map(|(k, v)| [k.as_bytes().to_vec(), v.as_bytes().to_vec()])
+                .collect();
+            cluster.script(&CREATE, 0, &arguments).await?
+        } else {
+            cluster.command(0, ":crawl", &[b"HGETALL"]).await?
+        };
+        let fields = pairs_of(fields);
+        let field = |name: &str| fields.iter().find(|(n, _)| n == name).map_or("", |(_, v)| v);
+        if fields.is_empty() {
+            let message = format!("there is no crawl '{name}' in {}", redis.server);
+            return Err(io::Error::new(io::ErrorKind::NotFound, message));
+        }
+        if field("format") != FORMAT {
+            let message = format!(
+                "the crawl '{name}' was begun by another version ({}, this is {FORMAT})",
+                field("format"),
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
+        let words = fields.iter().flat_map(|(name, value)| [name, value]);
+        let words = words.map(|word| word.clone().into_bytes()).collect();
+        let settings = serde_json::from_str(field("settings"))?;
+        let key = u128::from_str_radix(field("key"), 16).map_err(io::Error::other)?;
+        let partitions = field("partitions").parse().map_err(io::Error::other)?;
+        let hasher = SipHasher13::new_with_key(&key.to_le_bytes());
+        Ok(Self { cluster, partitions, settings, fields: words, hasher })
+    }
+
+    fn hash(&self, text: &str) -> [u8; 16] {
+        let mut hasher = self.hasher;
+        hasher.write(text.as_bytes());
+        hasher.finish128().as_bytes()
+    }
+
+    /// Returns the partition of a host.
+    pub(crate) fn partition(&self, host: &str) -> usize {
+        let hash = self.hash(host);
+        let low = hash.iter().take(8).fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+        (low % self.partitions as u64) as usize
+    }
+
+    /// Returns the jobs of candidates as they are put in.
+    pub(crate) fn batch(
+        &self,
+        candidates: &[Candidate],
+        referrer: Option<&str>,
+        local: &LocalAdmission,
+    ) -> Batch {
+        let mut batch = Batch::default();
+        self.add(&mut batch, candidates, referrer, local);
+        batch
+    }
+
+    /// Adds the jobs of candidates to a batch.
+    fn add(
+        &self,
+        batch: &mut Batch,
+        candidates: &[Candidate],
+        referrer: Option<&str>,
+        local: &LocalAdmission,
+    ) {
+        for Candidate { job, refusal } in candidates {
+            let host = job.address().authority();
+            let key = |text: &str| -> String {
+                self.hash(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+            };
+            // A root is counted, and not limited.
+            let max = local.options().max_pages_per_host;
+            let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
+            let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
+            let pages = max.map(|max| format!("{}!{max}", key(&format!("pages of {host}"))));
+            let counts = local.trap_counts(job).filter(|_| refusal.is_none()).map(|count| {
+                let key = key(&format!("{} {}", count.what, count.name));
+                format!("{key}:{}:{}", count.cost, count.limit)
+            });
+            let counts: Vec<_> = pages.into_iter().chain(counts).collect();
+            let mark = refusal.as_ref().map(|_| REFUSED);
+            let text = job_text::write(job, referrer, mark);
+            let entry = [self.hash(&job.url).to_vec(), text.into_bytes(), counts.join(";").into()];
+            match batch.0.iter_mut().find(|(_, name, _)| name == host) {
+                Some((.., entries)) => entries.push(entry),
+                None => batch.0.push((self.partition(host), host.to_owned(), vec![entry])),
+            }
+        }
+    }
+
+    /// Puts jobs in, those that are new, and returns their number without external
+    /// ones.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn put(&self, batch: Batch) -> Result<u64, CallError> {
+        let mut new = 0;
+        for (partition, arguments) in batch.calls() {
+            let reply = self.cluster.script(&PUT, partition, &arguments).await?;
+            new += number_of(&reply) as u64;
+        }
+        Ok(new)
+    }
+
+    /// Returns the counters. All completions are read before the first put: since the
+    /// counters only grow, equal sums were equal at the moment in between (Mattern's
+    /// four counters).
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn counters(&self) -> Result<Counters, CallError> {
+        let mut counters = Counters::default();
+        for partition in 0..self.partitions {
+            let words: [&[u8]; 5] = [b"HMGET", b"done", b"left", b"bad", b"broken"];
+            let reply = elements_of(self.cluster.command(partition, "", &words).await?);
+            let number = |n: usize| reply.get(n).map_or(0, number_of) as u64;
+            counters.done += number(0);
+            counters.left += number(1);
+            counters.bad += number(2);
+            counters.broken += number(3);
+        }
+        for partition in 0..self.partitions {
+            let put = self.cluster.command(partition, "", &[b"HGET", b"put"]).await?;
+            let leases = self.cluster.command(partition, ":leases", &[b"ZCARD"]).await?;
+            counters.put += number_of(&put) as u64;
+            counters.leases += number_of(&leases) as u64;
+        }
+        Ok(counters)
+    }
+
+    /// Hands all records of the journal to `take`.
+    ///
+    /// # Errors
+    /// When the server is lost, and those of `take`.
+    pub(crate) async fn read_journal(
+        &self,
+        partition: usize,
+        mut take: impl AsyncFnMut(JournalEntry<'_>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut from = b"-".to_vec();
+        loop {
+            let words: [&[u8]; 5] = [b"XRANGE", &from, b"+", b"COUNT", PAGE];
+            let page = self.cluster.command(partition, ":journal", &words).await?;
+            let page = elements_of(page);
+            let Some(last) = page.last().cloned().map(elements_of) else { return Ok(()) };
+            // Behind the last one.
+            from = format!("({}", last.first().and_then(text_of).unwrap_or_default()).into();
+            for record in page {
+                let record = elements_of(record).pop().map(elements_of).unwrap_or_default();
+                if let Some(OwnedFrame::BulkString(json)) = record.last() {
+                    take(serde_json::from_slice(json)?).await?;
+                }
+            }
+        }
+    }
+
+    /// Mends what a restart may have lost. When a server is another run than before, its
+    /// last moments may be lost, and with them the record of a new crawl, or jobs whose
+    /// parents on another node are completed: so the record, the roots, and the links in
+    /// the journal are put in once more. Returns false if that was so.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn mend(
+        &self,
+        local: &std::cell::RefCell<LocalAdmission>,
+    ) -> io::Result<bool> {
+        let mut restarted = Vec::new();
+        for partition in 0..self.partitions {
+            let run = self.cluster.run_id(partition).await?;
+            let known = self.cluster.command(partition, "", &[b"HGET", b"run"]).await?;
+            if text_of(&known).as_deref() != Some(&run) {
+                restarted.push((partition, run));
+            }
+        }
+        if restarted.is_empty() {
+            return Ok(true);
+        }
+        self.cluster.script(&CREATE, 0, &self.fields).await?;
+        self.put_roots(local).await?;
+        let mut batch = Batch::default();
+        for partition in 0..self.partitions {
+            let put = async |entry: JournalEntry<'_>| {
+                let candidates = local.borrow_mut().candidates_of(&entry);
+                self.add(&mut batch, &candidates, Some(&entry.row.url), &local.borrow());
+                if batch.len() > MAX_JOBS {
+                    self.put(mem::take(&mut batch)).await?;
+                }
+                Ok(())
+            };
+            self.read_journal(partition, put).await?;
+        }
+        self.put(batch).await?;
+        for (partition, run) in restarted {
+            self.cluster.command(partition, "", &[b"HSET", b"run", run.as_bytes()]).await?;
+        }
+        Ok(false)
+    }
+
+    /// Puts the roots in.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn put_roots(
+        &self,
+        local: &std::cell::RefCell<LocalAdmission>,
+    ) -> Result<(), CallError> {
+        let roots = local.borrow_mut().roots();
+        let batch = self.batch(&roots, None, &local.borrow());
+        self.put(batch).await?;
+        Ok(())
+    }
+
+    /// Reports the crawl from its journal, even while it runs: hands its rows to `sink`.
+    /// What a row says of other URLs follows from the records.
+    ///
+    /// # Errors
+    /// When the server is lost or the journal is damaged.
+    pub(crate) async fn report(&self, sink: &mut dyn FnMut(Row)) -> io::Result<CrawlSummary> {
+        let mut options = Options::new(Vec::new());
+        settings::apply(&self.settings, &mut options)?;
+        let mut crawl = Crawl::new(options);
+        // A root that is refused has its record, like all others.
+        crawl.roots(&mut drop);
+        for partition in 0..self.partitions {
+            let replay = async |entry: JournalEntry<'_>| {
+                let completion = crawl.replay(entry);
+                let rows = completion.rows().enumerate().collect::<Vec<_>>();
+                let last = rows.len() - 1;
+                for (n, row) in rows {
+                    // A trap has its record, too.
+                    if n == last || row.outcome != Outcome::Skipped {
+                        sink(row);
+                    }
+                }
+                Ok(())
+            };
+            self.read_journal(partition, replay).await?;
+        }
+        let counters = self.counters().await?;
+        let todo = counters.put.saturating_sub(counters.done);
+        Ok(crawl.end(todo as usize, None))
+    }
+
+    /// Returns the state of the crawl.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn status(&self) -> io::Result<Status> {
+        let counters = self.counters().await?;
+        let (mut workers, mut hosts) = (Vec::new(), Vec::new());
+        let (mut num_hosts, now) = (0, self.now().await?);
+        for partition in 0..self.partitions {
+            let reply = self.cluster.command(partition, ":workers", &[b"HGETALL"]).await?;
+            for (name, text) in pairs_of(reply) {
+                let mut words = text.splitn(3, ' ');
+                let mut word = || words.next().unwrap_or_default();
+                let seen: u64 = word().parse().unwrap_or_default();
+                let leases: u64 = word().parse().unwrap_or_default();
+                let description = word().to_owned();
+                let idle = Duration::from_micros(now.saturating_sub(seen));
+                match workers.iter_mut().find(|worker: &&mut WorkerStatus| worker.name == name) {
+                    Some(worker) => {
+                        worker.leases += leases;
+                        worker.idle = worker.idle.min(idle);
+                    }
+                    None => workers.push(WorkerStatus { name, description, leases, idle }),
+                }
+            }
+            let after = format!("({now}");
+            let count = self.cluster.command(partition, ":ready", &[b"ZCARD"]).await?;
+            num_hosts += number_of(&count) as u64;
+            let words: [&[u8]; 7] =
+                [b"ZRANGEBYSCORE", after.as_bytes(), b"+inf", b"WITHSCORES", b"LIMIT", b"0", b"10"];
+            for (host, at) in pairs_of(self.cluster.command(partition, ":ready", &words).await?) {
+                let at: f64 = at.parse().unwrap_or_default();
+                hosts.push((host, Duration::from_micros((at as u64).saturating_sub(now))));
+            }
+        }
+        hosts.sort_by_key(|(_, wait)| *wait);
+        hosts.truncate(10);
+        Ok(Status { counters, workers, num_hosts, hosts })
+    }
+
+    /// Returns the clock of a server, in microseconds.
+    async fn now(&self) -> Result<u64, CallError> {
+        let nodes = self.cluster.all_nodes().await?;
+        let Some(node) = nodes.first() else { return Ok(0) };
+        let time = node.call(Command { script: None, words: vec![b"TIME".to_vec()] }).await?;
+        let time: Vec<_> = elements_of(time).iter().map(number_of).collect();
+        Ok(time.first().map_or(0, |seconds| *seconds as u64 * 1_000_000)
+            + time.get(1).map_or(0, |micros| *micros as u64))
+    }
+
+    /// Deletes all keys of the crawl.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn delete(&self) -> io::Result<()> {
+        let name = self.cluster.key(0);
+        let pattern = format!("{}:*", &name[..name.len() - 3]);
+        for node in self.cluster.all_nodes().await? {
+            let mut cursor = "0".to_owned();
+            loop {
+                let words: [&[u8]; 6] =
+                    [b"SCAN", cursor.as_bytes(), b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
+                let words = words.map(<[u8]>::to_vec).to_vec();
+                let mut reply = elements_of(node.call(Command { script: None, words }).await?);
+                let keys = reply.pop().map(elements_of).unwrap_or_default();
+                cursor = reply.pop().as_ref().and_then(text_of).unwrap_or_default();
+                for key in keys {
+                    let OwnedFrame::BulkString(key) = key else { continue };
+                    let words = vec![b"UNLINK".to_vec(), key];
+                    node.call(Command { script: None, words }).await?;
+                }
+                if cursor == "0" || cursor.is_empty() {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Batch {
+    fn len(&self) -> usize {
+        self.0.iter().map(|(.., entries)| entries.len()).sum()
+    }
+
+    /// Returns the arguments of the calls that put all jobs in, with their partitions.
+    pub(crate) fn calls(self) -> Vec<(usize, Vec<Vec<u8>>)> {
+        let mut calls: Vec<(usize, usize, Vec<Vec<u8>>)> = Vec::new();
+        for (partition, host, entries) in self.0 {
+            for chunk in entries.chunks(MAX_JOBS) {
+                let fits = |call: &&mut (usize, usize, Vec<Vec<u8>>)| {
+                    call.0 == partition && call.1 + chunk.len() <= MAX_JOBS
+                };
+                let call = match calls.iter_mut().find(fits) {
+                    Some(call) => call,
+                    None => {
+                        calls.push((partition, 0, Vec::new()));
+                        let last = calls.len() - 1;
+                        &mut calls[last]
+                    }
+                };
+                call.1 += chunk.len();
+                call.2.push(host.clone().into_bytes());
+                call.2.push(chunk.len().to_string().into_bytes());
+                call.2.extend(chunk.iter().flatten().cloned());
+            }
+        }
+        calls.into_iter().map(|(partition, _, arguments)| (partition, arguments)).collect()
+    }
+}
+
+/// Returns the key of the hash of URLs. It follows from the name and the settings of a
+/// crawl: if a restart of the server loses a new crawl, it is created as it was.
+fn key_of(text: &str) -> String {
+    let mut hasher = SipHasher13::new();
+    hasher.write(text.as_bytes());
+    format!("{:032x}", hasher.finish128().as_u128())
+}
+
+/// The state of a crawl, see [`status`](crate::status). It is displayed as a text of
+/// several lines.
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub(crate) counters: Counters,
+    workers: Vec<WorkerStatus>,
+    num_hosts: u64,
+    hosts: Vec<(String, Duration)>,
+}
+
+#[derive(Clone, Debug)]
+struct WorkerStatus {
+    name: String,
+    description: String,
+    leases: u64,
+    idle: Duration,
+}
+
+impl Status {
+    /// Returns true if all jobs are done, or left because their hosts were busy all the
+    /// time.
+    pub fn is_done(&self) -> bool {
+        self.counters.done + self.counters.left >= self.counters.put
+    }
+
+    /// Returns the number of URLs that have ended as rows.
+    pub fn done(&self) -> u64 {
+        self.counters.done
+    }
+
+    /// Returns the number of leases that were broken: each stands for a URL that may
+    /// have been asked twice.
+    pub fn broken_leases(&self) -> u64 {
+        self.counters.broken
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Counters { put, done, left, bad, broken, leases } = self.counters;
+        let state = if self.is_done() { "done" } else { "not done" };
+        writeln!(f, "{state}: {done} of {put} URLs, {bad} of them broken")?;
+        writeln!(
+            f,
+            "{leases} in flight, {broken} leases were broken, {left} URLs left since their hosts were busy"
+        )?;
+        writeln!(f, "{} workers", self.workers.len())?;
+        for WorkerStatus { name, description, leases, idle } in &self.workers {
+            writeln!(f, "  {name}, {description}: {leases} in flight, seen {idle:.1?} ago")?;
+        }
+        writeln!(f, "{} hosts with URLs that wait", self.num_hosts)?;
+        for (host, wait) in &self.hosts {
+            writeln!(f, "  {host}: asked again in {wait:.1?}")?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,146 @@
+//! One worker, and several on threads: the same rows as in one process.
+
+use std::thread;
+use std::time::Duration;
+
+use crawl_core::StopReason;
+use demo_site::{DemoSite, Latency, SiteOptions};
+use frontier_redis::{delete, status};
+use stage2_coroutines::EventLoop;
+use stage3_queue::Stopper;
+
+use crate::redis::Redis;
+use crate::worker::{assert_same, journal, options, run, run_with, witness};
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn one_worker_finds_what_a_crawl_in_one_process_finds() {
+    let redis = Redis::start();
+    let site = DemoSite::start(SiteOptions::default()).unwrap();
+    let mut wanted = options(&site.root());
+    wanted.robots = true;
+    wanted.check.fragments = true;
+    let expected = witness(wanted.clone());
+    let (summary, rows) = run(redis.options("one"), wanted.clone());
+    assert!(summary.stopped.is_none());
+    // Missing fragments are in the report only.
+    let missing = expected.keys().filter(|url| url.contains('#')).count();
+    assert!(missing > 0);
+    assert_eq!(rows.len(), expected.len() - missing);
+    assert_same(&journal(&redis.options("one")), &expected);
+    // Done: a second worker has nothing to do.
+    let requests = site.requests();
+    let (_, rows) = run(redis.options("one"), wanted);
+    assert_eq!((rows.len(), site.requests()), (0, requests));
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn four_workers_and_four_partitions_ask_each_url_once() {
+    let redis = Redis::start();
+    let latency = Latency::Fixed(Duration::from_millis(5));
+    let site = DemoSite::start(SiteOptions { pages: 1_000, latency, ..SiteOptions::default() });
+    let site = site.unwrap();
+    let expected = witness(options(&site.root()));
+    let before = site.all_hits();
+    let workers: Vec<_> = (0..4)
+        .map(|_| {
+            let (mut redis, root) = (redis.options("four"), site.root());
+            redis.on_step = None;
+            let (server, name) = (redis.server.clone(), redis.name.clone());
+            thread::spawn(move || {
+                let mut redis = frontier_redis::RedisOptions::new(server, &name);
+                redis.partitions = Some(4);
+                run(redis, options(&root)).1.len()
+            })
+        })
+        .collect();
+    let rows: Vec<usize> = workers.into_iter().map(|worker| worker.join().unwrap()).collect();
+    assert_eq!(rows.iter().sum::<usize>(), expected.len(), "{rows:?}");
+    assert!(rows.iter().all(|rows| *rows > 0), "each has worked: {rows:?}");
+    assert_same(&journal(&redis.options("four")), &expected);
+    for (path, hits) in site.all_hits() {
+        assert_eq!(hits, 2 * before[&path], "{path}");
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_that_is_stopped_gives_its_leases_back() {
+    let redis = Redis::start();
+    let latency = Latency::Fixed(Duration::from_secs(5));
+    let site = DemoSite::start(SiteOptions { latency, ..SiteOptions::default() }).unwrap();
+    let mut redis_options = redis.options("stopped");
+    redis_options.lease = Duration::from_secs(60);
+    let stopper = Stopper::new();
+    let asked = stopper.clone();
+    let ask = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(300));
+        asked.stop(StopReason::Signal(2));
+        asked.stop(StopReason::Signal(2));
+    });
+    let (summary, rows) = run_with(redis_options.clone(), options(&site.root()), stopper);
+    ask.join().unwrap();
+    assert!(matches!(summary.stopped, Some(StopReason::Signal(2))));
+    assert_eq!(rows.len(), 0);
+    site.release().unwrap();
+    // It need not wait for the end of the lease.
+    let expected = witness(options(&site.root()));
+    let (_, rows) = run(redis_options.clone(), options(&site.root()));
+    assert_eq!(rows.len(), expected.len());
+    assert_same(&journal(&redis_options), &expected);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_crawl_has_a_state_and_can_be_deleted() {
+    let redis = Redis::start();
+    let site = DemoSite::start(SiteOptions::default()).unwrap();
+    let (summary, _) = run(redis.options("state"), options(&site.root()));
+    run(redis.options("other"), options(&site.root()));
+    let event_loop = EventLoop::new().unwrap();
+    let wait = Duration::from_secs(20);
+    let of_state = redis.options("state");
+    let state = status(&event_loop, &of_state);
+    let state = event_loop.run_sync(state, wait).unwrap().unwrap();
+    assert!(state.is_done() && state.done() == summary.done, "{state}");
+    assert!(state.to_string().contains("0 workers"), "{state}");
+    let deleting = delete(&event_loop, &of_state);
+    event_loop.run_sync(deleting, wait).unwrap().unwrap();
+    let state = status(&event_loop, &of_state);
+    let error = event_loop.run_sync(state, wait).unwrap().unwrap_err();
+    assert!(error.to_string().contains("there is no crawl 'state'"), "{error}");
+    run(redis.options("other"), options(&site.root()));
+    let keys = redis.command(&["EVAL", "return #redis.call('KEYS', '{state*')", "0"]);
+    assert_eq!(keys, "0");
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_with_other_settings_is_refused() {
+    let redis = Redis::start();
+    let site = DemoSite::start(SiteOptions::default()).unwrap();
+    run(redis.options("settings"), options(&site.root()));
+    let event_loop = EventLoop::new().unwrap();
+    let open = |options| {
+        let opening = frontier_redis::RedisFrontier::open(
+            &event_loop,
+            redis.options("settings"),
+            options,
+            Box::new(drop),
+            Stopper::new(),
+        );
+        event_loop.run_sync(opening, Duration::from_secs(20)).unwrap()
+    };
+    let mut other = options(&site.root());
+    other.delay = Duration::from_secs(1);
+    let error = open(other).err().unwrap().to_string();
+    assert!(error.contains("--delay is 0 there and 1000 here"), "{error}");
+    let mut deep = options(&site.root());
+    deep.max_depth = Some(1);
+    let error = open(deep).err().unwrap().to_string();
+    assert!(error.contains("--max-depth is not supported"), "{error}");
+    redis.command(&["HSET", "{settings:0}:crawl", "format", "0, 0.0.1"]);
+    let error = open(options(&site.root())).err().unwrap().to_string();
+    assert!(error.contains("another version (0, 0.0.1"), "{error}");
+}

@@ -1,0 +1,9 @@
+//! Tests against a real server of Redis, which they start on a Unix socket.
+#![allow(clippy::unwrap_used)]
+
+mod ceilings;
+mod crawl;
+mod kills;
+mod politeness;
+mod redis;
+mod worker;

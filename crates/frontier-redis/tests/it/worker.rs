@@ -1,0 +1,127 @@
+//! Workers: on a thread of the test, or in a process of their own that can be killed.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crawl_core::{CrawlSummary, Options, Row};
+use frontier_redis::{RedisOptions, Server, Step, report, work};
+use stage2_coroutines::EventLoop;
+use stage3_queue::Stopper;
+
+/// Time in which each crawl of these tests must end.
+pub(crate) const WATCHDOG: Duration = Duration::from_secs(60);
+
+/// Returns the options of a crawl from this root.
+pub(crate) fn options(root: &str) -> Options {
+    let mut options = Options::new(vec![root.parse().unwrap()]);
+    options.robots = false;
+    options
+}
+
+/// Runs one worker on this thread until it ends, and returns its summary and its rows.
+pub(crate) fn run(redis: RedisOptions, options: Options) -> (CrawlSummary, Vec<Row>) {
+    run_with(redis, options, Stopper::new())
+}
+
+pub(crate) fn run_with(
+    redis: RedisOptions,
+    options: Options,
+    stopper: Stopper,
+) -> (CrawlSummary, Vec<Row>) {
+    let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
+    let taken = Arc::clone(&rows);
+    let sink = Box::new(move |row| taken.lock().unwrap().push(row));
+    let event_loop = EventLoop::new().unwrap();
+    let watch = (Duration::from_secs(1), |_: &_| ());
+    let working = work(&event_loop, redis, options, sink, stopper, watch);
+    let summary = event_loop.run_sync(working, WATCHDOG).expect("the crawl hangs").unwrap();
+    event_loop.close();
+    let rows = std::mem::take(&mut *rows.lock().unwrap());
+    (summary, rows)
+}
+
+/// Returns the rows in the journal by their URLs.
+///
+/// # Panics
+/// When a URL has two rows.
+pub(crate) fn journal(redis: &RedisOptions) -> BTreeMap<String, Row> {
+    let event_loop = EventLoop::new().unwrap();
+    let mut rows = BTreeMap::new();
+    let mut sink = |row: Row| {
+        let url = row.url.to_string();
+        assert!(rows.insert(url.clone(), row).is_none(), "two rows of {url}");
+    };
+    event_loop.run_sync(report(&event_loop, redis, &mut sink), WATCHDOG).unwrap().unwrap();
+    event_loop.close();
+    rows
+}
+
+/// Returns the rows of an undisturbed crawl in one process.
+pub(crate) fn witness(options: Options) -> BTreeMap<String, Row> {
+    let mut rows = BTreeMap::new();
+    stage3_queue::Crawler::builder(options)
+        .on_row(|row| drop(rows.insert(row.url.to_string(), row)))
+        .run()
+        .unwrap();
+    rows
+}
+
+/// Asserts that two crawls have found the same: the same URLs with the same results. The
+/// numbers of new URLs may differ, since a URL may be found through a link or a redirect
+/// first.
+pub(crate) fn assert_same(found: &BTreeMap<String, Row>, witness: &BTreeMap<String, Row>) {
+    let missing: Vec<_> = witness.keys().filter(|url| !found.contains_key(*url)).collect();
+    let surplus: Vec<_> = found.keys().filter(|url| !witness.contains_key(*url)).collect();
+    assert!(missing.is_empty() && surplus.is_empty(), "missing {missing:?}, surplus {surplus:?}");
+    for (url, row) in found {
+        let other = &witness[url];
+        let of =
+            |row: &Row| (row.status, row.outcome, row.next_url.clone(), row.num_urls, row.size);
+        assert_eq!(of(row), of(other), "{url}");
+    }
+}
+
+/// The variables that make a process of this test program a worker.
+const URL: &str = "FRONTIER_TEST_REDIS";
+const CRAWL: &str = "FRONTIER_TEST_CRAWL";
+const ROOT: &str = "FRONTIER_TEST_ROOT";
+const DIES_AT: &str = "FRONTIER_TEST_DIES_AT";
+
+/// Starts a worker in a process of its own. With `dies_at`, it kills itself when it
+/// reaches this step for the nth time.
+pub(crate) fn spawn(url: &str, crawl: &str, root: &str, dies_at: Option<(Step, u32)>) -> Child {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "worker::a_worker_of_another_test", "--ignored", "--nocapture"]);
+    command.env(URL, url).env(CRAWL, crawl).env(ROOT, root);
+    if let Some((step, n)) = dies_at {
+        command.env(DIES_AT, format!("{step:?} {n}"));
+    }
+    command.stdout(Stdio::inherit()).stderr(Stdio::inherit()).spawn().unwrap()
+}
+
+#[test]
+#[ignore = "runs in the processes of other tests"]
+fn a_worker_of_another_test() {
+    let get = |name| std::env::var(name).ok();
+    let (Some(url), Some(crawl), Some(root)) = (get(URL), get(CRAWL), get(ROOT)) else { return };
+    let mut redis = RedisOptions::new(Server::parse(&url).unwrap(), &crawl);
+    redis.lease = Duration::from_secs(2);
+    if let Some(dies_at) = get(DIES_AT) {
+        let (step, n) = dies_at.split_once(' ').unwrap();
+        let (step, n) = (step.to_owned(), n.parse::<u32>().unwrap());
+        let count = std::cell::Cell::new(0);
+        redis.on_step = Some(std::rc::Rc::new(move |at| {
+            if format!("{at:?}") == step {
+                count.set(count.get() + 1);
+                if count.get() == n {
+                    let id = std::process::id().to_string();
+                    Command::new("kill").args(["-9", &id]).status().unwrap();
+                }
+            }
+        }));
+    }
+    let (summary, _) = run(redis, options(&root));
+    assert!(summary.stopped.is_none(), "{:?}", summary.stopped);
+}
