@@ -236,6 +236,14 @@ impl ToolArguments {
     /// # Errors
     /// Those of [`Sources::read`].
     pub(crate) fn sources(&self) -> Result<Sources, String> {
+        #[cfg(feature = "redis")]
+        if self.redis.frontier().is_some()
+            && self.common.sources.is_empty()
+            && self.tool.input.is_none()
+        {
+            // It joins a crawl, which has its roots.
+            return Ok(Sources { roots: Vec::new(), files: None });
+        }
         let sources = self.tool.sources(&self.common.sources)?;
         let Tool { state, record, replay, .. } = &self.tool;
         let flags = [("--state", state), ("--record", record), ("--replay", replay)];

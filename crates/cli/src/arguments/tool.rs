@@ -18,7 +18,7 @@ use crate::sources::{self, Source, Sources};
 pub(crate) struct Tool {
     /// Begin with the URLs in FILE as well, one on a line
     #[arg(long, value_name = "FILE", help_heading = "Scope")]
-    input: Option<PathBuf>,
+    pub(super) input: Option<PathBuf>,
 
     /// The URL of the folder: links to it lead to its files
     #[arg(
