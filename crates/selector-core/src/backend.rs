@@ -144,13 +144,12 @@ pub struct Socket(Kind);
 enum Kind {
     #[cfg(feature = "os")]
     Os(mio::net::TcpStream),
-    #[cfg(feature = "os")]
-    Unix(mio::net::UnixStream),
-    /// Boxed twice, so that a real socket does not become as large as a mock.
+    /// Boxed twice, so that a socket is as small as one over TCP.
     Mock(Box<Box<dyn MockSocket>>),
 }
 
-/// The behaviour of a connection that no operating system has made.
+/// The behaviour of a connection that is not a TCP socket of the operating system: a
+/// simulated one, or a Unix socket.
 pub trait MockSocket: Read + Write + fmt::Debug {
     /// Returns true once the connection is established: see
     /// [`Socket::connected`].
@@ -175,8 +174,6 @@ impl Socket {
         match &self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => os::connected(stream),
-            #[cfg(feature = "os")]
-            Kind::Unix(stream) => stream.take_error()?.map_or(Ok(true), Err),
             Kind::Mock(mock) => mock.connected(),
         }
     }
@@ -187,8 +184,6 @@ impl Read for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.read(buffer),
-            #[cfg(feature = "os")]
-            Kind::Unix(stream) => stream.read(buffer),
             Kind::Mock(mock) => mock.read(buffer),
         }
     }
@@ -199,8 +194,6 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write(bytes),
-            #[cfg(feature = "os")]
-            Kind::Unix(stream) => stream.write(bytes),
             Kind::Mock(mock) => mock.write(bytes),
         }
     }
@@ -209,8 +202,6 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write_vectored(bytes),
-            #[cfg(feature = "os")]
-            Kind::Unix(stream) => stream.write_vectored(bytes),
             Kind::Mock(mock) => mock.write_vectored(bytes),
         }
     }
@@ -219,8 +210,6 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.flush(),
-            #[cfg(feature = "os")]
-            Kind::Unix(stream) => stream.flush(),
             Kind::Mock(mock) => mock.flush(),
         }
     }

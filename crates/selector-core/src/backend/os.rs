@@ -1,7 +1,7 @@
 //! The operating system as a backend: epoll or kqueue through mio, and the
 //! monotonic clock.
 
-use std::io;
+use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use mio::net::{TcpStream, UnixStream};
 
-use super::{Backend, Event, Kind, Notifier, Socket};
+use super::{Backend, Event, Kind, MockSocket, Notifier, Socket};
 use crate::{Key, Readiness};
 
 /// The backend of real sockets and real time.
@@ -65,7 +65,7 @@ impl Backend for OsBackend {
     fn connect_unix(&mut self, path: &Path, key: Key) -> io::Result<Socket> {
         let mut stream = UnixStream::connect(path)?;
         self.register(&mut stream, key)?;
-        Ok(Socket(Kind::Unix(stream)))
+        Ok(Socket::mock(UnixSocket(stream)))
     }
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -104,6 +104,36 @@ pub(super) fn connected(stream: &TcpStream) -> io::Result<bool> {
     }
 }
 // ANCHOR_END: connected
+
+/// A Unix socket. A crawl has one, and thousands over TCP.
+#[derive(Debug)]
+struct UnixSocket(UnixStream);
+
+impl MockSocket for UnixSocket {
+    fn connected(&self) -> io::Result<bool> {
+        self.0.take_error()?.map_or(Ok(true), Err)
+    }
+}
+
+impl Read for UnixSocket {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Write for UnixSocket {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.0.write_vectored(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
 
 fn readiness(event: &mio::event::Event) -> Readiness {
     let mut ready = Readiness::NONE;
