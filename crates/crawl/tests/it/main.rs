@@ -1,6 +1,7 @@
 //! Tests of the program `crawl` and of its library.
 #![allow(clippy::unwrap_used)]
 
+mod cookies;
 mod files;
 mod flags;
 mod formats;
@@ -8,12 +9,15 @@ mod library;
 #[cfg(feature = "redis")]
 mod many_machines;
 mod planted;
+mod planted_site;
 mod politeness;
 mod program;
 mod progress;
 mod record;
+mod redirects;
 mod reports;
 mod request;
+mod roots;
 mod select;
 mod shutdown;
 mod sigusr1;

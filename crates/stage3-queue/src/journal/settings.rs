@@ -1,6 +1,6 @@
 //! The options that must be the same when a crawl is resumed.
 
-use crawl_core::{Check, Options, ScopeRule, TrapLimits};
+use crawl_core::{Options, ScopeRule, TrapLimits};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,10 +10,6 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     let roots: Vec<_> = options.roots.iter().map(|root| root.as_str()).collect();
     let include: Vec<_> = options.include.iter().map(|regex| regex.as_str()).collect();
     let exclude: Vec<_> = options.exclude.iter().map(|regex| regex.as_str()).collect();
-    let Check { images, scripts, styles, fragments } = options.check;
-    let check =
-        [("images", images), ("scripts", scripts), ("styles", styles), ("fragments", fragments)];
-    let check: Vec<_> = check.iter().filter(|(_, is_wanted)| *is_wanted).map(|(n, _)| n).collect();
     let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
     let max_pages_per_host = match options.max_pages_per_host {
         Some(Options::MAX_PAGES_PER_HOST) => Value::Null,
@@ -22,7 +18,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     };
     // A limit that is as usual is not in a journal, as in those from before the flags.
     let (traps, usual) = (&options.traps, TrapLimits::default());
-    let settings: [(&str, Value); 17] = [
+    let settings: [(&str, Value); 18] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -31,7 +27,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-redirect", json!(options.max_redirect)),
         ("--strip-query", json!(options.strip_query)),
         ("--external", json!(options.external)),
-        ("--check", json!(check)),
+        ("--check", json!(options.check.names())),
         ("--sitemap", json!(options.sitemap)),
         ("--no-robots", json!(!options.robots)),
         ("--select", json!(select)),
@@ -40,6 +36,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-repeats", unusual(traps.repetitions, usual.repetitions)),
         ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
         // Null while it is unused: older journals do not have it.
+        ("--follow-root", json!(options.follow_root.then_some(true))),
         ("--deny-private", json!(options.deny_private.then_some(true))),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
