@@ -302,7 +302,7 @@ impl Connection {
     fn answer(&mut self, head: &[u8]) {
         let (state, link) = (&self.state, self.state.link(self.host));
         let arrived = state.now.get() + state.travel(&link);
-        let head = String::from_utf8_lossy(head);
+        let head = str::from_utf8(head).unwrap_or_default();
         let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
         let host = head.lines().find_map(|line| line.strip_prefix("Host: "));
         let host = host.unwrap_or_default().to_owned();
