@@ -30,7 +30,7 @@
 //! * `robots` and `sitemaps`: the files that describe a site. robots.txt is obeyed;
 //! * `segmented_deque`: the container in which jobs wait for their host;
 //! * `fetch`: one fetch, over the connections of `connector`, with the connection
-//!   pool in `pool`;
+//!   pool in `pool` and proxies in `tunnel`;
 //! * `row_writer`: the output for rows; with `journal`, the state on disk from
 //!   which a crawl that was killed at any moment resumes;
 //! * `shutdown`: graceful shutdown ([`Stopper`]);
@@ -56,6 +56,7 @@ mod row_writer;
 mod segmented_deque;
 mod shutdown;
 mod sitemaps;
+mod tunnel;
 
 #[cfg(feature = "os")]
 pub use builder::crawl;

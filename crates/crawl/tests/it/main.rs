@@ -11,6 +11,7 @@ mod planted;
 mod politeness;
 mod program;
 mod progress;
+mod proxies;
 mod record;
 mod reports;
 mod request;
