@@ -147,7 +147,7 @@ fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &Arg
 
 /// The arguments that a record does not keep: they say where something is written, or
 /// read from. The URLs that were read are kept instead.
-const NOT_RECORDED: [&str; 18] = [
+const NOT_RECORDED: [&str; 19] = [
     "baseline",
     "cacert",
     "color",
@@ -157,6 +157,7 @@ const NOT_RECORDED: [&str; 18] = [
     "input",
     "no_progress",
     "output",
+    "proxy_env",
     "quiet",
     "record",
     "record_secrets",

@@ -34,6 +34,7 @@ pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
 pub use progress::{Progress, num_writes};
 pub use sources::{FilePaths, Files};
+pub use trace_file::TraceFile;
 pub use trace_page::trace_page;
 
 use std::io;
@@ -148,21 +149,26 @@ pub fn tool_main(
     let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Arc::new(move |message: &str| log.warning(message));
-    let (sources, mut output) =
-        match arguments.sources().and_then(|sources| Ok((sources, arguments.output()?))) {
-            Ok(read) => read,
-            Err(error) => {
-                log.error(&error);
-                return ExitCode::from(BAD_USAGE);
-            }
-        };
+    let read = || -> Result<_, String> {
+        Ok((arguments.sources()?, arguments.output()?, arguments.tool.proxies()?))
+    };
+    let (sources, mut output, proxies) = match read() {
+        Ok(read) => read,
+        Err(error) => {
+            log.error(&error);
+            return ExitCode::from(BAD_USAGE);
+        }
+    };
     output.title = sources.title();
     let Sources { roots, files } = sources;
     if let Some(files) = files.clone() {
         output.locate = Locate::new(move |url| locate(&files, url));
     }
     recorded_arguments.extend(roots.iter().map(ToString::to_string));
-    let mut options = arguments.options(roots);
+    let variables = arguments.tool.proxy_variables();
+    let variables = variables.iter().map(|(name, value)| format!("--proxy-env={name}={value}"));
+    recorded_arguments.extend(variables);
+    let mut options = Options { proxies, ..arguments.options(roots) };
     options.seed = seed.unwrap_or_else(run::new_seed);
     let Tool { state, fresh, record, record_secrets, replay, cookie_jar, .. } = arguments.tool;
     let exit = run::run(options, &arguments.common.output, &output, is_part, |options, sink| {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
-use crate::{CookieJar, Row, ScopeRule, TrapLimits};
+use crate::{CookieJar, ProxyRules, Row, ScopeRule, TrapLimits};
 use web::Address;
 use web::http::Header;
 use web::links::ExtractOptions;
@@ -173,6 +173,11 @@ pub struct Options {
     /// Link-local addresses and those of cloud metadata services are never requested,
     /// unless a root has one.
     pub deny_private: bool,
+    /// The proxies through which URLs are asked. Stage 3 only. A proxy itself may have any
+    /// address. It looks names up where this crawler cannot see the result, so of
+    /// the hosts behind it only those that are written as addresses can be denied; with
+    /// [`ProxyKind::Socks5`](crate::ProxyKind::Socks5) all can.
+    pub proxies: ProxyRules,
     /// The error statuses (4xx, 5xx) that do not count as broken.
     pub accept: Vec<RangeInclusive<u16>>,
     /// The CSS selections that are taken out of every page for its row.
@@ -225,6 +230,7 @@ impl Options {
             ca_certificates: Vec::new(),
             insecure: false,
             deny_private: false,
+            proxies: ProxyRules::default(),
             accept: Vec::new(),
             select: Vec::new(),
         }

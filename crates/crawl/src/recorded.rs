@@ -9,6 +9,7 @@ use std::time::Duration;
 use cli::{Invocation, Recorded};
 use crawl::{Builder, Stopper};
 use crawl_core::{CrawlSummary, StopReason};
+use percent_encoding::percent_decode_str;
 use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted_header};
 use selector_core::{Backend, OsBackend};
 use signal_hook::consts::SIGUSR1;
@@ -122,7 +123,22 @@ fn stop_on(stopper: Stopper) -> Box<dyn FnMut(u8)> {
 fn redacted(argument: &str) -> String {
     match argument.split_once('=') {
         Some(("--header", header)) => format!("--header={}", redacted_header(header)),
+        Some(("--proxy", proxy)) => format!("--proxy={}", redacted_proxy(proxy)),
+        Some(("--proxy-env", variable)) => match variable.split_once('=') {
+            Some((name, value)) => format!("--proxy-env={name}={}", redacted_proxy(value)),
+            None => argument.to_owned(),
+        },
         Some(("--user", credentials)) => format!("--user={}", redacted_credentials(credentials)),
         _ => argument.to_owned(),
     }
+}
+
+/// Returns the URL of a proxy without its password, which is as long as it was.
+fn redacted_proxy(proxy: &str) -> String {
+    let begin = proxy.find("://").map_or(0, |scheme| scheme + "://".len());
+    let Some((credentials, host)) = proxy[begin..].rsplit_once('@') else {
+        return proxy.to_owned();
+    };
+    let credentials = percent_decode_str(credentials).decode_utf8_lossy();
+    format!("{}{}@{host}", &proxy[..begin], redacted_credentials(&credentials))
 }

@@ -105,13 +105,9 @@ mod tests {
 
     #[test]
     fn a_job_comes_back_as_it_was() {
-        for purpose in [
-            Purpose::Page,
-            Purpose::Resource,
-            Purpose::Media,
-            Purpose::Sitemap,
-            Purpose::External,
-        ] {
+        for purpose in
+            [Purpose::Page, Purpose::Resource, Purpose::Media, Purpose::Sitemap, Purpose::External]
+        {
             for referrer in [None, Some("http://a.test/x?y"), Some("https://b.test:81/")] {
                 for mark in [None, Some(0), Some(2)] {
                     let job = Job::of_candidate("http://a.test/?a=!,", 9, 31, purpose);

@@ -51,7 +51,7 @@
 //! | limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
-//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
+//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
 //! | cookies, `--cookie-jar`, `--no-cookies` | per worker: each has a jar of its own, and gets and sends its own cookies |
 //! | `--max-depth`, `--follow-root`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
 //!

@@ -1,4 +1,4 @@
-//! The connector: that of stage 2, with the connection pool in front.
+//! The connector: that of stage 2, with the connection pool and proxies in front.
 
 use std::rc::Rc;
 
@@ -6,10 +6,16 @@ use crawl_core::{Deadline, FetchError, Options, Received, Visit};
 use stage2_coroutines::{Connection, EventLoop};
 
 use crate::pool::Pool;
+use crate::tunnel::Tunnels;
+
+/// A connection carries one request after another.
+const KEEP_ALIVE: bool = true;
 
 /// The connector that all fetches share.
 pub(crate) struct Connector {
     connector: stage2_coroutines::Connector,
+    /// The way through proxies, if there are any.
+    tunnels: Option<Box<Tunnels>>,
     pool: Rc<Pool>,
 }
 
@@ -17,10 +23,13 @@ impl Connector {
     /// Creates a connector that keeps at most `max_idle` idle connections.
     pub(crate) fn new(event_loop: &EventLoop, options: &Options, max_idle: usize) -> Self {
         let pool = Rc::new(Pool::new(max_idle));
-        let evicting = Rc::clone(&pool);
-        let make_room = move || evicting.evict_oldest();
-        let connector = stage2_coroutines::Connector::new(event_loop, options, make_room);
-        Self { connector, pool }
+        let make_room = || {
+            let evicting = Rc::clone(&pool);
+            move || evicting.evict_oldest()
+        };
+        let connector = stage2_coroutines::Connector::new(event_loop, options, make_room());
+        let tunnels = Tunnels::new(event_loop, options, make_room()).map(Box::new);
+        Self { connector, tunnels, pool }
     }
 
     /// Takes an idle connection to the server of a visit, for its first attempt.
@@ -34,13 +43,42 @@ impl Connector {
         visit: &Visit,
         deadline: &Deadline,
     ) -> Result<Connection, FetchError> {
+        if let Some(tunnels) = &self.tunnels
+            && let Some(proxy) = tunnels.proxy(visit.url())
+        {
+            // Boxed: it is rare.
+            return Box::pin(tunnels.connect(proxy, visit, deadline)).await;
+        }
         self.connector.connect(visit, deadline).await
+    }
+
+    /// Returns the bytes of the request of a visit, for its server or its proxy.
+    pub(crate) fn request(&self, visit: &mut Visit, options: &Options) -> Vec<u8> {
+        let request = visit.request(options, KEEP_ALIVE);
+        match &self.tunnels {
+            Some(tunnels) => tunnels.request(visit.url(), request),
+            None => request,
+        }
+    }
+
+    /// Returns the result of an attempt, in which an error says what proxy there was.
+    pub(crate) fn explained(
+        &self,
+        visit: &Visit,
+        result: Result<(), FetchError>,
+    ) -> Result<(), FetchError> {
+        match &self.tunnels {
+            Some(tunnels) => tunnels.explained(visit, result),
+            None => result,
+        }
     }
 
     /// Returns a connection to the pool if it can carry another request. It is
     /// closed instead when another task waits for a file descriptor.
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection, received: Received) {
-        if received.reusable && !self.connector.has_fd_waiters() {
+        let has_fd_waiters = self.connector.has_fd_waiters()
+            || self.tunnels.as_ref().is_some_and(|tunnels| tunnels.has_fd_waiters());
+        if received.reusable && !has_fd_waiters {
             self.pool.keep(visit, connection);
         }
     }

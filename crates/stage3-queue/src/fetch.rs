@@ -11,9 +11,6 @@ use url::Url;
 use crate::connector::Connector;
 use crate::frontier::Frontier;
 
-/// A connection carries one request after another.
-const KEEP_ALIVE: bool = true;
-
 /// The HTTP client that all fetches share: of pages, robots.txt files and sitemaps,
 /// all with the same deadlines and limits.
 pub(crate) struct Client<F> {
@@ -58,6 +55,7 @@ impl<F: Frontier> Client<F> {
 
     /// Decides how to go on after an attempt.
     fn judge(&self, visit: &mut Visit, result: Result<(), FetchError>) -> Verdict {
+        let result = self.connector.explained(visit, result);
         let error = result.as_ref().err().filter(|error| !visit.needs_no_more(error));
         if !self.frontier.attempted(visit, error) {
             visit.end_retries();
@@ -101,7 +99,7 @@ impl<F: Frontier> Client<F> {
     ) -> Result<Received, FetchError> {
         let event_loop = &self.event_loop;
         deadline.enter(Phase::Exchange, event_loop.now());
-        let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
+        let sent = write_all(connection, &self.connector.request(visit, &self.options)).await;
         sent.map_err(|error| visit.interrupted(&error))?;
         let receive = |bytes: &[u8]| {
             let now = event_loop.now();

@@ -30,17 +30,19 @@
 //! * `robots` and `sitemaps`: the files that describe a site. robots.txt is obeyed;
 //! * `segmented_deque`: the container in which jobs wait for their host;
 //! * `fetch`: one fetch, over the connections of `connector`, with the connection
-//!   pool in `pool`;
+//!   pool in `pool` and proxies in `tunnel`;
 //! * `row_writer`: the output for rows; with `journal`, the state on disk from
 //!   which a crawl that was killed at any moment resumes;
 //! * `shutdown`: graceful shutdown ([`Stopper`]);
-//! * `builder`: the interface for programs that run a crawl ([`Builder`]).
+//! * `builder`: the interface for programs that run a crawl ([`Builder`]);
+//! * `counts`: the jobs by where they are, for tests of the whole.
 //!
 //! robots.txt is obeyed here only. `nofollow` is obeyed by all stages alike, in
 //! `crawl-core`.
 
 mod builder;
 mod connector;
+mod counts;
 mod crawler;
 mod fetch;
 mod frontier;
@@ -54,10 +56,12 @@ mod row_writer;
 mod segmented_deque;
 mod shutdown;
 mod sitemaps;
+mod tunnel;
 
 #[cfg(feature = "os")]
 pub use builder::crawl;
 pub use builder::{Builder, crawl_on};
+pub use counts::JobCounts;
 pub use crawler::Crawler;
 pub use frontier::{Claim, Frontier, LocalClaim, LocalFrontier};
 pub use health::Health;

@@ -1,8 +1,14 @@
 //! Programs of other packages of the workspace.
 
+use std::collections::HashSet;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+/// The programs that this process has built already: cargo takes a second to find that
+/// there is nothing to do.
+static BUILT: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 /// Builds the program `name` of the workspace with the profile of this test, and
 /// returns its path. (By itself, Cargo builds programs only for the tests of
@@ -23,12 +29,22 @@ pub fn programs<const N: usize>(names: [&str; N]) -> [PathBuf; N] {
     // A test is in `deps`, a folder beside the programs.
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap();
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !names.iter().all(|name| built.contains(*name)) {
+        build(&names, folder.parent().unwrap());
+        built.extend(names.map(String::from));
+    }
+    names.map(|name| folder.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
+}
+
+/// Builds programs in a target folder.
+fn build(names: &[&str], target: &Path) {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
     // With the features of the whole workspace and of its tests, so that nothing is
     // built twice. Only if a test or an example is asked for as well does cargo
     // count the features of dev-dependencies.
     cargo.args(["build", "--quiet", "--offline", "--workspace", "--example", "chain"]);
-    cargo.arg("--target-dir").arg(folder.parent().unwrap());
+    cargo.arg("--target-dir").arg(target);
     for name in names {
         cargo.args(["--bin", name]);
     }
@@ -45,5 +61,4 @@ pub fn programs<const N: usize>(names: [&str; N]) -> [PathBuf; N] {
     }
     let output = cargo.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    names.map(|name| folder.join(format!("{name}{}", env::consts::EXE_SUFFIX)))
 }

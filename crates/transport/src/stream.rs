@@ -37,6 +37,12 @@ impl<S: Read + Write> Stream<S> {
         Self { socket: Probed::new(socket), session: layer.0 }
     }
 
+    /// Starts TLS on a stream that has none, as behind a proxy. The next write does the
+    /// handshake.
+    pub fn start_tls(&mut self, layer: TlsLayer) {
+        self.session = layer.0;
+    }
+
     /// Returns the socket below.
     pub fn socket(&self) -> &S {
         &self.socket.socket

@@ -15,6 +15,8 @@ pub enum ErrorClass {
     Dns,
     /// No address of the host accepted a connection.
     Connect,
+    /// A proxy refused to lead to the server, or what it sent is no answer of a proxy.
+    Proxy,
     /// The TLS handshake failed, or the certificate is not valid.
     Tls,
     /// A deadline passed: that of connecting, of waiting for the next byte, or of
@@ -71,6 +73,7 @@ impl ErrorClass {
         match self {
             Self::Dns => "dns",
             Self::Connect => "connect",
+            Self::Proxy => "proxy",
             Self::Tls => "tls",
             Self::Timeout => "timeout",
             Self::Closed => "closed",
@@ -129,6 +132,11 @@ impl FetchError {
     /// Creates the error of an address that does not accept a connection.
     pub fn connect(address: SocketAddr, error: impl fmt::Display) -> Self {
         Self::new(ErrorClass::Connect, format!("cannot connect to {address}: {error}"))
+    }
+
+    /// Creates the error of a proxy that is wrong, or does not lead on.
+    pub fn proxy(error: impl fmt::Display) -> Self {
+        Self::new(ErrorClass::Proxy, error.to_string())
     }
 
     /// Creates the error of a connection that cannot be secure.

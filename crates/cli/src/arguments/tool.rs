@@ -1,10 +1,11 @@
 //! Flags that only the tool `crawl` has.
 
+use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use crawl_core::Options;
+use crawl_core::{Options, Proxy, ProxyKind, ProxyRules};
 use url::Url;
 use web::select::Selection;
 
@@ -110,6 +111,20 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Request")]
     no_cookies: bool,
 
+    /// Ask through this proxy: http://HOST:PORT, socks5:// or socks5h://, with
+    /// NAME:PASSWORD@ before the host if it wants them [default: http_proxy,
+    /// https_proxy, all_proxy and no_proxy, as curl reads them]
+    #[arg(long, value_name = "URL", help_heading = "Request")]
+    proxy: Option<String>,
+
+    /// Ask through no proxy, whatever the environment says
+    #[arg(long, conflicts_with = "proxy", help_heading = "Request")]
+    no_proxy: bool,
+
+    /// A variable of the environment of the crawl that is replayed
+    #[arg(long, value_name = "NAME=VALUE", hide = true)]
+    proxy_env: Vec<String>,
+
     /// List every URL, and not only those that are broken
     #[arg(long, help_heading = "Output", conflicts_with = "broken_only")]
     all: bool,
@@ -176,6 +191,46 @@ impl Tool {
     /// Those of [`Sources::read`].
     pub(super) fn sources(&self, sources: &[Source]) -> Result<Sources, String> {
         Sources::read(sources, self.input.as_deref(), self.base_url.as_ref())
+    }
+
+    /// Returns the variables that say which proxies there are: those of the environment,
+    /// or of the crawl that is replayed.
+    pub(crate) fn proxy_variables(&self) -> Vec<(String, String)> {
+        if self.replay.is_none() {
+            let names = ProxyRules::VARIABLES.into_iter();
+            return names.filter_map(|name| Some((name.into(), env::var(name).ok()?))).collect();
+        }
+        let pairs = self.proxy_env.iter().filter_map(|pair| pair.split_once('='));
+        pairs.map(|(name, value)| (name.into(), value.into())).collect()
+    }
+
+    /// Returns the proxies that the flags and the environment name.
+    ///
+    /// # Errors
+    /// When one is wrong, or the crawl cannot be recorded with it; as a sentence without
+    /// the password.
+    pub(crate) fn proxies(&self) -> Result<ProxyRules, String> {
+        if self.no_proxy {
+            return Ok(ProxyRules::default());
+        }
+        let variables = self.proxy_variables();
+        let value = |name: &str| variables.iter().find(|(n, _)| n == name).map(|(_, v)| v.clone());
+        let rules = match &self.proxy {
+            None => ProxyRules::from_env(value)?,
+            Some(proxy) => {
+                let proxy = Proxy::parse(proxy).map_err(|error| format!("--proxy: {error}"))?;
+                let exempt =
+                    |name: &str| value(name).filter(|_| name.eq_ignore_ascii_case("no_proxy"));
+                ProxyRules::from_env(exempt)?.through(proxy)
+            }
+        };
+        let hides_secrets = self.record.is_some() && !self.record_secrets;
+        let has_secret =
+            |proxy: &Proxy| proxy.kind() != ProxyKind::Http && proxy.credentials().is_some();
+        if hides_secrets && rules.proxies().any(has_secret) {
+            return Err("to record a password for SOCKS, add --record-secrets".into());
+        }
+        Ok(rules)
     }
 
     pub(super) fn selects(&self) -> bool {

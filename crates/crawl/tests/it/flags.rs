@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 46] = [
+const BAD: [(&str, &[&str]); 47] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -35,6 +35,8 @@ const BAD: [(&str, &[&str]); 46] = [
     ("--user-agent", &["\u{e9}", "a\nb"]),
     ("--header", &["no-colon", "Host: x", "a b: c"]),
     ("--user", &["nobody"]),
+    // The message does not repeat what may have a password.
+    ("--proxy", &[]),
     ("--cacert", &["/no/such/file", "/dev/null"]),
     ("--format", &["xml"]),
     ("--accept", &["99", "1000", "403..200", "x", "200..=", "200-299"]),
@@ -59,13 +61,14 @@ const BAD: [(&str, &[&str]); 46] = [
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 23] = [
+const SWITCHES: [&str; 24] = [
     "--strict",
     "--lenient",
     "--external",
     "--sitemap",
     "--no-robots",
     "--insecure",
+    "--no-proxy",
     "--deny-private",
     "--broken-only",
     "--all",
@@ -117,6 +120,8 @@ fn contradictions_are_refused() {
         (&["--strict", "--lenient"][..], "--lenient"),
         (&["--verbose", "--quiet"], "--quiet"),
         (&["--fresh"], "--state"),
+        (&["--proxy", "a.test", "--no-proxy"], "--no-proxy"),
+        (&["--proxy", "ftp://a.test"], "--proxy"),
         (&["--record-secrets"], "--record "),
         (&["--record", "a", "--replay", "b"], "--replay"),
         (&["--record", "a", "--state", "b"], "--state"),

@@ -13,6 +13,7 @@ mod planted_site;
 mod politeness;
 mod program;
 mod progress;
+mod proxies;
 mod record;
 mod redirects;
 mod reports;

@@ -27,6 +27,9 @@ pub fn program(arguments: &[&str]) -> Command {
     command.args(arguments);
     // The user's settings for color must not change the tests.
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").env_remove("CLICOLOR");
+    for variable in ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"] {
+        command.env_remove(variable);
+    }
     command
 }
 

@@ -98,6 +98,12 @@ impl Connection {
         Self { registration, stream, guard, reads_in_a_row: 0, drained_tick: 0 }
     }
 
+    /// Returns the stream, for what is no reading or writing, such as to start TLS behind
+    /// a proxy (asyncio's `loop.start_tls`).
+    pub fn stream(&mut self) -> &mut Stream<Socket> {
+        &mut self.stream
+    }
+
     /// Clears the readiness that the last call has shown to be over. Returns the
     /// interest to wait for after `WouldBlock`.
     fn clear_readiness(&self) -> Option<Interest> {

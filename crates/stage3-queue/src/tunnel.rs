@@ -1,0 +1,244 @@
+//! The way to a server through a proxy: a tunnel by `CONNECT` or SOCKS 5, and what a
+//! request has to say when an HTTP proxy makes it.
+//!
+//! A proxy for http gets the request with its whole URL (RFC 9112, section 3.2.2), and no
+//! `CONNECT`: many proxies make tunnels to port 443 only.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::ops::ControlFlow;
+
+use crawl_core::{
+    Deadline, ErrorClass, FetchError, Options, Phase, Proxy, ProxyKind, ProxyRules, Visit,
+};
+use stage2_coroutines::{Connection, Connector, EventLoop, lookup, read_all, write_all};
+use transport::{Addresses, ConnectPolicy};
+use web::Address;
+use web::http::{Head, Limits, Method, Progress, ResponseParser, Sink};
+
+use self::socks::Socks;
+
+mod socks;
+
+/// The proxies of a crawl, and the way through them.
+pub(crate) struct Tunnels {
+    event_loop: EventLoop,
+    rules: ProxyRules,
+    /// Connects to proxies.
+    connector: Connector,
+    /// A visit of each proxy, for the connector, by the text of the proxy.
+    visits: HashMap<String, Visit>,
+    /// The policy for the servers behind the proxies.
+    policy: ConnectPolicy,
+}
+
+impl Tunnels {
+    /// Creates the tunnels, if the options name a proxy. `make_room` is that of
+    /// [`Connector::new`].
+    pub(crate) fn new(
+        event_loop: &EventLoop,
+        options: &Options,
+        make_room: impl Fn() -> bool + 'static,
+    ) -> Option<Self> {
+        let urls: Vec<_> = options.proxies.proxies().map(|proxy| proxy.url().clone()).collect();
+        if urls.is_empty() {
+            return None;
+        }
+        let now = event_loop.now();
+        let visit = |proxy: &Proxy| Visit::for_file(proxy.url(), 0, options, now);
+        let visits = options.proxies.proxies().map(|proxy| (proxy.to_string(), visit(proxy)));
+        let roots = options.roots.iter().filter_map(|root| root.host_str());
+        let Options { ca_certificates, insecure, deny_private, .. } = options;
+        let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private);
+        let visits = visits.collect();
+        // Proxies are chosen by the user: they may have any address, as roots may.
+        let to_proxies = Options { roots: urls, ..Options::new(Vec::new()) };
+        Some(Self {
+            event_loop: event_loop.clone(),
+            rules: options.proxies.clone(),
+            connector: Connector::new(event_loop, &to_proxies, make_room),
+            visits,
+            policy,
+        })
+    }
+
+    /// Returns the proxy for a URL, if it has one.
+    pub(crate) fn proxy(&self, url: Address<'_>) -> Option<&Proxy> {
+        self.rules.find(url)
+    }
+
+    /// Returns true if a task waits until a connection to a proxy is closed.
+    pub(crate) fn has_fd_waiters(&self) -> bool {
+        self.connector.has_fd_waiters()
+    }
+
+    /// Connects to the server of a visit through a proxy. The time for that is the time
+    /// for a connection.
+    ///
+    /// # Errors
+    /// When there is no connection to the proxy, or when the proxy refuses to lead on.
+    pub(crate) async fn connect(
+        &self,
+        proxy: &Proxy,
+        visit: &Visit,
+        deadline: &Deadline,
+    ) -> Result<Connection, FetchError> {
+        let server = visit.server();
+        let answer = match is_address(server.host) || proxy.kind() == ProxyKind::Socks5 {
+            true => lookup(&self.event_loop, server.host, server.port).await,
+            // Left to the proxy.
+            false => Ok(Addresses::default()),
+        };
+        let route = self.policy.route(server.host, server.tls_host, answer);
+        let (addresses, layer) = route.map_err(|error| visit.interrupted(&error))?;
+        let Some(of_proxy) = self.visits.get(&proxy.to_string()) else {
+            return Err(visit.interrupted(&ErrorKind::NotFound.into()));
+        };
+        let mut connection = self.connector.connect(of_proxy, deadline).await?;
+        deadline.enter(Phase::Connect { addresses_left: 1 }, self.event_loop.now());
+        match proxy.kind() {
+            ProxyKind::Http if server.tls_host.is_none() => {}
+            ProxyKind::Http => {
+                let request = connect_request(proxy, server.host, server.port);
+                let mut answer = ConnectAnswer::new();
+                exchange(&mut connection, &request, |bytes| answer.take(bytes)).await?;
+            }
+            ProxyKind::Socks5 | ProxyKind::Socks5h => {
+                let mut socks = Socks::new(proxy, server.host, server.port, addresses.first());
+                let mut request = socks.greeting();
+                while !request.is_empty() {
+                    request =
+                        exchange(&mut connection, &request, |bytes| socks.take(bytes)).await?;
+                }
+            }
+        }
+        if server.tls_host.is_some() {
+            connection.stream().start_tls(layer);
+        }
+        Ok(connection)
+    }
+
+    /// Returns a request in the form that the proxy of its URL has to get.
+    pub(crate) fn request(&self, url: Address<'_>, request: Vec<u8>) -> Vec<u8> {
+        match self.forwarding_proxy(url) {
+            Some(proxy) => forwarded(proxy, url, request),
+            None => request,
+        }
+    }
+
+    /// Returns the proxy that makes the request to a server itself.
+    fn forwarding_proxy(&self, url: Address<'_>) -> Option<&Proxy> {
+        let makes_requests = |proxy: &&Proxy| proxy.kind() == ProxyKind::Http;
+        self.proxy(url).filter(makes_requests).filter(|_| !url.is_secure())
+    }
+
+    /// Returns the result of an attempt with the name of the proxy in its error. That the
+    /// proxy wants a password is an error, too, although it is a response.
+    pub(crate) fn explained(
+        &self,
+        visit: &Visit,
+        result: Result<(), FetchError>,
+    ) -> Result<(), FetchError> {
+        const AUTHENTICATION_REQUIRED: u16 = 407;
+        let url = visit.url();
+        let is_refused =
+            visit.status() == Some(AUTHENTICATION_REQUIRED) && self.forwarding_proxy(url).is_some();
+        let result =
+            if is_refused { result.and(Err(refusal(AUTHENTICATION_REQUIRED))) } else { result };
+        result.map_err(|error| match self.proxy(url) {
+            Some(proxy) if !error.class.is_refusal() => FetchError::new(
+                error.class,
+                format!("{} (through the proxy {proxy})", error.message),
+            ),
+            _ => error,
+        })
+    }
+}
+
+fn is_address(host: &str) -> bool {
+    host.starts_with('[') || host.parse::<std::net::Ipv4Addr>().is_ok()
+}
+
+fn connect_request(proxy: &Proxy, host: &str, port: u16) -> Vec<u8> {
+    let authorization = proxy.authorization();
+    format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{authorization}\r\n").into()
+}
+
+/// Returns a request with its whole URL and the credentials of the proxy.
+fn forwarded(proxy: &Proxy, url: Address<'_>, request: Vec<u8>) -> Vec<u8> {
+    let after = |end: u8| request.iter().position(|byte| *byte == end).map_or(0, |n| n + 1);
+    let (target, headers) = (after(b' '), after(b'\n'));
+    let mut forwarded = request[..target].to_vec();
+    forwarded.extend(url.origin().as_bytes());
+    forwarded.extend(&request[target..headers]);
+    forwarded.extend(proxy.authorization().as_bytes());
+    forwarded.extend(&request[headers..]);
+    forwarded
+}
+
+/// Sends bytes to a proxy, and reads until `take` has its answer.
+async fn exchange<T>(
+    connection: &mut Connection,
+    request: &[u8],
+    take: impl FnMut(&[u8]) -> ControlFlow<Result<T, FetchError>>,
+) -> Result<T, FetchError> {
+    let closed = |error: std::io::Error| {
+        FetchError::new(ErrorClass::Closed, format!("the proxy closed the connection: {error}"))
+    };
+    write_all(connection, request).await.map_err(closed)?;
+    let answer = read_all(connection, take).await.map_err(closed)?;
+    answer.unwrap_or_else(|| Err(closed(ErrorKind::UnexpectedEof.into())))
+}
+
+/// Returns the error for the status with which a proxy refuses.
+fn refusal(status: u16) -> FetchError {
+    FetchError::proxy(match status {
+        407 => "the proxy wants a name and a password, or others (407)".to_owned(),
+        403 => "the proxy does not allow this (403)".to_owned(),
+        _ => format!("the proxy answers CONNECT with the status {status}"),
+    })
+}
+
+/// The answer to `CONNECT`, which is a head only (RFC 9110, section 9.3.6).
+struct ConnectAnswer {
+    parser: ResponseParser,
+    status: Status,
+}
+
+struct Status(u16);
+
+impl Sink for Status {
+    fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+        self.0 = head.status;
+        Ok(())
+    }
+
+    fn body(&mut self, _bytes: &[u8]) -> Result<(), FetchError> {
+        Ok(())
+    }
+}
+
+impl ConnectAnswer {
+    fn new() -> Self {
+        // Like the answer to `HEAD`, it has no body, whatever its headers say.
+        Self { parser: ResponseParser::new(Method::Head, Limits::default()), status: Status(0) }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> ControlFlow<Result<(), FetchError>> {
+        let progress = match self.parser.feed(bytes, &mut self.status) {
+            Ok(progress) => progress,
+            Err(error) => return ControlFlow::Break(Err(FetchError::proxy(error.message))),
+        };
+        ControlFlow::Break(match progress {
+            Progress::NeedMore => return ControlFlow::Continue(()),
+            Progress::Complete { .. } if !(200..300).contains(&self.status.0) => {
+                Err(refusal(self.status.0))
+            }
+            // A server speaks after its client, in TLS as in HTTP.
+            Progress::Complete { unread } if unread > 0 => {
+                Err(FetchError::proxy("the proxy sends more than its answer"))
+            }
+            Progress::Complete { .. } => Ok(()),
+        })
+    }
+}
