@@ -17,9 +17,9 @@ use crate::site::Site;
 
 /// The memory that a crawl may have in use beside what is counted below, in bytes: the
 /// buffers of a loop and of a journal, and the site itself.
-const MEMORY: usize = 2 * 1024 * 1024;
+const MEMORY: usize = 512 * 1024;
 /// The memory of a fetch, in bytes.
-const MEMORY_PER_TASK: usize = 160 * 1024;
+const MEMORY_PER_TASK: usize = 32 * 1024;
 
 /// The network of a crawl, with a look at the crawl before each wait. Between two steps
 /// nothing is under way, so that everything can be counted.
@@ -155,6 +155,7 @@ impl Watch {
         }
         self.check_requests()?;
         if let Some(crawler) = self.crawler.upgrade() {
+            // ANCHOR: counts
             let counts = crawler.job_counts();
             if counts.unfinished != counts.queued + counts.claimed + counts.deferred {
                 return Err(format!("the jobs do not add up: {counts:?}"));
@@ -162,6 +163,7 @@ impl Watch {
             if counts.claimed > self.max_tasks {
                 return Err(format!("more claims than workers: {counts:?}"));
             }
+            // ANCHOR_END: counts
         }
         let connections = self.net.connections();
         if connections > self.max_connections {

@@ -78,6 +78,7 @@ pub fn every_call_arrives() {
     });
 }
 
+// ANCHOR: wakes
 /// Two threads that each write a value and wake the same task, which waits for both. The
 /// second wake-up may add nothing, since the task is in the queue: its value must be
 /// visible all the same.
@@ -107,6 +108,7 @@ pub fn a_wake_up_shows_what_was_written_before() {
         }
     });
 }
+// ANCHOR_END: wakes
 
 /// A loop that is closed while a thread pushes: what comes too late is dropped, and
 /// nothing stays in the queue.
