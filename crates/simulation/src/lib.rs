@@ -171,7 +171,7 @@ pub fn run(seed: u64, in_use: Option<fn() -> usize>) -> Result<Totals, String> {
     Ok(run.totals)
 }
 
-/// How often each path of a host was asked for.
+/// The number of requests for each path of a host.
 type Asked = HashMap<(String, String), u32>;
 
 /// The rows of a crawl, and its summary unless it was killed.
