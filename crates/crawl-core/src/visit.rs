@@ -46,6 +46,8 @@ pub struct Visit {
     method: Method,
     /// True if the request of the current try was made.
     has_request: bool,
+    /// True if a try has failed.
+    has_failed_try: bool,
     /// True if a redirect to the same URL was followed, since it set a cookie.
     has_followed_itself: bool,
     /// The current try, allocated at the first bytes of its response or at its
@@ -197,6 +199,7 @@ impl Visit {
             max_tries: policy.max_tries,
             method,
             has_request: false,
+            has_failed_try: false,
             has_followed_itself: false,
             attempt: None,
         }
@@ -347,9 +350,9 @@ impl Visit {
         self.begun
     }
 
-    /// Returns true until the first try has ended.
-    pub fn is_first_try(&self) -> bool {
-        self.tries == 0
+    /// Returns true if a try has failed.
+    pub fn has_failed_try(&self) -> bool {
+        self.has_failed_try
     }
 
     /// Returns true if the request of this try was made: there was a connection.
@@ -402,6 +405,7 @@ impl Visit {
         let is_cut = result.as_ref().is_err_and(|error| self.needs_no_more(error));
         let result = if is_cut { Ok(()) } else { result };
         let is_cut = is_cut || self.can_stop_reading();
+        self.has_failed_try |= result.is_err();
         if self.method == Method::Head && !is_head_enough(&result, self.response()) {
             // Many servers that refuse `HEAD`, or fail at it, or lie, answer `GET`.
             self.method = Method::Get;

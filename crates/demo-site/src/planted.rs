@@ -18,7 +18,7 @@ pub struct Plant {
     pub html: &'static str,
     /// Further headers of the page.
     pub headers: &'static [(&'static str, &'static str)],
-    /// What is at fault: a path of the site, or the text of a link that is no URL. `None`
+    /// The thing at fault: a path of the site, or the text of a link that is no URL. `None`
     /// if nothing is.
     pub fault: Option<&'static str>,
 }

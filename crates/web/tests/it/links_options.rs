@@ -110,7 +110,7 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
     assert_found("<link rel=icon href=/x>", styles, &[]);
 }
 
-/// What looks like a link and is none: no browser loads it, and no reader follows it.
+/// Things that look like links and are none: no browser loads them, no reader follows them.
 #[test]
 fn what_names_no_document_is_not_found() {
     for html in [
