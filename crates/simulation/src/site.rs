@@ -350,6 +350,9 @@ impl Site {
             Reply::Text => (Outcome::Other, Some(200), None),
             Reply::Missing => (Outcome::HttpError, Some(404), None),
             Reply::Error => (Outcome::HttpError, Some(500), None),
+            Reply::Redirect(to) if self.pages[to].path == page.path => {
+                (Outcome::HttpError, Some(302), Some(ErrorClass::RedirectLoop))
+            }
             Reply::Redirect(_) | Reply::RedirectAway | Reply::Chain => {
                 (Outcome::Redirect, Some(302), None)
             }
