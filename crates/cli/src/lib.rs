@@ -16,6 +16,8 @@
 //! [`printable`]: parsers::printable
 
 mod arguments;
+mod config;
+mod for_host;
 mod generate;
 mod log;
 mod output;
@@ -35,7 +37,7 @@ pub use progress::{Progress, num_writes};
 pub use sources::{FilePaths, Files};
 pub use trace_page::trace_page;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -43,7 +45,7 @@ use std::sync::Arc;
 use clap::CommandFactory;
 use crawl_core::{CrawlSummary, Options, Sink};
 
-use crate::arguments::{Arguments, Tool, ToolArguments};
+use crate::arguments::{Arguments, Tool, ToolArguments, ToolInvocation};
 use crate::output::Locate;
 use crate::sources::Sources;
 
@@ -122,17 +124,13 @@ pub fn tool_main(
     #[cfg(feature = "redis")] manage: fn(&FrontierArguments) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
-    let (arguments, mut recorded_arguments, seed) =
+    let ToolInvocation { arguments, recordable: mut recorded_arguments, seed, config } =
         arguments::parse_tool_args(tool_command(), recorded);
     if let Some(generated) = arguments.tool.generate {
-        return match generated.write(tool_command(), &mut io::stdout()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(error) => {
-                log::Log::new(log::Level::Errors).error(&format!("stdout: {error}"));
-                ExitCode::from(COULD_NOT_RUN)
-            }
-        };
+        return printed(generated.write(tool_command(), &mut io::stdout()));
+    }
+    if arguments.tool.print_config {
+        return printed(io::stdout().write_all(parsers::printable(&config).as_bytes()));
     }
     #[cfg(feature = "redis")]
     let frontier = arguments.redis.frontier();
@@ -189,6 +187,18 @@ pub fn tool_main(
     .into()
 }
 
+/// Returns the exit code after something was printed, instead of a crawl.
+fn printed(result: io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            log::Log::new(log::Level::Errors).error(&format!("stdout: {error}"));
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
 /// Returns the definition of the command line of the tool, with its own defaults in the
 /// help.
 fn tool_command() -> clap::Command {
@@ -197,7 +207,7 @@ fn tool_command() -> clap::Command {
         .name("crawl")
         .about(TOOL_ABOUT)
         .mut_arg("sources", |sources| {
-            let sources = sources.required_unless_present_any(["input", "replay"]);
+            let sources = sources.required_unless_present_any(["input", "print_config", "replay"]);
             sources.help(
                 "The URLs to begin with, without a scheme: https, or http for localhost and IP \
                  addresses; or a folder or files to check without a server; or - for URLs on stdin",

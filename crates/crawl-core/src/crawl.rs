@@ -435,7 +435,7 @@ impl Crawl {
     /// Counts the row and collects the missing fragments.
     fn finish(&mut self, mut row: Row, findings: Findings) -> Completion {
         *self.count_of(&row) += 1;
-        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
+        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
         self.broken += u64::from(row.is_broken());
         let Findings { jobs, skipped: mut others, out_links, ids, content, .. } = findings;
         let missing = self.admission.take_missing_fragments();

@@ -225,7 +225,7 @@ impl Visit {
         self.has_request = true;
         let url = self.url();
         let headers = options.headers_for(url);
-        http::request(self.method, url, &options.user_agent, headers.iter(), keep_alive)
+        http::request(self.method, url, &options.user_agent, headers, keep_alive)
     }
 
     fn limits(&self) -> Limits {

@@ -9,6 +9,7 @@ use crawl_core::{Options, Proxy, ProxyKind, ProxyRules};
 use url::Url;
 use web::select::Selection;
 
+use crate::for_host::{ForHost, host_options};
 use crate::generate::Generated;
 use crate::output::{Baseline, OutputSettings};
 use crate::parsers;
@@ -57,6 +58,13 @@ pub(crate) struct Tool {
     )]
     max_pages_per_pattern: Option<u32>,
 
+    /// Send a host outside of the site at most N requests a second [default: no limit]
+    #[arg(
+        long, value_name = "N", help_heading = "Speed and manners",
+        value_parser = parsers::at_least_one::<u32>
+    )]
+    external_rate: Option<u32>,
+
     /// Send a host at most N requests a second [default: no limit]
     #[arg(
         long, value_name = "N", help_heading = "Speed and manners",
@@ -91,6 +99,10 @@ pub(crate) struct Tool {
     /// Ask through no proxy, whatever the environment says
     #[arg(long, conflicts_with = "proxy", help_heading = "Request")]
     no_proxy: bool,
+
+    /// Settings of single hosts, as a file has them
+    #[arg(long, value_name = "HOST KEY=VALUE", hide = true, value_parser = ForHost::parse)]
+    for_host: Vec<ForHost>,
 
     /// A variable of the environment of the crawl that is replayed
     #[arg(long, value_name = "NAME=VALUE", hide = true)]
@@ -127,6 +139,14 @@ pub(crate) struct Tool {
     /// Show no progress: no line on a terminal, and none every 10 s in a log
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
+
+    /// Read settings from FILE [default: crawl.toml here, or in the nearest folder above]
+    #[arg(long, value_name = "FILE", help_heading = "State")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print the settings, of flags and file, without secrets, and end
+    #[arg(long, help_heading = "State")]
+    pub(crate) print_config: bool,
 
     /// Print the manual page, or what completes arguments in a shell, and end
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
@@ -204,6 +224,12 @@ impl Tool {
         Ok(rules)
     }
 
+    /// Returns true if there are settings that one process alone can follow.
+    #[cfg(feature = "redis")]
+    pub(super) fn has_paces_of_hosts(&self) -> bool {
+        !self.for_host.is_empty() || self.external_rate.is_some()
+    }
+
     pub(super) fn selects(&self) -> bool {
         !self.select.is_empty()
     }
@@ -236,6 +262,8 @@ impl Tool {
         options.sitemap = self.sitemap;
         options.rate_limit = self.rate_limit;
         options.delay = self.delay.unwrap_or_default();
+        options.external_rate = self.external_rate;
+        options.hosts = host_options(&self.for_host);
         options.robots = !self.no_robots;
         options.select.clone_from(&self.select);
     }

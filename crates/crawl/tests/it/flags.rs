@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 45] = [
+const BAD: [(&str, &[&str]); 47] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -53,13 +53,15 @@ const BAD: [(&str, &[&str]); 45] = [
     ("--max-pages-per-pattern", &["0", "-1"]),
     ("--generate", &["pdf"]),
     ("--baseline", &["/no/such/file", "/dev/null"]),
+    ("--external-rate", &["0", "fast"]),
+    ("--config", &["/no/such/file"]),
     ("--frontier", &[]),
     ("--crawl", &[]),
     ("--frontier-wait", &["0", "soon"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 22] = [
+const SWITCHES: [&str; 23] = [
     "--strict",
     "--lenient",
     "--external",
@@ -76,6 +78,7 @@ const SWITCHES: [&str; 22] = [
     "--verbose",
     "--quiet",
     "--fresh",
+    "--print-config",
     "--record-secrets",
     "--status",
     "--report",
