@@ -35,6 +35,7 @@ pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
 pub use progress::{Progress, num_writes};
 pub use sources::{FilePaths, Files};
+pub use trace_file::TraceFile;
 pub use trace_page::trace_page;
 
 use std::io::{self, Write};

@@ -18,8 +18,10 @@ const VERSION: u32 = 1;
 /// The number of events that a page shows without JavaScript.
 const BEGINNING: usize = 200;
 
-/// A file to which a trace is to be written.
-pub(crate) struct TraceFile {
+/// A file to which a trace is to be written: a page that shows it, if its name ends in
+/// `.html`, and otherwise JSON.
+#[derive(Debug)]
+pub struct TraceFile {
     file: File,
     /// True for a page that shows the trace, and false for JSON.
     is_page: bool,
@@ -31,14 +33,14 @@ impl TraceFile {
     ///
     /// # Errors
     /// When the file cannot be created.
-    pub(crate) fn create(path: &Path) -> io::Result<Self> {
+    pub fn create(path: &Path) -> io::Result<Self> {
         let file = File::options().create(true).write(true).truncate(false).open(path)?;
         let is_page = path.extension().is_some_and(|extension| extension == "html");
         Ok(Self { file, is_page, tracer: Tracer::new(Tracer::LIMIT) })
     }
 
     /// Has this thread write to the trace, until the guard is dropped.
-    pub(crate) fn begin(&self) -> trace::EnterGuard {
+    pub fn begin(&self) -> trace::EnterGuard {
         self.tracer.enter()
     }
 
@@ -46,7 +48,7 @@ impl TraceFile {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub(crate) fn write(self) -> io::Result<()> {
+    pub fn write(self) -> io::Result<()> {
         self.file.set_len(0)?;
         let mut out = BufWriter::new(self.file);
         let mut trace = self.tracer.take();

@@ -523,7 +523,7 @@ impl<'a> Via<'a> {
         }
     }
 
-    fn link(self) -> Option<Link<'a>> {
+    pub(crate) fn link(self) -> Option<Link<'a>> {
         match self {
             Self::Element(_, link) => Some(link),
             Self::Root | Self::Sitemap | Self::Link(_) | Self::Redirect(_) => None,

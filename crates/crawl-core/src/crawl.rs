@@ -187,7 +187,8 @@ impl Crawl {
             self.admit(address, Via::Root, &mut findings);
         }
         findings.skipped.into_iter().for_each(sink);
-        self.admission.levels.add(findings.jobs)
+        let levels = &mut self.admission.levels;
+        findings.jobs.into_iter().filter_map(|job| levels.add(job)).collect()
     }
 
     /// Announces seeds, see [`Crawl::seed`].
@@ -215,14 +216,14 @@ impl Crawl {
             self.admit(address, Via::Sitemap, &mut findings);
         }
         let levels = &mut self.admission.levels;
-        let mut jobs = match levels.expects_seeds() {
-            true => levels.add(findings.jobs),
+        let job = findings.jobs.pop().and_then(|job| match levels.expects_seeds() {
+            true => levels.add(job),
             false => {
-                findings.jobs.iter().for_each(|_| levels.add_seed());
-                findings.jobs
+                levels.add_seed();
+                Some(job)
             }
-        };
-        (jobs.pop(), findings.skipped.pop())
+        });
+        (job, findings.skipped.pop())
     }
 
     /// Keeps a warning for the [`CrawlSummary`].
@@ -326,7 +327,7 @@ impl Crawl {
                 row.num_new_urls = findings.num_new_urls;
             }
         }
-        findings.jobs = self.admission.levels.add(findings.jobs);
+        findings.jobs.extend(self.admission.levels.take_ready());
         findings.jobs.extend(self.leave(1));
         self.finish(row, findings)
     }
@@ -401,7 +402,7 @@ impl Crawl {
                 }
                 self.end_page(&job, content, findings.num_new_urls);
             }
-            findings.jobs = self.admission.levels.add(findings.jobs);
+            findings.jobs.extend(self.admission.levels.take_ready());
             findings.jobs.extend(self.admission.levels.ended_before(&job));
         }
         row.referrer = self.referrer(&row.url);
@@ -472,7 +473,11 @@ impl Crawl {
             Decision::Outside | Decision::Repeated | Decision::ChainTooLong => return,
             Decision::Known | Decision::TooDeep => false,
             Decision::Admitted(job) => {
-                findings.jobs.push(job);
+                // What a page links to and then loads has a shorter way at once.
+                match via {
+                    Via::Root | Via::Sitemap => findings.jobs.push(job),
+                    _ => findings.jobs.extend(self.admission.levels.add(job)),
+                }
                 true
             }
             Decision::Refused { url, depth, error } => {
@@ -499,8 +504,12 @@ impl Crawl {
         let has_fragment = self.options.check.fragments && address.fragment().is_some();
         let is_recorded = match decision {
             Decision::Outside | Decision::ChainTooLong => false,
-            // A repeated link may have another fragment.
-            Decision::Repeated => has_fragment,
+            // A repeated link may have another fragment, or be a shorter way: the page
+            // links to what it also loads.
+            Decision::Repeated => {
+                let is_loaded = via.link().is_some_and(|link| !link.element.is_clicked());
+                has_fragment || is_loaded && self.options.max_depth.is_some()
+            }
             _ => true,
         };
         match via {

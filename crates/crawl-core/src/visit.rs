@@ -215,8 +215,9 @@ impl Visit {
 
     /// Returns the server to connect to.
     pub fn server(&self) -> Server<'_> {
-        let (host, port) = self.url().host_and_port();
-        Server { host, port, tls_host: self.url().is_secure().then_some(host) }
+        let url = self.url();
+        let (host, port) = url.host_and_port();
+        Server { host, port, tls_host: url.is_secure().then_some(host) }
     }
 
     /// Returns the bytes of the request, and begins a new try.

@@ -123,6 +123,8 @@ struct State {
     /// The time from which the network is down, and the fault.
     down: Cell<Option<(Duration, Fault)>>,
     notified: Arc<AtomicBool>,
+    /// The number of open connections.
+    connections: Cell<usize>,
 }
 
 impl State {
@@ -161,7 +163,15 @@ impl State {
 impl SimNet {
     /// Makes a network on which `handler` answers every request.
     pub fn new(handler: impl FnMut(&Request) -> Response + 'static) -> Self {
-        let begun = Instant::now();
+        Self::starting_at(Instant::now(), handler)
+    }
+
+    /// Makes a network whose time begins at `begun`: after that of another one, for
+    /// example.
+    pub fn starting_at(
+        begun: Instant,
+        handler: impl FnMut(&Request) -> Response + 'static,
+    ) -> Self {
         Self(Rc::new(State {
             begun,
             now: Cell::new(begun),
@@ -173,6 +183,7 @@ impl SimNet {
             log: RefCell::default(),
             down: Cell::new(None),
             notified: Arc::default(),
+            connections: Cell::new(0),
         }))
     }
 
@@ -212,6 +223,11 @@ impl SimNet {
         self.0.now.get() - self.0.begun
     }
 
+    /// Returns the number of open connections, those among them that were not accepted yet.
+    pub fn connections(&self) -> usize {
+        self.0.connections.get()
+    }
+
     /// Takes the log of all requests so far, in the order of their arrival.
     pub fn take_requests(&self) -> Vec<Request> {
         let mut log = self.0.log.take();
@@ -248,6 +264,7 @@ impl Backend for SimNet {
             state.push_event(at, key, true);
         }
         let (request, packets) = (Vec::new(), VecDeque::new());
+        state.connections.update(|n| n + 1);
         Ok(Socket::mock(Connection { state, host, key, request, packets, end: None }))
     }
 
@@ -302,7 +319,7 @@ impl Connection {
     fn answer(&mut self, head: &[u8]) {
         let (state, link) = (&self.state, self.state.link(self.host));
         let arrived = state.now.get() + state.travel(&link);
-        let head = String::from_utf8_lossy(head);
+        let head = str::from_utf8(head).unwrap_or_default();
         let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
         let host = head.lines().find_map(|line| line.strip_prefix("Host: "));
         let host = host.unwrap_or_default().to_owned();
@@ -328,6 +345,12 @@ impl Connection {
         } else if response.bytes.is_empty() {
             state.push_event(at, self.key, false);
         }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.state.connections.update(|n| n - 1);
     }
 }
 

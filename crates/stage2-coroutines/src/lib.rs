@@ -55,6 +55,8 @@
 
 mod asyncio;
 mod crawl;
+#[cfg(feature = "explore")]
+mod explore;
 mod fetch;
 mod net;
 mod runtime;
@@ -80,6 +82,8 @@ pub use asyncio::traceback;
 #[cfg(feature = "os")]
 pub use crawl::crawl;
 pub use crawl::crawl_on;
+#[cfg(feature = "explore")]
+pub use explore::{Exploration, explore};
 pub use net::connection::Connection;
 pub use net::connector::Connector;
 pub use net::io::{connect, connect_unix, read, read_all, read_to_end, write_all};

@@ -63,6 +63,7 @@ impl Crawler {
             is_fresh: false,
             warn: Box::new(|_| ()),
             begun: None,
+            begin: None,
             watch: None,
             stopper: Stopper::new(),
         }
@@ -80,10 +81,12 @@ pub struct Builder<'a> {
     is_fresh: bool,
     warn: Box<dyn FnMut(&str) + 'a>,
     begun: Option<(Crawl, Vec<Job>)>,
+    begin: Option<Begin<'a>>,
     watch: Option<(Duration, Watch<'a>)>,
     stopper: Stopper,
 }
 
+type Begin<'a> = Box<dyn FnOnce(&Rc<Crawler>) + 'a>;
 type Watch<'a> = Box<dyn FnMut(&CrawlProgress) + 'a>;
 
 impl<'a> Builder<'a> {
@@ -127,6 +130,13 @@ impl<'a> Builder<'a> {
         self
     }
 
+    /// Calls `begin` with the crawler before the first request, for a program that wants
+    /// to look at it while it runs.
+    pub fn on_begin(mut self, begin: impl FnOnce(&Rc<Crawler>) + 'a) -> Self {
+        self.begin = Some(Box::new(begin));
+        self
+    }
+
     /// Calls `watch` with the progress of the crawl, once per `interval`.
     pub fn watch(mut self, interval: Duration, watch: impl FnMut(&CrawlProgress) + 'a) -> Self {
         self.watch = Some((interval, Box::new(watch)));
@@ -165,7 +175,10 @@ impl<'a> Builder<'a> {
     pub fn run_on(mut self, event_loop: &EventLoop) -> io::Result<CrawlSummary> {
         let outbox = Rc::new(Outbox::default());
         let crawler = self.build(event_loop, Rc::clone(&outbox))?;
-        let Self { mut sink, watch, .. } = self;
+        let Self { mut sink, begin, watch, .. } = self;
+        if let Some(begin) = begin {
+            begin(&crawler);
+        }
         describe_waits(event_loop, &crawler);
         let watching = async {
             if let Some((interval, mut watch)) = watch {
@@ -199,6 +212,10 @@ impl<'a> Builder<'a> {
             Some((crawl, left)) => (crawl, Some(left)),
             None => (Crawl::new(self.options.clone()), None),
         };
+        if crawl.options().sitemap {
+            // Before the replay: a level that ends in it must not end without the seeds.
+            crawl.expect_seeds();
+        }
         // A journal that cannot be used is refused before the first row.
         let path = self.journal.take();
         let opened = path.map(|path| Journal::open(path, self.is_fresh, crawl.options()));

@@ -59,7 +59,7 @@ impl<F: Frontier> Crawler<F> {
         Rc::new(Self { event_loop, max_tasks, client, stopper })
     }
 
-    fn frontier(&self) -> &F {
+    pub(crate) fn frontier(&self) -> &F {
         &self.client.frontier
     }
 

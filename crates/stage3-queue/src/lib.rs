@@ -34,13 +34,15 @@
 //! * `row_writer`: the output for rows; with `journal`, the state on disk from
 //!   which a crawl that was killed at any moment resumes;
 //! * `shutdown`: graceful shutdown ([`Stopper`]);
-//! * `builder`: the interface for programs that run a crawl ([`Builder`]).
+//! * `builder`: the interface for programs that run a crawl ([`Builder`]);
+//! * `counts`: the jobs by where they are, for tests of the whole.
 //!
 //! robots.txt is obeyed here only. `nofollow` is obeyed by all stages alike, in
 //! `crawl-core`.
 
 mod builder;
 mod connector;
+mod counts;
 mod crawler;
 mod fetch;
 mod frontier;
@@ -59,6 +61,7 @@ mod tunnel;
 #[cfg(feature = "os")]
 pub use builder::crawl;
 pub use builder::{Builder, crawl_on};
+pub use counts::JobCounts;
 pub use crawler::Crawler;
 pub use frontier::{Claim, Frontier, LocalClaim, LocalFrontier};
 pub use health::Health;

@@ -21,6 +21,9 @@ pub(super) struct Ceilings {
     max_pages: Option<u64>,
     max_equal: u32,
     hasher: RandomState,
+    /// The host of the last address and its hash: most addresses have the host of the
+    /// one before.
+    last_host: (String, u64),
     /// The number of pages of each host. The keys are hashes.
     pages: HashMap<u64, u64>,
     equal: CountMinSketch,
@@ -56,8 +59,13 @@ impl Ceilings {
         Self { max_pages: options.max_pages_per_host, max_equal, ..Self::default() }
     }
 
-    fn host(&self, address: Address<'_>) -> u64 {
-        self.hasher.hash_one(address.authority())
+    fn host(&mut self, address: Address<'_>) -> u64 {
+        let (host, hash) = &mut self.last_host;
+        if host != address.authority() {
+            address.authority().clone_into(host);
+            *hash = self.hasher.hash_one(&host);
+        }
+        *hash
     }
 
     /// Counts a new page of a host.

@@ -39,19 +39,22 @@ impl Levels {
         self.waiting.len()
     }
 
-    /// Takes new jobs, and returns those that may start now.
-    pub(crate) fn add(&mut self, jobs: Vec<Job>) -> Vec<Job> {
-        if !self.is_used {
-            return jobs;
+    /// Takes a new job, and returns it if it may start now.
+    pub(crate) fn add(&mut self, job: Job) -> Option<Job> {
+        if self.is_used && job.depth > self.depth {
+            self.waiting.insert(job.number, job);
+            return None;
         }
-        let (mut now, later): (Vec<_>, Vec<_>) =
-            jobs.into_iter().partition(|job| job.depth <= self.depth);
-        self.waiting.extend(later.into_iter().map(|job| (job.number, job)));
-        for number in mem::take(&mut self.ready) {
-            now.extend(self.waiting.remove(&number));
-        }
-        self.open += now.len();
-        now
+        self.open += usize::from(self.is_used);
+        Some(job)
+    }
+
+    /// Takes the jobs that may start now, since a shorter way to them was found.
+    pub(crate) fn take_ready(&mut self) -> Vec<Job> {
+        let numbers = mem::take(&mut self.ready);
+        let jobs: Vec<_> = numbers.iter().flat_map(|n| self.waiting.remove(n)).collect();
+        self.open += jobs.len();
+        jobs
     }
 
     /// Counts a job that starts whatever its depth.
@@ -113,6 +116,6 @@ impl Levels {
         let mut jobs: Vec<_> = mem::take(&mut self.waiting).into_values().collect();
         jobs.sort_unstable_by_key(|job| job.number);
         self.depth = jobs.iter().map(|job| job.depth).min().unwrap_or(self.depth);
-        self.add(jobs)
+        jobs.into_iter().filter_map(|job| self.add(job)).collect()
     }
 }

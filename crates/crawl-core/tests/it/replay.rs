@@ -193,6 +193,33 @@ fn a_journal_entry_without_a_referrer_is_replayed() {
     assert_eq!(resumed.end().1.done, 3);
 }
 
+/// With levels, an image is a shorter way than a link, also on the page that has both,
+/// in whatever order pages are fetched, and in a crawl that is resumed.
+#[test]
+fn what_is_linked_to_and_loaded_has_the_depth_of_its_page() {
+    let links = |targets: &[&str]| Reply::Links(targets.iter().map(|t| t.to_string()).collect());
+    // The last link of a page is its image.
+    let sites = [
+        [links(&["/1", "/2", "/9"]), links(&["/3", "/9"]), links(&["/3"]), links(&["/4"])],
+        [links(&["/2", "/1", "/9"]), links(&["/3", "/9"]), links(&["/3"]), links(&["/4"])],
+    ];
+    for site in sites {
+        let mut options = options(Some(2));
+        options.check.images = true;
+        let mut whole = TestCrawl::new(&options);
+        while whole.step(&site, Instant::now()) {}
+        for finished in 0..=whole.records.len() {
+            let mut resumed = TestCrawl::new(&options);
+            resumed.replay(&whole.records[..finished]);
+            while resumed.step(&site, Instant::now()) {}
+            let rows = resumed.end().0;
+            let depth = |path: &str| rows.iter().find(|r| r.url.ends_with(path)).map(|r| r.depth);
+            // As an image of the page 2; a link of an image is a click.
+            assert_eq!((depth("/3"), depth("/4")), (Some(1), Some(2)), "{finished}");
+        }
+    }
+}
+
 #[test]
 fn a_replayed_skip_does_not_count_as_a_page() {
     let mut options = options(None);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::panic::Location;
 use std::rc::Rc;
 
-use crawl_core::{Deadline, FetchError, Options, Phase, Visit};
+use crawl_core::{Deadline, FetchError, Options, Phase, Server, Visit};
 use selector_core::Socket;
 use transport::{Addresses, ConnectPolicy, LookupResult, TlsLayer, is_fd_limit};
 
@@ -57,7 +57,8 @@ impl Connector {
         visit: &Visit,
         deadline: &Deadline,
     ) -> Result<Connection, FetchError> {
-        let answer = lookup(&self.event_loop, visit.server().host, visit.server().port).await;
+        let Server { host, port, .. } = visit.server();
+        let answer = lookup(&self.event_loop, host, port).await;
         let route = match self.route(visit, answer) {
             // Boxed, as below: it is rare.
             Err(error) if is_fd_limit(&error) => {
@@ -102,7 +103,8 @@ impl Connector {
         let _wake_next = WakeNext(&self.limits);
         while self.fd_freed(deadline).await {
             deadline.enter(Phase::Lookup, self.event_loop.now());
-            let answer = lookup(&self.event_loop, visit.server().host, visit.server().port).await;
+            let Server { host, port, .. } = visit.server();
+            let answer = lookup(&self.event_loop, host, port).await;
             match self.route(visit, answer) {
                 Err(again) if is_fd_limit(&again) => error = again,
                 route => return route,

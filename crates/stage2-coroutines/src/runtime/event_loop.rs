@@ -146,9 +146,7 @@ impl EventLoop {
         let Inner { scheduler, reactor, inspector, .. } = &**self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
-        let mut batch = scheduler.batch();
-        let mut waker = None;
-        let mut keys = Vec::new();
+        let (mut batch, mut waker, mut keys) = (scheduler.batch(), None, Vec::new());
         loop {
             // A task that is woken from here on takes its step after the next
             // tick: tasks that keep waking each other cannot hold up tasks that

@@ -86,6 +86,8 @@ impl Batch<'_> {
         // A burst of wake-ups is rare; its memory is given back.
         self.keys.shrink_to(KEPT_CAPACITY);
         std::mem::swap(&mut *self.run_queue.borrow_mut(), &mut self.keys);
+        #[cfg(feature = "explore")]
+        crate::explore::shuffle(&mut self.keys);
     }
 }
 

@@ -25,13 +25,13 @@ const JOBS_PER_POLL: u32 = 64;
 /// The frontier of a crawl in one process, on a [`JoinableQueue`]. In the queue are
 /// the jobs that may start now. A job that has to wait has a reservation, and waits
 /// in the queue of its host.
-pub struct LocalFrontier(Rc<Inner>);
+pub struct LocalFrontier(pub(crate) Rc<Inner>);
 
 /// The state that the frontier shares with its claims and its timer.
-struct Inner {
+pub(crate) struct Inner {
     event_loop: EventLoop,
-    q: JoinableQueue<ReadyJob>,
-    host_queues: RefCell<HostQueues>,
+    pub(crate) q: JoinableQueue<ReadyJob>,
+    pub(crate) host_queues: RefCell<HostQueues>,
     crawl: RefCell<Crawl>,
     row_writer: RowWriter,
     /// The time at which the next host wakes up.
@@ -47,6 +47,9 @@ impl LocalFrontier {
     /// to `sink`.
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Self {
         let mut crawl = Crawl::new(options);
+        if crawl.options().sitemap {
+            crawl.expect_seeds();
+        }
         let roots = crawl.roots(&mut sink);
         // Without a journal there is no reason to abort.
         let row_writer = RowWriter::new(None, sink, Stopper::new());
@@ -57,13 +60,10 @@ impl LocalFrontier {
     /// resumed crawl has left to do.
     pub(crate) fn with_jobs(
         event_loop: &EventLoop,
-        mut crawl: Crawl,
+        crawl: Crawl,
         urls_todo: Vec<Job>,
         row_writer: RowWriter,
     ) -> Self {
-        if crawl.options().sitemap {
-            crawl.expect_seeds();
-        }
         let q = JoinableQueue::new(event_loop);
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),

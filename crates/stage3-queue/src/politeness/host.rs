@@ -23,7 +23,7 @@ const MAX_BUSY_ANSWERS_IN_ALL: u32 = 10;
 /// One host: a name and a port, for both schemes. Arrays have an element for the
 /// http origin and one for the https origin.
 #[derive(Default)]
-pub(super) struct Host {
+pub(crate) struct Host {
     pub(super) name: Arc<str>,
     pub(super) rate_limit: RateLimit,
     pub(super) rules: [RulesState; 2],
@@ -112,7 +112,7 @@ impl Host {
     }
 
     /// Returns the number of jobs that wait.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.jobs.len() + self.busy.len()
     }
 

@@ -53,7 +53,7 @@ pub(crate) struct HostQueues {
     /// True if robots.txt is obeyed.
     robots: bool,
     ids: HashMap<Arc<str>, HostId>,
-    hosts: Vec<Host>,
+    pub(crate) hosts: Vec<Host>,
     /// Host that was looked up last: a cache of one, since the next look-up is
     /// usually for the same host.
     last_id: HostId,
@@ -69,7 +69,7 @@ pub(crate) struct HostQueues {
     blocked: VecDeque<HostId>,
     /// Jobs of URLs that were busy each time. They are asked once more at the end,
     /// after these times.
-    in_vain: Vec<(HostId, Instant, Waiting, Box<Deferrals>)>,
+    pub(crate) in_vain: Vec<(HostId, Instant, Waiting, Box<Deferrals>)>,
     /// True while they are asked, and nothing new was found.
     is_ending: bool,
     /// Memory for the rules of all hosts, in bytes.

@@ -195,6 +195,28 @@ fn a_resumed_crawl_has_the_same_levels() {
     }
 }
 
+/// A URL that a link and a sitemap lead to has the depth of the sitemap, also in a crawl
+/// that is resumed, which reads the sitemap once more.
+#[test]
+fn a_resumed_crawl_has_the_levels_of_its_sitemap() {
+    let answer = |request: &Request| match &*request.path {
+        "/sitemap.xml" => text(format!("{A}c")).after(Duration::from_secs(1)),
+        "/" => page(["/a"]),
+        "/a" => page(["/b"]),
+        "/b" => page(["/c"]),
+        "/c" => page(["/d"]),
+        "/d" => page(["/e"]),
+        _ => not_found(),
+    };
+    let mut options = options(&[A]);
+    (options.sitemap, options.max_depth, options.max_tasks) = (true, Some(3), Some(1));
+    for first in 1..=5 {
+        let runs = in_runs("sitemap", &options, &[Some(first), None], answer);
+        let depths: Vec<_> = depths_of(&runs[1].0).into_values().collect();
+        assert_eq!(depths, [0, 1, 2, 1, 2, 3], "{first}");
+    }
+}
+
 /// A name of a state, and the answers with which a crawl waits in it.
 type State = (&'static str, fn(&Request) -> Response);
 

@@ -63,8 +63,8 @@ pub(super) fn parse<T>(
 ) -> Result<T, FetchError> {
     let mut slots = [const { MaybeUninit::uninit() }; MAX_HEADERS];
     let max_headers = max_headers.min(MAX_HEADERS);
-    let line = first_line(bytes);
-    let bytes = &*with_readable_status_line(bytes);
+    let sent = bytes;
+    let bytes = &*with_readable_status_line(sent);
     let mut response = Response::new(&mut []);
     let parsed = ParserConfig::default()
         .allow_multiple_spaces_in_response_status_delimiters(true)
@@ -86,15 +86,16 @@ pub(super) fn parse<T>(
             Err(too_large(format!("the response has more than {max_headers} headers")))
         }
         Err(error @ (Error::Version | Error::Status)) => {
-            Err(protocol(format!("{error} in the status line '{}'", printable(line))))
+            Err(protocol(format!("{error} in the status line '{}'", printable(first_line(sent)))))
         }
         Err(error) => Err(protocol(format!("{error} in the head of the response"))),
     }
 }
 
-/// Makes the status line one that the parser accepts: replaces an unknown higher minor version by the highest known one, 1 (RFC 9110
-/// section 2.5), and control characters in the reason phrase, which means nothing,
-/// by blanks (as RFC 9112 section 2.2 allows for a bare carriage return).
+/// Makes the status line one that the parser accepts: replaces an unknown higher minor
+/// version by the highest known one, 1 (RFC 9110 section 2.5), and control characters in
+/// the reason phrase, which means nothing, by blanks (as RFC 9112 section 2.2 allows for
+/// a bare carriage return).
 fn with_readable_status_line(bytes: &[u8]) -> Cow<'_, [u8]> {
     const MINOR: usize = "HTTP/1.".len();
     const REASON: usize = "HTTP/1.1 200 ".len();
