@@ -178,9 +178,11 @@ fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &Arg
 
 /// The arguments that a record does not keep: they say where something is written, or
 /// read from. The URLs that were read are kept instead.
-const NOT_RECORDED: [&str; 20] = [
+const NOT_RECORDED: [&str; 22] = [
     "baseline",
     "cacert",
+    "cache",
+    "cache_age",
     "color",
     "config",
     "fresh",
@@ -289,9 +291,10 @@ impl ToolArguments {
                 Err("--frontier is for URLs: files are on one machine".into())
             }
             #[cfg(feature = "redis")]
-            None if self.tool.has_paces_of_hosts() && self.redis.frontier().is_some() => {
-                Err("--external-rate and settings for hosts are for a crawl in one process".into())
-            }
+            None if self.tool.needs_one_process() && self.redis.frontier().is_some() => Err(
+                "--cache, --external-rate and settings for hosts are for a crawl in one process"
+                    .into(),
+            ),
             None => Ok(sources),
         }
     }

@@ -42,6 +42,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::CommandFactory;
 use crawl_core::{CrawlSummary, Options, Sink};
@@ -84,6 +85,8 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
+    /// The file with results of other sites, and the age up to which they count.
+    pub cache: Option<(PathBuf, Duration)>,
     /// The files to check, if the crawl does not begin with URLs.
     pub files: Option<Files>,
     /// The crawl on many machines to begin, to join or to report.
@@ -167,6 +170,7 @@ pub fn tool_main(
     recorded_arguments.extend(variables);
     let mut options = Options { proxies, ..arguments.options(roots) };
     options.seed = seed.unwrap_or_else(run::new_seed);
+    let cache = arguments.tool.cache.map(|path| (path, arguments.tool.cache_age));
     let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool;
     run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
         crawl(Invocation {
@@ -174,6 +178,7 @@ pub fn tool_main(
             sink,
             state,
             is_fresh: fresh,
+            cache,
             files,
             #[cfg(feature = "redis")]
             frontier,

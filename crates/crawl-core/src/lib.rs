@@ -65,7 +65,7 @@ pub use options::{Check, Options, Sink};
 pub use pace::Pace;
 pub use proxy::{Proxy, ProxyKind, ProxyRules};
 pub use report::Report;
-pub use row::{Outcome, Row};
+pub use row::{ExternalVerdict, Outcome, Row};
 pub use scope::ScopeRule;
 pub use stop_reason::StopReason;
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};

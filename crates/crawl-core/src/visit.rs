@@ -13,7 +13,9 @@ use url::{Position, Url};
 use crate::finished::{Discovery, Finished};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
-use crate::{Deadline, ErrorClass, FetchError, Job, Options, Outcome, Phase, Purpose, Row};
+use crate::{
+    Deadline, ErrorClass, ExternalVerdict, FetchError, Job, Options, Outcome, Phase, Purpose, Row,
+};
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
 use web::page::Page;
@@ -499,6 +501,10 @@ impl Visit {
         row.size = (!response.is_cut).then_some(response.size);
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
         row.outcome = outcome;
+        if self.job.purpose == Purpose::External {
+            let class = error.as_ref().map(|error| error.class);
+            row.verdict = ExternalVerdict::of(outcome, row.status, class);
+        }
         row.error = error;
         if let Discovery::Redirect(target) = &discovery {
             row.next_url = Some(target[..Position::AfterQuery].to_owned());

@@ -140,6 +140,17 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
 
+    /// Keep results of other sites here, and do not ask again for those that are known
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay"], help_heading = "State")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Ask again after so long, like 12h or 7d
+    #[arg(
+        long, value_name = "DURATION", default_value = "7d", help_heading = "State",
+        value_parser = parsers::age
+    )]
+    pub(crate) cache_age: Duration,
+
     /// Read settings from FILE [default: crawl.toml here, or in the nearest folder above]
     #[arg(long, value_name = "FILE", help_heading = "State")]
     pub(crate) config: Option<PathBuf>,
@@ -226,8 +237,8 @@ impl Tool {
 
     /// Returns true if there are settings that one process alone can follow.
     #[cfg(feature = "redis")]
-    pub(super) fn has_paces_of_hosts(&self) -> bool {
-        !self.for_host.is_empty() || self.external_rate.is_some()
+    pub(super) fn needs_one_process(&self) -> bool {
+        !self.for_host.is_empty() || self.external_rate.is_some() || self.cache.is_some()
     }
 
     pub(super) fn selects(&self) -> bool {

@@ -203,6 +203,13 @@ pub(super) fn sentence(end: &End<'_>) -> String {
             sum += &format!("; {} of the baseline broken no more", known.mended);
         }
     }
+    for (name, what) in
+        [("external_blocked", "blocked for crawlers"), ("external_unsure", "unsure")]
+    {
+        if counted(name) > 0 {
+            sum += &format!("; {} of other sites {what}", count(counted(name), "URL"));
+        }
+    }
     for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
         if number > 0 {
             sum += &format!("; {}", count(number, what));

@@ -150,6 +150,7 @@ impl LocalAdmission {
             self.fine.insert(self.hasher.hash_one(&*job.url));
         }
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
+        row.verdict = row.verdict.filter(|_| !row.is_accepted);
         LocalCompletion { row, candidates, out_links, ids, nofollow, left_out, content }
     }
 

@@ -130,7 +130,7 @@ fn a_host_has_settings_of_its_own() {
         other.address(),
     ));
     let begun = Instant::now();
-    let output = folder.run(&[&site.url("/")]).expect_code(1);
+    let output = folder.run(&[&site.url("/")]).expect_code(0);
     assert!(begun.elapsed() < Duration::from_secs(15));
     let rows = rows(&output.stdout);
     let of = |path: &str| rows.get(&other.url(path)).map(|row| row["outcome"].clone());
@@ -148,9 +148,13 @@ fn a_host_has_settings_of_its_own() {
     let least = Duration::from_millis(100) * (log.len() as u32 - 1);
     assert!(took + Duration::from_millis(50) >= least, "{log:?}");
     drop(log);
-    // Only the timeout is broken: 410 is accepted there.
-    let report = folder.run(&["--format", "text", &site.url("/")]).expect_code(1);
-    assert!(report.stdout.contains("1 is broken"), "{}", report.stdout);
+    // 410 is accepted there.
+    let report = folder.run(&["--format", "text", &site.url("/")]).expect_code(0);
+    assert!(
+        report.stdout.contains("nothing is broken; 1 URL of other sites unsure"),
+        "{}",
+        report.stdout
+    );
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 47] = [
+const BAD: [(&str, &[&str]); 49] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -54,6 +54,8 @@ const BAD: [(&str, &[&str]); 47] = [
     ("--generate", &["pdf"]),
     ("--baseline", &["/no/such/file", "/dev/null"]),
     ("--external-rate", &["0", "fast"]),
+    ("--cache", &[]),
+    ("--cache-age", &["0", "0d", "1001d", "1w"]),
     ("--config", &["/no/such/file"]),
     ("--frontier", &[]),
     ("--crawl", &[]),
@@ -124,6 +126,7 @@ fn contradictions_are_refused() {
         (&["--record-secrets"], "--record "),
         (&["--record", "a", "--replay", "b"], "--replay"),
         (&["--record", "a", "--state", "b"], "--state"),
+        (&["--record", "a", "--cache", "b"], "--cache"),
         (&["-o", "/no/such.json", "--trace", "/no/such.json"], "--trace"),
         (&["--update-baseline"], "--baseline"),
         (&["--select", "title=h1"], "--format"),

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod config;
+mod external;
 mod files;
 mod flags;
 mod formats;
