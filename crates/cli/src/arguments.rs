@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, FromArgMatches, Parser};
-use crawl_core::Options;
+use crawl_core::{Check, Options};
 use url::Url;
 
 use self::limits::Limits;
@@ -178,13 +178,14 @@ fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &Arg
 
 /// The arguments that a record does not keep: they say where something is written, or
 /// read from. The URLs that were read are kept instead.
-const NOT_RECORDED: [&str; 22] = [
+const NOT_RECORDED: [&str; 23] = [
     "baseline",
     "cacert",
     "cache",
     "cache_age",
     "color",
     "config",
+    "cookie_jar",
     "fresh",
     "generate",
     "input",
@@ -248,6 +249,8 @@ impl Consistency for ToolArguments {
             Some("--output and --state are the same file, and the report would replace the journal")
         } else if self.tool.selects() && !self.common.output.has_json(Format::Text) {
             Some("--select adds to JSON rows, and so needs --format json or jsonl")
+        } else if self.tool.follow_root && self.is_part() {
+            Some("--follow-root is for one process: begin at the host itself")
         } else {
             self.common.contradiction_with(Format::Text)
         }
@@ -255,6 +258,14 @@ impl Consistency for ToolArguments {
 }
 
 impl ToolArguments {
+    /// Returns true if the crawl is one on many machines.
+    fn is_part(&self) -> bool {
+        #[cfg(feature = "redis")]
+        return self.redis.frontier().is_some();
+        #[cfg(not(feature = "redis"))]
+        false
+    }
+
     /// Returns true if the user wants a progress line.
     pub(crate) fn wants_progress(&self) -> bool {
         !self.tool.no_progress && self.common.output.level() > Level::Errors
@@ -301,7 +312,8 @@ impl ToolArguments {
 
     /// Returns the options of the crawl, which begins with these roots.
     pub(crate) fn options(&self, roots: Vec<Url>) -> Options {
-        let mut options = Options { roots, ..self.common.options() };
+        let check = self.common.scope.check(Check::USUAL);
+        let mut options = Options { roots, check, ..self.common.options() };
         self.tool.set(&mut options);
         options
     }
@@ -349,7 +361,7 @@ mod tests {
     use std::time::Duration;
 
     use clap::CommandFactory;
-    use crawl_core::{Check, ScopeRule};
+    use crawl_core::ScopeRule;
 
     use super::*;
 
@@ -376,6 +388,8 @@ mod tests {
         assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
         let tool: ToolArguments = parse_as("example.com").unwrap();
         let roots = tool.sources().unwrap().roots;
+        // The programs of the stages check what the chapter does, and the tool more.
+        let theirs = Options { check: Check::USUAL, ..theirs };
         assert_eq!(format!("{:?}", tool.options(roots)), format!("{theirs:?}"));
         assert_eq!(arguments.output().reports, [(Format::Chapter, PathBuf::from("-"))]);
         assert_eq!(tool.output().unwrap().reports, [(Format::Text, PathBuf::from("-"))]);
@@ -398,7 +412,7 @@ mod tests {
         assert_eq!(options.scope, ScopeRule::Lenient);
         assert_eq!((options.exclude.len(), options.include.len()), (2, 2));
         assert_eq!(options.max_depth, Some(0));
-        let check = Check { images: true, scripts: false, styles: true, fragments: true };
+        let check = Check { images: true, styles: true, fragments: true, ..Check::default() };
         assert_eq!(options.check, check);
         assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
@@ -419,6 +433,35 @@ mod tests {
         assert_eq!(output.reports, [(Format::Jsonl, PathBuf::from("rows"))]);
         assert_eq!(arguments.output.level(), Level::Verbose);
         assert_eq!(parse("a.test -q").unwrap().output.level(), Level::Errors);
+    }
+
+    #[test]
+    fn checks_are_listed_added_and_taken_away() {
+        let check = |list: &str| {
+            let tool: Result<ToolArguments, _> = parse_as(&format!("a.test {list}"));
+            tool.map(|tool| tool.options(Vec::new()).check.names().join(" "))
+        };
+        for (list, expected) in [
+            ("", "images scripts styles frames refresh relations media"),
+            ("--check links", ""),
+            ("--check none", ""),
+            ("--check images,media", "images media"),
+            ("--check images --check scripts", "images scripts"),
+            (
+                "--check +fragments,-frames",
+                "images scripts styles refresh relations media fragments",
+            ),
+            ("--check=-images,-scripts,-styles", "frames refresh relations media"),
+            ("--check -media", "images scripts styles frames refresh relations"),
+            ("--check none,+styles", "styles"),
+            ("--check all,-media", "images scripts styles frames refresh relations fragments"),
+        ] {
+            assert_eq!(check(list).as_deref(), Ok(expected), "{list}");
+        }
+        assert_eq!(parse("a.test --check +images").unwrap().options().check.names(), ["images"]);
+        for list in ["--check pictures", "--check +all", "--check -links", "--check images,"] {
+            check(list).unwrap_err();
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@
 
 mod arguments;
 mod config;
+mod cookie_file;
 mod for_host;
 mod generate;
 mod log;
@@ -171,8 +172,8 @@ pub fn tool_main(
     let mut options = Options { proxies, ..arguments.options(roots) };
     options.seed = seed.unwrap_or_else(run::new_seed);
     let cache = arguments.tool.cache.map(|path| (path, arguments.tool.cache_age));
-    let Tool { state, fresh, record, record_secrets, replay, .. } = arguments.tool;
-    run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
+    let Tool { state, fresh, record, record_secrets, replay, cookie_jar, .. } = arguments.tool;
+    let exit = run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
         crawl(Invocation {
             options,
             sink,
@@ -189,8 +190,12 @@ pub fn tool_main(
             replay,
             arguments: recorded_arguments,
         })
-    })
-    .into()
+    });
+    if let Some(Err(error)) = cookie_jar.map(|file| file.write()) {
+        log.error(&format!("the file of --cookie-jar cannot be written: {error}"));
+        return ExitCode::from(COULD_NOT_RUN);
+    }
+    exit.into()
 }
 
 /// Returns the exit code after something was printed, instead of a crawl.
@@ -222,6 +227,14 @@ fn tool_command() -> clap::Command {
         .mut_arg(
             "max_tasks",
             with_default("How many fetches (at most 100000) at a time [default: 10]"),
+        )
+        .mut_arg(
+            "check",
+            with_default(
+                "What to check besides links, separated by commas: images, scripts, styles, \
+                 frames, refresh, relations, media, fragments; all, none; +x and -x change the \
+                 default [default: all but fragments]",
+            ),
         )
         .mut_arg("format", with_default("The form of the report [default: text]"))
 }

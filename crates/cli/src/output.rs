@@ -25,7 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
-use crawl_core::{CrawlSummary, Report, Row};
+use crawl_core::{CrawlSummary, Outcome, Report, Row};
 
 use self::baseline::KnownCounts;
 use self::broken::Broken;
@@ -63,6 +63,7 @@ pub(crate) struct OutputSettings {
     pub(crate) title: String,
     pub(crate) baseline: Option<Baseline>,
     pub(crate) locate: Locate,
+    pub(crate) redirects: RedirectPolicy,
 }
 
 /// The way from a URL to the path of the file that it leads to, if it leads to one.
@@ -120,6 +121,18 @@ impl Locate {
     }
 }
 
+/// The meaning of redirects that end well.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RedirectPolicy {
+    /// They are fine.
+    #[default]
+    Ok,
+    /// The links to permanent ones should be changed: they are listed.
+    Warn,
+    /// All of them count as broken.
+    Error,
+}
+
 /// The order of the links to broken URLs in reports for people.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Grouping {
@@ -141,6 +154,9 @@ pub(crate) struct Output {
     /// The statistics of all rows.
     report: Report,
     broken: Vec<Broken>,
+    /// The permanent redirects to warn of.
+    moved: Vec<Broken>,
+    redirects: RedirectPolicy,
     baseline: Option<Baseline>,
     broken_only: bool,
     locate: Locate,
@@ -199,6 +215,8 @@ struct End<'a> {
     report: &'a Report,
     /// The broken URLs, in the order of their texts.
     broken: &'a [Broken],
+    /// The permanent redirects to warn of, in the order of their texts.
+    moved: &'a [Broken],
     /// The counts of broken URLs that the baseline knows, if there is one.
     known: Option<KnownCounts>,
     /// Summary of the crawl, or the error message if it could not run.
@@ -240,7 +258,8 @@ impl Output {
         }
         let (report, broken_only) = (Report::new(), settings.broken_only);
         let (baseline, locate) = (settings.baseline.clone(), settings.locate.clone());
-        Ok(Self { reports, report, broken: Vec::new(), baseline, broken_only, locate })
+        let (broken, moved, redirects) = (Vec::new(), Vec::new(), settings.redirects);
+        Ok(Self { reports, report, broken, moved, redirects, baseline, broken_only, locate })
     }
 
     /// Takes a row. Formats of one line per row write it at once, so that a reader
@@ -249,7 +268,12 @@ impl Output {
         let asked = &row.url;
         let row = &*self.locate.row(row);
         self.report.count(row);
-        let broken = row.is_broken().then(|| Broken::of(row, asked));
+        let is_redirect = row.outcome == Outcome::Redirect;
+        let is_refused = is_redirect && self.redirects == RedirectPolicy::Error;
+        if is_redirect && self.redirects == RedirectPolicy::Warn && row.is_permanent_redirect() {
+            self.moved.push(Broken::of(row, asked));
+        }
+        let broken = (row.is_broken() || is_refused).then(|| Broken::of(row, asked));
         let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
         let broken = broken.filter(|broken| !knows(broken));
         let is_broken = broken.is_some();
@@ -272,12 +296,14 @@ impl Output {
         problem: Option<&str>,
         elapsed: Duration,
     ) -> io::Result<()> {
-        self.broken.sort_by(|a, b| a.url.cmp(&b.url));
-        let Self { reports, report, broken, baseline, locate, .. } = self;
+        for urls in [&mut self.broken, &mut self.moved] {
+            urls.sort_by(|a, b| a.url.cmp(&b.url));
+        }
+        let Self { reports, report, broken, moved, baseline, locate, .. } = self;
         let is_whole =
             problem.is_none() && summary.is_ok_and(|summary| summary.left_out().is_none());
         let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
-        let end = End { report, broken, known, summary, problem, elapsed, locate };
+        let end = End { report, broken, moved, known, summary, problem, elapsed, locate };
         let has_begun = summary.is_ok() || end.report.total() > 0;
         for report in reports.iter_mut() {
             if has_begun || report.format.has_error_field() {

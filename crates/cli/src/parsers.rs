@@ -11,13 +11,74 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use crawl_core::Options;
+use crawl_core::{Check, Options};
 use url::{Host, Url};
 use web::http::{BadHeader, Header};
 use web::is_terminal_control;
 
 /// Limit on durations. A longer one is taken for a mistake.
 const MAX_LEN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// An item of `--check`: a kind of links to check or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CheckItem {
+    All,
+    None,
+    /// A kind alone: no others but those that are named as well.
+    Only(&'static str),
+    /// A kind besides those that are checked otherwise.
+    Also(&'static str),
+    /// A kind less than those.
+    Without(&'static str),
+}
+
+/// Parses an item of `--check`.
+///
+/// # Errors
+/// When `text` is no such item.
+pub(crate) fn check_item(text: &str) -> Result<CheckItem, String> {
+    let kind = |name: &str| {
+        // Links are always checked.
+        let mut names = ["links"].into_iter().chain(Check::NAMES);
+        let list = || format!("the kinds are links, {}; all; none", Check::NAMES.join(", "));
+        names.find(|known| *known == name).ok_or_else(list)
+    };
+    match text {
+        "all" => Ok(CheckItem::All),
+        "none" => Ok(CheckItem::None),
+        _ => match (text.strip_prefix('+'), text.strip_prefix('-')) {
+            (Some(name), _) => kind(name).map(CheckItem::Also),
+            (_, Some("links")) => Err("links are always checked".into()),
+            (_, Some(name)) => kind(name).map(CheckItem::Without),
+            _ => kind(text).map(CheckItem::Only),
+        },
+    }
+}
+
+/// Returns what the items of `--check` select, from the first to the last; `usual` is
+/// what is checked without any.
+pub(crate) fn check(items: &[CheckItem], usual: Check) -> Check {
+    let is_whole_list = |item: &CheckItem| matches!(item, CheckItem::Only(_));
+    let mut check = if items.iter().any(is_whole_list) { Check::default() } else { usual };
+    for item in items {
+        let (name, is_wanted) = match *item {
+            CheckItem::All => {
+                check = Check::ALL;
+                continue;
+            }
+            CheckItem::None => {
+                check = Check::default();
+                continue;
+            }
+            CheckItem::Only(name) | CheckItem::Also(name) => (name, true),
+            CheckItem::Without(name) => (name, false),
+        };
+        if let Some(kind) = check.kind(name) {
+            *kind = is_wanted;
+        }
+    }
+    check
+}
 
 /// Parses a duration: `30` and `30s` are seconds, `500ms`, `2m` and `1h`
 /// milliseconds, minutes and hours. More than zero, and at most seven days.

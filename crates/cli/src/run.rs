@@ -154,6 +154,8 @@ fn problem(summary: Result<&CrawlSummary, &str>, report: &Report, is_part: bool)
     } else if report.every_root_failed() && (!is_part || report.why_a_root_failed().is_some()) {
         let why = report.why_a_root_failed().unwrap_or("none was finished in time");
         Some(format!("no root could be crawled: {why}"))
+    } else if let Some(root_problem) = &summary.root_problem {
+        Some(root_problem.clone())
     } else if !summary.busy_hosts.is_empty() {
         Some("hosts were busy all the time, and URLs of them are left to do".into())
     } else {

@@ -27,7 +27,7 @@ use self::url_table::UrlTable;
 use crate::host_options::of_host;
 use crate::scope::Scope;
 use crate::{FetchError, HostOptions, Options};
-use web::links::Link;
+use web::links::{Element, Link};
 use web::page::Page;
 use web::{Address, BaseUrl};
 
@@ -102,6 +102,11 @@ pub enum Purpose {
     Page,
     /// A URL of the site that a page loads: its existence is checked.
     Resource,
+    /// A URL of the site that is played or embedded: it may be long, so its existence is
+    /// checked by `HEAD` first.
+    Media,
+    /// A sitemap that a root which is an index of sitemaps names: it is read.
+    Sitemap,
     /// A URL outside the site: its existence is checked, and its links are not
     /// followed.
     External,
@@ -172,6 +177,7 @@ pub struct Admission {
     /// The number of URLs that were admitted or refused.
     decided: usize,
     fragments: Option<Fragments>,
+    keep_redirects: bool,
     /// The number of URLs in the table that have a fragment.
     fragment_urls: usize,
     /// The number of links that did not fit into the table.
@@ -184,6 +190,9 @@ const PREFETCH_THRESHOLD: usize = 16 * 1024;
 
 /// The maximum number of URLs in one prefetch. So many fit into the caches.
 const MAX_PREFETCH: usize = 256;
+
+/// The maximum number of URLs on the way of a redirect that are looked at for a circle.
+const MAX_CIRCLE: usize = 256;
 
 impl Admission {
     /// The number of referrers of an unsettled URL that are stored even without a
@@ -216,6 +225,7 @@ impl Admission {
             levels: Levels::new(options.max_depth.is_some()),
             url_table: UrlTable::default(),
             decided: 0,
+            keep_redirects: options.keep_redirects,
             fragments: options.check.fragments.then(Fragments::default),
             fragment_urls: 0,
             left_out: 0,
@@ -256,6 +266,60 @@ impl Admission {
         decision
     }
     // ANCHOR_END: admit
+
+    /// Records a link of a page that is no URL. Returns its text and its depth if it is
+    /// new.
+    pub(crate) fn admit_no_url(
+        &mut self,
+        text: &str,
+        from: &Job,
+        link: Link<'_>,
+    ) -> Option<(Arc<str>, u32)> {
+        if self.filters.exclude(text) {
+            return None;
+        }
+        let text = self.traps.shorten(text);
+        let hash = self.url_table.hash(text);
+        let found = self.url_table.find(hash, text);
+        let Some(number) = found.or_else(|| self.url_table.insert(hash, text)) else {
+            self.left_out += 1;
+            return None;
+        };
+        if found.is_none() {
+            self.url_table.get_mut(number)?.set_state(State::Referred);
+            self.url_table.set_status(number, LinkStatus::Broken);
+            self.decided += 1;
+        }
+        self.url_table.add_referrer(number, from.number, Some(link), false);
+        let url = Arc::clone(&self.url_table.get(number)?.url);
+        found.is_none().then(|| (url, from.depth + clicks(from, link)))
+    }
+
+    /// Returns true if a redirect of this job to `target` closes a circle: redirects lead
+    /// from there to the job.
+    pub(crate) fn closes_circle(&mut self, job: &Job, target: Address<'_>) -> bool {
+        let Some(target) = self.number_of(target) else { return false };
+        let mut before = vec![job.number];
+        let mut n = 0;
+        while let Some(&number) = before.get(n).filter(|_| n < MAX_CIRCLE) {
+            if number == target {
+                return true;
+            }
+            // Of the referrers, these are redirects: nothing broken has links.
+            let is_redirect = |from: &u32| {
+                matches!(
+                    self.url_table.status(*from),
+                    Some(LinkStatus::Redirecting | LinkStatus::Broken)
+                )
+            };
+            let referrers = self.url_table.referrers(number).map(|(from, _)| from);
+            let redirects = referrers.filter(is_redirect);
+            let new: Vec<u32> = redirects.filter(|from| !before.contains(from)).collect();
+            before.extend(new);
+            n += 1;
+        }
+        false
+    }
 
     /// Returns the number of redirects that are left to a URL, and its depth; `None`
     /// if its chain of redirects is too long.
@@ -354,6 +418,11 @@ impl Admission {
         self.url_table.prefetch(&hashes);
     }
 
+    /// Takes the host of a URL for one of the site from now on.
+    pub(crate) fn extend_scope(&mut self, address: Address<'_>) {
+        self.scope.add(address);
+    }
+
     /// Returns true if a URL belongs to the site.
     pub(crate) fn is_in_scope(&mut self, address: Address<'_>) -> bool {
         self.scope.contains(address)
@@ -364,12 +433,17 @@ impl Admission {
         if !self.scope.contains(address) {
             return self.external.then_some(Purpose::External);
         }
-        let is_loaded = match via {
-            Via::Root | Via::Sitemap | Via::Link(_) => false,
-            Via::Element(_, link) => !link.element.is_clicked(),
-            Via::Redirect(from) => from.purpose == Purpose::Resource,
-        };
-        Some(if is_loaded { Purpose::Resource } else { Purpose::Page })
+        Some(match via {
+            Via::Root | Via::Sitemap | Via::Link(_) => Purpose::Page,
+            Via::Element(_, link) => match link.element {
+                Element::Sitemap => Purpose::Sitemap,
+                element if element.is_media() => Purpose::Media,
+                element if element.is_clicked() => Purpose::Page,
+                _ => Purpose::Resource,
+            },
+            Via::Redirect(from) if from.purpose == Purpose::External => Purpose::Page,
+            Via::Redirect(from) => from.purpose,
+        })
     }
 
     /// Adds a link to a fragment of the URL with the number `target`. The
@@ -545,7 +619,7 @@ struct LinkCandidate<'a> {
 /// link of a resource always counts as a click, so that a chain of resources has
 /// an end.
 fn clicks(from: &Job, link: Link<'_>) -> u32 {
-    u32::from(link.element.is_clicked() || from.purpose == Purpose::Resource)
+    u32::from(link.element.is_clicked() || from.purpose != Purpose::Page)
 }
 
 /// The filters of the user: patterns of URLs to include and to exclude.
@@ -562,7 +636,11 @@ impl Filters {
         let is_included =
             is_included || self.include.is_empty() || self.include.iter().any(matches);
         is_included
-            && !self.exclude.iter().any(matches)
+            && !self.exclude(url.as_str())
             && of_host(&self.hosts, url).is_none_or(|host| host.allow(url))
+    }
+
+    fn exclude(&self, text: &str) -> bool {
+        self.exclude.iter().any(|filter| filter.is_match(text))
     }
 }

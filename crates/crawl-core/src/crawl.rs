@@ -6,7 +6,7 @@ use std::time::Instant;
 use url::Url;
 
 use crate::admission::{MissingFragment, Settled};
-use crate::finished::{Discovery, Finished};
+use crate::finished::{Discovery, Finished, NoUrl, resolve};
 use crate::visit::FetchPolicy;
 use crate::{
     Admission, BusyHost, Decision, ErrorClass, FetchError, HostWait, Job, JournalEntry, Options,
@@ -43,6 +43,14 @@ pub struct Crawl {
     nofollow: u64,
     warnings: Vec<String>,
     missing_fragments: u64,
+    /// The number of links that are no URL.
+    no_urls: u64,
+    /// The reason why a root does not lead to the site that was meant.
+    root_problem: Option<String>,
+    /// The first root that names no other file, in a sentence.
+    empty_root: Option<String>,
+    /// True if a page was found, or a file that names others.
+    has_page: bool,
     peak_in_flight: u64,
 }
 
@@ -119,6 +127,9 @@ pub struct CrawlSummary {
     pub admission: Admission,
     /// The hosts of which URLs are left to do, because they were busy all the time.
     pub busy_hosts: Vec<BusyHost>,
+    /// The reason why the roots did not lead to a site, if they did not: a sentence
+    /// without its full stop.
+    pub root_problem: Option<String>,
     /// The reason for which the crawl was stopped early, if it was. The limits on
     /// pages and depth do not count as one.
     pub stopped: Option<StopReason>,
@@ -143,6 +154,7 @@ struct Findings {
 impl Crawl {
     /// Creates a crawl that has not begun.
     pub fn new(options: Options) -> Self {
+        let options = options.with_cookie_jar();
         Self {
             admission: Admission::new(&options),
             policy: Arc::new(FetchPolicy::new(&options)),
@@ -158,6 +170,10 @@ impl Crawl {
             nofollow: 0,
             warnings: Vec::new(),
             missing_fragments: 0,
+            no_urls: 0,
+            root_problem: None,
+            empty_root: None,
+            has_page: false,
             peak_in_flight: 0,
         }
     }
@@ -288,17 +304,17 @@ impl Crawl {
             }
             // ANCHOR: a_redirect_leads_on
             Discovery::Redirect(ref target) => {
-                let settled = Address::of(target).map_or(Settled::Fine, |address| {
-                    self.redirect(job, address, &mut findings);
-                    Settled::Redirect(address)
-                });
-                self.admission.settle(job, settled);
+                if let Ok(address) = Address::of(target) {
+                    self.redirect(job, address, &mut row, &mut findings);
+                }
             }
             // ANCHOR_END: a_redirect_leads_on
             Discovery::Page(ref page, _) => {
                 let status = row.status.unwrap_or_default();
                 let ids: Vec<&str> = page.found.ids().collect();
-                self.admission.settle(job, Settled::Page(status, &ids));
+                let settled =
+                    if page.is_html { Settled::Page(status, &ids) } else { Settled::Fine };
+                self.admission.settle(job, settled);
                 if self.keeps_out_links {
                     findings.ids = ids.into_iter().map(str::to_owned).collect();
                 }
@@ -308,13 +324,21 @@ impl Crawl {
                 self.admission.prefetch(page);
                 let mut left_out = u64::from(page.found.left_out());
                 let limit = self.admission.memory() + MAX_PAGE_MEMORY;
-                self.nofollow += discovery.candidates(|address, link| {
+                self.nofollow += discovery.candidates(|found, link| {
                     if self.admission.memory() + findings.out_link_memory > limit {
                         left_out += 1;
                         return;
                     }
-                    let via = link.map_or(Via::Link(job), |link| Via::Element(job, link));
-                    self.admit(address, via, &mut findings);
+                    match (found, link) {
+                        (Ok(address), Some(link)) => {
+                            self.admit(address, Via::Element(job, link), &mut findings);
+                        }
+                        (Ok(address), None) => self.admit(address, Via::Link(job), &mut findings),
+                        (Err(no_url), Some(link)) => {
+                            self.refuse_no_url(no_url, job, link, &mut findings);
+                        }
+                        (Err(_), None) => {}
+                    }
                 });
                 if left_out > 0 {
                     self.warn(format!(
@@ -327,6 +351,7 @@ impl Crawl {
                 row.num_new_urls = findings.num_new_urls;
             }
         }
+        self.note_root(job, &row, &findings);
         findings.jobs.extend(self.admission.levels.take_ready());
         findings.jobs.extend(self.leave(1));
         self.finish(row, findings)
@@ -359,10 +384,15 @@ impl Crawl {
     pub fn roll_back(&mut self, completion: &Completion) {
         let is_skipped = |row: &&Row| row.outcome == Outcome::Skipped;
         let skipped = completion.others.iter().filter(is_skipped).count() as u64;
-        self.missing_fragments -= completion.others.len() as u64 - skipped;
+        let is_no_url = |row: &&Row| {
+            row.error.as_ref().is_some_and(|error| error.class == ErrorClass::InvalidUrl)
+        };
+        let no_urls = completion.others.iter().filter(is_no_url).count() as u64;
+        self.no_urls -= no_urls;
+        self.missing_fragments -= completion.others.len() as u64 - skipped - no_urls;
         *self.count_of(&completion.row) -= 1;
         self.skipped -= skipped;
-        self.todo += 1 + skipped + completion.jobs.len() as u64;
+        self.todo += 1 + skipped + no_urls + completion.jobs.len() as u64;
     }
 
     /// Returns true if this URL has a result: it was completed, or replayed.
@@ -385,14 +415,10 @@ impl Crawl {
             if row.outcome == Outcome::Redirect {
                 let out_link =
                     out_links.first().map(|out_link| &out_link.to).or(row.next_url.as_ref());
-                let settled = match out_link.map(|to| base_url.join(to)) {
-                    Some(Ok(address)) => {
-                        self.redirect(&job, address, &mut findings);
-                        Settled::Redirect(address)
-                    }
-                    _ => Settled::Fine,
-                };
-                self.admission.settle(&job, settled);
+                match out_link.map(|to| base_url.join(to)) {
+                    Some(Ok(address)) => self.redirect(&job, address, &mut row, &mut findings),
+                    _ => self.admission.settle(&job, Settled::Fine),
+                }
             } else {
                 let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
                 let settled = match (row.outcome, row.status) {
@@ -403,12 +429,19 @@ impl Crawl {
                 self.admission.settle(&job, settled);
                 self.admission.begin_page(&job, content);
                 for out_link in &*out_links {
-                    if let Ok(address) = base_url.join(&out_link.to) {
-                        self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
+                    match resolve(&mut base_url, &url, &out_link.to) {
+                        Some(Ok(address)) => {
+                            self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
+                        }
+                        Some(Err(no_url)) => {
+                            self.refuse_no_url(no_url, &job, out_link.link(), &mut findings);
+                        }
+                        None => {}
                     }
                 }
                 self.end_page(&job, content, findings.num_new_urls);
             }
+            self.note_root(&job, &row, &findings);
             findings.jobs.extend(self.admission.levels.take_ready());
             findings.jobs.extend(self.admission.levels.ended_before(&job));
         }
@@ -426,17 +459,48 @@ impl Crawl {
         }
     }
 
-    /// Passes the target of a redirect to the admission. A root that redirects
-    /// off the site is a warning: the user probably wants to crawl that site.
-    fn redirect(&mut self, job: &Job, target: Address<'_>, findings: &mut Findings) {
+    /// Passes the target of a redirect to the admission. A redirect that closes a circle
+    /// is an error. A root that redirects off the site is a problem: the user probably
+    /// wants to crawl that site.
+    fn redirect(&mut self, job: &Job, target: Address<'_>, row: &mut Row, findings: &mut Findings) {
+        if self.admission.closes_circle(job, target) {
+            self.admission.settle(job, Settled::Broken);
+            if row.error.is_none() {
+                let message = format!("redirects lead in a circle, over {}", target.as_str());
+                row.error = Some(FetchError::new(ErrorClass::RedirectLoop, message));
+                row.outcome = Outcome::HttpError;
+            }
+            return;
+        }
+        let is_of_root = is_of_root(job);
+        if is_of_root && self.options.follow_root && !self.admission.is_in_scope(target) {
+            self.admission.extend_scope(target);
+        }
         self.admit(target, Via::Redirect(job), findings);
-        let is_of_root = job.depth == 0 && job.purpose == Purpose::Page;
-        if is_of_root && !self.admission.is_in_scope(target) {
-            self.warn(format!(
-                "{} redirects to {}, which is not of the site: to crawl that, begin there",
+        self.admission.settle(job, Settled::Redirect(target));
+        if is_of_root && self.follows_links() && !self.admission.is_in_scope(target) {
+            self.root_problem.get_or_insert(format!(
+                "{} redirects to {}, which is not of the site: to crawl that, begin there, or \
+                 use --follow-root",
                 job.url,
                 target.as_str(),
             ));
+        }
+    }
+
+    /// Returns true if links are followed at all, and not only the roots asked.
+    fn follows_links(&self) -> bool {
+        self.options.max_depth != Some(0)
+    }
+
+    /// Notes if the file of a job names others, and if not, that a root does not.
+    fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings) {
+        self.has_page |= row.outcome == Outcome::Page || findings.num_urls > 0;
+        if row.outcome == Outcome::Other && is_of_root(job) && self.follows_links() {
+            let kind = row.content_type.as_deref().unwrap_or("of no type");
+            self.empty_root.get_or_insert_with(|| {
+                format!("{} is {kind}, no page and no sitemap: it has no links to check", job.url)
+            });
         }
     }
 
@@ -466,6 +530,27 @@ impl Crawl {
             referrer: self.referrer(&url),
             ..Row::new(url, depth)
         }
+    }
+
+    /// Records a link that is no URL.
+    fn refuse_no_url(
+        &mut self,
+        no_url: NoUrl<'_>,
+        from: &Job,
+        link: Link<'_>,
+        findings: &mut Findings,
+    ) {
+        if self.keeps_out_links {
+            let out_link = OutLink::of_no_url(&no_url.text, link);
+            findings.out_link_memory += out_link.memory();
+            findings.out_links.push(out_link);
+        }
+        let Some((url, depth)) = self.admission.admit_no_url(&no_url.text, from, link) else {
+            return;
+        };
+        self.no_urls += 1;
+        let (error, referrer) = (Some(no_url.error()), self.referrer(&url));
+        findings.skipped.push(Row { error, referrer, ..Row::new(url, depth) });
     }
 
     /// Passes a URL to the admission and records the result. Every URL goes
@@ -567,7 +652,7 @@ impl Crawl {
         let warnings: Vec<_> = self.admission.warnings().collect();
         warnings.into_iter().for_each(|warning| self.warn(warning));
         CrawlSummary {
-            done: self.finished + self.skipped + self.missing_fragments,
+            done: self.finished + self.skipped + self.missing_fragments + self.no_urls,
             missing_fragments: self.missing_fragments,
             todo: self.todo + untaken as u64,
             too_deep: self.admission.too_deep() as u64,
@@ -577,9 +662,18 @@ impl Crawl {
             max_tasks,
             admission: std::mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
+            root_problem: self
+                .root_problem
+                .take()
+                .or_else(|| self.empty_root.take().filter(|_| !self.has_page)),
             stopped: None,
         }
     }
+}
+
+/// Returns true for the job of a root, or of a URL to which one redirects.
+fn is_of_root(job: &Job) -> bool {
+    job.depth == 0 && job.purpose == Purpose::Page
 }
 
 impl Row {

@@ -1,14 +1,16 @@
 //! The local result of a visit.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 
 use crate::visit::is_busy;
 use crate::{ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
 use web::links::Link;
 use web::page::Page;
-use web::{Address, BaseUrl};
+use web::{Address, BaseUrl, why_no_host, why_no_url};
 
 /// The local result of one URL: all that can be said of it without knowing the
 /// other URLs of the crawl. [`Crawl::settle`](crate::Crawl::settle) adds the rest:
@@ -35,19 +37,61 @@ pub(crate) enum Discovery {
     Redirect(Url),
 }
 
+/// A link that is no URL.
+pub(crate) struct NoUrl<'a> {
+    /// The link as it is written, in printable characters.
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) reason: String,
+}
+
+impl<'a> NoUrl<'a> {
+    fn new(reference: &'a str, reason: String) -> Self {
+        // As the parser of URLs does it.
+        let text = match reference.trim().split(['\t', '\n', '\r']).collect::<String>() {
+            text if text == reference => Cow::Borrowed(reference),
+            text => Cow::Owned(text),
+        };
+        let text = match Cow::from(utf8_percent_encode(&text, CONTROLS)) {
+            Cow::Borrowed(_) => text,
+            Cow::Owned(encoded) => Cow::Owned(encoded),
+        };
+        Self { text, reason }
+    }
+
+    pub(crate) fn error(self) -> FetchError {
+        FetchError::new(ErrorClass::InvalidUrl, self.reason)
+    }
+}
+
+/// Resolves a link; `None` if it leads to something that is not for this crawler.
+pub(crate) fn resolve<'a>(
+    base_url: &'a mut BaseUrl<'_>,
+    base: &Url,
+    reference: &'a str,
+) -> Option<Result<Address<'a>, NoUrl<'a>>> {
+    let reason = match base_url.join(reference) {
+        Ok(address) => match why_no_host(address) {
+            None => return Some(Ok(address)),
+            Some(reason) => reason,
+        },
+        Err(error) => why_no_url(base, reference, error)?,
+    };
+    Some(Err(NoUrl::new(reference, reason)))
+}
+
 impl Discovery {
     /// Calls `candidate` with each URL that is linked to or redirected to, and with
     /// its link. Returns the number of links that are not followed (`nofollow`).
     pub(crate) fn candidates(
         &self,
-        mut candidate: impl FnMut(Address<'_>, Option<Link<'_>>),
+        mut candidate: impl FnMut(Result<Address<'_>, NoUrl<'_>>, Option<Link<'_>>),
     ) -> u64 {
         let mut not_followed = 0;
         match self {
             Self::Nothing => {}
             Self::Redirect(target) => {
                 if let Ok(address) = Address::of(target) {
-                    candidate(address, None);
+                    candidate(Ok(address), None);
                 }
             }
             Self::Page(page, is_nofollow) => {
@@ -55,8 +99,8 @@ impl Discovery {
                 for link in page.found.links() {
                     if link.nofollow || (*is_nofollow && link.element.is_hyperlink()) {
                         not_followed += 1;
-                    } else if let Ok(address) = base_url.join(link.href) {
-                        candidate(address, Some(link));
+                    } else if let Some(found) = resolve(&mut base_url, &page.base, link.href) {
+                        candidate(found, Some(link));
                     }
                 }
             }
@@ -68,8 +112,12 @@ impl Discovery {
 impl Finished {
     /// Calls `candidate` with each URL that the result leads to, normalised and in
     /// the order of the page, and with its link; there is none for a redirect.
-    pub fn candidates(&self, candidate: impl FnMut(Address<'_>, Option<Link<'_>>)) {
-        self.discovery.candidates(candidate);
+    pub fn candidates(&self, mut candidate: impl FnMut(Address<'_>, Option<Link<'_>>)) {
+        self.discovery.candidates(|found, link| {
+            if let Ok(address) = found {
+                candidate(address, link);
+            }
+        });
     }
 
     /// Creates the result of a URL that ends with an error and without a response.

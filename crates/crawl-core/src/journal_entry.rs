@@ -77,6 +77,15 @@ impl OutLink {
             to.push('#');
             to.push_str(fragment);
         }
+        Self::to(to, link)
+    }
+
+    /// Creates the out-link of a link that is no URL, with its text.
+    pub(crate) fn of_no_url(text: &str, link: Link<'_>) -> Self {
+        Self::to(text.to_owned(), Some(link))
+    }
+
+    fn to(to: String, link: Option<Link<'_>>) -> Self {
         let at =
             link.and_then(|link| link.position).map(|position| (position.line, position.column));
         let text = link.filter(|_| at.is_some()).map(|link| link.text.to_owned());

@@ -34,6 +34,7 @@
 //! ```
 
 mod admission;
+mod cookies;
 mod crawl;
 mod deadline;
 mod finished;
@@ -55,6 +56,7 @@ pub use admission::{
     Admission, Candidate, Decision, Job, LinkContext, LocalAdmission, LocalCompletion, Purpose,
     Referrer, TrapCount, TrapLimits, Via,
 };
+pub use cookies::CookieJar;
 pub use crawl::{Completion, Crawl, CrawlProgress, CrawlSummary};
 pub use deadline::{Deadline, Phase};
 pub use finished::Finished;

@@ -7,7 +7,7 @@ use regex::Regex;
 use url::Url;
 
 use crate::host_options::of_host;
-use crate::{HostOptions, ProxyRules, Row, ScopeRule, TrapLimits};
+use crate::{CookieJar, HostOptions, ProxyRules, Row, ScopeRule, TrapLimits};
 use web::Address;
 use web::http::Header;
 use web::links::ExtractOptions;
@@ -19,19 +19,68 @@ use web::select::Selection;
 /// but never from two at once.
 pub type Sink = Box<dyn FnMut(Row) + Send>;
 
-/// The kinds of resources and targets that are checked besides pages. Images,
-/// scripts and style sheets of the site are fetched; those of other sites need
-/// [`Options::external`] as well.
+/// The kinds of links that are checked besides hyperlinks. What they lead to is asked
+/// for if it is on the site; what is on other sites needs [`Options::external`] as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Check {
-    /// Images, audio and video.
+    /// Images.
     pub images: bool,
     /// Scripts.
     pub scripts: bool,
-    /// Style sheets, and the files that CSS within a page loads.
+    /// Style sheets, and what CSS loads.
     pub styles: bool,
+    /// Pages in frames.
+    pub frames: bool,
+    /// Pages to which a page or a header leads by itself (`Refresh`).
+    pub refresh: bool,
+    /// Documents that a `link`, the header `Link` or a quotation names.
+    pub relations: bool,
+    /// Audio and video, and what is embedded.
+    pub media: bool,
     /// Fragments: the elements that links name after a `#` must exist.
     pub fragments: bool,
+}
+
+impl Check {
+    /// Every kind.
+    pub const ALL: Self = Self {
+        images: true,
+        scripts: true,
+        styles: true,
+        frames: true,
+        refresh: true,
+        relations: true,
+        media: true,
+        fragments: true,
+    };
+
+    /// Every place that a browser would load or a reader follow: the default of the
+    /// program `crawl`. Fragments are left out, since scripts make many of them.
+    pub const USUAL: Self = Self { fragments: false, ..Self::ALL };
+
+    /// The names of the kinds, as `--check` has them.
+    pub const NAMES: [&'static str; 8] =
+        ["images", "scripts", "styles", "frames", "refresh", "relations", "media", "fragments"];
+
+    /// Returns the kind of this name, to be changed.
+    pub fn kind(&mut self, name: &str) -> Option<&mut bool> {
+        Some(match name {
+            "images" => &mut self.images,
+            "scripts" => &mut self.scripts,
+            "styles" => &mut self.styles,
+            "frames" => &mut self.frames,
+            "refresh" => &mut self.refresh,
+            "relations" => &mut self.relations,
+            "media" => &mut self.media,
+            "fragments" => &mut self.fragments,
+            _ => return None,
+        })
+    }
+
+    /// Returns the names of the kinds that are checked.
+    pub fn names(mut self) -> Vec<&'static str> {
+        Self::NAMES.into_iter().filter(|name| self.kind(name).is_some_and(|kind| *kind)).collect()
+    }
 }
 
 /// The options of a crawl: its roots, scope, limits, timeouts and politeness.
@@ -47,7 +96,8 @@ pub struct Options {
     pub include: Vec<Regex>,
     /// Patterns of URLs that are never fetched, even if `include` matches.
     pub exclude: Vec<Regex>,
-    /// The checks besides links to pages of the site.
+    /// The checks besides links to pages of the site. None by default, as in the
+    /// chapter; see [`Check::USUAL`].
     pub check: Check,
     /// Reports links to broken URLs with their position in the page and their
     /// text. This takes some time for each link, and memory up to
@@ -82,8 +132,13 @@ pub struct Options {
     /// The maximum time that a busy host can make the crawl wait, whatever it asks
     /// for (`Retry-After`).
     pub max_wait: Duration,
+    /// Takes the host to which a root redirects for one of the site.
+    pub follow_root: bool,
+    /// Keeps all referrers of a URL that redirects, and not only those of one that
+    /// leads to a broken URL.
+    pub keep_redirects: bool,
     /// Checks links that leave the site without following them: by `HEAD`, and
-    /// by `GET` if that is refused.
+    /// by `GET` unless that shows that they lead to a file that is no page.
     pub external: bool,
     /// Reads the sitemaps of the site; their URLs count as linked from the roots.
     pub sitemap: bool,
@@ -110,6 +165,11 @@ pub struct Options {
     pub user_agent: String,
     /// Further headers of every request to a host of the roots.
     pub headers: Vec<Header>,
+    /// Keeps the cookies that servers set, and sends them. Each crawl has a jar of its
+    /// own, unless there is a [`Options::cookie_jar`].
+    pub cookies: bool,
+    /// The jar to begin with, and to keep the cookies in.
+    pub cookie_jar: Option<CookieJar>,
     /// Certificates of authorities to trust besides the common ones, in DER.
     pub ca_certificates: Vec<Vec<u8>>,
     /// Accepts any certificate of a server.
@@ -157,6 +217,8 @@ impl Options {
             max_pages_per_host: Some(Self::MAX_PAGES_PER_HOST),
             max_time: None,
             max_wait: Duration::from_secs(60),
+            follow_root: false,
+            keep_redirects: false,
             external: false,
             sitemap: false,
             rate_limit: None,
@@ -170,6 +232,8 @@ impl Options {
             max_body_size: 10 * 1024 * 1024,
             user_agent: concat!("crawl/", env!("CARGO_PKG_VERSION")).into(),
             headers: Vec::new(),
+            cookies: true,
+            cookie_jar: None,
             ca_certificates: Vec::new(),
             insecure: false,
             deny_private: false,
@@ -212,6 +276,12 @@ impl Options {
         if self.roots.iter().any(is_named) { &self.headers } else { &[] }
     }
 
+    /// Returns the options with a cookie jar, if cookies are kept.
+    pub(crate) fn with_cookie_jar(mut self) -> Self {
+        self.cookie_jar = self.cookies.then(|| self.cookie_jar.take().unwrap_or_default());
+        self
+    }
+
     /// Returns true if the user accepts this status of a URL as a good one.
     pub(crate) fn accepts(&self, url: &str, status: u16) -> bool {
         let of_host = match self.hosts.is_empty() {
@@ -224,16 +294,19 @@ impl Options {
 
     /// Returns what a page is searched for.
     pub(crate) fn extract_options(&self) -> ExtractOptions {
-        let Check { images, scripts, styles, fragments } = self.check;
+        let Check { images, scripts, styles, frames, refresh, relations, media, fragments } =
+            self.check;
         ExtractOptions {
+            frames,
+            refresh,
             images,
-            media: images,
+            media,
             scripts,
             styles,
+            relations,
             ids: fragments,
             details: self.link_contexts,
             nofollow: self.robots,
-            ..ExtractOptions::default()
         }
     }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use url::Url;
 
 use crate::memory::{MemoryBudget, MemoryShare};
-use crate::{ErrorClass, FetchError};
+use crate::{CookieJar, ErrorClass, FetchError};
 use web::Address;
 use web::UrlCache;
 use web::body::{BodyDecoder, Codings, ContentType};
 use web::http::{self, Head};
-use web::links::ExtractOptions;
+use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh};
 use web::page::{Page, PageReader};
 
 /// The part of a response that a visit keeps, as far as it has arrived: some
@@ -24,6 +24,10 @@ pub(crate) struct ResponseBody {
     pub(crate) retry_after: Option<Vec<u8>>,
     /// The values of all `X-Robots-Tag` headers.
     pub(crate) robots_tags: Vec<Vec<u8>>,
+    /// True if the head sets a cookie that is kept.
+    pub(crate) sets_cookie: bool,
+    /// The links in the head, resolved, with the elements that they count as.
+    pub(crate) header_links: Vec<(Element, String)>,
     /// The size of the body in bytes, see [`Row::size`](crate::Row::size).
     pub(crate) size: u64,
     /// True if the body was cut off, because it is not needed.
@@ -48,11 +52,21 @@ struct Body {
     page: Option<(Url, PageReader)>,
 }
 
+impl Body {
+    /// Returns true if the body is worth reading only as far as it can be understood: it
+    /// is neither a page nor a file that was asked for, and has no limit on its size.
+    fn is_optional(&self) -> bool {
+        self.page.as_ref().is_some_and(|(_, page)| !page.is_html())
+    }
+}
+
 /// The kind of response that a visit expects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Expected {
     /// A page of the site, which is searched for these things.
     Page(ExtractOptions),
+    /// A page of the site or one of its sitemaps.
+    PageOrSitemap(ExtractOptions),
     /// A file, of which the decoded body is kept.
     SiteFile,
     /// Any response: only its existence is checked, and its body is counted.
@@ -67,6 +81,7 @@ pub(crate) struct ResponseSink<'a> {
     pub(crate) url: Address<'a>,
     pub(crate) urls: &'a UrlCache,
     pub(crate) expected: Expected,
+    pub(crate) cookie_jar: Option<&'a CookieJar>,
     /// The maximum size of a decoded body, in bytes.
     pub(crate) limit: u64,
     /// The memory of all responses in flight.
@@ -84,17 +99,27 @@ impl ResponseBody {
         self.status.is_some() && self.body.is_none()
     }
 
-    /// Finishes a complete response, and returns the page, if it is one.
+    /// Finishes the complete response of the file at `url`, and returns the page, if it is
+    /// one, or what else names other files.
     ///
     /// # Errors
     /// [`Decode`](crate::ErrorClass::Decode) when the encoded body is invalid or
     /// ends too early.
-    pub(crate) fn finish(&mut self) -> Result<Option<Page>, FetchError> {
-        let Some(body) = self.body.take() else {
-            return Ok(None);
+    pub(crate) fn finish(&mut self, url: &str) -> Result<Option<Page>, FetchError> {
+        let page = match self.body.take() {
+            Some(body) => {
+                body.decoder.finish()?;
+                body.page.map(|(url, page)| page.finish(&url))
+            }
+            None if self.header_links.is_empty() => None,
+            None => Url::parse(url).ok().map(|url| Page::of_links(PageLinks::default(), &url)),
         };
-        body.decoder.finish()?;
-        Ok(body.page.map(|(url, page)| page.finish(&url)))
+        Ok(page.map(|mut page| {
+            for (element, target) in &self.header_links {
+                page.found.push(*element, target, None);
+            }
+            page
+        }))
     }
 }
 
@@ -122,32 +147,67 @@ impl http::Sink for ResponseSink<'_> {
         response.content_type = head.get("content-type").map(ContentType::parse);
         response.retry_after = head.get("retry-after").map(<[u8]>::to_vec);
         response.robots_tags = head.get_all("x-robots-tag").map(<[u8]>::to_vec).collect();
+        self.keep_cookies(head)?;
         if !has_content(head.status) {
             return Ok(());
         }
-        let page = match (self.expected, &response.content_type) {
-            (Expected::Page(options), Some(content_type)) if content_type.is_html() => {
-                let charset = content_type.charset.as_deref();
-                let url = self.urls.parse(self.url).map_err(invalid_url)?;
-                let page = PageReader::new(&url, charset, options);
-                let page = if self.hashes_content { page.hashing_content() } else { page };
-                Some((url, if self.keeps_text { page.keeping_text() } else { page }))
-            }
-            (Expected::Page(_) | Expected::Existence, _) => return Ok(()),
-            (Expected::SiteFile, _) => None,
+        let (options, may_be_sitemap) = match self.expected {
+            Expected::Page(options) => (options, false),
+            Expected::PageOrSitemap(options) => (options, true),
+            Expected::Existence => return Ok(()),
+            Expected::SiteFile => return self.begin_body(head, None),
         };
-        let codings = Codings::parse(head.get_all("content-encoding"))?;
-        let decoder = BodyDecoder::new(&codings, self.limit);
-        response.body = Some(Box::new(Body { decoder, received: 0, page }));
-        Ok(())
+        let url = self.urls.parse(self.url).map_err(invalid_url)?;
+        self.response.header_links = links_of_head(head, &url, options);
+        let Some(content_type) = &self.response.content_type else { return Ok(()) };
+        let page = PageReader::of_type(&url, content_type, options, may_be_sitemap);
+        let Some(page) = page else { return Ok(()) };
+        let page = if self.hashes_content { page.hashing_content() } else { page };
+        let keeps_text = self.keeps_text && page.is_html();
+        self.begin_body(head, Some((url, if keeps_text { page.keeping_text() } else { page })))
     }
 
     fn has_body_limit(&self) -> bool {
         // Of a file that is too long, the beginning counts.
-        matches!(&self.response.body, Some(body) if body.page.is_some())
+        matches!(&self.response.body, Some(body) if body.page.is_some() && !body.is_optional())
     }
 
     fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+        let read = self.read(bytes);
+        let is_optional = self.response.body.as_ref().is_some_and(|body| body.is_optional());
+        match read {
+            // What is too long to be searched is a file like others.
+            Err(error) if error.class == ErrorClass::TooLarge && is_optional => {
+                self.response.body = None;
+                Ok(())
+            }
+            read => read,
+        }
+    }
+}
+
+impl ResponseSink<'_> {
+    fn keep_cookies(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+        let Some(cookie_jar) = self.cookie_jar else { return Ok(()) };
+        for cookie in head.get_all("set-cookie") {
+            let url = self.urls.parse(self.url).map_err(invalid_url)?;
+            self.response.sets_cookie |= cookie_jar.add(&url, cookie, head.get("date"));
+        }
+        Ok(())
+    }
+
+    fn begin_body(
+        &mut self,
+        head: &Head<'_>,
+        page: Option<(Url, PageReader)>,
+    ) -> Result<(), FetchError> {
+        let codings = Codings::parse(head.get_all("content-encoding"))?;
+        let decoder = BodyDecoder::new(&codings, self.limit);
+        self.response.body = Some(Box::new(Body { decoder, received: 0, page }));
+        Ok(())
+    }
+
+    fn read(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
         let ResponseBody { size, file, body, memory, .. } = &mut *self.response;
         let Some(body) = body else {
             *size += bytes.len() as u64;
@@ -171,6 +231,17 @@ impl http::Sink for ResponseSink<'_> {
         }
         if excess.is_empty() { Ok(()) } else { Err(too_long(self.limit)) }
     }
+}
+
+/// Returns the links in a head, resolved as far as they are URLs. (`Content-Location`
+/// names the body itself.)
+fn links_of_head(head: &Head<'_>, url: &Url, options: ExtractOptions) -> Vec<(Element, String)> {
+    let links = head.get_all("link").flat_map(|value| of_link(value, options));
+    let refresh = head.get("refresh").and_then(|value| of_refresh(value, options));
+    let resolved = |(element, target): (Element, String)| {
+        (element, url.join(&target).map_or(target, String::from))
+    };
+    links.chain(refresh).map(resolved).collect()
 }
 
 /// Makes the error for a URL that does not parse. An admitted URL always parses,

@@ -148,6 +148,11 @@ impl Outcome {
 }
 
 impl Row {
+    /// Returns true for a redirect that is to stay: the links to it should be changed.
+    pub fn is_permanent_redirect(&self) -> bool {
+        self.outcome == Outcome::Redirect && matches!(self.status, Some(301 | 308))
+    }
+
     /// Returns true if the URL, or the links to it, should be repaired.
     pub fn is_broken(&self) -> bool {
         match self.outcome {

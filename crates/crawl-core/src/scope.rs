@@ -57,6 +57,13 @@ impl Scope {
         Self { rule, sites, recent: Vec::with_capacity(MAX_RECENT) }
     }
 
+    /// Adds the host of a URL to the site.
+    pub(crate) fn add(&mut self, address: Address<'_>) {
+        self.recent.clear();
+        let url = Url::parse(address.origin());
+        self.sites.extend(url.ok().and_then(|url| site_key(self.rule, &url)));
+    }
+
     /// Returns true if an address belongs to the site. For an address of the same
     /// origin as the last one this is a single comparison.
     pub(crate) fn contains(&mut self, address: Address<'_>) -> bool {

@@ -14,7 +14,8 @@ use crate::finished::{Discovery, Finished};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{
-    Deadline, ErrorClass, ExternalVerdict, FetchError, Job, Options, Outcome, Phase, Purpose, Row,
+    CookieJar, Deadline, ErrorClass, ExternalVerdict, FetchError, Job, Options, Outcome, Phase,
+    Purpose, Row,
 };
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
@@ -46,6 +47,10 @@ pub struct Visit {
     method: Method,
     /// True if the request of the current try was made.
     has_request: bool,
+    /// True if a try has failed.
+    has_failed_try: bool,
+    /// True if a redirect to the same URL was followed, since it set a cookie.
+    has_followed_itself: bool,
     /// The current try, allocated at the first bytes of its response or at its
     /// first error.
     attempt: Option<Box<Attempt>>,
@@ -65,6 +70,7 @@ pub(crate) struct FetchPolicy {
     seed: u64,
     urls: UrlCache,
     memory: Arc<MemoryBudget>,
+    cookie_jar: Option<CookieJar>,
 }
 
 impl FetchPolicy {
@@ -80,6 +86,7 @@ impl FetchPolicy {
             seed: options.seed,
             urls: UrlCache::default(),
             memory: Arc::default(),
+            cookie_jar: options.cookie_jar.clone().filter(|_| options.cookies),
         }
     }
 
@@ -182,9 +189,9 @@ impl Visit {
     /// Creates the visit of a job. Only [`crate::Crawl`] begins visits of pages,
     /// since it counts them.
     pub(crate) fn new(job: Job, policy: &Arc<FetchPolicy>, now: Instant) -> Self {
-        // `HEAD` costs an external server as little as possible.
-        let is_external = job.purpose == Purpose::External;
-        let method = if is_external { Method::Head } else { Method::Get };
+        // `HEAD` costs an external server as little as possible, and what is played is long.
+        let is_head_enough = matches!(job.purpose, Purpose::External | Purpose::Media);
+        let method = if is_head_enough { Method::Head } else { Method::Get };
         Self {
             job,
             begun: now,
@@ -193,6 +200,8 @@ impl Visit {
             max_tries: policy.max_tries,
             method,
             has_request: false,
+            has_failed_try: false,
+            has_followed_itself: false,
             attempt: None,
         }
     }
@@ -228,6 +237,11 @@ impl Visit {
         self.has_request = true;
         let url = self.url();
         let headers = options.headers_for(url);
+        // What the user says is sent as it is.
+        let jar = self.policy.cookie_jar.as_ref();
+        let jar = jar.filter(|_| !headers.clone().any(|header| header.is("Cookie")));
+        let cookies = jar.and_then(|jar| jar.header(url));
+        let headers = headers.chain(&cookies);
         http::request(self.method, url, &options.user_agent, headers, keep_alive)
     }
 
@@ -251,8 +265,13 @@ impl Visit {
         let (method, limits) = (self.method, self.limits());
         let attempt = self.attempt.get_or_insert_with(|| Attempt::new(method, limits));
         let Attempt { parser, response, .. } = &mut **attempt;
-        let is_external = self.job.purpose == Purpose::External;
-        let expected = if is_external { Expected::Existence } else { self.policy.expected };
+        let expected = match (self.job.purpose, self.policy.expected) {
+            (Purpose::External, _) => Expected::Existence,
+            (_, Expected::Page(options)) if may_be_sitemap(&self.job) => {
+                Expected::PageOrSitemap(options)
+            }
+            (_, expected) => expected,
+        };
         let FetchPolicy { max_body_size: limit, ref select, ref urls, memory: ref budget, .. } =
             *self.policy;
         let (keeps_text, hashes_content) = (!select.is_empty(), self.policy.hashes_content);
@@ -262,6 +281,7 @@ impl Visit {
             url,
             urls,
             expected,
+            cookie_jar: self.policy.cookie_jar.as_ref(),
             limit,
             budget,
             keeps_text,
@@ -331,9 +351,9 @@ impl Visit {
         self.begun
     }
 
-    /// Returns true until the first try has ended.
-    pub fn is_first_try(&self) -> bool {
-        self.tries == 0
+    /// Returns true if a try has failed.
+    pub fn has_failed_try(&self) -> bool {
+        self.has_failed_try
     }
 
     /// Returns true if the request of this try was made: there was a connection.
@@ -383,22 +403,28 @@ impl Visit {
         let is_refusal = result.as_ref().is_err_and(|error| error.class.is_refusal());
         self.tries = self.tries.saturating_add(u16::from(!is_refusal));
         self.has_request = false;
-        let status = self.response().and_then(|response| response.status);
         let is_cut = result.as_ref().is_err_and(|error| self.needs_no_more(error));
         let result = if is_cut { Ok(()) } else { result };
         let is_cut = is_cut || self.can_stop_reading();
-        if self.method == Method::Head && !is_head_enough(&result, status) {
-            // Many servers that refuse `HEAD`, or fail at it, answer `GET`.
+        self.has_failed_try |= result.is_err();
+        if self.method == Method::Head && !is_head_enough(&result, self.response()) {
+            // Many servers that refuse `HEAD`, or fail at it, or lie, answer `GET`.
             self.method = Method::Get;
             self.max_tries = self.max_tries.max(self.tries.saturating_add(1));
             self.reset_response();
             return Verdict::TryAgain(result.map_or_else(|_| self.backoff(), |()| Duration::ZERO));
         }
+        if result.is_ok() && !self.has_followed_itself && self.redirects_to_itself_for_a_cookie() {
+            self.has_followed_itself = true;
+            self.reset_response();
+            return Verdict::TryAgain(Duration::ZERO);
+        }
         match result {
             Ok(()) => {
+                let url = Arc::clone(&self.job.url);
                 let attempt = self.attempt();
                 attempt.response.is_cut = is_cut;
-                match attempt.response.finish() {
+                match attempt.response.finish(&url) {
                     Ok(page) => attempt.page = page,
                     Err(error) => attempt.error = Some(error),
                 }
@@ -413,6 +439,17 @@ impl Visit {
                 Verdict::Finished
             }
         }
+    }
+
+    /// Returns true if the response redirects to the same URL and sets a cookie: with that,
+    /// the next response may be another.
+    fn redirects_to_itself_for_a_cookie(&self) -> bool {
+        self.response().is_some_and(|response| {
+            response.sets_cookie
+                && matches!(response.status.map(known_status), Some(301..=303 | 307 | 308))
+                && redirect_target(&self.job, response)
+                    .is_ok_and(|target| target[..Position::AfterQuery] == *self.job.url)
+        })
     }
 
     /// Returns true if another try may succeed.
@@ -532,7 +569,9 @@ impl FetchPolicy {
     /// Reads a page: makes the selections for its row, and decides if its links
     /// are followed.
     fn read(&self, mut page: Page, robots_tags: &[Vec<u8>], row: &mut Row) -> Discovery {
-        row.encoding = Some(encoding_name(page.encoding));
+        if page.is_html {
+            row.encoding = Some(encoding_name(page.encoding));
+        }
         if let Some(text) = page.text.take() {
             match select(&String::from_utf8_lossy(&text), &self.select) {
                 Ok(selected) => row.selected = Some(selected),
@@ -561,6 +600,11 @@ impl Attempt {
                 Err(error) => {
                     self.error = Some(error);
                     (Outcome::HttpError, Discovery::Nothing)
+                }
+                Ok(target) if target[..Position::AfterQuery] == *job.url => {
+                    let message = "it redirects to itself";
+                    self.error = Some(FetchError::new(ErrorClass::RedirectLoop, message));
+                    (Outcome::HttpError, Discovery::Redirect(target))
                 }
                 Ok(target) if job.redirects_left == 0 => {
                     self.error = Some(FetchError::new(
@@ -593,9 +637,9 @@ impl Attempt {
     }
 
     fn body_outcome(&self) -> Outcome {
-        match self.page {
-            Some(_) => Outcome::Page,
-            None => Outcome::Other,
+        match &self.page {
+            Some(page) if page.is_html => Outcome::Page,
+            _ => Outcome::Other,
         }
     }
 }
@@ -621,15 +665,31 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
 }
 // ANCHOR_END: redirect_target
 
-/// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL
-/// exists, the server has had too many requests (429), or it cannot be reached.
-fn is_head_enough(result: &Result<(), FetchError>, status: Option<u16>) -> bool {
+/// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL leads to a
+/// file that is no page, the server has had too many requests (429), or it cannot be
+/// reached.
+fn is_head_enough(result: &Result<(), FetchError>, response: Option<&ResponseBody>) -> bool {
+    let is_enough = |response: &ResponseBody| match response.status {
+        Some(200..=299) => response.content_type.as_ref().is_some_and(|content_type| {
+            !content_type.essence.is_empty() && !content_type.is_html()
+        }),
+        status => status == Some(429),
+    };
     match result {
-        Ok(()) => status.is_some_and(|status| known_status(status) < 400 || status == 429),
+        Ok(()) => response.is_some_and(is_enough),
         Err(error) => {
             error.class.is_refusal()
                 || matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
         }
+    }
+}
+
+/// Returns true if the URL of a job may be a sitemap that is to be read: a root, or a
+/// sitemap that one names.
+fn may_be_sitemap(job: &Job) -> bool {
+    match job.purpose {
+        Purpose::Page => job.depth == 0,
+        purpose => purpose == Purpose::Sitemap,
     }
 }
 

@@ -59,6 +59,10 @@ pub(crate) fn check(
             left.push(job);
             continue;
         };
+        if job.purpose == Purpose::Media {
+            // Of a file, all is there at once.
+            job.purpose = Purpose::Resource;
+        }
         let found = resolve(files, &path);
         // A file has one row, whatever the number of its URLs: `/a/`, `/a/index.html`.
         let is_alias = match &found {
@@ -332,7 +336,11 @@ impl Found {
 
 /// Returns the media type of a file that is no page here.
 fn media_type(file: &Path) -> &'static str {
-    if has_extension(file, &["css"]) { "text/css" } else { "application/octet-stream" }
+    match file.extension().and_then(|extension| extension.to_str()) {
+        Some("css") => "text/css",
+        Some("svg") => "image/svg+xml",
+        _ => "application/octet-stream",
+    }
 }
 
 /// Returns a page with the ids of another page, and without its links.

@@ -28,6 +28,13 @@ pub enum Kind {
         /// The path that it leads to.
         target: &'static str,
     },
+    /// A redirect that leads back to where the chain began.
+    Loop {
+        /// The status.
+        status: u16,
+        /// The path that it leads to.
+        target: &'static str,
+    },
     /// A client or server error (4xx or 5xx).
     Error {
         /// The status: 404 or 500.
@@ -91,7 +98,7 @@ const SPECIAL_REST: &[(&str, Kind)] = &[
     ("/foo", redirect(302, "/baz")),
     ("/bar", redirect(302, "/baz")),
     ("/cycle/one", redirect(302, "/cycle/two")),
-    ("/cycle/two", redirect(302, "/cycle/one")),
+    ("/cycle/two", Kind::Loop { status: 302, target: "/cycle/one" }),
     ("/redirect/301", redirect(301, "/landed")),
     ("/redirect/302", redirect(302, "/landed")),
     ("/redirect/303", redirect(303, "/landed")),

@@ -27,6 +27,7 @@ mod expected;
 mod graph;
 mod mix;
 mod options;
+pub mod planted;
 mod prose;
 mod request;
 mod response;

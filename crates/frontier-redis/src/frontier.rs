@@ -778,6 +778,7 @@ impl Frontier for RedisFrontier {
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,
+            root_problem: None,
             todo: progress.queued + progress.in_flight,
             too_deep: 0,
             nofollow: counts.nofollow,

@@ -13,6 +13,8 @@ pub(crate) fn write(job: &Job, referrer: Option<&str>, mark: Option<usize>) -> S
         Purpose::Page => 'p',
         Purpose::Resource => 'r',
         Purpose::External => 'e',
+        Purpose::Media => 'm',
+        Purpose::Sitemap => 's',
     };
     let mark = mark.map(|mark| format!("#{mark}")).unwrap_or_default();
     let (redirects_left, depth, url) = (job.redirects_left, job.depth, &job.url);
@@ -83,6 +85,8 @@ pub(crate) fn read(text: &str) -> Option<ClaimedJob> {
     let purpose = match &head[at..=at] {
         "p" => Purpose::Page,
         "r" => Purpose::Resource,
+        "m" => Purpose::Media,
+        "s" => Purpose::Sitemap,
         _ => Purpose::External,
     };
     let (redirects_left, depth) = head[at + 1..].split_once(',')?;
@@ -101,7 +105,9 @@ mod tests {
 
     #[test]
     fn a_job_comes_back_as_it_was() {
-        for purpose in [Purpose::Page, Purpose::Resource, Purpose::External] {
+        for purpose in
+            [Purpose::Page, Purpose::Resource, Purpose::Media, Purpose::Sitemap, Purpose::External]
+        {
             for referrer in [None, Some("http://a.test/x?y"), Some("https://b.test:81/")] {
                 for mark in [None, Some(0), Some(2)] {
                     let job = Job::of_candidate("http://a.test/?a=!,", 9, 31, purpose);

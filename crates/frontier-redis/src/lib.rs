@@ -52,14 +52,15 @@
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
 //! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
-//! | `--max-depth`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
+//! | cookies, `--cookie-jar`, `--no-cookies` | per worker: each has a jar of its own, and gets and sends its own cookies |
+//! | `--max-depth`, `--follow-root`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
 //!
 //! | field of a row | in a worker's own output | in a report |
 //! |---|---|---|
 //! | `url`, `status`, `outcome`, `next_url`, `error`, `content_type`, `encoding`, `size`, `num_urls`, `tries`, `elapsed_ms`, `selected` | as in one process | the same |
 //! | `num_new_urls`, `referrer` | by the order in which Redis has seen the URLs | by the order of the journal |
 //! | `depth` | of the first way that was found | the same |
-//! | missing fragments, all referrers of a broken URL | not there | as in one process |
+//! | missing fragments, links that are no URL, redirects in a circle over several URLs, all referrers of a broken URL | not there | as in one process |
 //!
 //! # What is promised
 //!

@@ -14,13 +14,12 @@ use web::select::Selection;
 /// Returns the settings in these options, by the names of their flags.
 pub(crate) fn of(options: &Options) -> Map<String, Value> {
     let texts = |texts: &mut dyn Iterator<Item = String>| json!(texts.collect::<Vec<_>>());
-    let Check { images, scripts, styles, fragments } = options.check;
     let settings: [(&str, Value); 23] = [
         ("URL", texts(&mut options.roots.iter().map(Url::to_string))),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", texts(&mut options.include.iter().map(Regex::to_string))),
         ("--exclude", texts(&mut options.exclude.iter().map(Regex::to_string))),
-        ("--check", json!([images, scripts, styles, fragments])),
+        ("--check", json!(options.check.names())),
         ("--strip-query", json!(options.strip_query)),
         ("--external", json!(options.external)),
         ("--max-pages-per-host", json!(options.max_pages_per_host)),
@@ -69,8 +68,11 @@ pub(crate) fn apply(settings: &Map<String, Value>, options: &mut Options) -> io:
     options.scope = if is_lenient { ScopeRule::Lenient } else { ScopeRule::Strict };
     options.include = regexes("--include")?;
     options.exclude = regexes("--exclude")?;
-    let [images, scripts, styles, fragments] = serde_json::from_value(get("--check"))?;
-    options.check = Check { images, scripts, styles, fragments };
+    options.check = Check::default();
+    for name in texts("--check")? {
+        let kind = options.check.kind(&name);
+        *kind.ok_or_else(|| io::Error::other(format!("unknown kind {name}")))? = true;
+    }
     options.strip_query = texts("--strip-query")?;
     options.external = serde_json::from_value(get("--external"))?;
     options.max_pages_per_host = serde_json::from_value(get("--max-pages-per-host"))?;

@@ -104,6 +104,9 @@ impl<'a> Builder<'a> {
     /// last run ended: the rows in the journal are handed over first, and their
     /// URLs are not fetched again.
     ///
+    /// Cookies are not kept in it: a crawl that resumes begins with the jar of its
+    /// options.
+    ///
     /// Limits on pages and time, the rate and the timeouts may differ between
     /// runs; the options that decide which URLs are found must be the same.
     pub fn journal(mut self, path: impl Into<PathBuf>) -> Self {

@@ -32,9 +32,9 @@ impl Connector {
         Self { connector, tunnels, pool }
     }
 
-    /// Takes an idle connection to the server of a visit, for its first attempt.
+    /// Takes an idle connection to the server of a visit, unless an attempt has failed.
     pub(crate) fn take_idle(&self, visit: &Visit) -> Option<Connection> {
-        if visit.is_first_try() { self.pool.take(visit) } else { None }
+        if visit.has_failed_try() { None } else { self.pool.take(visit) }
     }
 
     /// Opens a new connection to the server of a visit.

@@ -30,7 +30,7 @@ impl Health {
     pub fn failed(&mut self, visit: &Visit, now: Instant) -> bool {
         let since = *self.since.get_or_insert(visit.begun());
         self.failed_connects += u32::from(!visit.has_request());
-        self.failed_urls += u32::from(visit.is_first_try());
+        self.failed_urls += u32::from(!visit.has_failed_try());
         let is_often =
             self.failed_connects >= MAX_FAILED_CONNECTS || self.failed_urls >= MAX_FAILED_URLS;
         is_often && now >= since + MIN_FAILED_TIME

@@ -3,12 +3,14 @@
 
 mod base_url;
 mod fast_join;
+mod no_url;
 mod url_cache;
 
 use memchr::{memchr, memrchr};
 use url::{Position, Url};
 
 pub use self::base_url::BaseUrl;
+pub use self::no_url::{why_no_host, why_no_url};
 pub use self::url_cache::UrlCache;
 
 /// An `http` or `https` URL, serialised as in the WHATWG URL Standard (and by the

@@ -40,8 +40,12 @@ pub enum ErrorClass {
     Decode,
     /// A chain of redirects is longer than allowed.
     RedirectLimit,
+    /// Redirects lead back to where they began.
+    RedirectLoop,
     /// A redirect has no usable target.
     RedirectTarget,
+    /// A link is no URL, or its scheme is misspelt.
+    InvalidUrl,
     /// The fragment of a link names an element that its page does not have.
     Fragment,
     /// A server outside of the site refuses the crawler, and perhaps would not
@@ -80,7 +84,9 @@ impl ErrorClass {
             Self::TooComplex => "too_complex",
             Self::Decode => "decode",
             Self::RedirectLimit => "redirect_limit",
+            Self::RedirectLoop => "redirect_loop",
             Self::RedirectTarget => "redirect_target",
+            Self::InvalidUrl => "invalid_url",
             Self::Fragment => "fragment",
             Self::Blocked => "blocked",
             Self::Trap => "trap",

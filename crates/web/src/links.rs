@@ -14,6 +14,7 @@ mod content_hash;
 mod css;
 mod dedup_cache;
 mod extractor;
+mod header;
 mod link_attributes;
 mod link_text;
 #[cfg(feature = "select")]
@@ -22,14 +23,17 @@ mod page_links;
 mod position;
 mod refresh;
 mod srcset;
+mod style_sheet;
 #[cfg(feature = "select")]
 mod tree;
 #[cfg(feature = "select")]
 mod tree_sink;
 
 pub use extractor::LinkExtractor;
+pub use header::{of_link, of_refresh};
 pub use page_links::{Element, Link, PageLinks};
 pub use position::Position;
+pub use style_sheet::{StyleSheet, style_sheets_of_prolog};
 #[cfg(feature = "select")]
 pub use tree::{MAX_NESTED, Tree};
 
@@ -46,17 +50,20 @@ pub const MAX_LINKS: usize = 1 << 19;
 /// Selection of what to extract besides hyperlinks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExtractOptions {
-    /// Pages shown within or after the page: `iframe`, `frame`, `meta` refresh.
+    /// Pages shown within the page: `iframe`, `frame`.
     pub frames: bool,
-    /// `img`, `srcset`, `video poster`, `input src`.
+    /// Pages shown after the page: `meta` refresh.
+    pub refresh: bool,
+    /// `img`, `srcset`, `video poster`, `input src`, `background`, and what SVG loads.
     pub images: bool,
-    /// `audio`, `video`, `source`, `track`, `embed`, `object`.
+    /// `audio`, `video`, `source`, `track`, `embed`, `object`, `applet`.
     pub media: bool,
     /// `script src`.
     pub scripts: bool,
     /// `link rel=stylesheet`, and what CSS in the page loads.
     pub styles: bool,
-    /// Every other `link`.
+    /// Every other `link` that names a document, `cite`, `longdesc`, and addresses in
+    /// the properties of the Open Graph protocol.
     pub relations: bool,
     /// The targets of fragments: `id`, and `name` of an `a`.
     pub ids: bool,
@@ -70,6 +77,7 @@ impl ExtractOptions {
     /// Selects everything.
     pub const ALL: Self = Self {
         frames: true,
+        refresh: true,
         images: true,
         media: true,
         scripts: true,

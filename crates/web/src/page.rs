@@ -1,19 +1,33 @@
-//! A reader of HTML pages: from bytes to text to links.
+//! A reader of pages, and of what else names other files: from bytes to links.
 
-use encoding_rs::Encoding;
+use encoding_rs::{Encoding, UTF_8};
 use url::{Host, Url};
 
-use crate::body::TextDecoder;
-use crate::links::{ExtractOptions, LinkExtractor, MAX_TREE_BYTES, PageLinks};
+use crate::body::{ContentType, TextDecoder};
+use crate::links::{
+    Element, ExtractOptions, LinkExtractor, MAX_TREE_BYTES, PageLinks, StyleSheet,
+    style_sheets_of_prolog,
+};
+use crate::sitemap::{Limits, SitemapEntry, SitemapParser};
 
 /// A streaming reader of one page, which keeps only the links and, if wanted, the
 /// text.
 #[derive(Debug)]
 pub struct PageReader {
-    text: TextDecoder,
-    links: LinkExtractor,
+    format: Format,
     /// The text read so far, if it is to be kept.
     kept: Option<Vec<u8>>,
+}
+
+/// The format of what is read, with its parser.
+#[derive(Debug)]
+enum Format {
+    Html(TextDecoder, LinkExtractor),
+    /// A drawing in XML, which is read as if it stood in a page, and the text of its
+    /// beginning, if that may name style sheets.
+    Svg(TextDecoder, LinkExtractor, Option<Vec<u8>>),
+    Css(StyleSheet),
+    Sitemap(Box<SitemapParser>, PageLinks),
 }
 
 /// The contents of a page that matter to a crawl.
@@ -31,21 +45,51 @@ pub struct Page {
     /// The text of the page in UTF-8, if it was to be kept: as much as a
     /// [`Tree`](crate::links::Tree) accepts, and a little more if the page is longer.
     pub text: Option<Vec<u8>>,
+    /// True if it is HTML, and not another file that names files.
+    pub is_html: bool,
 }
 
 impl PageReader {
     /// Creates a reader of the page at `url`. `charset` is the label of the
     /// character encoding in its `Content-Type` header.
     pub fn new(url: &Url, charset: Option<&str>, options: ExtractOptions) -> Self {
-        let tld = match url.host() {
-            Some(Host::Domain(name)) => name.trim_end_matches('.').rsplit('.').next(),
-            _ => None,
+        let text = TextDecoder::new(charset, tld(url));
+        Self { format: Format::Html(text, LinkExtractor::new(options)), kept: None }
+    }
+
+    /// Creates a reader of a file of this type, if it is one that can name other files:
+    /// a page, a style sheet, a drawing, or a sitemap if `may_be_sitemap` is true.
+    pub fn of_type(
+        url: &Url,
+        content_type: &ContentType,
+        options: ExtractOptions,
+        may_be_sitemap: bool,
+    ) -> Option<Self> {
+        let charset = content_type.charset.as_deref();
+        let format = match content_type.essence.as_str() {
+            _ if content_type.is_html() => return Some(Self::new(url, charset, options)),
+            "image/svg+xml" => {
+                let prolog = options.styles.then(Vec::new);
+                // What a fragment means in a drawing is more than an id.
+                let options = ExtractOptions { ids: false, ..options };
+                Format::Svg(
+                    TextDecoder::new(charset, tld(url)),
+                    LinkExtractor::new(options),
+                    prolog,
+                )
+            }
+            "text/css" if options.styles => Format::Css(StyleSheet::new(charset)),
+            "application/gzip" | "application/x-gzip" | "text/plain" if may_be_sitemap => {
+                Self::sitemap()
+            }
+            essence if may_be_sitemap && essence.ends_with("xml") => Self::sitemap(),
+            _ => return None,
         };
-        Self {
-            text: TextDecoder::new(charset, tld),
-            links: LinkExtractor::new(options),
-            kept: None,
-        }
+        Some(Self { format, kept: None })
+    }
+
+    fn sitemap() -> Format {
+        Format::Sitemap(Box::new(SitemapParser::new(Limits::default())), PageLinks::default())
     }
 
     /// Makes the reader keep the text of the page.
@@ -55,30 +99,108 @@ impl PageReader {
 
     /// Makes the reader hash the visible text of the page.
     pub fn hashing_content(mut self) -> Self {
-        self.links.hash_content();
+        if let Format::Html(_, links) = &mut self.format {
+            links.hash_content();
+        }
         self
+    }
+
+    /// Returns true if the file is HTML.
+    pub fn is_html(&self) -> bool {
+        matches!(self.format, Format::Html(..))
     }
 
     /// Reads the next bytes of the page. Their content coding must be decoded, and
     /// they may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let Self { text, links, kept } = self;
-        text.feed(bytes, &mut |text| read(text, links, kept));
+        let Self { format, kept } = self;
+        match format {
+            Format::Html(text, links) => {
+                text.feed(bytes, &mut |text| read(text, links, kept));
+            }
+            Format::Svg(text, links, prolog) => {
+                text.feed(bytes, &mut |text| read_drawing(text, links, prolog));
+            }
+            Format::Css(css) => css.feed(bytes),
+            // The entries before an error count, and nothing comes behind it.
+            Format::Sitemap(parser, links) => {
+                let _ended = parser.feed(bytes, &mut |entry| add_entry(links, entry));
+            }
+        }
     }
 
     /// Returns the approximate memory of what is kept of the page, in bytes.
     pub fn memory(&self) -> usize {
-        self.links.memory() + self.kept.as_ref().map_or(0, Vec::len)
+        let links = match &self.format {
+            Format::Html(_, links) | Format::Svg(_, links, _) => links.memory(),
+            Format::Css(css) => css.memory(),
+            Format::Sitemap(_, links) => links.memory(),
+        };
+        links + self.kept.as_ref().map_or(0, Vec::len)
     }
 
     /// Ends the page and returns its contents. `url` is its address.
     pub fn finish(self, url: &Url) -> Page {
-        let Self { text, mut links, mut kept } = self;
-        let encoding = text.finish(&mut |text| read(text, &mut links, &mut kept));
-        let content = links.content_hash();
-        let found = links.finish();
-        let base = found.base(url);
-        Page { found, content, base, encoding, text: kept }
+        let is_html = self.is_html();
+        let Self { format, mut kept } = self;
+        match format {
+            Format::Html(text, mut links) => {
+                let encoding = text.finish(&mut |text| read(text, &mut links, &mut kept));
+                let content = links.content_hash();
+                let found = links.finish();
+                let base = found.base(url);
+                Page { found, content, base, encoding, text: kept, is_html }
+            }
+            Format::Svg(text, mut links, mut prolog) => {
+                text.finish(&mut |text| read_drawing(text, &mut links, &mut prolog));
+                let mut found = links.finish();
+                let prolog = String::from_utf8_lossy(prolog.as_deref().unwrap_or_default());
+                let (prolog, _) = prolog.split_once("<svg").unwrap_or((&prolog, ""));
+                for href in style_sheets_of_prolog(prolog) {
+                    found.push(Element::Link, href, None);
+                }
+                Page::of_links(found, url)
+            }
+            Format::Css(css) => Page::of_links(css.finish(), url),
+            Format::Sitemap(parser, mut links) => {
+                let _ended = parser.finish(&mut |entry| add_entry(&mut links, entry));
+                Page::of_links(links, url)
+            }
+        }
+    }
+}
+
+impl Page {
+    /// Creates the contents of a file at `url` that is no HTML.
+    pub fn of_links(found: PageLinks, url: &Url) -> Self {
+        let base = url.clone();
+        Self { found, content: None, base, encoding: UTF_8, text: None, is_html: false }
+    }
+}
+
+/// The length of the beginning of a drawing that is searched for style sheets, in bytes.
+const MAX_PROLOG_LEN: usize = 4 * 1024;
+
+fn read_drawing(text: &[u8], links: &mut LinkExtractor, prolog: &mut Option<Vec<u8>>) {
+    if let Some(prolog) = prolog {
+        let room = MAX_PROLOG_LEN.saturating_sub(prolog.len());
+        prolog.extend_from_slice(&text[..text.len().min(room)]);
+    }
+    links.feed(text);
+}
+
+fn tld(url: &Url) -> Option<&str> {
+    match url.host() {
+        Some(Host::Domain(name)) => name.trim_end_matches('.').rsplit('.').next(),
+        _ => None,
+    }
+}
+
+fn add_entry(links: &mut PageLinks, entry: SitemapEntry<'_>) {
+    match entry {
+        SitemapEntry::Page(url) => links.push(Element::Loc, url, None),
+        SitemapEntry::Sitemap(url) => links.push(Element::Sitemap, url, None),
+        SitemapEntry::TooLong => {}
     }
 }
 

@@ -13,7 +13,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use crawl_core::Options;
 
 use crate::log::Level;
-use crate::output::{Grouping, Locate, OutputSettings};
+use crate::output::{Grouping, Locate, OutputSettings, RedirectPolicy};
 use crate::parsers;
 
 /// The flags under "Output" that every stage has.
@@ -162,6 +162,7 @@ impl OutputFlags {
             broken_only: self.broken_only,
             color: self.color.choice(),
             is_quiet: self.quiet,
+            redirects: RedirectPolicy::Ok,
             lists_all: false,
             grouping: Grouping::default(),
             title: String::new(),

@@ -1,10 +1,10 @@
 //! Flags for the scope: the URLs that belong to the site, and limits on the crawl.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use crawl_core::{Check, Options, ScopeRule};
 use regex::Regex;
 
-use crate::parsers;
+use crate::parsers::{self, CheckItem};
 
 /// The flags under "Scope".
 #[derive(Args, Debug)]
@@ -46,35 +46,29 @@ pub(super) struct Scope {
     )]
     max_pages_per_host: u64,
 
-    /// What to check, separated by commas: images, scripts and styles as well as
-    /// links, and fragments: whether what links name after a "#" is there
+    /// What to check besides links, separated by commas: images, scripts, styles, frames,
+    /// refresh, relations, media, fragments; all, none; +x and -x change the default
+    /// [default: none]
     #[arg(
         long,
         value_name = "LIST",
-        value_enum,
         value_delimiter = ',',
-        default_value = "links",
-        hide_possible_values = true
+        allow_hyphen_values = true,
+        value_parser = parsers::check_item
     )]
-    check: Vec<Checked>,
+    check: Vec<CheckItem>,
 
     /// Take these keys, separated by commas, out of every query; "*" takes all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parsers::query_key)]
     strip_query: Vec<String>,
 }
 
-/// What can be checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Checked {
-    /// They always are.
-    Links,
-    Images,
-    Scripts,
-    Styles,
-    Fragments,
-}
-
 impl Scope {
+    /// Returns what is checked besides links; `usual` is the default.
+    pub(super) fn check(&self, usual: Check) -> Check {
+        parsers::check(&self.check, usual)
+    }
+
     pub(super) fn set(&self, options: &mut Options) {
         options.scope = if self.lenient { ScopeRule::Lenient } else { ScopeRule::Strict };
         options.include.clone_from(&self.include);
@@ -83,12 +77,7 @@ impl Scope {
         options.deny_private = self.deny_private;
         options.max_pages = self.max_pages;
         options.max_pages_per_host = Some(self.max_pages_per_host).filter(|max| *max > 0);
-        options.check = Check {
-            images: self.check.contains(&Checked::Images),
-            scripts: self.check.contains(&Checked::Scripts),
-            styles: self.check.contains(&Checked::Styles),
-            fragments: self.check.contains(&Checked::Fragments),
-        };
+        options.check = self.check(Check::default());
         options.strip_query.clone_from(&self.strip_query);
     }
 }

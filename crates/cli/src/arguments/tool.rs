@@ -9,9 +9,10 @@ use crawl_core::{Options, Proxy, ProxyKind, ProxyRules};
 use url::Url;
 use web::select::Selection;
 
+use crate::cookie_file::CookieFile;
 use crate::for_host::{ForHost, host_options};
 use crate::generate::Generated;
-use crate::output::{Baseline, OutputSettings};
+use crate::output::{Baseline, OutputSettings, RedirectPolicy};
 use crate::parsers;
 use crate::sources::{self, Source, Sources};
 
@@ -31,6 +32,22 @@ pub(crate) struct Tool {
     /// Stop after so long, and report what was found [default: no limit]
     #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
     max_time: Option<Duration>,
+
+    /// If a URL to begin with redirects to another host, crawl that
+    #[arg(long, help_heading = "Scope")]
+    pub(super) follow_root: bool,
+
+    /// Take redirects for fine (loops never are), warn of permanent ones, or take all for
+    /// broken [default: ok]
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value_t,
+        hide_default_value = true,
+        help_heading = "Output"
+    )]
+    redirects: RedirectPolicy,
 
     /// Also check links that leave the site, without following them
     #[arg(long, help_heading = "Scope")]
@@ -89,6 +106,18 @@ pub(crate) struct Tool {
     /// Ignore robots.txt and "nofollow"
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
+
+    /// Begin with the cookies in FILE, and write them there at the end (Netscape's format)
+    #[arg(
+        long, value_name = "FILE", help_heading = "Request",
+        conflicts_with_all = ["no_cookies", "record", "replay"],
+        value_parser = CookieFile::read
+    )]
+    pub(crate) cookie_jar: Option<CookieFile>,
+
+    /// Keep no cookies
+    #[arg(long, help_heading = "Request")]
+    no_cookies: bool,
 
     /// Ask through this proxy: http://HOST:PORT, socks5:// or socks5h://, with
     /// NAME:PASSWORD@ before the host if it wants them [default: http_proxy,
@@ -254,6 +283,7 @@ impl Tool {
         mut settings: OutputSettings,
     ) -> Result<OutputSettings, String> {
         settings.lists_all = self.all;
+        settings.redirects = self.redirects;
         settings.grouping.by_page = self.by_page;
         settings.grouping.max_referrers = self.referrers.unwrap_or(settings.grouping.max_referrers);
         let baseline = self.baseline.clone();
@@ -270,12 +300,16 @@ impl Tool {
         traps.variants = self.max_pages_per_pattern.unwrap_or(traps.variants);
         options.max_wait = self.max_wait.unwrap_or(options.max_wait);
         options.external = self.external;
+        options.follow_root = self.follow_root;
+        options.keep_redirects = self.redirects != RedirectPolicy::Ok;
         options.sitemap = self.sitemap;
         options.rate_limit = self.rate_limit;
         options.delay = self.delay.unwrap_or_default();
         options.external_rate = self.external_rate;
         options.hosts = host_options(&self.for_host);
         options.robots = !self.no_robots;
+        options.cookies = !self.no_cookies;
+        options.cookie_jar = self.cookie_jar.as_ref().map(|file| file.jar.clone());
         options.select.clone_from(&self.select);
     }
 }

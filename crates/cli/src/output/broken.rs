@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crawl_core::{Admission, FetchError, LinkContext, Row};
+use crawl_core::{Admission, FetchError, LinkContext, Outcome, Row};
 
 use super::End;
 
@@ -16,13 +16,17 @@ pub(super) struct Broken {
     pub(super) asked: Arc<str>,
     pub(super) status: Option<u16>,
     pub(super) error: Option<FetchError>,
+    /// The new address, if it is a redirect.
+    pub(super) moved_to: Option<String>,
 }
 
 impl Broken {
     /// Creates it of a row as reports show it; `asked` is the URL of that row.
     pub(super) fn of(row: &Row, asked: &Arc<str>) -> Self {
         let (url, asked) = (Arc::clone(&row.url), Arc::clone(asked));
-        Self { url, asked, status: row.status, error: row.error.clone() }
+        let is_redirect = row.outcome == Outcome::Redirect;
+        let moved_to = row.next_url.clone().filter(|_| is_redirect);
+        Self { url, asked, status: row.status, error: row.error.clone(), moved_to }
     }
 
     /// Returns true if the URL leads to a file.
@@ -44,6 +48,7 @@ impl Broken {
     pub(super) fn problem_kind(&self) -> String {
         match (&self.error, self.status) {
             (Some(error), _) => error.class.name().replace('_', " "),
+            (None, Some(status)) if self.moved_to.is_some() => status_text(status),
             (None, _) => self.problem(),
         }
     }
@@ -54,7 +59,10 @@ impl Broken {
             (Some(error), Some(status)) if status >= 400 => format!("{status} {error}"),
             (Some(error), _) => error.to_string(),
             (None, Some(404)) if self.is_file() => "no such file".to_owned(),
-            (None, Some(status)) => status_text(status),
+            (None, Some(status)) => match &self.moved_to {
+                Some(moved_to) => format!("{} to {moved_to}", status_text(status)),
+                None => status_text(status),
+            },
             (None, None) => "no response".to_owned(),
         }
     }
@@ -64,6 +72,11 @@ impl Broken {
 /// the common ones.
 pub(super) fn status_text(status: u16) -> String {
     let reason = match status {
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
         400 => "Bad Request",
         401 => "Unauthorized",
         403 => "Forbidden",
@@ -209,6 +222,10 @@ pub(super) fn sentence(end: &End<'_>) -> String {
         if counted(name) > 0 {
             sum += &format!("; {} of other sites {what}", count(counted(name), "URL"));
         }
+    }
+    let moved = end.moved.len() as u64;
+    if moved > 0 {
+        sum += &format!("; {} permanent: change the links", count(moved, "redirect"));
     }
     for (number, what) in [(redirects, "redirect"), (skipped, "skipped URL")] {
         if number > 0 {

@@ -79,15 +79,19 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
 
 /// Returns a broken URL with its referrers.
 fn object(broken: &Broken, end: &End<'_>) -> Value {
-    let Broken { url, asked, status, error } = broken;
+    let Broken { url, asked, status, error, moved_to } = broken;
     let admission = end.summary.ok().map(|summary| &summary.admission);
     let count = admission.map_or(0, |admission| admission.referrers(asked).1);
     let referrers =
         admission.map(|admission| referrers(asked, admission, end.locate, &mut HashSet::new()));
-    json!({
+    let mut object = json!({
         "url": url, "status": status, "error": error,
         "referrers": referrers.unwrap_or_default(), "referrer_count": count,
-    })
+    });
+    if let Some(moved_to) = moved_to {
+        object["next_url"] = json!(moved_to);
+    }
+    object
 }
 
 /// Returns the referrers of a URL in the order of their URLs. One that redirects has

@@ -31,8 +31,8 @@ impl Text {
         if self.has_color { out.write_red(text) } else { out.write(&format!("{text}\n")) }
     }
 
-    fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        for broken in end.broken {
+    fn write_by_target(&self, listed: &[Broken], end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        for broken in listed {
             self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
             let places = places(broken, end);
             let shown = places.iter().take(self.grouping.max_referrers);
@@ -95,8 +95,9 @@ impl ReportFormat for Text {
         if self.grouping.by_page {
             self.write_by_page(end, out)?;
         } else {
-            self.write_by_target(end, out)?;
+            self.write_by_target(end.broken, end, out)?;
         }
+        self.write_by_target(end.moved, end, out)?;
         out.write(&format!("{}\n", sentence(end)))
     }
 }
@@ -132,8 +133,9 @@ fn line(row: &Row) -> String {
 
 /// Returns the line with the message of an error, if there is one.
 fn message(broken: &Broken) -> String {
-    let message = broken.error.as_ref().map(|error| format!("{INDENT}{}\n", error.message));
-    message.unwrap_or_default()
+    let message = broken.error.as_ref().map(|error| error.message.clone());
+    let moved_to = broken.moved_to.as_ref().map(|moved_to| format!("now at {moved_to}"));
+    message.or(moved_to).map(|message| format!("{INDENT}{message}\n")).unwrap_or_default()
 }
 
 /// Returns the line about the place of a link.

@@ -13,11 +13,13 @@ use crate::common::{Crawled, Stage, options, serve};
 fn serve_other_host(request: &Request, reply: &mut Reply<'_>) {
     let length = [("Content-Length", "1000000")];
     match (request.method.as_str(), request.path()) {
-        ("HEAD", "/fine") => reply.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"),
+        ("HEAD", "/fine") => reply
+            .send("HTTP/1.1 200 OK\r\nContent-Type: video/mp4\r\nContent-Length: 1000000\r\n\r\n"),
         ("HEAD", "/no-head") => reply.status(405, "Not Allowed", &[("Content-Length", "0")], ""),
         ("HEAD", "/closes") => reply.close(),
         ("HEAD", "/away") => reply.status(302, "Found", &[("Location", "/gone")], ""),
         ("HEAD", _) => reply.send("HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\n"),
+        (_, "/away") => reply.status(302, "Found", &[("Location", "/gone")], ""),
         (_, "/no-head" | "/closes") => reply.status(200, "OK", &length, vec![b' '; 1_000_000]),
         _ => reply.status(404, "Not Found", &[], "not found"),
     }
@@ -74,6 +76,7 @@ fn every_stage_makes_the_same_requests() {
         );
         assert_eq!(rows.len(), 10, "{stage:?}: {rows:#?}");
         let expected = [
+            "GET /away",
             "GET /closes",
             "GET /gone",
             "GET /no-head",

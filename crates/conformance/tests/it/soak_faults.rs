@@ -167,7 +167,8 @@ fn expected(seed: u64, pages: u64) -> BTreeMap<u64, Known> {
                 todo.push(to);
                 (Outcome::Redirect, Some(302), None)
             }
-            Fault::MovedAway | Fault::Loop => (Outcome::Redirect, Some(302), None),
+            Fault::MovedAway => (Outcome::Redirect, Some(302), None),
+            Fault::Loop => (Outcome::HttpError, Some(302), Some(ErrorClass::RedirectLoop)),
             Fault::Text => (Outcome::Other, Some(200), None),
         };
         rows.insert(page, known);

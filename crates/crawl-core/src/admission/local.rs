@@ -78,6 +78,7 @@ struct Findings {
 impl LocalAdmission {
     /// Creates the admission for the site that these options describe.
     pub fn new(options: Options) -> Self {
+        let options = options.with_cookie_jar();
         let policy = Arc::new(FetchPolicy::new(&options));
         let admission = Admission::new(&options);
         Self { admission, policy, options, fine: HashSet::new(), hasher: RandomState::new() }
@@ -133,7 +134,16 @@ impl LocalAdmission {
             }
         }
         self.admission.begin_page(job, content);
-        let nofollow = discovery.candidates(|address, link| {
+        let nofollow = discovery.candidates(|found, link| {
+            let address = match (found, link) {
+                (Ok(address), _) => address,
+                // Its row is made from the journal.
+                (Err(no_url), Some(link)) => {
+                    findings.out_links.push(OutLink::of_no_url(&no_url.text, link));
+                    return;
+                }
+                (Err(_), None) => return,
+            };
             let via = match (&discovery, link) {
                 (Discovery::Redirect(_), _) => Via::Redirect(job),
                 (_, Some(link)) => Via::Element(job, link),

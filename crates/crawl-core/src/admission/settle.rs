@@ -27,11 +27,11 @@ impl Admission {
             Settled::Redirect(address) => self.number_of(address),
             _ => None,
         };
-        let Self { url_table, fragments, .. } = self;
+        let Self { url_table, fragments, keep_redirects, .. } = self;
         match settled {
             Settled::Broken => url_table.set_status(job.number, LinkStatus::Broken),
             Settled::Fine | Settled::Page(..) => url_table.set_fine(job.number),
-            Settled::Redirect(_) => url_table.set_redirect(job.number, target),
+            Settled::Redirect(_) => url_table.set_redirect(job.number, target, *keep_redirects),
         }
         let Some(fragments) = fragments else { return };
         match (settled, target) {

@@ -169,8 +169,12 @@ impl UrlTable {
     }
 
     /// Records that a URL redirects to `target`, or to a URL that is not requested
-    /// if that is `None`. Its status becomes that of the target.
-    pub(super) fn set_redirect(&mut self, number: u32, target: Option<u32>) {
+    /// if that is `None`. Its status becomes that of the target, unless its referrers
+    /// are to be kept.
+    pub(super) fn set_redirect(&mut self, number: u32, target: Option<u32>, keep: bool) {
+        if keep {
+            return self.set_status(number, LinkStatus::Broken);
+        }
         // A referrer that is not stored does not hear of the target's status.
         let target =
             target.filter(|target| self.referrers(*target).any(|(from, _)| from == number));

@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 49] = [
+const BAD: [(&str, &[&str]); 51] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -17,7 +17,9 @@ const BAD: [(&str, &[&str]); 49] = [
     ("--max-pages-per-host", &["all", "-1", "1.5"]),
     ("--max-wait", &["0", "soon"]),
     ("--max-time", &["0", "soon", "8000h", "-1s"]),
-    ("--check", &["pictures", "links,all"]),
+    ("--cookie-jar", &["/"]),
+    ("--redirects", &["no", ""]),
+    ("--check", &["pictures", "links,+x", "-links", "all,"]),
     ("--strip-query", &["a=b", "a&b"]),
     ("--max-tasks", &["0", "-1", "x", "100001", "18446744073709551615", "99999999999999999999"]),
     ("--max-concurrency", &["0"]),
@@ -63,7 +65,7 @@ const BAD: [(&str, &[&str]); 49] = [
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 23] = [
+const SWITCHES: [&str; 25] = [
     "--strict",
     "--lenient",
     "--external",
@@ -76,6 +78,8 @@ const SWITCHES: [&str; 23] = [
     "--all",
     "--by-page",
     "--update-baseline",
+    "--follow-root",
+    "--no-cookies",
     "--no-progress",
     "--verbose",
     "--quiet",
@@ -129,6 +133,8 @@ fn contradictions_are_refused() {
         (&["--record", "a", "--cache", "b"], "--cache"),
         (&["-o", "/no/such.json", "--trace", "/no/such.json"], "--trace"),
         (&["--update-baseline"], "--baseline"),
+        (&["--cookie-jar", "/no/such", "--no-cookies"], "--no-cookies"),
+        (&["--cookie-jar", "/no/such", "--record", "x"], "--record"),
         (&["--select", "title=h1"], "--format"),
         (&["--format", "sitemap", "--broken-only"], "--broken-only"),
         (&["-o", "sitemap:x", "--broken-only"], "--broken-only"),

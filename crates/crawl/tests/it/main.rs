@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod config;
+mod cookies;
 mod external;
 mod files;
 mod flags;
@@ -10,13 +11,16 @@ mod library;
 #[cfg(feature = "redis")]
 mod many_machines;
 mod planted;
+mod planted_site;
 mod politeness;
 mod program;
 mod progress;
 mod proxies;
 mod record;
+mod redirects;
 mod reports;
 mod request;
+mod roots;
 mod select;
 mod shutdown;
 mod sigusr1;

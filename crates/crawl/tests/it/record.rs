@@ -376,7 +376,8 @@ impl AfterLine for Vec<u8> {
 #[test]
 fn secrets_are_recorded_only_if_asked() {
     let server = Server::start(|_, reply| {
-        reply.status(200, "OK", &[("Set-Cookie", "id=c00kie; Path=/")], "a body");
+        let headers = [("Set-Cookie", "id=c00kie; Path=/"), ("Content-Type", "text/html")];
+        reply.status(200, "OK", &headers, "a body");
     })
     .unwrap();
     let root = server.url("/");

@@ -1,6 +1,6 @@
 //! The options that must be the same when a crawl is resumed.
 
-use crawl_core::{Check, HostOptions, Options, ScopeRule, TrapLimits};
+use crawl_core::{HostOptions, Options, ScopeRule, TrapLimits};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -10,10 +10,6 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     let roots: Vec<_> = options.roots.iter().map(|root| root.as_str()).collect();
     let include: Vec<_> = options.include.iter().map(|regex| regex.as_str()).collect();
     let exclude: Vec<_> = options.exclude.iter().map(|regex| regex.as_str()).collect();
-    let Check { images, scripts, styles, fragments } = options.check;
-    let check =
-        [("images", images), ("scripts", scripts), ("styles", styles), ("fragments", fragments)];
-    let check: Vec<_> = check.iter().filter(|(_, is_wanted)| *is_wanted).map(|(n, _)| n).collect();
     let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
     let max_pages_per_host = match options.max_pages_per_host {
         Some(Options::MAX_PAGES_PER_HOST) => Value::Null,
@@ -27,7 +23,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     let hosts: Vec<_> = hosts
         .map(|HostOptions { host, check, exclude, .. }| format!("{host:?} {check} {exclude:?}"))
         .collect();
-    let settings: [(&str, Value); 18] = [
+    let settings: [(&str, Value); 19] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -36,7 +32,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-redirect", json!(options.max_redirect)),
         ("--strip-query", json!(options.strip_query)),
         ("--external", json!(options.external)),
-        ("--check", json!(check)),
+        ("--check", json!(options.check.names())),
         ("--sitemap", json!(options.sitemap)),
         ("--no-robots", json!(!options.robots)),
         ("--select", json!(select)),
@@ -46,6 +42,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
         // Null while it is unused: older journals do not have it.
         ("hosts in crawl.toml", unusual(hosts, Vec::new())),
+        ("--follow-root", json!(options.follow_root.then_some(true))),
         ("--deny-private", json!(options.deny_private.then_some(true))),
     ];
     settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

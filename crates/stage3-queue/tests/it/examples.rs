@@ -37,7 +37,7 @@ at most 10 redirects in a chain:
   /bar   302 -> /baz
   /egg   302 -> /hen
   /baz   302 -> /quux
-  /hen   302 -> /egg
+  /hen   302 error: redirect_loop
   /quux  200 page, 0 of 0 links are new
   7 requests
 at most 1 redirect in a chain:

@@ -19,7 +19,8 @@ enum Kind {
     Bogus,
     /// `<!--` to `-->` (HTML standard, sections 13.2.5.43 to 13.2.5.52).
     Comment,
-    /// `<![CDATA[` to `]]>`. This is text, but no link can be in it.
+    /// `<![CDATA[` to `]]>`. This is text, which may be a style sheet of SVG; its end
+    /// counts as a part of it.
     Cdata,
 }
 
@@ -30,6 +31,10 @@ impl Comment {
 
     const fn of(kind: Kind) -> Self {
         Self { kind, tail: Tail::NONE }
+    }
+
+    pub(super) fn is_cdata(self) -> bool {
+        matches!(self.kind, Kind::Cdata)
     }
 
     /// Returns the index behind its end, if `input` has the end at `at` or later.

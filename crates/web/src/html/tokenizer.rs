@@ -204,7 +204,13 @@ impl Tokenizer {
                 }
                 Some(_) => self.switch_to(State::Comment(Comment::BOGUS), at),
             },
-            State::Comment(comment) => self.skip(comment, input, at),
+            State::Comment(comment) => {
+                let end = self.skip(comment, input, at);
+                if comment.is_cdata() {
+                    sink.text(&input[at..end], Text::Literal);
+                }
+                end
+            }
             State::RawText => match self.raw_text.feed(input, at, sink) {
                 Ok(end) => {
                     self.tag = self.raw_text.element();

@@ -6,12 +6,10 @@ use super::link_attributes::*;
 use super::link_text::LinkText;
 use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
+use super::style_sheet::MAX_STYLE_SHEET_LEN;
 use super::{ExtractOptions, MAX_LINKS, css, refresh, srcset};
-use crate::html::{Name, StartTag, Text, TokenSink, Value, decode_attribute, is_plain};
+use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute, is_plain};
 use crate::robots;
-
-/// The part of a `style` element that is searched for addresses, in bytes.
-const MAX_STYLE_SHEET_LEN: usize = 1024 * 1024;
 
 /// The number of links for which memory is reserved at the first one.
 const FEW_LINKS: usize = 16;
@@ -40,7 +38,44 @@ pub(super) struct Collector {
     link_text: LinkText,
     /// The style sheet being read, as far as it has arrived.
     style: Option<StyleSheet>,
+    /// The open `template` elements.
+    templates: Templates,
+    /// The number of documents around this one: it is in the `srcdoc` of a frame.
+    num_outer: u8,
 }
+
+/// The `template` elements that are open. Their content is inert: it is no part of the
+/// page, until a script makes it one. That of a shadow root is.
+#[derive(Debug, Default)]
+struct Templates {
+    open: u32,
+    /// The number of those that were open with the outermost inert one.
+    inert_from: Option<u32>,
+}
+
+impl Templates {
+    #[inline]
+    fn is_inert(&self) -> bool {
+        self.inert_from.is_some()
+    }
+
+    fn begin(&mut self, is_shadow_root: bool) {
+        self.open = self.open.saturating_add(1);
+        if !is_shadow_root {
+            self.inert_from.get_or_insert(self.open);
+        }
+    }
+
+    fn end(&mut self) {
+        if self.inert_from == Some(self.open) {
+            self.inert_from = None;
+        }
+        self.open = self.open.saturating_sub(1);
+    }
+}
+
+/// The number of documents that may be within each other's `srcdoc`.
+const MAX_OUTER: u8 = 4;
 
 /// The content of a `style` element.
 #[derive(Debug)]
@@ -72,6 +107,26 @@ impl Collector {
             open_tag: None,
             link_text: LinkText::default(),
             style: None,
+            templates: Templates::default(),
+            num_outer: 0,
+        }
+    }
+
+    /// Adds text to what is made of it.
+    fn wanted_text(&mut self, text: &[u8], kind: Text) {
+        if self.templates.is_inert() {
+            return;
+        }
+        if kind == Text::WithReferences
+            && let Some(content) = &mut self.content
+        {
+            content.add(text);
+        }
+        if let Some(sheet) = &mut self.style {
+            let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
+            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
+        } else if kind == Text::WithReferences && self.link_text.is_open() {
+            self.link_text.feed(text);
         }
     }
 
@@ -101,21 +156,7 @@ impl Collector {
             _ => false,
         };
         (self.options.nofollow && is_for_robots)
-            || (self.wants_more && self.is_selected(tag, attribute))
-    }
-
-    /// Returns true if the options select this attribute.
-    fn is_selected(&self, tag: Name, attribute: Name) -> bool {
-        let options = self.options;
-        let is_selected = match tag {
-            A if attribute == NAME => options.ids,
-            AREA if attribute == ALT => options.details,
-            LINK => (options.styles || options.relations) && matches!(attribute, REL | HREF),
-            META => options.frames && matches!(attribute, HTTP_EQUIV | CONTENT),
-            IMG if attribute == ALT => options.details,
-            _ => resource(tag, attribute).is_some_and(|(_, kind)| options.has(kind)),
-        };
-        is_selected || (attribute == ID && options.ids) || (attribute == STYLE && options.styles)
+            || (self.wants_more && self.options.needs(tag, attribute))
     }
 
     /// Returns the value of this attribute of the current tag.
@@ -200,6 +241,18 @@ impl CollectorSink<'_> {
         }
     }
 
+    /// Begins a `template` element.
+    #[cold]
+    fn begin_template(&mut self) {
+        let collector = &mut *self.collector;
+        let is_mode =
+            |mode: &str| mode.eq_ignore_ascii_case("open") || mode.eq_ignore_ascii_case("closed");
+        let is_shadow_root = collector.text_of(SHADOWROOTMODE).is_some_and(is_mode);
+        collector.templates.begin(is_shadow_root);
+        collector.attributes.clear();
+        collector.page_links.texts.truncate(collector.tag_texts);
+    }
+
     /// Adds what the attributes of a start tag contain.
     fn attributes(&mut self, tag: StartTag) {
         let mut wants_more = self.collector.wants_more;
@@ -227,7 +280,9 @@ impl CollectorSink<'_> {
 
     #[inline(always)]
     fn hyperlink(&mut self, element: Element, tag: StartTag) {
-        let Some(href) = self.collector.get(HREF) else {
+        // In SVG, the older name counts as well.
+        let older = || self.collector.get(XLINK_HREF).filter(|_| tag.is_foreign);
+        let Some(href) = self.collector.get(HREF).or_else(older) else {
             return;
         };
         let is_same = |last: &RawLink| {
@@ -295,44 +350,110 @@ impl CollectorSink<'_> {
         {
             collector.link_text.add(collector.page_links.text(*alt));
         }
+        let is_inert = match tag.name {
+            SCRIPT => !is_javascript(collector.text_of(TYPE), collector.text_of(LANGUAGE)),
+            INPUT => collector.text_of(TYPE).is_none_or(|kind| !kind.eq_ignore_ascii_case("image")),
+            _ => false,
+        };
         let attributes = std::mem::take(&mut collector.attributes);
         for &(name, value) in &attributes {
             let Some(value) = value else { continue };
             if name == ID || (tag.name == A && name == NAME) {
                 collector.add_id(value);
-            } else if name == STYLE {
+            } else if name == STYLE || (tag.is_foreign && is_presentation(name)) {
                 let css = collector.page_links.text(value).to_owned();
-                css::urls(&css).for_each(|url| collector.add_link_to(Element::Css, &url, position));
-            } else if let Some((element, _)) = resource(tag.name, name) {
-                if name == SRCSET {
-                    let images = collector.page_links.text(value).to_owned();
-                    for url in srcset::urls(&images) {
-                        collector.add_link_to(element, url, position);
+                let urls = css::urls_of_declarations(&css);
+                urls.for_each(|url| collector.add_link_to(Element::Css, &url, position));
+            } else if !tag.is_foreign
+                && let Some((element, kind)) = resource(tag.name, name)
+                && collector.options.has(kind)
+                && !is_inert
+            {
+                let text = || collector.page_links.text(value).to_owned();
+                match name {
+                    SRCSET => {
+                        let images = text();
+                        let urls = srcset::urls(&images);
+                        urls.for_each(|url| collector.add_link_to(element, url, position));
                     }
-                } else {
-                    collector.add_link(element, value, position);
+                    ARCHIVE => {
+                        let archives = text();
+                        let urls = archives.split(',').map(str::trim);
+                        urls.for_each(|url| collector.add_link_to(element, url, position));
+                    }
+                    _ => collector.add_link(element, value, position),
                 }
             }
         }
         collector.attributes = attributes;
         match tag.name {
+            A => {}
+            _ if tag.is_foreign => self.drawing(tag.name, position),
             LINK => self.relation(position),
-            META => self.refresh(position),
+            META => self.meta(position),
+            IFRAME => self.inner_document(position),
             _ => {}
         }
     }
 
-    /// Adds the address of a `link` element.
+    /// Adds what an element of SVG names (SVG 2, section 16.1).
+    fn drawing(&mut self, tag: Name, position: Option<Position>) {
+        let collector = &mut *self.collector;
+        let Some(href) = collector.get(HREF).or_else(|| collector.get(XLINK_HREF)) else { return };
+        let is_script = tag == SCRIPT;
+        let is_wanted =
+            if is_script { collector.options.scripts } else { collector.options.images };
+        // A fragment alone is an element of the same drawing.
+        if is_wanted && !collector.page_links.text(href).trim_start().starts_with('#') {
+            let element = if is_script { Element::Script } else { Element::Svg };
+            collector.add_link(element, href, position);
+        }
+    }
+
+    /// Adds the addresses of a `link` element.
     fn relation(&mut self, position: Option<Position>) {
         let collector = &mut *self.collector;
         let rel = collector.text_of(REL).unwrap_or_default();
         let mut relations = rel.split_ascii_whitespace();
         let is_style = relations.any(|relation| relation.eq_ignore_ascii_case("stylesheet"));
         let options = collector.options;
+        // A `link` without a relation links to nothing.
+        let is_relation = names_document(rel)
+            || collector.text_of(REV).is_some_and(names_document)
+            || collector.get(ITEMPROP).is_some();
+        let images = collector.get(IMAGESRCSET).filter(|_| is_relation && options.images);
         if let Some(href) = collector.get(HREF)
-            && if is_style { options.styles } else { options.relations }
+            && if is_style { options.styles } else { is_relation && options.relations }
         {
             collector.add_link(Element::Link, href, position);
+        }
+        if let Some(images) = images {
+            let images = collector.page_links.text(images).to_owned();
+            let urls = srcset::urls(&images);
+            urls.for_each(|url| collector.add_link_to(Element::Link, url, position));
+        }
+    }
+
+    /// Adds the links of a page that stands in an attribute of a frame. They have the
+    /// position of the frame.
+    fn inner_document(&mut self, position: Option<Position>) {
+        let Self { collector, slice_at, .. } = self;
+        let Some(html) = collector.text_of(SRCDOC).filter(|_| collector.num_outer < MAX_OUTER)
+        else {
+            return;
+        };
+        let html = html.to_owned();
+        let options = ExtractOptions { ids: false, details: false, ..collector.options };
+        let mut inner = Collector::new(options);
+        inner.num_outer = collector.num_outer + 1;
+        let mut tokenizer = Tokenizer::new();
+        let slice = html.as_bytes();
+        let mut sink = CollectorSink { collector: &mut inner, slice, slice_at: *slice_at };
+        tokenizer.feed(slice, &mut sink);
+        tokenizer.finish(&mut sink);
+        sink.end_style_sheet();
+        for link in inner.page_links.links().filter(|link| !link.nofollow) {
+            collector.add_link_to(link.element, link.href, position);
         }
     }
 
@@ -347,15 +468,29 @@ impl CollectorSink<'_> {
         }
     }
 
-    /// Adds the address of a `meta` refresh.
-    fn refresh(&mut self, position: Option<Position>) {
+    /// Adds the address of a `meta` refresh, or that of a property of the Open Graph
+    /// protocol, of which every value that is a URL is absolute.
+    fn meta(&mut self, position: Option<Position>) {
         let collector = &mut *self.collector;
+        let Some(content) = collector.text_of(CONTENT) else { return };
         let is_refresh = |equivalent: &str| equivalent.eq_ignore_ascii_case("refresh");
-        if collector.text_of(HTTP_EQUIV).is_some_and(is_refresh)
-            && let Some(content) = collector.text_of(CONTENT)
-            && let Some(url) = refresh::url(content).map(str::to_owned)
+        let is_of_open_graph = |name: &str| name.starts_with("og:") || name.starts_with("twitter:");
+        let url = if collector.text_of(HTTP_EQUIV).is_some_and(is_refresh) {
+            refresh::url(content).filter(|_| collector.options.refresh)
+        } else if collector.options.relations
+            && [PROPERTY, NAME]
+                .into_iter()
+                .any(|name| collector.text_of(name).is_some_and(is_of_open_graph))
         {
-            collector.add_link_to(Element::Meta, &url, position);
+            let is_absolute = content.starts_with("http://") || content.starts_with("https://");
+            Some(content).filter(|_| is_absolute)
+        } else {
+            None
+        };
+        if let Some(url) = url.map(str::to_owned) {
+            let element =
+                if collector.get(HTTP_EQUIV).is_some() { Element::Meta } else { Element::Link };
+            collector.add_link_to(element, &url, position);
         }
     }
 }
@@ -364,8 +499,11 @@ impl TokenSink for CollectorSink<'_> {
     // ANCHOR: wants
     #[inline]
     fn wants_any(&mut self, tag: Name) -> bool {
+        if self.collector.templates.is_inert() {
+            return tag == TEMPLATE;
+        }
         let options = self.collector.options;
-        matches!(tag, A | AREA | BASE)
+        matches!(tag, A | AREA | BASE | TEMPLATE)
             || (tag == META && options.nofollow)
             || self.collector.wants_more
     }
@@ -376,7 +514,12 @@ impl TokenSink for CollectorSink<'_> {
         let is_new = |collector: &Collector| {
             !collector.attributes.iter().any(|(name, _)| *name == attribute)
         };
-        let is_hyperlink = attribute == HREF && matches!(tag, A | AREA | BASE);
+        let is_hyperlink = match tag {
+            A => matches!(attribute, HREF | XLINK_HREF),
+            AREA | BASE => attribute == HREF,
+            TEMPLATE => attribute == SHADOWROOTMODE,
+            _ => false,
+        };
         (is_hyperlink || self.collector.wants_extra(tag, attribute)) && is_new(self.collector)
     }
     // ANCHOR_END: wants
@@ -401,10 +544,16 @@ impl TokenSink for CollectorSink<'_> {
 
     #[inline(always)]
     fn start_tag(&mut self, tag: StartTag) {
+        if tag.name == TEMPLATE && !tag.is_foreign {
+            self.begin_template();
+        }
+        if self.collector.templates.is_inert() {
+            return;
+        }
         if self.collector.link_text.is_open() {
             self.tag_in_link(matches!(tag.name, A | AREA));
         }
-        if self.collector.options.styles && tag.name == STYLE && !tag.is_foreign {
+        if self.collector.options.styles && tag.name == STYLE {
             let position = self.position_of(tag);
             self.collector.style = Some(StyleSheet { css: Vec::new(), position });
         }
@@ -415,6 +564,12 @@ impl TokenSink for CollectorSink<'_> {
 
     #[inline]
     fn end_tag(&mut self, tag: Name) {
+        if tag == TEMPLATE {
+            self.collector.templates.end();
+        }
+        if self.collector.templates.is_inert() {
+            return;
+        }
         if self.collector.link_text.is_open() {
             self.tag_in_link(tag == A);
         }
@@ -423,19 +578,12 @@ impl TokenSink for CollectorSink<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn text(&mut self, text: &[u8], kind: Text) {
-        let collector = &mut *self.collector;
-        if kind == Text::WithReferences
-            && let Some(content) = &mut collector.content
-        {
-            content.add(text);
-        }
-        if let Some(sheet) = &mut collector.style {
-            let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
-            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
-        } else if kind == Text::WithReferences && collector.link_text.is_open() {
-            collector.link_text.feed(text);
+        let Collector { content, style, link_text, .. } = &*self.collector;
+        // Nearly all text of a page is wanted for none of these.
+        if content.is_some() || style.is_some() || link_text.is_open() {
+            self.collector.wanted_text(text, kind);
         }
     }
 }

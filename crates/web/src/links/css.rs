@@ -2,17 +2,43 @@
 
 use std::borrow::Cow;
 
-/// Returns the addresses in a style sheet: `url(...)`, and the strings behind
-/// `@import`. It implements as much of CSS Syntax Module Level 3, section 4.3, as
-/// is needed to find no addresses in comments, strings and other words.
+/// Returns the addresses in a style sheet: `url(...)`, the strings in `image-set(...)`
+/// and its kin, and those behind `@import`. It implements as much of CSS Syntax Module
+/// Level 3, section 4.3, as is needed to find no addresses in comments, strings, other
+/// words, and in what only describes a rule (`@namespace`, `@supports`).
 pub(super) fn urls(css: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    Urls { rest: css, is_import: false }
+    in_other_documents(Urls { may_import: true, ..Urls::of(css) })
+}
+
+/// Returns the addresses in the declarations of an attribute.
+pub(super) fn urls_of_declarations(css: &str) -> impl Iterator<Item = Cow<'_, str>> {
+    in_other_documents(Urls::of(css))
+}
+
+/// Leaves out fragments: alone, they name an element of the page, whatever the address
+/// of the style sheet (CSS Values Module Level 4, section 4.5.1).
+fn in_other_documents(urls: Urls<'_>) -> impl Iterator<Item = Cow<'_, str>> {
+    urls.filter(|url| !url.starts_with('#'))
 }
 
 struct Urls<'a> {
     rest: &'a str,
-    /// True after an `@import`, until its address.
-    is_import: bool,
+    /// True as long as only rules have come before which an `@import` may be (CSS
+    /// Cascading Module Level 5, section 2).
+    may_import: bool,
+    /// The part of an at-rule before its block or its end, if that comes next.
+    prelude: Option<Prelude>,
+    /// The number of parentheses that are open since a function whose strings are
+    /// addresses, its own included; 0 outside of one.
+    open: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prelude {
+    /// Of an `@import`, whose address has not come yet.
+    Import,
+    /// Of another rule, or behind that address: nothing in it is loaded.
+    Other,
 }
 
 impl<'a> Iterator for Urls<'a> {
@@ -26,28 +52,36 @@ impl<'a> Iterator for Urls<'a> {
                 self.rest = &comment[comment.find("*/")? + 2..];
             } else if self.rest.starts_with(['"', '\'']) {
                 let string = self.string();
-                if std::mem::take(&mut self.is_import) {
+                if (self.prelude == Some(Prelude::Import) || self.open == 1) && self.is_loaded() {
                     return Some(unescape(string));
                 }
             } else if self.rest.starts_with(is_word) {
                 let end = self.rest.find(|c| !is_word(c)).unwrap_or(self.rest.len());
                 let (word, after) = self.rest.split_at(end);
                 self.rest = after;
-                if word.eq_ignore_ascii_case("@import") {
-                    self.is_import = true;
+                if let Some(name) = word.strip_prefix('@') {
+                    self.begin_rule(name);
                 } else if word.eq_ignore_ascii_case("url")
                     && let Some(address) = after.strip_prefix('(')
                 {
-                    self.is_import = false;
                     self.rest = address.trim_start_matches(|c: char| c.is_ascii_whitespace());
-                    if let Some(address) = self.address().filter(|address| !address.is_empty()) {
+                    let address = self.address().filter(|address| !address.is_empty());
+                    // Its end is no end of a function around it.
+                    self.rest = self.rest.trim_start_matches(|c: char| c.is_ascii_whitespace());
+                    self.rest = self.rest.strip_prefix(')').unwrap_or(self.rest);
+                    if let Some(address) = address
+                        && self.is_loaded()
+                    {
                         return Some(unescape(address));
                     }
+                } else if self.open == 0 && after.starts_with('(') && takes_addresses(word) {
+                    self.open = 1;
+                    self.rest = &after[1..];
                 }
             } else {
                 // An escaped character has no special meaning.
                 let escaped = usize::from(self.rest.starts_with('\\'));
-                self.is_import &= !self.rest.starts_with([';', '{']);
+                self.delimiter();
                 let mut characters = self.rest.chars();
                 characters.nth(escaped);
                 self.rest = characters.as_str();
@@ -56,7 +90,50 @@ impl<'a> Iterator for Urls<'a> {
     }
 }
 
+/// Returns true for the functions whose strings are addresses.
+fn takes_addresses(function: &str) -> bool {
+    let functions = ["image-set", "-webkit-image-set", "image", "src"];
+    functions.iter().any(|known| function.eq_ignore_ascii_case(known))
+}
+
 impl<'a> Urls<'a> {
+    fn of(css: &'a str) -> Self {
+        Self { rest: css, may_import: false, prelude: None, open: 0 }
+    }
+
+    /// Begins an at-rule.
+    fn begin_rule(&mut self, name: &str) {
+        let is = |other: &str| name.eq_ignore_ascii_case(other);
+        self.prelude = Some(if is("import") && self.may_import {
+            Prelude::Import
+        } else {
+            self.may_import &= is("charset") || is("layer");
+            Prelude::Other
+        });
+    }
+
+    /// Takes an address, and returns true if it is one that is loaded.
+    fn is_loaded(&mut self) -> bool {
+        match self.prelude {
+            None => true,
+            Some(prelude) => {
+                self.prelude = Some(Prelude::Other);
+                prelude == Prelude::Import
+            }
+        }
+    }
+
+    /// Takes a character that begins or ends something.
+    fn delimiter(&mut self) {
+        match self.rest.as_bytes().first() {
+            Some(b'{') => (self.prelude, self.may_import, self.open) = (None, false, 0),
+            Some(b';' | b'}') => (self.prelude, self.open) = (None, 0),
+            Some(b'(') => self.open += u32::from(self.open > 0),
+            Some(b')') => self.open = self.open.saturating_sub(1),
+            _ => {}
+        }
+    }
+
     /// Reads the string that begins here, and returns it without its quotes. It
     /// ends at the end of its line at the latest.
     fn string(&mut self) -> &'a str {
@@ -108,7 +185,7 @@ impl<'a> Urls<'a> {
 }
 
 fn is_special(c: char) -> bool {
-    matches!(c, '/' | '"' | '\'' | '\\' | ';' | '{') || is_word(c)
+    matches!(c, '/' | '"' | '\'' | '\\' | ';' | '{' | '}' | '(' | ')') || is_word(c)
 }
 
 /// Returns true for the characters of names, and for the `@` of rules.

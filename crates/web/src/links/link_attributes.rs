@@ -7,42 +7,83 @@ use crate::html::Name;
 pub(super) const A: Name = Name::of(b"a");
 pub(super) const AREA: Name = Name::of(b"area");
 pub(super) const BASE: Name = Name::of(b"base");
+pub(super) const IFRAME: Name = Name::of(b"iframe");
 pub(super) const IMG: Name = Name::of(b"img");
+pub(super) const INPUT: Name = Name::of(b"input");
 pub(super) const LINK: Name = Name::of(b"link");
 pub(super) const META: Name = Name::of(b"meta");
+pub(super) const SCRIPT: Name = Name::of(b"script");
 /// The name of an element and also of an attribute.
 pub(super) const STYLE: Name = Name::of(b"style");
+pub(super) const TEMPLATE: Name = Name::of(b"template");
 
 pub(super) const ALT: Name = Name::of(b"alt");
+pub(super) const ARCHIVE: Name = Name::of(b"archive");
 pub(super) const CONTENT: Name = Name::of(b"content");
 pub(super) const HREF: Name = Name::of(b"href");
 pub(super) const HTTP_EQUIV: Name = Name::of(b"http-equiv");
 pub(super) const ID: Name = Name::of(b"id");
+pub(super) const IMAGESRCSET: Name = Name::of(b"imagesrcset");
+pub(super) const ITEMPROP: Name = Name::of(b"itemprop");
+pub(super) const LANGUAGE: Name = Name::of(b"language");
 pub(super) const NAME: Name = Name::of(b"name");
+pub(super) const PROPERTY: Name = Name::of(b"property");
 pub(super) const REL: Name = Name::of(b"rel");
+pub(super) const REV: Name = Name::of(b"rev");
+pub(super) const SHADOWROOTMODE: Name = Name::of(b"shadowrootmode");
+pub(super) const SRCDOC: Name = Name::of(b"srcdoc");
 pub(super) const SRCSET: Name = Name::of(b"srcset");
+pub(super) const TYPE: Name = Name::of(b"type");
+pub(super) const XLINK_HREF: Name = Name::of(b"xlink:href");
 
+const APPLET: Name = Name::of(b"applet");
 const AUDIO: Name = Name::of(b"audio");
+const BACKGROUND: Name = Name::of(b"background");
+const BGSOUND: Name = Name::of(b"bgsound");
+const BLOCKQUOTE: Name = Name::of(b"blockquote");
+const BODY: Name = Name::of(b"body");
+const CITE: Name = Name::of(b"cite");
+const CLIP_PATH: Name = Name::of(b"clip-path");
+const CURSOR: Name = Name::of(b"cursor");
 const DATA: Name = Name::of(b"data");
+const DEL: Name = Name::of(b"del");
 const EMBED: Name = Name::of(b"embed");
+const FILL: Name = Name::of(b"fill");
+const FILTER: Name = Name::of(b"filter");
 const FRAME: Name = Name::of(b"frame");
-const IFRAME: Name = Name::of(b"iframe");
-const INPUT: Name = Name::of(b"input");
+const HTML: Name = Name::of(b"html");
+const IMAGE: Name = Name::of(b"image");
+const INS: Name = Name::of(b"ins");
+const LONGDESC: Name = Name::of(b"longdesc");
+const MANIFEST: Name = Name::of(b"manifest");
+const MARKER_END: Name = Name::of(b"marker-end");
+const MARKER_MID: Name = Name::of(b"marker-mid");
+const MARKER_START: Name = Name::of(b"marker-start");
+const MASK: Name = Name::of(b"mask");
 const OBJECT: Name = Name::of(b"object");
 const POSTER: Name = Name::of(b"poster");
-const SCRIPT: Name = Name::of(b"script");
+const Q: Name = Name::of(b"q");
 const SOURCE: Name = Name::of(b"source");
 const SRC: Name = Name::of(b"src");
+const STROKE: Name = Name::of(b"stroke");
+const TABLE: Name = Name::of(b"table");
+const TBODY: Name = Name::of(b"tbody");
+const TD: Name = Name::of(b"td");
+const TFOOT: Name = Name::of(b"tfoot");
+const TH: Name = Name::of(b"th");
+const THEAD: Name = Name::of(b"thead");
+const TR: Name = Name::of(b"tr");
 const TRACK: Name = Name::of(b"track");
 const VIDEO: Name = Name::of(b"video");
 
-/// The kind of a resource that a page loads.
+/// The kind of a resource that a page loads or names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResourceKind {
     Frame,
     Image,
     Media,
     Script,
+    Relation,
 }
 
 impl ExtractOptions {
@@ -52,6 +93,7 @@ impl ExtractOptions {
             ResourceKind::Image => self.images,
             ResourceKind::Media => self.media,
             ResourceKind::Script => self.scripts,
+            ResourceKind::Relation => self.relations,
         }
     }
 
@@ -59,25 +101,137 @@ impl ExtractOptions {
         // `nofollow` is about hyperlinks.
         Self { nofollow: false, ..self } != Self::default()
     }
+
+    /// Returns true if the value of this attribute of this element is needed for
+    /// anything but the address of a hyperlink, or for robots.
+    #[inline]
+    pub(super) fn needs(self, tag: Name, attribute: Name) -> bool {
+        // The compiler makes a search tree of this: most attributes are none of these.
+        match attribute {
+            ID => self.ids,
+            STYLE => self.styles,
+            FILL | FILTER | STROKE | MASK | CLIP_PATH | CURSOR | MARKER_START | MARKER_MID
+            | MARKER_END => self.styles,
+            NAME => (tag == A && self.ids) || (tag == META && self.relations),
+            ALT => self.details && matches!(tag, AREA | IMG),
+            REL | REV | ITEMPROP => tag == LINK && (self.styles || self.relations || self.images),
+            HREF => match tag {
+                LINK => self.styles || self.relations,
+                _ => self.images || self.scripts,
+            },
+            XLINK_HREF => tag != A && (self.images || self.scripts),
+            CONTENT => tag == META && (self.refresh || self.relations),
+            HTTP_EQUIV => tag == META && self.refresh,
+            PROPERTY => tag == META && self.relations,
+            IMAGESRCSET => tag == LINK && self.images,
+            TYPE => (tag == SCRIPT && self.scripts) || (tag == INPUT && self.images),
+            LANGUAGE => tag == SCRIPT && self.scripts,
+            SRCDOC => tag == IFRAME,
+            SRC | SRCSET | DATA | POSTER | BACKGROUND | CITE | LONGDESC | MANIFEST | ARCHIVE => {
+                resource(tag, attribute).is_some_and(|(_, kind)| self.has(kind))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// Returns the element and the kind of the resource that this attribute of this
-/// element loads. The attribute holds one address, or several in a `srcset`.
+/// HTML element loads or names. The attribute holds one address, or several in a
+/// `srcset` or an `archive`. (`image` is the name that HTML takes for `img`.)
 pub(super) fn resource(tag: Name, attribute: Name) -> Option<(Element, ResourceKind)> {
     Some(match (tag, attribute) {
         (IFRAME, SRC) => (Element::Iframe, ResourceKind::Frame),
         (FRAME, SRC) => (Element::Frame, ResourceKind::Frame),
-        (IMG, SRC | SRCSET) => (Element::Img, ResourceKind::Image),
+        (IMG | IMAGE, SRC | SRCSET) => (Element::Img, ResourceKind::Image),
         (SOURCE, SRCSET) => (Element::Source, ResourceKind::Image),
         (VIDEO, POSTER) => (Element::Video, ResourceKind::Image),
         (INPUT, SRC) => (Element::Input, ResourceKind::Image),
+        (BODY | TABLE | THEAD | TBODY | TFOOT | TR | TD | TH, BACKGROUND) => {
+            (Element::Background, ResourceKind::Image)
+        }
         (SOURCE, SRC) => (Element::Source, ResourceKind::Media),
         (VIDEO, SRC) => (Element::Video, ResourceKind::Media),
         (AUDIO, SRC) => (Element::Audio, ResourceKind::Media),
+        (BGSOUND, SRC) => (Element::Audio, ResourceKind::Media),
         (TRACK, SRC) => (Element::Track, ResourceKind::Media),
         (EMBED, SRC) => (Element::Embed, ResourceKind::Media),
         (OBJECT, DATA) => (Element::Object, ResourceKind::Media),
+        (APPLET, ARCHIVE) => (Element::Applet, ResourceKind::Media),
         (SCRIPT, SRC) => (Element::Script, ResourceKind::Script),
+        (BLOCKQUOTE | Q | DEL | INS, CITE) => (Element::Cite, ResourceKind::Relation),
+        (IMG | IMAGE | IFRAME | FRAME, LONGDESC) => (Element::Cite, ResourceKind::Relation),
+        (HTML, MANIFEST) => (Element::Html, ResourceKind::Relation),
         _ => return None,
     })
+}
+
+/// Returns true if this attribute of an element of SVG holds CSS: it is a presentation
+/// attribute (SVG 2, section 6.6) in which addresses are of use.
+pub(super) fn is_presentation(attribute: Name) -> bool {
+    matches!(
+        attribute,
+        FILL | FILTER | STROKE | MASK | CLIP_PATH | CURSOR | MARKER_START | MARKER_MID | MARKER_END
+    )
+}
+
+/// Returns true if a `script` with this `type` and this `language` is loaded from its
+/// `src`: it is JavaScript, and not a block of data (HTML standard, section 4.12.1.1).
+pub(super) fn is_javascript(kind: Option<&str>, language: Option<&str>) -> bool {
+    const ESSENCES: [&str; 16] = [
+        "application/ecmascript",
+        "application/javascript",
+        "application/x-ecmascript",
+        "application/x-javascript",
+        "text/ecmascript",
+        "text/javascript",
+        "text/javascript1.0",
+        "text/javascript1.1",
+        "text/javascript1.2",
+        "text/javascript1.3",
+        "text/javascript1.4",
+        "text/javascript1.5",
+        "text/jscript",
+        "text/livescript",
+        "text/x-ecmascript",
+        "text/x-javascript",
+    ];
+    let of_language = language.filter(|language| !language.is_empty());
+    let essence = match (kind, of_language) {
+        (Some(""), _) | (None, None) => return true,
+        (Some(kind), _) => kind.trim_ascii().to_owned(),
+        (None, Some(language)) => format!("text/{language}"),
+    };
+    essence.eq_ignore_ascii_case("module")
+        || ESSENCES.iter().any(|known| essence.eq_ignore_ascii_case(known))
+}
+
+/// Returns true if the relations of a `link` or of the header `Link` name a document
+/// that can be asked for. The others are origins to connect to, addresses for programs
+/// that send something, and identifiers.
+pub(super) fn names_document(relations: &str) -> bool {
+    const NO_DOCUMENT: [&str; 17] = [
+        "authorization_endpoint",
+        "dns-prefetch",
+        "edituri",
+        "expect",
+        "hub",
+        "micropub",
+        "microsub",
+        "openid.delegate",
+        "openid.server",
+        "openid2.local_id",
+        "openid2.provider",
+        "pingback",
+        "preconnect",
+        "profile",
+        "token_endpoint",
+        "webmention",
+        "wlwmanifest",
+    ];
+    let names_one = |relation: &str| {
+        let relation = relation.to_ascii_lowercase();
+        // `schema.dc` and its kin name a vocabulary.
+        !NO_DOCUMENT.contains(&&*relation) && !relation.starts_with("schema.")
+    };
+    relations.split_ascii_whitespace().any(names_one)
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::MAX_LINKS;
 use super::position::Position;
 
 /// The links of a page, as they are written there, and what else
@@ -109,6 +110,16 @@ impl PageLinks {
         base.unwrap_or_else(|| page.clone())
     }
 
+    /// Adds a link that stands in no tag of the page.
+    pub fn push(&mut self, element: Element, href: &str, position: Option<Position>) {
+        if self.links.len() == MAX_LINKS {
+            self.left_out = self.left_out.saturating_add(1);
+        } else if let Some(href) = self.push_text(href) {
+            let (text, nofollow) = (Span::EMPTY, false);
+            self.links.push(RawLink { href, element, position, text, nofollow });
+        }
+    }
+
     pub(super) fn text(&self, span: Span) -> &str {
         let start = span.start as usize;
         self.texts.get(start..start + span.length as usize).unwrap_or_default()
@@ -151,9 +162,9 @@ pub enum Element {
     A,
     /// `area href`
     Area,
-    /// `audio src`
+    /// `audio src` and `bgsound src`
     Audio,
-    /// `url()` or `@import` in a `style` element or attribute
+    /// `url()` or `@import` in a style sheet, or in a `style` element or attribute
     Css,
     /// `embed src`
     Embed,
@@ -179,11 +190,27 @@ pub enum Element {
     Track,
     /// `video src` and `video poster`
     Video,
+    /// `applet archive`
+    Applet,
+    /// `background` of `body`, of `table` and of its parts
+    Background,
+    /// `cite` of a quotation or of a change, and `longdesc`
+    Cite,
+    /// The HTTP header `Link`
+    Header,
+    /// `html manifest`
+    Html,
+    /// `href` of an element of SVG that is no hyperlink
+    Svg,
+    /// A page in a sitemap
+    Loc,
+    /// A sitemap in an index of sitemaps
+    Sitemap,
 }
 
 impl Element {
     /// All elements, in the order of their numbers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 24] = [
         Self::A,
         Self::Area,
         Self::Audio,
@@ -200,6 +227,14 @@ impl Element {
         Self::Source,
         Self::Track,
         Self::Video,
+        Self::Applet,
+        Self::Background,
+        Self::Cite,
+        Self::Header,
+        Self::Html,
+        Self::Svg,
+        Self::Loc,
+        Self::Sitemap,
     ];
 
     /// Returns true for a hyperlink, which a reader follows; the other links are
@@ -211,7 +246,21 @@ impl Element {
     /// Returns true if the link shows another page to the reader; the other links
     /// load resources.
     pub fn is_clicked(self) -> bool {
-        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta)
+        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta | Self::Loc)
+    }
+
+    /// Returns true if the link loads what may be long and is seldom a page.
+    pub fn is_media(self) -> bool {
+        matches!(
+            self,
+            Self::Applet
+                | Self::Audio
+                | Self::Embed
+                | Self::Object
+                | Self::Source
+                | Self::Track
+                | Self::Video
+        )
     }
 
     /// Returns the name of the element; `style` for CSS.
@@ -233,6 +282,14 @@ impl Element {
             Self::Source => "source",
             Self::Track => "track",
             Self::Video => "video",
+            Self::Applet => "applet",
+            Self::Background => "background",
+            Self::Cite => "cite",
+            Self::Header => "header",
+            Self::Html => "html",
+            Self::Svg => "svg",
+            Self::Loc => "loc",
+            Self::Sitemap => "sitemap",
         }
     }
 }

@@ -108,14 +108,26 @@ impl Tree {
     // ANCHOR: tree_links
     /// Returns the `href` attributes of all `a` and `area` elements.
     pub fn links(&self) -> impl Iterator<Item = &str> {
-        self.0.select(&LINKS).filter_map(|link| link.attr("href"))
+        let links = self.0.select(&LINKS).filter(is_part_of_the_page);
+        links.filter_map(|link| link.attr("href"))
     }
     // ANCHOR_END: tree_links
 
     /// Returns the `href` of the first `base` element that has one.
     pub fn base(&self) -> Option<&str> {
-        self.0.select(&BASE).find_map(|base| base.attr("href"))
+        let mut bases = self.0.select(&BASE).filter(is_part_of_the_page);
+        bases.find_map(|base| base.attr("href"))
     }
+}
+
+/// Returns true if an element is not the inert content of a `template`.
+fn is_part_of_the_page(element: &ElementRef<'_>) -> bool {
+    let mut outer = element.ancestors().filter_map(ElementRef::wrap);
+    let is_template = |element: ElementRef<'_>| {
+        let name = &element.value().name;
+        &*name.local == "template" && &*name.ns == "http://www.w3.org/1999/xhtml"
+    };
+    !outer.any(is_template)
 }
 
 /// The properties of a page that make its tree expensive: nesting depth and

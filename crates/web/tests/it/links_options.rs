@@ -8,6 +8,7 @@ use crate::common::read;
 
 const NOTHING: ExtractOptions = ExtractOptions {
     frames: false,
+    refresh: false,
     images: false,
     media: false,
     scripts: false,
@@ -33,6 +34,7 @@ fn assert_found(html: &str, options: ExtractOptions, expected: &[&str]) {
 #[test]
 fn each_kind_of_resource_is_found_when_it_is_selected() {
     let frames = ExtractOptions { frames: true, ..NOTHING };
+    let refresh = ExtractOptions { refresh: true, ..NOTHING };
     let images = ExtractOptions { images: true, ..NOTHING };
     let media = ExtractOptions { media: true, ..NOTHING };
     let scripts = ExtractOptions { scripts: true, ..NOTHING };
@@ -41,8 +43,8 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
     for (html, options, expected) in [
         ("<iframe src=/x></iframe>", frames, &["iframe /x"][..]),
         ("<frame src=/x>", frames, &["frame /x"]),
-        ("<meta http-equiv=refresh content='0;url=/x'>", frames, &["meta /x"]),
-        ("<META content='5; URL=\"/x\"' http-equiv=Refresh>", frames, &["meta /x"]),
+        ("<meta http-equiv=refresh content='0;url=/x'>", refresh, &["meta /x"]),
+        ("<META content='5; URL=\"/x\"' http-equiv=Refresh>", refresh, &["meta /x"]),
         ("<img src=/x>", images, &["img /x"]),
         ("<IMG SRC=/x srcset='/y 2x, /z 3x'>", images, &["img /x", "img /y", "img /z"]),
         ("<picture><source srcset='/x 640w'></picture>", images, &["source /x"]),
@@ -60,12 +62,37 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<link rel=stylesheet href=/x>", styles, &["link /x"]),
         ("<link href=/x rel='Alternate StyleSheet'>", styles, &["link /x"]),
         (
-            "<style>a { background: url(/x) } @import '/y';</style>",
+            "<style>@import '/x'; a { background: url(/y) }</style>",
             styles,
             &["style /x", "style /y"],
         ),
         ("<p style=\"background: url('/x')\">", styles, &["style /x"]),
-        ("<link rel=next href=/x><link href=/y>", relations, &["link /x", "link /y"]),
+        ("<link rel=next href=/x><link rev=made href=/y>", relations, &["link /x", "link /y"]),
+        ("<link itemprop=image href=/x>", relations, &["link /x"]),
+        ("<link rel='preconnect icon' href=/x>", relations, &["link /x"]),
+        ("<blockquote cite=/x><q cite=/y></q>", relations, &["cite /x", "cite /y"]),
+        (
+            "<meta property=og:image content=http://site.test/x>",
+            relations,
+            &["link http://site.test/x"],
+        ),
+        ("<link rel=preload as=image imagesrcset='/x 1x, /y 2x'>", images, &["link /x", "link /y"]),
+        (
+            "<body background=/x><table><td background=/y>",
+            images,
+            &["background /x", "background /y"],
+        ),
+        ("<image src=/x>", images, &["img /x"]),
+        ("<svg><image href=/x /><use xlink:href=/y#z /></svg>", images, &["svg /x", "svg /y#z"]),
+        ("<svg><image href=/x xlink:href=/no /></svg>", images, &["svg /x"]),
+        ("<svg><script href=/x></script></svg>", scripts, &["script /x"]),
+        ("<script type=module src=/x></script>", scripts, &["script /x"]),
+        ("<script language=JavaScript src=/x></script>", scripts, &["script /x"]),
+        ("<applet archive='/x, /y'></applet>", media, &["applet /x", "applet /y"]),
+        ("<svg><path fill='url(/x#y)' filter=url(#no) /></svg>", styles, &["style /x#y"]),
+        ("<svg><style><![CDATA[a{b:url(/x)}]]></style></svg>", styles, &["style /x"]),
+        ("<iframe srcdoc='<img src=/x>&lt;p>'></iframe>", images, &["img /x"]),
+        ("<div><template shadowrootmode=open><img src=/x></template></div>", images, &["img /x"]),
     ] {
         assert_found(html, options, expected);
         assert_found(html, NOTHING, &[]);
@@ -81,6 +108,33 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
     // The option for style sheets selects no other `link`, and the other way round.
     assert_found("<link rel=stylesheet href=/x>", relations, &[]);
     assert_found("<link rel=icon href=/x>", styles, &[]);
+}
+
+/// Things that look like links and are none: no browser loads them, no reader follows them.
+#[test]
+fn what_names_no_document_is_not_found() {
+    for html in [
+        "<template><a href=/no><img src=/no><base href=/no><p id=no></template>",
+        "<template><template shadowrootmode=open><img src=/no></template><img src=/no></template>",
+        "<!-- <a href=/no><img src=/no> -->",
+        "<link rel=preconnect href=/no><link rel='dns-prefetch' href=/no><link href=/no>",
+        "<link rel=pingback href=/no><link rel=profile href=/no><link rel=EditURI href=/no>",
+        "<link rel='preconnect dns-prefetch' href=/no><link rel=schema.DC href=/no>",
+        "<input src=/no><input type=text src=/no>",
+        "<script type=text/template src=/no></script><script type=importmap src=/no></script>",
+        "<a xlink:href=/no></a><form action=/no><button formaction=/no></form>",
+        "<svg><use href='#no' /><rect fill='url(#no)' /></svg>",
+        "<style>@namespace url(/no); @supports (background: url(/no)) {}</style>",
+        "<style>a {} @import '/no'; @import url(/no);</style>",
+        "<style>a{b:image-set(url(data:,x) type('/no'))} c{d:format('/no')}</style>",
+        "<p style='@import \"/no\"'>",
+        "<meta property=og:title content=/no><meta name=x content='http://no.test/'>",
+    ] {
+        let found = search(html, ExtractOptions::ALL).found;
+        let links: Vec<_> = found.links().map(|link| link.href).collect();
+        assert!(links.iter().all(|href| !href.contains("no")), "{links:?} in {html}");
+        assert_eq!(found.ids().len(), 0, "{html}");
+    }
 }
 
 #[test]
@@ -125,8 +179,8 @@ fn a_meta_refresh_is_parsed_by_its_grammar() {
         ("", None),
     ] {
         let html = format!("<meta http-equiv=refresh content=\"{content}\">");
-        let frames = ExtractOptions { frames: true, ..NOTHING };
-        assert_found(&html, frames, expected.as_slice());
+        let refresh = ExtractOptions { refresh: true, ..NOTHING };
+        assert_found(&html, refresh, expected.as_slice());
     }
     let html = "<meta name=refresh content='0;url=/x'><meta http-equiv=refresh>";
     assert_found(html, ExtractOptions::ALL, &[]);
@@ -144,6 +198,11 @@ fn style_sheets_are_parsed_by_their_grammar() {
         ("a{b:url(/\\78 y)}", &["style /xy"]),
         ("a{b:url('/\\\nx')}", &["style /x"]),
         ("@import \"/x\"; @import url(/y) print;", &["style /x", "style /y"]),
+        ("@charset 'x'; @layer a; @import '/x' supports(b: url(/no));", &["style /x"]),
+        ("a{b:image-set('/x' 1x, url(/y) 2x type('no')), '/no'}", &["style /x", "style /y"]),
+        ("a{b:-webkit-image-set(\"/x\" 1x)} c{d:src('/y')}", &["style /x", "style /y"]),
+        ("@font-face { src: url(/x) format('no'), local('no') }", &["style /x"]),
+        ("@media x { a{b:url(/x)} }", &["style /x"]),
         ("@IMPORT '/x'", &["style /x"]),
         ("@importx '/no'; @import; '/no'", &[]),
         ("a{b:'url(/no)'; content: \"@import '/no'\"}", &[]),

@@ -208,7 +208,7 @@ fn broken_markup_loses_no_link() {
         "<table><a href=/a><tr><a href=/b><td><a href=/c></table>",
         "<select><option><a href=/a><option><a href=/b></select><a href=/c>",
         "</html><a href=/a></body><a href=/b></html><a href=/c>",
-        "<template><a href=/a></template><noscript><a href=/b></noscript><a href=/c>",
+        "<template><a href=/no></template><a href=/a><noscript><a href=/b></noscript><a href=/c>",
         "<head><a href=/a><title>x</title><body><a href=/b><body><a href=/c>",
         "\0<a \0 href=/a>\0<a href=/b><\0><a href=/c>",
     ] {

@@ -36,6 +36,9 @@ pub fn expect_all_of(site: &DemoSite, crawled: &Crawled) {
             Kind::Redirect { status, target } => {
                 (Outcome::Redirect, Some(*status), Some(site.url(target)))
             }
+            Kind::Loop { status, target } => {
+                (Outcome::HttpError, Some(*status), Some(site.url(target)))
+            }
             Kind::Error { status } => (Outcome::HttpError, Some(*status), None),
         };
         assert_eq!(actual, expected, "{row:?}");

@@ -210,7 +210,7 @@ impl Crawled {
     }
 
     fn url(&self, path: &str) -> String {
-        if path.starts_with('/') {
+        if path.starts_with('/') && !path.starts_with("//") {
             return format!("{}{path}", self.origin);
         }
         path.to_owned()

@@ -213,7 +213,8 @@ pub(crate) fn compare<T: PartialEq + fmt::Debug>(
 
 /// Returns the URL of a path. A URL is returned as it is.
 pub(crate) fn absolute_url(origin: &str, path: &str) -> String {
-    if path.starts_with('/') { format!("{origin}{path}") } else { path.to_owned() }
+    let is_path = path.starts_with('/') && !path.starts_with("//");
+    if is_path { format!("{origin}{path}") } else { path.to_owned() }
 }
 
 /// Crawls a site of this theme with every stage and checks the rows.

@@ -1,11 +1,11 @@
 //! Links on a page and the URLs they resolve to (WHATWG URL and HTML).
 
-use crawl_core::ErrorClass::Trap;
+use crawl_core::ErrorClass::{InvalidUrl, Trap};
 use crawl_core::Options;
 use demo_site::scripted::{Reply, Request};
 
 use super::behaviour::{Behaviour, runs, sends};
-use crate::common::{links, page, skipped};
+use crate::common::{failed, links, page, skipped};
 
 fn response(html: &str) -> String {
     let length = html.len();
@@ -28,6 +28,13 @@ fn shows(path: &str, why: &'static str, html: &str, host: &str, num_urls: u32) -
         reply.send(response(&fill_in(request.header("host").unwrap_or_default(), &served)));
     };
     runs(format!("/links/{path}"), why, script, page(fill_in(host, html), num_urls))
+}
+
+/// Returns the row of a link that is no URL, which a page has. Nothing is asked.
+fn no_url(link: &str, row: &str) -> Behaviour {
+    let expected_row = failed(InvalidUrl).tries(0);
+    let behaviour = sends(&format!("no URL: {link}"), "URL, section 4.4", "", expected_row);
+    behaviour.unlinked().with_row_url(row.to_owned())
 }
 
 /// Returns a page that other pages link to.
@@ -117,6 +124,9 @@ pub(crate) fn behaviours(host: &str) -> Vec<Behaviour> {
             "not of the site",
             &["//b\u{fc}cher.test/", "//\u{202e}.test/", "//xn--a/", "//\u{ad}/"],
         ),
+        no_url("//\u{202e}.test/", "//%E2%80%AE.test/"),
+        no_url("//xn--a/", "//xn--a/"),
+        no_url("//\u{ad}/", "//%C2%AD/"),
         no_link(
             "other-schemes",
             "not fetched",
@@ -147,6 +157,14 @@ pub(crate) fn behaviours(host: &str) -> Vec<Behaviour> {
                 "//%zz/",
             ],
         ),
+        no_url("http://[", "http://["),
+        no_url("http://a:99999/", "http://a:99999/"),
+        no_url("http://", "http://"),
+        no_url("//", "//"),
+        no_url("http://1.2.3.256/", "http://1.2.3.256/"),
+        no_url("http://a%00b/", "http://a%00b/"),
+        no_url("http://a b/", "http://a b/"),
+        no_url("//%zz/", "//%zz/"),
         shows(
             "base-outside",
             "HTML, section 2.4.1",

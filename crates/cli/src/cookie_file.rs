@@ -1,0 +1,44 @@
+//! The file of `--cookie-jar`.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+#[cfg(unix)]
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use crawl_core::CookieJar;
+
+/// A file of cookies, and the jar that begins with them.
+#[derive(Clone, Debug)]
+pub(crate) struct CookieFile {
+    path: PathBuf,
+    pub(crate) jar: CookieJar,
+}
+
+impl CookieFile {
+    /// Reads the file. One that is not there has no cookies, and is made at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read, or is no such file, as a sentence.
+    pub(crate) fn read(path: &str) -> Result<Self, String> {
+        let jar = CookieJar::default();
+        match fs::read_to_string(path) {
+            Ok(text) => jar.read_netscape(&text)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error.to_string()),
+        }
+        Ok(Self { path: path.into(), jar })
+    }
+
+    /// Writes the cookies back. Others may not read a new file: it may hold secrets.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub(crate) fn write(&self) -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        options.mode(0o600);
+        options.open(&self.path)?.write_all(self.jar.to_netscape().as_bytes())
+    }
+}

@@ -1,0 +1,290 @@
+//! The cookies of a crawl.
+
+use std::fmt::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie, StoreAction};
+use url::Url;
+
+use web::Address;
+use web::http::Header;
+
+/// The maximum length of a cookie in a response, in bytes (RFC 6265, section 6.1).
+const MAX_COOKIE_LEN: usize = 4096;
+
+/// The maximum number of cookies in all, and that of one domain. Others are not kept.
+const MAX_COOKIES: usize = 3_000;
+const MAX_COOKIES_OF_DOMAIN: usize = 50;
+
+/// The maximum length of the header `Cookie`, in bytes: servers refuse long heads.
+const MAX_HEADER_LEN: usize = 8 * 1024;
+
+/// A cookie jar, which all fetches of a crawl share. Its clones are the same jar.
+///
+/// Each cookie is sent where RFC 6265 says, and to no public suffix. The values may be
+/// secrets, so [`fmt::Debug`] does not show them.
+#[derive(Clone, Default)]
+pub struct CookieJar(Arc<Jar>);
+
+#[derive(Default)]
+struct Jar {
+    /// True once there is a cookie. Most crawls never see one.
+    has_cookies: AtomicBool,
+    store: Mutex<CookieStore>,
+}
+
+impl fmt::Debug for CookieJar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CookieJar")
+    }
+}
+
+impl CookieJar {
+    fn store(&self) -> MutexGuard<'_, CookieStore> {
+        // A panic leaves it usable.
+        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Stores the cookie in a header `Set-Cookie` of the response from `url`, whose
+    /// header `Date` has the value `date`. Returns true if there is a cookie now that is
+    /// sent from now on.
+    pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> bool {
+        let Ok(value) = std::str::from_utf8(value) else { return false };
+        let Ok(raw) = RawCookie::parse(value) else { return false };
+        let is_suffix = |domain: &str| psl::domain_str(domain.trim_matches('.')).is_none();
+        if value.len() > MAX_COOKIE_LEN
+            || raw
+                .domain()
+                .is_some_and(|domain| Some(domain) != url.host_str() && is_suffix(domain))
+        {
+            return false;
+        }
+        // The clock of the server counts, not that of this machine: so a replay of the
+        // crawl at another time is the same.
+        let expires = raw.expires_datetime().filter(|_| raw.max_age().is_none());
+        let max_age = expires.zip(date.and_then(seconds_of)).map(|(expires, date)| {
+            let seconds = expires.unix_timestamp().saturating_sub(date).max(0);
+            format!("{value}; Max-Age={seconds}")
+        });
+        let Ok(cookie) = Cookie::parse(max_age.unwrap_or_else(|| value.to_owned()), url) else {
+            return false;
+        };
+        let mut store = self.store();
+        if !cookie.is_expired() && !has_room(&store, &cookie) {
+            return false;
+        }
+        let added = store.insert(cookie.into_owned(), url);
+        let is_kept = matches!(added, Ok(StoreAction::Inserted | StoreAction::UpdatedExisting));
+        self.0.has_cookies.fetch_or(is_kept, Ordering::Relaxed);
+        is_kept
+    }
+
+    /// Returns the header with the cookies for a request, if there are any.
+    pub(crate) fn header(&self, url: Address<'_>) -> Option<Header> {
+        if !self.0.has_cookies.load(Ordering::Relaxed) {
+            return None;
+        }
+        let url = Url::parse(url.as_str()).ok()?;
+        let store = self.store();
+        let mut cookies = store.matches(&url);
+        // RFC 6265, section 5.4: longer paths first. Names make the order the same always.
+        cookies
+            .sort_by_key(|cookie| (std::cmp::Reverse(cookie.path.len()), cookie.name().to_owned()));
+        let mut line = String::new();
+        for cookie in cookies {
+            let (name, value) = (cookie.name(), cookie.value());
+            if line.len() + name.len() + value.len() < MAX_HEADER_LEN {
+                let separator = if line.is_empty() { "Cookie: " } else { "; " };
+                line.extend([separator, name, "=", value]);
+            }
+        }
+        // What is no header value is not sent.
+        Header::parse(&line).ok()
+    }
+
+    /// Adds the cookies of a file in the format of Netscape, which curl, wget and browsers
+    /// write: seven fields with tabs between them. Cookies that have expired are left out.
+    ///
+    /// # Errors
+    /// When a line is no cookie: what is wrong, with its number.
+    pub fn read_netscape(&self, text: &str) -> Result<(), String> {
+        let now = seconds(SystemTime::now());
+        for (n, line) in (1..).zip(text.lines()) {
+            let (line, is_http_only) = match line.strip_prefix("#HttpOnly_") {
+                Some(line) => (line, true),
+                None => (line, false),
+            };
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let wrong = |what: &str| format!("line {n} is no cookie: {what}");
+            let fields: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
+            let [domain, subdomains, path, secure, expires, name, value] = fields[..] else {
+                return Err(wrong("there are not seven fields with tabs between them"));
+            };
+            let expires: i64 = expires.parse().map_err(|_| wrong("the fifth field is no time"))?;
+            if expires != 0 && expires <= now {
+                continue;
+            }
+            let host = domain.trim_start_matches('.');
+            let url = Url::parse(&format!("https://{host}/"));
+            let url = url.map_err(|_| wrong("the first field is no host"))?;
+            let mut cookie = format!("{name}={value}; Path={path}");
+            let mut add = |attribute: &str| cookie.push_str(attribute);
+            if subdomains.eq_ignore_ascii_case("TRUE") && url.domain().is_some() {
+                add(&format!("; Domain={host}"));
+            }
+            if secure.eq_ignore_ascii_case("TRUE") {
+                add("; Secure");
+            }
+            if is_http_only {
+                add("; HttpOnly");
+            }
+            if expires != 0 {
+                add(&format!("; Max-Age={}", expires - now));
+            }
+            if !self.add(&url, cookie.as_bytes(), None) {
+                return Err(wrong("it cannot be sent anywhere"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the cookies in the format of Netscape, in the order of their domains; the
+    /// time of those that end with the session is 0.
+    pub fn to_netscape(&self) -> String {
+        let store = self.store();
+        let mut lines: Vec<String> = store.iter_unexpired().filter_map(line).collect();
+        lines.sort();
+        let mut text = "# Netscape HTTP Cookie File\n".to_owned();
+        for line in lines {
+            // Writing to a string never fails.
+            let _ = writeln!(text, "{line}");
+        }
+        text
+    }
+}
+
+/// Returns the line of a cookie in the format of Netscape.
+fn line(cookie: &Cookie<'_>) -> Option<String> {
+    let flag = |is_set: bool| if is_set { "TRUE" } else { "FALSE" };
+    let (domain, subdomains) = match &cookie.domain {
+        CookieDomain::Suffix(domain) => (format!(".{domain}"), true),
+        CookieDomain::HostOnly(host) => (host.clone(), false),
+        CookieDomain::NotPresent | CookieDomain::Empty => return None,
+    };
+    let prefix = if cookie.http_only() == Some(true) { "#HttpOnly_" } else { "" };
+    let expires = match &cookie.expires {
+        CookieExpiration::AtUtc(time) => time.unix_timestamp(),
+        CookieExpiration::SessionEnd => 0,
+    };
+    let path = String::from(&cookie.path);
+    let (subdomains, secure) = (flag(subdomains), flag(cookie.secure() == Some(true)));
+    let (name, value) = (cookie.name(), cookie.value());
+    Some(format!("{prefix}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}"))
+}
+
+/// Returns true if a cookie replaces another one, or there is room for it.
+fn has_room(store: &CookieStore, cookie: &Cookie<'_>) -> bool {
+    let is_same_domain = |other: &&Cookie<'_>| other.domain == cookie.domain;
+    let of_domain: Vec<_> = store.iter_any().filter(is_same_domain).collect();
+    let is_same = |other: &&Cookie<'_>| other.name() == cookie.name() && other.path == cookie.path;
+    of_domain.iter().any(is_same)
+        || (of_domain.len() < MAX_COOKIES_OF_DOMAIN && store.iter_any().count() < MAX_COOKIES)
+}
+
+/// Returns the time of a header `Date`, in seconds since 1970.
+fn seconds_of(date: &[u8]) -> Option<i64> {
+    httpdate::parse_http_date(std::str::from_utf8(date).ok()?).ok().map(seconds)
+}
+
+fn seconds(time: SystemTime) -> i64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(jar: &CookieJar, url: &str) -> String {
+        let url = Url::parse(url).unwrap();
+        let header = jar.header(Address::of(&url).unwrap());
+        header.map(|header| header.line()).unwrap_or_default()
+    }
+
+    fn set(jar: &CookieJar, url: &str, value: &str) -> bool {
+        let date = Some(&b"Sun, 22 Nov 2026 00:00:00 GMT"[..]);
+        jar.add(&Url::parse(url).unwrap(), value.as_bytes(), date)
+    }
+
+    #[test]
+    fn cookies_are_sent_where_they_belong() {
+        let jar = CookieJar::default();
+        assert_eq!(sent(&jar, "http://a.test/"), "");
+        assert!(set(&jar, "http://a.test/dir/page", "one=1"));
+        assert!(set(&jar, "http://a.test/", "two=2; Path=/"));
+        assert!(set(&jar, "https://a.test/", "three=3; Secure; Path=/dir/sub"));
+        assert!(set(&jar, "http://www.b.test/", "four=4; Domain=b.test; Path=/"));
+        assert_eq!(sent(&jar, "http://a.test/dir/x"), "Cookie: one=1; two=2");
+        assert_eq!(sent(&jar, "http://a.test/"), "Cookie: two=2");
+        assert_eq!(sent(&jar, "http://a.test:81/"), "Cookie: two=2", "ports do not count");
+        assert_eq!(sent(&jar, "https://a.test/dir/sub"), "Cookie: three=3; one=1; two=2");
+        assert_eq!(sent(&jar, "http://x.b.test/"), "Cookie: four=4");
+        assert_eq!(sent(&jar, "http://www.a.test/"), "");
+        assert!(set(&jar, "http://a.test/", "two=new; Path=/"));
+        assert_eq!(sent(&jar, "http://a.test/"), "Cookie: two=new");
+        assert!(!set(&jar, "http://a.test/", "two=; Max-Age=0; Path=/"));
+        assert_eq!(sent(&jar, "http://a.test/"), "");
+    }
+
+    #[test]
+    fn cookies_that_belong_nowhere_are_not_kept() {
+        let jar = CookieJar::default();
+        for value in [
+            "x=1; Domain=test",
+            "x=1; Domain=other.test",
+            "x=1; Domain=co.uk",
+            "x=1; Expires=Sat, 21 Nov 2026 00:00:00 GMT",
+            "no cookie",
+            "",
+        ] {
+            assert!(!set(&jar, "http://a.test/", value), "{value}");
+        }
+        assert!(!set(&jar, "http://a.test/", &format!("x={}", "1".repeat(5_000))));
+        // The date of the response is the present.
+        assert!(set(&jar, "http://a.test/", "x=1; Expires=Sun, 22 Nov 2026 00:01:00 GMT"));
+        for n in 0..100 {
+            set(&jar, "http://many.test/", &format!("{n}=1"));
+        }
+        assert_eq!(sent(&jar, "http://many.test/").matches('=').count(), 50);
+        for n in 0..100 {
+            set(&jar, "http://long.test/", &format!("{n}={}", "x".repeat(1_000)));
+        }
+        assert!(sent(&jar, "http://long.test/").len() <= MAX_HEADER_LEN);
+    }
+
+    #[test]
+    fn a_file_of_curl_is_read_and_written() {
+        let far = 4_000_000_000_u32;
+        let text = format!(
+            "# Netscape HTTP Cookie File\n\n#HttpOnly_.b.test\tTRUE\t/\tTRUE\t{far}\tsid\tabc\n\
+             127.0.0.1\tFALSE\t/dir\tFALSE\t0\tone\t\r\nold.test\tFALSE\t/\tFALSE\t1\tx\ty\n"
+        );
+        let jar = CookieJar::default();
+        jar.read_netscape(&text).unwrap();
+        assert_eq!(sent(&jar, "https://x.b.test/"), "Cookie: sid=abc");
+        assert_eq!(sent(&jar, "http://x.b.test/"), "");
+        assert_eq!(sent(&jar, "http://127.0.0.1/dir/"), "Cookie: one=");
+        let written = jar.to_netscape();
+        let other = CookieJar::default();
+        other.read_netscape(&written).unwrap();
+        assert_eq!(other.to_netscape().lines().count(), 3, "{written}");
+        assert_eq!(sent(&other, "https://x.b.test/"), "Cookie: sid=abc");
+        for wrong in ["a.test TRUE / FALSE 0 x y", "a.test\tTRUE\t/\tFALSE\tsoon\tx\ty"] {
+            assert!(CookieJar::default().read_netscape(wrong).unwrap_err().contains("line 1"));
+        }
+    }
+}

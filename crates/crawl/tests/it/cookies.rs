@@ -1,0 +1,75 @@
+//! Cookies: a jar for each crawl, a file to begin with, and none if none are wanted.
+
+use demo_site::scripted::Server;
+
+use crate::program::{Scratch, run};
+
+/// Starts a site of which all pages need a cookie that the root sets.
+fn site() -> Server {
+    Server::start(|request, reply| {
+        let cookies = request.header("Cookie").unwrap_or_default();
+        let has = |cookie: &str| cookies.split("; ").any(|other| other == cookie);
+        match request.path() {
+            "/" if has("session=1") => reply.page("<a href=/inside>x</a>"),
+            "/" => {
+                let headers = [
+                    ("Location", "/"),
+                    ("Set-Cookie", "session=1; HttpOnly"),
+                    ("Set-Cookie", "kept=2; Max-Age=3600; Path=/inside"),
+                ];
+                reply.status(302, "Found", &headers, "");
+            }
+            "/inside" if has("session=1") && has("kept=2") => reply.page(""),
+            "/forever" => {
+                let cookie = ("Set-Cookie", "again=1");
+                reply.status(302, "Found", &[("Location", "/forever"), cookie], "");
+            }
+            _ => reply.status(403, "Forbidden", &[], ""),
+        }
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_crawl_keeps_cookies_unless_none_are_wanted() {
+    let site = site();
+    let root = site.url("/");
+    let report = run(&[&root]).expect_code(0).stdout;
+    assert_eq!(report, "Checked 2 URLs: nothing is broken.\n");
+    // The next crawl begins without.
+    let hits = site.hits("/");
+    run(&[&root]).expect_code(0);
+    assert_eq!(site.hits("/"), hits + 2);
+    let report = run(&[&root, "--no-cookies"]).expect_code(1).stdout;
+    assert!(report.contains("it redirects to itself"), "{report}");
+    // What the user says is sent as it is.
+    let mine = ["-H", "Cookie: session=1; kept=2", &root];
+    run(&mine).expect_code(0);
+}
+
+#[test]
+fn a_redirect_to_itself_is_followed_once() {
+    let site = site();
+    let report = run(&[&site.url("/forever")]).expect_code(1).stdout;
+    assert!(report.contains("redirect loop"), "{report}");
+    assert_eq!(site.hits("/forever"), 2);
+}
+
+#[test]
+fn a_file_of_cookies_is_read_and_written() {
+    let site = site();
+    let file = Scratch::new();
+    let arguments = ["--cookie-jar", file.as_str(), &site.url("/")];
+    run(&arguments).expect_code(0);
+    let text = String::from_utf8(file.read()).unwrap();
+    assert!(text.starts_with("# Netscape HTTP Cookie File\n"), "{text}");
+    assert!(text.contains("#HttpOnly_127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\t1\n"), "{text}");
+    assert!(text.contains("\tkept\t2\n"), "{text}");
+    // The second crawl is let in at once.
+    let hits = site.hits("/");
+    run(&arguments).expect_code(0);
+    assert_eq!(site.hits("/"), hits + 1);
+    file.write(b"no cookies");
+    let stderr = run(&arguments).expect_code(2).stderr;
+    assert!(stderr.contains("line 1 is no cookie"), "{stderr}");
+}

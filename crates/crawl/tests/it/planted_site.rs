@@ -1,0 +1,39 @@
+//! The site with planted faults of every kind: `crawl` without a flag reports each of
+//! them, and nothing else.
+
+use std::collections::BTreeSet;
+
+use demo_site::planted::{self, PLANTS, Plant};
+
+use crate::program::{Running, program};
+
+/// Returns the targets in a report, as they are planted: without the address of the site.
+fn targets<'a>(report: &'a str, site: &str) -> BTreeSet<&'a str> {
+    let lines = report.lines().filter(|line| !line.starts_with([' ', 'C']));
+    let target = |line: &'a str| line.split_once("  ").map(|(_, target)| target);
+    lines.filter_map(target).map(|target| target.strip_prefix(site).unwrap_or(target)).collect()
+}
+
+#[test]
+fn every_planted_fault_is_reported_and_nothing_else() {
+    let server = planted::start().unwrap();
+    let output = Running::start(program(&[&server.url("/")])).wait().expect_code(1);
+    let found = targets(&output.stdout, &server.url(""));
+    let expected: BTreeSet<&str> = PLANTS.iter().filter_map(|plant| plant.fault).collect();
+    let plant_of = |fault: &&&str| PLANTS.iter().find(|plant| plant.fault == Some(fault));
+    let missed: Vec<&Plant> = expected.difference(&found).filter_map(|f| plant_of(&f)).collect();
+    let wrong: Vec<_> = found.difference(&expected).collect();
+    assert!(missed.is_empty() && wrong.is_empty(), "missed {missed:#?}\nwrong {wrong:#?}");
+    let hits = server.all_hits();
+    let asked: Vec<_> = hits.keys().filter(|path| path.starts_with("/never/")).collect();
+    assert_eq!(asked, Vec::<&String>::new(), "they name no document");
+    assert_eq!(output.stderr, "");
+}
+
+/// There are enough plants, and no two faults can be taken for each other.
+#[test]
+fn there_are_faults_and_what_looks_like_them() {
+    let faults: Vec<&str> = PLANTS.iter().filter_map(|plant| plant.fault).collect();
+    assert!(faults.len() >= 40 && PLANTS.len() - faults.len() >= 20);
+    assert_eq!(faults.iter().collect::<BTreeSet<_>>().len(), faults.len());
+}

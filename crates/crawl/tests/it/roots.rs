@@ -1,0 +1,94 @@
+//! Roots that are not the page that was meant: none ends as a silent success.
+
+use demo_site::scripted::{Reply, Request, Server};
+
+use crate::program::{rows, run};
+
+fn site() -> Server {
+    let kind = |reply: &mut Reply<'_>, kind: &str, body: &str| {
+        reply.status(200, "OK", &[("Content-Type", kind)], body);
+    };
+    let answer = move |request: &Request, reply: &mut Reply<'_>| {
+        let host = request.header("Host").unwrap_or_default();
+        let entry = |path: &str| format!("<loc>http://{host}{path}</loc>");
+        let sitemap = |root: &str, item: &str, entries: &[String]| {
+            let entries = entries.iter().map(|entry| format!("<{item}>{entry}</{item}>"));
+            format!("<?xml version='1.0'?><{root}>{}</{root}>", entries.collect::<String>())
+        };
+        match request.path() {
+            "/" => reply.page("<a href=/page>x</a><a href=/sitemap.xml>y</a>"),
+            "/page" => reply.page(""),
+            "/manual.pdf" => kind(reply, "application/pdf", "PDF"),
+            "/feed.xml" => kind(reply, "application/xml", "<rss><channel/></rss>"),
+            "/sitemap.xml" => {
+                let entries =
+                    [entry("/page"), entry("/gone"), "<loc>http://else.test/</loc>".into()];
+                kind(reply, "application/xml", &sitemap("urlset", "url", &entries));
+            }
+            "/index.xml" => {
+                let entries = [entry("/sitemap.xml"), entry("/index.xml")];
+                kind(reply, "text/xml", &sitemap("sitemapindex", "sitemap", &entries));
+            }
+            "/list.txt" => kind(reply, "text/plain", &format!("http://{host}/gone\n")),
+            _ => reply.status(404, "Not Found", &[], ""),
+        }
+    };
+    Server::start(answer).unwrap()
+}
+
+#[test]
+fn a_root_on_another_host_is_a_problem_unless_it_is_to_be_followed() {
+    let there = site();
+    let target = there.url("/");
+    let location = target.clone();
+    let here = Server::start(move |request, reply| match request.path() {
+        "/" => reply.status(301, "Moved", &[("Location", "/2")], ""),
+        "/2" => reply.status(301, "Moved", &[("Location", &location)], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let root = here.url("/");
+    let output = run(&[&root]).expect_code(3);
+    let said = format!("{} redirects to {target}, which is not of the site", here.url("/2"));
+    assert!(output.stderr.contains(&said), "{}", output.stderr);
+    assert!(output.stderr.contains("--follow-root"), "{}", output.stderr);
+    let json = run(&[&root, "--format", "json"]).expect_code(3).stdout;
+    assert!(json.contains(&said), "{json}");
+    assert_eq!(there.requests(), 0);
+    let output = run(&[&root, "--follow-root", "--format", "jsonl"]).expect_code(0);
+    assert_eq!(output.stderr, "");
+    assert!(rows(&output.stdout).contains_key(&there.url("/page")));
+    // The URLs of a list are asked, and not crawled.
+    run(&[&root, "--max-depth", "0"]).expect_code(0);
+}
+
+#[test]
+fn a_root_without_links_is_a_problem() {
+    let site = site();
+    for (path, kind) in [("/manual.pdf", "application/pdf"), ("/feed.xml", "application/xml")] {
+        let root = site.url(path);
+        let stderr = run(&[&root]).expect_code(3).stderr;
+        let said = format!("{root} is {kind}, no page and no sitemap: it has no links to check");
+        assert!(stderr.contains(&said), "{stderr}");
+        run(&[&root, "--max-depth", "0"]).expect_code(0);
+        // Beside a page it may be meant.
+        run(&[&root, &site.url("/page")]).expect_code(0);
+    }
+}
+
+#[test]
+fn a_root_that_is_a_sitemap_is_read() {
+    let site = site();
+    for path in ["/sitemap.xml", "/index.xml"] {
+        let output = run(&[&site.url(path), "--all"]).expect_code(1);
+        let expected =
+            format!("404 Not Found  {}\n    on {}", site.url("/gone"), site.url("/sitemap.xml"));
+        assert!(output.stdout.contains(&expected), "{path}: {}", output.stdout);
+        assert!(output.stdout.contains(&format!("200  {}\n", site.url("/page"))), "{path}");
+        assert!(!output.stdout.contains("else.test"), "{path}: it is of another host");
+    }
+    run(&[&site.url("/list.txt")]).expect_code(1);
+    // One that is only linked to is a file like others.
+    run(&[&site.url("/")]).expect_code(0);
+    assert_eq!(site.hits("/gone"), 3);
+}

@@ -1,0 +1,136 @@
+//! Links that are no URL, and the reason why.
+
+use url::Url;
+
+use super::LinkError;
+
+/// Returns the reason why a link that gave this error is a mistake; `None` if it is a
+/// URL that is only not for this crawler.
+pub fn why_no_url(base: &Url, reference: &str, error: LinkError) -> Option<String> {
+    match error {
+        LinkError::TooLong => None,
+        LinkError::Malformed => {
+            let error = base.join(reference).err()?;
+            // The standard ignores slashes before a host, but the parser does not.
+            let host = reference.trim_start().strip_prefix("//");
+            let host = host.map(|rest| rest.trim_start_matches(['/', '\\']));
+            let has_host = host.is_some_and(|host| base.join(&format!("//{host}")).is_ok());
+            (!has_host).then(|| error.to_string())
+        }
+        LinkError::Scheme => {
+            let (scheme, _) = reference.trim_start().split_once(':')?;
+            let meant = MEANT.into_iter().find(|known| is_misspelt(scheme, known))?;
+            Some(format!("the scheme {scheme:?} is unknown: {meant}?"))
+        }
+    }
+}
+
+/// Returns the reason why an address is a mistake although it is a URL: its host is the
+/// scheme of another URL.
+pub fn why_no_host(address: super::Address<'_>) -> Option<String> {
+    // Of nearly all addresses, these bytes tell.
+    let (_, rest) = address.as_str().split_once("://")?;
+    let is_scheme = rest.starts_with("http") && matches!(address.authority(), "http" | "https");
+    is_scheme.then(|| "the scheme is there twice".into())
+}
+
+/// The schemes that are looked for behind a misspelt one.
+const MEANT: [&str; 3] = ["http", "https", "mailto"];
+
+/// Schemes that look like a misspelt one, and are not.
+const KNOWN: [&str; 5] = ["http", "https", "mailto", "shttp", "ftp"];
+
+/// Returns true if a scheme is another one with one letter too many, too few or wrong,
+/// or with two letters exchanged; or `hxxp`, which is written to be no link.
+fn is_misspelt(scheme: &str, meant: &str) -> bool {
+    let scheme = scheme.to_ascii_lowercase();
+    if KNOWN.contains(&&*scheme) {
+        return false;
+    }
+    if scheme.replace("xx", "tt") == meant {
+        return true;
+    }
+    let (one, other) = (scheme.as_bytes(), meant.as_bytes());
+    let before = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+    let (one, other) = (&one[before..], &other[before..]);
+    match (one, other) {
+        ([_, one @ ..], _) if one == other => true,
+        (_, [_, other @ ..]) if one == other => true,
+        ([_, one @ ..], [_, other @ ..]) if one == other => true,
+        ([a, b, one @ ..], [c, d, other @ ..]) => (a, b, one) == (d, c, other),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Address, BaseUrl};
+
+    #[test]
+    fn mistakes_are_told_from_other_schemes() {
+        let base = Url::parse("http://site.test/a/").unwrap();
+        let why = |reference: &str| {
+            let mut base_url = BaseUrl::new(&base, encoding_rs::UTF_8);
+            let error = match base_url.join(reference) {
+                Ok(address) => return why_no_host(address),
+                Err(error) => error,
+            };
+            why_no_url(&base, reference, error)
+        };
+        for mistake in [
+            "http://[bad",
+            "http://exa mple.com/",
+            "http://host:99999/",
+            "http://",
+            "htp://typo.test/",
+            "htps://typo.test/",
+            "hhttp://x",
+            "ttp://x",
+            "httpss://x",
+            "htpt://x",
+            "HTPP:x",
+            "hxxps://x",
+            "mailot:me@site.test",
+            "http://https://x.test/",
+            "https://http//x.test/",
+        ] {
+            assert!(why(mistake).is_some(), "{mistake}");
+        }
+        for link in [
+            "x",
+            "",
+            "#x",
+            "?x",
+            "//other.test/",
+            "///other.test/x",
+            "////other.test",
+            "http:/x",
+            "https://x/",
+            "mailto:me@site.test",
+            "tel:+49",
+            "data:,x",
+            "javascript:void(0)",
+            "ftp://x/",
+            "sftp://x",
+            "ssh://x",
+            "about:blank",
+            "sms:1",
+            "magnet:?x",
+            "web+app:x",
+            "steam://x",
+            "http://httpbin.test/",
+            "git://x",
+            "irc://x",
+            "ws://x",
+            "blob:x",
+            "rtsp://x",
+        ] {
+            assert_eq!(why(link), None, "{link}");
+        }
+        let long = "x".repeat(100_000);
+        assert_eq!(why_no_url(&base, &long, LinkError::TooLong), None);
+        let address = Address::of_normalised("http://http/");
+        assert!(why_no_host(address).is_some());
+    }
+}

@@ -1,0 +1,67 @@
+//! Reader of the links in a CSS file, and of those in the prolog of an XML file.
+
+use encoding_rs::{Encoding, UTF_8};
+
+use super::css;
+use super::page_links::{Element, PageLinks};
+
+/// The part of a style sheet that is searched for addresses, in bytes.
+pub(super) const MAX_STYLE_SHEET_LEN: usize = 1024 * 1024;
+
+/// A CSS file, as far as it has arrived and is searched: its first MiB.
+#[derive(Debug, Default)]
+pub struct StyleSheet {
+    css: Vec<u8>,
+    charset: Option<String>,
+}
+
+impl StyleSheet {
+    /// Creates the reader of a file with this label of its encoding in the header
+    /// `Content-Type`.
+    pub fn new(charset: Option<&str>) -> Self {
+        Self { css: Vec::new(), charset: charset.map(str::to_owned) }
+    }
+
+    /// Reads the next bytes, cut anywhere.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        let room = MAX_STYLE_SHEET_LEN - self.css.len();
+        self.css.extend_from_slice(&bytes[..bytes.len().min(room)]);
+    }
+
+    /// Returns the memory of what has arrived, in bytes.
+    pub fn memory(&self) -> usize {
+        self.css.len()
+    }
+
+    /// Ends the file and returns its links.
+    pub fn finish(self) -> PageLinks {
+        // CSS Syntax Module Level 3, section 3.2; a byte order mark goes before all.
+        let of_header = self.charset.and_then(|label| Encoding::for_label(label.as_bytes()));
+        let encoding = of_header.or_else(|| declared(&self.css)).unwrap_or(UTF_8);
+        let (css, ..) = encoding.decode(&self.css);
+        let mut links = PageLinks::default();
+        for url in css::urls(&css) {
+            links.push(Element::Css, &url, None);
+        }
+        links
+    }
+}
+
+/// Returns the encoding of an `@charset` at the beginning of a file.
+fn declared(css: &[u8]) -> Option<&'static Encoding> {
+    let label = css.strip_prefix(b"@charset \"")?;
+    let end = label.iter().position(|byte| *byte == b'"')?;
+    Encoding::for_label(label.get(..end)?)
+}
+
+/// Returns the addresses of the style sheets that the prolog of an XML file names
+/// (Associating Style Sheets with XML documents, section 4).
+pub fn style_sheets_of_prolog(prolog: &str) -> impl Iterator<Item = &str> {
+    let instructions = prolog.split("<?xml-stylesheet").skip(1);
+    instructions.filter_map(|rest| {
+        let (instruction, _) = rest.split_once("?>")?;
+        let (_, value) = instruction.split_once("href=")?;
+        let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+        value[1..].split(quote).next()
+    })
+}
