@@ -21,6 +21,7 @@ use self::limits::Limits;
 use self::request::Request;
 use self::scope::Scope;
 use crate::Recorded;
+use crate::config;
 use crate::log::Level;
 use crate::output::OutputSettings;
 use crate::sources::{Source, Sources};
@@ -72,7 +73,7 @@ pub(crate) struct Arguments {
     // A worker that joins a crawl on many machines gets its roots from there, and a
     // replay from the record.
     command(mut_arg("sources", |roots| {
-        roots.required(false).required_unless_present_any(["crawl", "replay"])
+        roots.required(false).required_unless_present_any(["crawl", "print_config", "replay"])
     }))
 )]
 pub(crate) struct ToolArguments {
@@ -98,19 +99,30 @@ where
     checked(&mut command, &matches)
 }
 
-/// Parses the arguments of this process, those of a recorded crawl before them if it is
-/// to be replayed. Also returns the flags that a record keeps, and the seed of the
-/// recorded crawl.
+/// The command line of the tool, parsed.
+pub(crate) struct ToolInvocation {
+    pub(crate) arguments: ToolArguments,
+    /// The flags that a record keeps.
+    pub(crate) recordable: Vec<String>,
+    /// The seed of the crawl that is replayed.
+    pub(crate) seed: Option<u64>,
+    /// The settings in the form of a file.
+    pub(crate) config: String,
+}
+
+/// Parses the arguments of this process, those of a file or of a recorded crawl before
+/// them.
 pub(crate) fn parse_tool_args(
     definition: Command,
     recorded: fn(&Path) -> Result<Recorded, String>,
-) -> (ToolArguments, Vec<String>, Option<u64>) {
+) -> ToolInvocation {
     let mut command = named(definition);
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    let replay = command.clone().try_get_matches_from(&words).ok();
-    let replay = replay.and_then(|matches| matches.get_one::<PathBuf>("replay").cloned());
-    let mut seed = None;
-    if let Some(path) = replay {
+    // A flag may contradict others only as long as the file is not read.
+    let given = command.clone().ignore_errors(true).try_get_matches_from(&words).ok();
+    let path = |id| given.as_ref().and_then(|matches| matches.get_one::<PathBuf>(id).cloned());
+    let (mut seed, mut file) = (None, None);
+    if let Some(path) = path("replay") {
         let recorded = recorded(&path).unwrap_or_else(|problem| {
             let message = format!("--replay {}: {problem}", path.display());
             command.error(ErrorKind::InvalidValue, message).exit()
@@ -119,10 +131,29 @@ pub(crate) fn parse_tool_args(
         words.splice(1..1, recorded.arguments.into_iter().map(OsString::from));
         // What is given now replaces what was given then.
         command = command.args_override_self(true);
+    } else if let Some(given) = given.as_ref().filter(|given| !given.contains_id("generate")) {
+        let here = || std::env::current_dir().ok();
+        file = path("config").or_else(|| here().and_then(|folder| config::find(&folder)));
+        let read = file.as_ref().map(|file| config::read(file, &command, given));
+        let read = read
+            .transpose()
+            .unwrap_or_else(|problem| command.error(ErrorKind::InvalidValue, problem).exit());
+        words.splice(1..1, read.into_iter().flatten());
     }
     let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|error| error.exit());
     let arguments = checked(&mut command, &matches);
-    (arguments, recordable(&command, &matches), seed)
+    let given = flags(&command, &matches);
+    let recordable = given.iter().filter(|(id, _)| !NOT_RECORDED.contains(&id.as_str()));
+    let recordable = recordable.map(|(_, flag)| match flag {
+        (Some(long), Some(value)) => format!("--{long}={value}"),
+        (Some(long), None) => format!("--{long}"),
+        (None, value) => value.clone().unwrap_or_default(),
+    });
+    let recordable = recordable.collect();
+    let settings = given.into_iter().filter(|(id, _)| !config::NOT_PRINTED.contains(&id.as_str()));
+    let settings = settings.filter_map(|(_, (long, value))| Some((long?, value)));
+    let config = config::printed(&settings.collect::<Vec<_>>(), file.as_deref());
+    ToolInvocation { arguments, recordable, seed, config }
 }
 
 fn named(command: Command) -> Command {
@@ -147,16 +178,20 @@ fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &Arg
 
 /// The arguments that a record does not keep: they say where something is written, or
 /// read from. The URLs that were read are kept instead.
-const NOT_RECORDED: [&str; 19] = [
+const NOT_RECORDED: [&str; 23] = [
     "baseline",
     "cacert",
+    "cache",
+    "cache_age",
     "color",
+    "config",
     "cookie_jar",
     "fresh",
     "generate",
     "input",
     "no_progress",
     "output",
+    "print_config",
     "proxy_env",
     "quiet",
     "record",
@@ -169,26 +204,27 @@ const NOT_RECORDED: [&str; 19] = [
     "verbose",
 ];
 
-/// Returns the flags that a record keeps.
-fn recordable(command: &Command, matches: &ArgMatches) -> Vec<String> {
-    let mut words = Vec::new();
+/// A flag by its long name, or an argument without one, and one of its values.
+type Flag = (Option<String>, Option<String>);
+
+/// Returns the flags that were given, with their ids.
+fn flags(command: &Command, matches: &ArgMatches) -> Vec<(String, Flag)> {
+    let mut flags = Vec::new();
     for argument in command.get_arguments() {
         let id = argument.get_id().as_str();
-        let is_given = matches.value_source(id) == Some(ValueSource::CommandLine);
-        if !is_given || NOT_RECORDED.contains(&id) {
+        if matches.value_source(id) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let long = argument.get_long().map(str::to_owned);
+        if long.is_some() && !argument.get_action().takes_values() {
+            flags.push((id.to_owned(), (long, None)));
             continue;
         }
         let values = matches.get_raw(id).into_iter().flatten();
-        let values = values.map(|value| value.to_string_lossy());
-        match argument.get_long() {
-            Some(long) if argument.get_action().takes_values() => {
-                words.extend(values.map(|value| format!("--{long}={value}")));
-            }
-            Some(long) => words.push(format!("--{long}")),
-            None => words.extend(values.map(String::from)),
-        }
+        let values = values.map(|value| value.to_string_lossy().into_owned());
+        flags.extend(values.map(|value| (id.to_owned(), (long.clone(), Some(value)))));
     }
-    words
+    flags
 }
 
 /// A check for flags that are valid alone but contradict each other.
@@ -265,6 +301,11 @@ impl ToolArguments {
             None if sources.files.is_some() && self.redis.frontier().is_some() => {
                 Err("--frontier is for URLs: files are on one machine".into())
             }
+            #[cfg(feature = "redis")]
+            None if self.tool.needs_one_process() && self.redis.frontier().is_some() => Err(
+                "--cache, --external-rate and settings for hosts are for a crawl in one process"
+                    .into(),
+            ),
             None => Ok(sources),
         }
     }

@@ -16,7 +16,9 @@
 //! [`printable`]: parsers::printable
 
 mod arguments;
+mod config;
 mod cookie_file;
+mod for_host;
 mod generate;
 mod log;
 mod output;
@@ -37,15 +39,16 @@ pub use sources::{FilePaths, Files};
 pub use trace_file::TraceFile;
 pub use trace_page::trace_page;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::CommandFactory;
 use crawl_core::{CrawlSummary, Options, Sink};
 
-use crate::arguments::{Arguments, Tool, ToolArguments};
+use crate::arguments::{Arguments, Tool, ToolArguments, ToolInvocation};
 use crate::output::Locate;
 use crate::sources::Sources;
 
@@ -83,6 +86,8 @@ pub struct Invocation {
     pub state: Option<PathBuf>,
     /// True if the crawl begins anew and replaces the journal.
     pub is_fresh: bool,
+    /// The file with results of other sites, and the age up to which they count.
+    pub cache: Option<(PathBuf, Duration)>,
     /// The files to check, if the crawl does not begin with URLs.
     pub files: Option<Files>,
     /// The crawl on many machines to begin, to join or to report.
@@ -124,17 +129,13 @@ pub fn tool_main(
     #[cfg(feature = "redis")] manage: fn(&FrontierArguments) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
-    let (arguments, mut recorded_arguments, seed) =
+    let ToolInvocation { arguments, recordable: mut recorded_arguments, seed, config } =
         arguments::parse_tool_args(tool_command(), recorded);
     if let Some(generated) = arguments.tool.generate {
-        return match generated.write(tool_command(), &mut io::stdout()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
-            Err(error) => {
-                log::Log::new(log::Level::Errors).error(&format!("stdout: {error}"));
-                ExitCode::from(COULD_NOT_RUN)
-            }
-        };
+        return printed(generated.write(tool_command(), &mut io::stdout()));
+    }
+    if arguments.tool.print_config {
+        return printed(io::stdout().write_all(parsers::printable(&config).as_bytes()));
     }
     #[cfg(feature = "redis")]
     let frontier = arguments.redis.frontier();
@@ -170,6 +171,7 @@ pub fn tool_main(
     recorded_arguments.extend(variables);
     let mut options = Options { proxies, ..arguments.options(roots) };
     options.seed = seed.unwrap_or_else(run::new_seed);
+    let cache = arguments.tool.cache.map(|path| (path, arguments.tool.cache_age));
     let Tool { state, fresh, record, record_secrets, replay, cookie_jar, .. } = arguments.tool;
     let exit = run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
         crawl(Invocation {
@@ -177,6 +179,7 @@ pub fn tool_main(
             sink,
             state,
             is_fresh: fresh,
+            cache,
             files,
             #[cfg(feature = "redis")]
             frontier,
@@ -195,6 +198,18 @@ pub fn tool_main(
     exit.into()
 }
 
+/// Returns the exit code after something was printed, instead of a crawl.
+fn printed(result: io::Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            log::Log::new(log::Level::Errors).error(&format!("stdout: {error}"));
+            ExitCode::from(COULD_NOT_RUN)
+        }
+    }
+}
+
 /// Returns the definition of the command line of the tool, with its own defaults in the
 /// help.
 fn tool_command() -> clap::Command {
@@ -203,7 +218,7 @@ fn tool_command() -> clap::Command {
         .name("crawl")
         .about(TOOL_ABOUT)
         .mut_arg("sources", |sources| {
-            let sources = sources.required_unless_present_any(["input", "replay"]);
+            let sources = sources.required_unless_present_any(["input", "print_config", "replay"]);
             sources.help(
                 "The URLs to begin with, without a scheme: https, or http for localhost and IP \
                  addresses; or a folder or files to check without a server; or - for URLs on stdin",

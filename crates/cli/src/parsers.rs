@@ -130,6 +130,18 @@ pub fn size(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Parses an age: a duration, or a number of days as `7d`. At most 1000 days.
+///
+/// # Errors
+/// When `text` is no such value. The message says what is wrong with it.
+pub(crate) fn age(text: &str) -> Result<Duration, String> {
+    match number_and_unit(text) {
+        (Some(days @ 1..=1000), "d") => Ok(Duration::from_secs(days * 24 * 60 * 60)),
+        (_, "d") => Err("write 1d to 1000d".into()),
+        _ => duration(text),
+    }
+}
+
 /// Parses a number that is not 0.
 ///
 /// # Errors

@@ -24,8 +24,9 @@ use self::strip_query::StripQuery;
 use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
 use self::url_table::UrlTable;
+use crate::host_options::of_host;
 use crate::scope::Scope;
-use crate::{FetchError, Options};
+use crate::{FetchError, HostOptions, Options};
 use web::links::{Element, Link};
 use web::page::Page;
 use web::{Address, BaseUrl};
@@ -211,7 +212,11 @@ impl Admission {
         Self {
             scope: Scope::new(options.scope, &options.roots),
             strip_query: StripQuery::new(&options.strip_query),
-            filters: Filters { include: options.include.clone(), exclude: options.exclude.clone() },
+            filters: Filters {
+                include: options.include.clone(),
+                exclude: options.exclude.clone(),
+                hosts: options.hosts.clone(),
+            },
             external: options.external,
             max_depth: options.max_depth,
             max_redirect: options.max_redirect,
@@ -270,7 +275,7 @@ impl Admission {
         from: &Job,
         link: Link<'_>,
     ) -> Option<(Arc<str>, u32)> {
-        if !self.filters.allow(text, true) {
+        if self.filters.exclude(text) {
             return None;
         }
         let text = self.traps.shorten(text);
@@ -346,7 +351,7 @@ impl Admission {
         let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
         let mut beyond = None;
         if found.is_none() {
-            if !self.filters.allow(address.as_str(), is_included) {
+            if !self.filters.allow(address, is_included) {
                 return None;
             }
             if is_within_depth && !is_external && !matches!(via, Via::Root) {
@@ -622,13 +627,20 @@ fn clicks(from: &Job, link: Link<'_>) -> u32 {
 struct Filters {
     include: Vec<Regex>,
     exclude: Vec<Regex>,
+    hosts: Vec<HostOptions>,
 }
 
 impl Filters {
-    fn allow(&self, url: &str, is_included: bool) -> bool {
-        let matches = |filter: &Regex| filter.is_match(url);
+    fn allow(&self, url: Address<'_>, is_included: bool) -> bool {
+        let matches = |filter: &Regex| filter.is_match(url.as_str());
         let is_included =
             is_included || self.include.is_empty() || self.include.iter().any(matches);
-        is_included && !self.exclude.iter().any(matches)
+        is_included
+            && !self.exclude(url.as_str())
+            && of_host(&self.hosts, url).is_none_or(|host| host.allow(url))
+    }
+
+    fn exclude(&self, text: &str) -> bool {
+        self.exclude.iter().any(|filter| filter.is_match(text))
     }
 }

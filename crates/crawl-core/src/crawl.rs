@@ -366,6 +366,13 @@ impl Crawl {
         self.settle(job, finished)
     }
 
+    /// Completes a job without a visit, with the result of an earlier crawl.
+    pub fn settle_known(&mut self, job: &Job, finished: Finished) -> Completion {
+        self.begun += 1;
+        self.unrequested += 1;
+        self.settle(job, finished)
+    }
+
     /// Completes a visit, or the job of one, whose fetch has ended in a panic with
     /// this message.
     pub fn abandon(&mut self, job: &impl AsRef<Job>, message: impl Into<String>) -> Completion {
@@ -500,7 +507,8 @@ impl Crawl {
     /// Counts the row and collects the missing fragments.
     fn finish(&mut self, mut row: Row, findings: Findings) -> Completion {
         *self.count_of(&row) += 1;
-        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
+        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
+        row.verdict = row.verdict.filter(|_| !row.is_accepted);
         self.broken += u64::from(row.is_broken());
         let Findings { jobs, skipped: mut others, out_links, ids, content, .. } = findings;
         let missing = self.admission.take_missing_fragments();
@@ -688,6 +696,7 @@ impl Row {
             referrer: None,
             selected: None,
             select_error: None,
+            verdict: None,
             is_accepted: false,
         }
     }

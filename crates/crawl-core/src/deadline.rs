@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::{ErrorClass, FetchError, Options};
+use web::Address;
 
 /// The deadline of one try, from three timeouts: for the connection, for silence
 /// of the server, and for the whole try from the DNS lookup to the last byte, TLS
@@ -80,12 +81,29 @@ impl Deadline {
 
     /// Creates the deadline of a try that begins at `now`, with the lookup.
     pub fn new(options: &Options, now: Instant) -> Self {
-        let connect_timeout = round_up_ms(options.connect_timeout);
+        Self::with_timeouts(options.connect_timeout, options.read_timeout, options.timeout, now)
+    }
+
+    /// Creates the deadline of a try at this URL, whose host may have timeouts of its own.
+    pub fn for_url(url: Address<'_>, options: &Options, now: Instant) -> Self {
+        let Some(host) = options.host(url) else { return Self::new(options, now) };
+        let connect_timeout = host.connect_timeout.unwrap_or(options.connect_timeout);
+        let read_timeout = host.read_timeout.unwrap_or(options.read_timeout);
+        Self::with_timeouts(
+            connect_timeout,
+            read_timeout,
+            host.timeout.unwrap_or(options.timeout),
+            now,
+        )
+    }
+
+    fn with_timeouts(connect: Duration, read: Duration, whole: Duration, now: Instant) -> Self {
+        let connect_timeout = round_up_ms(connect);
         Self {
             begun: Cell::new(now),
             connect_timeout,
-            read_timeout: round_up_ms(options.read_timeout),
-            timeout: round_up_ms(options.timeout),
+            read_timeout: round_up_ms(read),
+            timeout: round_up_ms(whole),
             connect_deadline: Cell::new(connect_timeout),
             phase_deadline: Cell::new(connect_timeout),
             phase: Cell::new(Kind::Lookup),

@@ -7,7 +7,7 @@ use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 
 use crate::visit::is_busy;
-use crate::{ErrorClass, FetchError, Job, Outcome, Row};
+use crate::{ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
 use web::links::Link;
 use web::page::Page;
 use web::{Address, BaseUrl, why_no_host, why_no_url};
@@ -127,8 +127,23 @@ impl Finished {
         let job = job.as_ref();
         let outcome = Outcome::without_response(&error);
         let row = Row::new(Arc::clone(&job.url), job.depth);
-        let row = Row { outcome, error: Some(error), ..row };
+        let is_external = job.purpose == Purpose::External;
+        let verdict = ExternalVerdict::of(outcome, None, Some(error.class));
+        let verdict = verdict.filter(|_| is_external);
+        let row = Row { outcome, error: Some(error), verdict, ..row };
         Self { row, retry_after: None, discovery: Discovery::Nothing }
+    }
+
+    /// Creates the result of a URL that an earlier crawl has asked for: `fill` gets a row
+    /// that knows nothing but the job. There is none if the row is that of a redirect whose
+    /// target is no URL.
+    pub fn of_earlier_crawl(job: &Job, fill: impl FnOnce(Row) -> Row) -> Option<Self> {
+        let row = fill(Row { size: None, ..Row::new(Arc::clone(&job.url), job.depth) });
+        let discovery = match (row.outcome, &row.next_url) {
+            (Outcome::Redirect, target) => Discovery::Redirect(Url::parse(target.as_ref()?).ok()?),
+            _ => Discovery::Nothing,
+        };
+        Some(Self { row, retry_after: None, discovery })
     }
 
     /// Creates the result of a URL whose fetch has ended in a panic with this

@@ -6,7 +6,8 @@ use std::time::Duration;
 use regex::Regex;
 use url::Url;
 
-use crate::{CookieJar, ProxyRules, Row, ScopeRule, TrapLimits};
+use crate::host_options::of_host;
+use crate::{CookieJar, HostOptions, ProxyRules, Row, ScopeRule, TrapLimits};
 use web::Address;
 use web::http::Header;
 use web::links::ExtractOptions;
@@ -145,6 +146,10 @@ pub struct Options {
     pub rate_limit: Option<u32>,
     /// The minimum delay between two requests to one host.
     pub delay: Duration,
+    /// The maximum number of requests per second to one host outside of the site.
+    pub external_rate: Option<u32>,
+    /// Options for single hosts.
+    pub hosts: Vec<HostOptions>,
     /// Obeys the rules for robots: `nofollow` in every stage, robots.txt in
     /// stage 3.
     pub robots: bool,
@@ -218,6 +223,8 @@ impl Options {
             sitemap: false,
             rate_limit: None,
             delay: Duration::ZERO,
+            external_rate: None,
+            hosts: Vec::new(),
             robots: true,
             connect_timeout: Duration::from_secs(10),
             read_timeout: Duration::from_secs(15),
@@ -236,11 +243,26 @@ impl Options {
         }
     }
 
-    /// Returns the further headers for a request to this URL. There are none
+    /// Returns the options for the host of a URL, if it has any: those of the longest
+    /// pattern that matches.
+    pub(crate) fn host(&self, url: Address<'_>) -> Option<&HostOptions> {
+        of_host(&self.hosts, url)
+    }
+
+    /// Returns the further headers for a request to this URL: those of its host, and
+    /// those of the crawl with other names.
+    pub(crate) fn headers_for(&self, url: Address<'_>) -> impl Iterator<Item = &Header> + Clone {
+        let host = self.host(url).filter(|host| host.may_get_secrets(url));
+        let of_host = host.map_or(&[][..], |host| &host.headers);
+        let is_other = |header: &&Header| !of_host.iter().any(|other| other.is(header.name()));
+        self.headers_of_roots(url).iter().filter(is_other).chain(of_host)
+    }
+
+    /// Returns the headers of the crawl for a request to this URL. There are none
     /// unless a root has the same host and port, and none without TLS if that
     /// root has TLS: such headers may be secrets, and another port of the same
     /// host may belong to another owner.
-    pub(crate) fn headers_for(&self, url: Address<'_>) -> &[Header] {
+    fn headers_of_roots(&self, url: Address<'_>) -> &[Header] {
         if self.headers.is_empty() {
             return &[];
         }
@@ -260,9 +282,14 @@ impl Options {
         self
     }
 
-    /// Returns true if the user accepts this status as a good one.
-    pub fn accepts(&self, status: u16) -> bool {
-        self.accept.iter().any(|statuses| statuses.contains(&status))
+    /// Returns true if the user accepts this status of a URL as a good one.
+    pub(crate) fn accepts(&self, url: &str, status: u16) -> bool {
+        let of_host = match self.hosts.is_empty() {
+            true => None,
+            false => self.host(Address::of_normalised(url)),
+        };
+        let of_host = of_host.map_or(&[][..], |host| &host.accept);
+        self.accept.iter().chain(of_host).any(|statuses| statuses.contains(&status))
     }
 
     /// Returns what a page is searched for.

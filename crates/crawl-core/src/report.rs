@@ -9,7 +9,7 @@ use crate::{Outcome, Row};
 /// The statistics have the names of the original program. `html`, `other`,
 /// `error`, `redirect` and `fail`, and `skip` and `accepted` (an error status that the
 /// user accepts) in addition, count URLs; each URL is counted in one of them. `*_bytes` are the sizes of their bodies;
-/// `status_*`, `fail_*` and `skip_*` count errors by kind.
+/// `status_*`, `fail_*` and `skip_*` count errors by kind, `external_*` verdicts.
 #[derive(Debug, Default)]
 pub struct Report {
     counts: BTreeMap<String, u64>,
@@ -66,6 +66,9 @@ impl Report {
                     add(&format!("skip_{}", error.class.name()), 1);
                 }
             }
+        }
+        if let Some(verdict) = row.verdict {
+            add(&format!("external_{}", verdict.name()), 1);
         }
         self.total += 1;
         self.broken += u64::from(row.is_broken());

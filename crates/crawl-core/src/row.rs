@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::FetchError;
+use crate::{ErrorClass, FetchError};
 use web::select::Selected;
 
 /// The result for one finished URL, or for a fragment that is missing in its
@@ -52,10 +52,60 @@ pub struct Row {
     /// The error that kept the selections from being made.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub select_error: Option<FetchError>,
+    /// The verdict on a URL outside of the site; `None` if it is fine, or was not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verdict: Option<ExternalVerdict>,
     /// True if the user accepts this status, see
     /// [`Options::accept`](crate::Options::accept). Not serialized.
     #[serde(skip)]
     pub is_accepted: bool,
+}
+
+/// The verdict on a URL outside of the site that is not fine. Only what is dead is broken:
+/// the rest may be in order for a reader, or in an hour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExternalVerdict {
+    /// There is no such page, host or secure connection.
+    Dead,
+    /// The server refuses the crawler, or every client without a login: 401, 403, 405, 407,
+    /// 429, 451 or 999.
+    Blocked,
+    /// No answer in time, a connection that was cut, a proxy that does not lead there, or
+    /// an error of the server (5xx).
+    Unsure,
+}
+
+impl ExternalVerdict {
+    /// Returns the verdict on a URL with this result.
+    pub(crate) fn of(
+        outcome: Outcome,
+        status: Option<u16>,
+        error: Option<ErrorClass>,
+    ) -> Option<Self> {
+        use ErrorClass::{Closed, Panic, Proxy, Timeout, Truncated};
+        match (outcome, status, error) {
+            (Outcome::Failed, _, Some(Closed | Panic | Proxy | Timeout | Truncated)) => {
+                Some(Self::Unsure)
+            }
+            (Outcome::Failed, ..) => Some(Self::Dead),
+            (Outcome::HttpError | Outcome::Skipped, Some(status), _) => Some(match status {
+                401 | 403 | 405 | 407 | 429 | 451 | 999 => Self::Blocked,
+                500..=599 => Self::Unsure,
+                _ => Self::Dead,
+            }),
+            _ => None,
+        }
+    }
+
+    /// Returns the name that is used in rows.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dead => "dead",
+            Self::Blocked => "blocked",
+            Self::Unsure => "unsure",
+        }
+    }
 }
 
 /// The outcome of a URL.
@@ -106,6 +156,13 @@ impl Row {
     /// Returns true if the URL, or the links to it, should be repaired.
     pub fn is_broken(&self) -> bool {
         match self.outcome {
+            _ if matches!(
+                self.verdict,
+                Some(ExternalVerdict::Blocked | ExternalVerdict::Unsure)
+            ) =>
+            {
+                false
+            }
             Outcome::HttpError => !self.is_accepted,
             outcome => outcome == Outcome::Failed,
         }

@@ -14,7 +14,8 @@ use crate::finished::{Discovery, Finished};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{
-    CookieJar, Deadline, ErrorClass, FetchError, Job, Options, Outcome, Phase, Purpose, Row,
+    CookieJar, Deadline, ErrorClass, ExternalVerdict, FetchError, Job, Options, Outcome, Phase,
+    Purpose, Row,
 };
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
@@ -238,9 +239,9 @@ impl Visit {
         let headers = options.headers_for(url);
         // What the user says is sent as it is.
         let jar = self.policy.cookie_jar.as_ref();
-        let jar = jar.filter(|_| !headers.iter().any(|header| header.is("Cookie")));
+        let jar = jar.filter(|_| !headers.clone().any(|header| header.is("Cookie")));
         let cookies = jar.and_then(|jar| jar.header(url));
-        let headers = headers.iter().chain(&cookies);
+        let headers = headers.chain(&cookies);
         http::request(self.method, url, &options.user_agent, headers, keep_alive)
     }
 
@@ -537,6 +538,10 @@ impl Visit {
         row.size = (!response.is_cut).then_some(response.size);
         row.elapsed_ms = now.duration_since(self.begun).as_millis() as u64;
         row.outcome = outcome;
+        if self.job.purpose == Purpose::External {
+            let class = error.as_ref().map(|error| error.class);
+            row.verdict = ExternalVerdict::of(outcome, row.status, class);
+        }
         row.error = error;
         if let Discovery::Redirect(target) = &discovery {
             row.next_url = Some(target[..Position::AfterQuery].to_owned());

@@ -63,6 +63,9 @@ fn prepared(crawler: Builder<'static>, invocation: Invocation) -> Builder<'stati
     if let Some(path) = invocation.state {
         crawler = crawler.journal(path);
     }
+    if let Some((path, max_age)) = invocation.cache {
+        crawler = crawler.external_cache(path, max_age);
+    }
     if invocation.is_fresh {
         crawler = crawler.fresh();
     }

@@ -123,6 +123,10 @@ fn stop_on(stopper: Stopper) -> Box<dyn FnMut(u8)> {
 fn redacted(argument: &str) -> String {
     match argument.split_once('=') {
         Some(("--header", header)) => format!("--header={}", redacted_header(header)),
+        Some(("--for-host", setting)) => match setting.split_once("header=") {
+            Some((host, header)) => format!("--for-host={host}header={}", redacted_header(header)),
+            None => argument.to_owned(),
+        },
         Some(("--proxy", proxy)) => format!("--proxy={}", redacted_proxy(proxy)),
         Some(("--proxy-env", variable)) => match variable.split_once('=') {
             Some((name, value)) => format!("--proxy-env={name}={}", redacted_proxy(value)),

@@ -14,6 +14,7 @@ use std::time::Duration;
 use crawl_core::{Crawl, CrawlProgress, CrawlSummary, HostWait, Job, Options, Row, Sink};
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 
+use crate::external_cache::ExternalCache;
 use crate::journal::Journal;
 use crate::row_writer::RowWriter;
 use crate::{Crawler, LocalFrontier, Stopper};
@@ -60,6 +61,7 @@ impl Crawler {
             options,
             sink: Box::new(drop),
             journal: None,
+            cache: None,
             is_fresh: false,
             warn: Box::new(|_| ()),
             begun: None,
@@ -78,6 +80,7 @@ pub struct Builder<'a> {
     options: Options,
     sink: Box<dyn FnMut(Row) + 'a>,
     journal: Option<PathBuf>,
+    cache: Option<(PathBuf, Duration)>,
     is_fresh: bool,
     warn: Box<dyn FnMut(&str) + 'a>,
     begun: Option<(Crawl, Vec<Job>)>,
@@ -108,6 +111,14 @@ impl<'a> Builder<'a> {
     /// runs; the options that decide which URLs are found must be the same.
     pub fn journal(mut self, path: impl Into<PathBuf>) -> Self {
         self.journal = Some(path.into());
+        self
+    }
+
+    /// Keeps the results of other sites in this file, and takes from it those that are not
+    /// older than `max_age`, without a request. Those that are dead or unsure are asked for
+    /// again each time. At most 100,000 URLs are kept.
+    pub fn external_cache(mut self, path: impl Into<PathBuf>, max_age: Duration) -> Self {
+        self.cache = Some((path.into(), max_age));
         self
     }
 
@@ -171,7 +182,7 @@ impl<'a> Builder<'a> {
     /// file cannot be opened; another process is using it; it is no journal, or
     /// has a later format, or is damaged anywhere but at its end; or it was begun
     /// with other options. In these cases the file is unchanged, and no request
-    /// was sent.
+    /// was sent. The same is true of a cache that cannot be read, or is none.
     ///
     /// # Panics
     /// When the sink given to [`Builder::on_row`] panics.
@@ -223,6 +234,8 @@ impl<'a> Builder<'a> {
         let path = self.journal.take();
         let opened = path.map(|path| Journal::open(path, self.is_fresh, crawl.options()));
         let opened = opened.transpose()?;
+        let cache = self.cache.take().map(|(path, max_age)| ExternalCache::open(&path, max_age));
+        let cache = cache.transpose()?;
         let mut urls_todo = left.unwrap_or_else(|| crawl.roots(sink));
         let journal = match opened {
             Some((journal, loaded)) => {
@@ -237,8 +250,10 @@ impl<'a> Builder<'a> {
         };
         let stopper = self.stopper.clone();
         let send = Box::new(move |row| outbox.send(row));
-        let row_writer = RowWriter::new(journal, send, stopper.clone());
-        let options = crawl.options().clone();
+        let row_writer = RowWriter::new(journal, send, stopper.clone()).with_cache(cache);
+        let (options, crawl) = (crawl.options().clone(), RefCell::new(crawl));
+        let urls_todo = row_writer.unknown(urls_todo, &crawl);
+        let crawl = crawl.into_inner();
         let frontier = LocalFrontier::with_jobs(event_loop, crawl, urls_todo, row_writer);
         Ok(Crawler::with_frontier(event_loop, options, frontier, stopper))
     }

@@ -34,7 +34,7 @@ impl<F: Frontier> Client<F> {
     /// its host may be asked once more, and if it should be.
     pub(crate) async fn fetch(&self, visit: &mut Visit) {
         loop {
-            let deadline = Deadline::new(&self.options, self.event_loop.now());
+            let deadline = Deadline::for_url(visit.url(), &self.options, self.event_loop.now());
             // The deadline moves whenever the server sends something. When it has
             // passed, the attempt is dropped where it waits, and so is its connection.
             let expires = || deadline.at();

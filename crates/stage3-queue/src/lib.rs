@@ -33,6 +33,7 @@
 //!   pool in `pool` and proxies in `tunnel`;
 //! * `row_writer`: the output for rows; with `journal`, the state on disk from
 //!   which a crawl that was killed at any moment resumes;
+//! * `external_cache`: results of other sites from earlier crawls;
 //! * `shutdown`: graceful shutdown ([`Stopper`]);
 //! * `builder`: the interface for programs that run a crawl ([`Builder`]);
 //! * `counts`: the jobs by where they are, for tests of the whole.
@@ -44,6 +45,7 @@ mod builder;
 mod connector;
 mod counts;
 mod crawler;
+mod external_cache;
 mod fetch;
 mod frontier;
 mod health;

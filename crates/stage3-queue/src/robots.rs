@@ -131,6 +131,10 @@ impl Rules {
                 (robots, body.len(), reason)
             }
             Err(FileError { error, host_answered: false }) => {
+                // Without a connection, the path makes no difference.
+                if matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls) {
+                    return Self::NoServer(error.clone());
+                }
                 let message = format!("{} (asked for {url})", error.message);
                 return Self::NoServer(FetchError::new(error.class, message));
             }

@@ -2,12 +2,14 @@
 
 use std::any::Any;
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crawl_core::{Completion, Crawl, Job, Row, StopReason};
 
 use crate::Stopper;
+use crate::external_cache::ExternalCache;
 use crate::journal::Journal;
 
 /// Writes each completion to the journal, if there is one, and then hands its
@@ -18,6 +20,7 @@ pub(crate) struct RowWriter {
     /// Payload of the sink's panic, once it has panicked.
     panic: RefCell<Option<Box<dyn Any + Send>>>,
     stopper: Stopper,
+    cache: RefCell<Option<ExternalCache>>,
 }
 
 impl RowWriter {
@@ -31,6 +34,21 @@ impl RowWriter {
             sink: RefCell::new(sink),
             panic: RefCell::new(None),
             stopper,
+            cache: RefCell::default(),
+        }
+    }
+
+    /// Takes results of other sites from a cache, and keeps new ones in it.
+    pub(crate) fn with_cache(self, cache: Option<ExternalCache>) -> Self {
+        Self { cache: RefCell::new(cache), ..self }
+    }
+
+    /// Writes the cache.
+    pub(crate) fn save_cache(&self, crawl: &RefCell<Crawl>) {
+        if let Some(cache) = &*self.cache.borrow()
+            && let Err(error) = cache.save()
+        {
+            crawl.borrow_mut().warn(format!("the cache cannot be written: {error}"));
         }
     }
 
@@ -42,9 +60,34 @@ impl RowWriter {
     pub(crate) fn write(
         &self,
         job: &Job,
-        mut completion: Completion,
+        completion: Completion,
         crawl: &RefCell<Crawl>,
     ) -> Vec<Job> {
+        let jobs = self.write_one(job, completion, crawl);
+        self.unknown(jobs, crawl)
+    }
+    // ANCHOR_END: write
+
+    /// Completes the jobs whose results are in the cache, and returns the others.
+    pub(crate) fn unknown(&self, jobs: Vec<Job>, crawl: &RefCell<Crawl>) -> Vec<Job> {
+        if self.cache.borrow().is_none() {
+            return jobs;
+        }
+        let (mut jobs, mut unknown) = (VecDeque::from(jobs), Vec::new());
+        while let Some(job) = jobs.pop_front() {
+            let known = self.cache.borrow().as_ref().and_then(|cache| cache.get(&job));
+            match known {
+                None => unknown.push(job),
+                Some(finished) => {
+                    let completion = crawl.borrow_mut().settle_known(&job, finished);
+                    jobs.extend(self.write_one(&job, completion, crawl));
+                }
+            }
+        }
+        unknown
+    }
+
+    fn write_one(&self, job: &Job, mut completion: Completion, crawl: &RefCell<Crawl>) -> Vec<Job> {
         if let Some(journal) = &mut *self.journal.borrow_mut()
             && let Err(error) = journal.append(job, &completion)
         {
@@ -52,11 +95,13 @@ impl RowWriter {
             self.stopper.abort(StopReason::Journal(error));
             return Vec::new();
         }
+        if let Some(cache) = &mut *self.cache.borrow_mut() {
+            cache.remember(job, &completion.row);
+        }
         let jobs = mem::take(&mut completion.jobs);
         completion.rows().for_each(|row| self.write_row(row));
         jobs
     }
-    // ANCHOR_END: write
 
     /// Hands a row to the sink. If the sink panics, it gets no more rows, and
     /// the panic is kept for the caller of the crawl.

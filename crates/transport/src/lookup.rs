@@ -55,7 +55,11 @@ pub struct LookupError {
 impl LookupError {
     pub(crate) fn new(host: &Arc<str>, error: &io::Error) -> Self {
         let fd_limit = error.raw_os_error().filter(|_| is_fd_limit(error));
-        Self { host: Arc::clone(host), reason: error.to_string(), fd_limit }
+        let reason = error.to_string();
+        // The text of the error says once more that it is one of a lookup.
+        let reason = reason.strip_prefix("failed to lookup address information: ");
+        let reason = reason.map_or_else(|| error.to_string(), str::to_owned);
+        Self { host: Arc::clone(host), reason, fd_limit }
     }
 }
 

@@ -10,6 +10,7 @@ use url::Url;
 use web::select::Selection;
 
 use crate::cookie_file::CookieFile;
+use crate::for_host::{ForHost, host_options};
 use crate::generate::Generated;
 use crate::output::{Baseline, OutputSettings, RedirectPolicy};
 use crate::parsers;
@@ -74,6 +75,13 @@ pub(crate) struct Tool {
     )]
     max_pages_per_pattern: Option<u32>,
 
+    /// Send a host outside of the site at most N requests a second [default: no limit]
+    #[arg(
+        long, value_name = "N", help_heading = "Speed and manners",
+        value_parser = parsers::at_least_one::<u32>
+    )]
+    external_rate: Option<u32>,
+
     /// Send a host at most N requests a second [default: no limit]
     #[arg(
         long, value_name = "N", help_heading = "Speed and manners",
@@ -121,6 +129,10 @@ pub(crate) struct Tool {
     #[arg(long, conflicts_with = "proxy", help_heading = "Request")]
     no_proxy: bool,
 
+    /// Settings of single hosts, as a file has them
+    #[arg(long, value_name = "HOST KEY=VALUE", hide = true, value_parser = ForHost::parse)]
+    for_host: Vec<ForHost>,
+
     /// A variable of the environment of the crawl that is replayed
     #[arg(long, value_name = "NAME=VALUE", hide = true)]
     proxy_env: Vec<String>,
@@ -156,6 +168,25 @@ pub(crate) struct Tool {
     /// Show no progress: no line on a terminal, and none every 10 s in a log
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
+
+    /// Keep results of other sites here, and do not ask again for those that are known
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay"], help_heading = "State")]
+    pub(crate) cache: Option<PathBuf>,
+
+    /// Ask again after so long, like 12h or 7d
+    #[arg(
+        long, value_name = "DURATION", default_value = "7d", help_heading = "State",
+        value_parser = parsers::age
+    )]
+    pub(crate) cache_age: Duration,
+
+    /// Read settings from FILE [default: crawl.toml here, or in the nearest folder above]
+    #[arg(long, value_name = "FILE", help_heading = "State")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Print the settings, of flags and file, without secrets, and end
+    #[arg(long, help_heading = "State")]
+    pub(crate) print_config: bool,
 
     /// Print the manual page, or what completes arguments in a shell, and end
     #[arg(long, value_enum, value_name = "WHAT", help_heading = "Output", exclusive = true)]
@@ -233,6 +264,12 @@ impl Tool {
         Ok(rules)
     }
 
+    /// Returns true if there are settings that one process alone can follow.
+    #[cfg(feature = "redis")]
+    pub(super) fn needs_one_process(&self) -> bool {
+        !self.for_host.is_empty() || self.external_rate.is_some() || self.cache.is_some()
+    }
+
     pub(super) fn selects(&self) -> bool {
         !self.select.is_empty()
     }
@@ -268,6 +305,8 @@ impl Tool {
         options.sitemap = self.sitemap;
         options.rate_limit = self.rate_limit;
         options.delay = self.delay.unwrap_or_default();
+        options.external_rate = self.external_rate;
+        options.hosts = host_options(&self.for_host);
         options.robots = !self.no_robots;
         options.cookies = !self.no_cookies;
         options.cookie_jar = self.cookie_jar.as_ref().map(|file| file.jar.clone());

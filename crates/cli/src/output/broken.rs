@@ -216,6 +216,13 @@ pub(super) fn sentence(end: &End<'_>) -> String {
             sum += &format!("; {} of the baseline broken no more", known.mended);
         }
     }
+    for (name, what) in
+        [("external_blocked", "blocked for crawlers"), ("external_unsure", "unsure")]
+    {
+        if counted(name) > 0 {
+            sum += &format!("; {} of other sites {what}", count(counted(name), "URL"));
+        }
+    }
     let moved = end.moved.len() as u64;
     if moved > 0 {
         sum += &format!("; {} permanent: change the links", count(moved, "redirect"));

@@ -125,6 +125,9 @@ fn line(row: &Row) -> String {
         (None, None) => String::new(),
     };
     cut(&mut result, MAX_TEXT_LEN);
+    if let Some(verdict) = row.verdict {
+        let _ = write!(result, " ({})", verdict.name());
+    }
     format!("{status:>3}  {}{result}\n", row.url)
 }
 

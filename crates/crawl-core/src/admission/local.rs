@@ -159,7 +159,8 @@ impl LocalAdmission {
         if is_fine && self.fine.len() < MAX_FINE {
             self.fine.insert(self.hasher.hash_one(&*job.url));
         }
-        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(status));
+        row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
+        row.verdict = row.verdict.filter(|_| !row.is_accepted);
         LocalCompletion { row, candidates, out_links, ids, nofollow, left_out, content }
     }
 
@@ -242,7 +243,7 @@ impl LocalAdmission {
         let is_external = purpose == Purpose::External;
         let address = if is_external { address } else { admission.strip_query.strip(address) };
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        if !admission.filters.allow(address.as_str(), is_included) {
+        if !admission.filters.allow(address, is_included) {
             return None;
         }
         let refusal = admission.traps.check_alone(address, purpose).err();

@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 47] = [
+const BAD: [(&str, &[&str]); 51] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -55,13 +55,17 @@ const BAD: [(&str, &[&str]); 47] = [
     ("--max-pages-per-pattern", &["0", "-1"]),
     ("--generate", &["pdf"]),
     ("--baseline", &["/no/such/file", "/dev/null"]),
+    ("--external-rate", &["0", "fast"]),
+    ("--cache", &[]),
+    ("--cache-age", &["0", "0d", "1001d", "1w"]),
+    ("--config", &["/no/such/file"]),
     ("--frontier", &[]),
     ("--crawl", &[]),
     ("--frontier-wait", &["0", "soon"]),
 ];
 
 /// The flags without a value.
-const SWITCHES: [&str; 24] = [
+const SWITCHES: [&str; 25] = [
     "--strict",
     "--lenient",
     "--external",
@@ -80,6 +84,7 @@ const SWITCHES: [&str; 24] = [
     "--verbose",
     "--quiet",
     "--fresh",
+    "--print-config",
     "--record-secrets",
     "--status",
     "--report",
@@ -125,6 +130,7 @@ fn contradictions_are_refused() {
         (&["--record-secrets"], "--record "),
         (&["--record", "a", "--replay", "b"], "--replay"),
         (&["--record", "a", "--state", "b"], "--state"),
+        (&["--record", "a", "--cache", "b"], "--cache"),
         (&["-o", "/no/such.json", "--trace", "/no/such.json"], "--trace"),
         (&["--update-baseline"], "--baseline"),
         (&["--cookie-jar", "/no/such", "--no-cookies"], "--no-cookies"),

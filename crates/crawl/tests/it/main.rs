@@ -1,7 +1,9 @@
 //! Tests of the program `crawl` and of its library.
 #![allow(clippy::unwrap_used)]
 
+mod config;
 mod cookies;
+mod external;
 mod files;
 mod flags;
 mod formats;

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use demo_site::scripted::Server;
 
-use crate::program::run;
+use crate::program::{Running, program, rows, run};
 
 const FLAGS: [&str; 6] = ["-H", "X-Token: secret", "--header", "Accept: */*", "-u", "me:pass:word"];
 
@@ -52,5 +52,20 @@ fn headers_do_not_go_to_another_port_of_the_host() {
     assert!(!received_by_other.is_empty());
     for line in &*received_by_other {
         assert!(!line.contains("secret") && !line.contains("Basic"), "{line}");
+    }
+}
+
+/// That a host has no address is said once, and without what is the same for each URL.
+#[test]
+fn a_host_without_an_address_has_a_short_message() {
+    // A name with such a long label is asked of no name server.
+    let host = format!("{}.test", "x".repeat(64));
+    let arguments = ["--max-tries", "1", "--format", "jsonl", &host];
+    let output = Running::start(program(&arguments)).wait().expect_code(3);
+    let row = rows(&output.stdout).into_values().next().unwrap();
+    let message = row["error"]["message"].as_str().unwrap();
+    assert!(message.starts_with(&format!("no address for {host}: ")), "{message}");
+    for noise in ["robots.txt", "failed to lookup"] {
+        assert!(!message.contains(noise), "{message}");
     }
 }

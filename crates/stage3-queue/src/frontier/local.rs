@@ -204,6 +204,7 @@ impl Frontier for LocalFrontier {
             handle.cancel();
         }
         self.0.row_writer.resume_panic();
+        self.0.row_writer.save_cache(&self.0.crawl);
         let host_queues = self.0.host_queues.borrow();
         let todo = self.0.left.get() + self.0.q.unfinished() - host_queues.pending_rules();
         let summary = self.0.crawl.borrow_mut().end(todo, None);

@@ -1,6 +1,6 @@
 //! The options that must be the same when a crawl is resumed.
 
-use crawl_core::{Options, ScopeRule, TrapLimits};
+use crawl_core::{HostOptions, Options, ScopeRule, TrapLimits};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,12 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
     };
     // A limit that is as usual is not in a journal, as in those from before the flags.
     let (traps, usual) = (&options.traps, TrapLimits::default());
-    let settings: [(&str, Value); 18] = [
+    let is_filter = |host: &&HostOptions| !host.check || !host.exclude.is_empty();
+    let hosts = options.hosts.iter().filter(is_filter);
+    let hosts: Vec<_> = hosts
+        .map(|HostOptions { host, check, exclude, .. }| format!("{host:?} {check} {exclude:?}"))
+        .collect();
+    let settings: [(&str, Value); 19] = [
         ("URL", json!(roots)),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", json!(include)),
@@ -36,6 +41,7 @@ pub(super) fn of(options: &Options) -> Map<String, Value> {
         ("--max-repeats", unusual(traps.repetitions, usual.repetitions)),
         ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
         // Null while it is unused: older journals do not have it.
+        ("hosts in crawl.toml", unusual(hosts, Vec::new())),
         ("--follow-root", json!(options.follow_root.then_some(true))),
         ("--deny-private", json!(options.deny_private.then_some(true))),
     ];

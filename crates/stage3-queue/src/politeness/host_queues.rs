@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Visit};
+use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Pace, Visit};
 use web::Address;
 
 use super::host::{Deferrals, Host, origin, pause};
@@ -48,8 +48,7 @@ pub(crate) struct HostQueues {
     q: JoinableQueue<ReadyJob>,
     /// Number of workers.
     max_tasks: usize,
-    /// Minimum time between the starts of two requests to one host.
-    interval: Duration,
+    pace: Pace,
     max_wait: Duration,
     /// True if robots.txt is obeyed.
     robots: bool,
@@ -84,11 +83,10 @@ pub(crate) struct HostQueues {
 
 impl HostQueues {
     pub(crate) fn new(options: &Options, q: &JoinableQueue<ReadyJob>) -> Self {
-        let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate.max(1));
         Self {
             q: q.clone(),
             max_tasks: max_tasks(options),
-            interval: options.delay.max(of_rate.unwrap_or_default()),
+            pace: Pace::new(options, max_tasks(options)),
             max_wait: options.max_wait,
             robots: options.robots,
             ids: HashMap::new(),
@@ -118,7 +116,8 @@ impl HostQueues {
         self.last_id = known.unwrap_or_else(|| {
             let name: Arc<str> = authority.into();
             self.ids.insert(Arc::clone(&name), self.hosts.len() as HostId);
-            let rate_limit = RateLimit::new(self.interval, self.max_wait, self.max_tasks);
+            let (interval, max_tasks) = self.pace.of(address);
+            let rate_limit = RateLimit::new(interval, self.max_wait, max_tasks);
             self.hosts.push(Host { name, rate_limit, ..Host::default() });
             self.hosts.len() as HostId - 1
         });

@@ -83,6 +83,11 @@ impl Header {
         format!("{}: {}", self.name, self.value)
     }
 
+    /// Returns the name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
     /// Returns true if the header has this name, in upper or lower case.
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)

@@ -1,0 +1,277 @@
+//! The configuration file `crawl.toml`: its keys are the long names of flags, and it has
+//! a table of settings for each host.
+//!
+//! ```toml
+//! max-tasks = 20
+//! exclude = ["/private/", "/tmp/"]
+//!
+//! [host."docs.test"]
+//! delay = "500ms"
+//! header = ["X-Token: secret"]
+//! ```
+//!
+//! A key becomes words of the command line, before those of the process. So the file
+//! means what the flags mean, and is recorded as they are.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, ValueEnum};
+use crawl_core::HostPattern;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::arguments::Format;
+use crate::for_host::ForHost;
+
+/// The name of the file that is searched for.
+const FILE: &str = "crawl.toml";
+
+/// The table with a table for each host, and the hidden flag that its settings become.
+const HOST: &str = "host";
+const FOR_HOST: &str = "for-host";
+
+/// The flags that a file cannot have, since they say what is to be done now.
+const NOT_IN_FILES: [&str; 10] = [
+    "config",
+    FOR_HOST,
+    "fresh",
+    "generate",
+    "help",
+    "print-config",
+    "proxy-env",
+    "replay",
+    "update-baseline",
+    "version",
+];
+
+/// The ids of the flags that [`printed`] leaves out.
+pub(crate) const NOT_PRINTED: [&str; 2] = ["config", "print_config"];
+
+/// The flags whose values are paths, which begin at the folder of the file.
+const PATHS: [&str; 7] = ["baseline", "cache", "cacert", "cookie-jar", "input", "output", "state"];
+
+/// Returns the file that holds for this folder: in it, or in the nearest folder above.
+pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+}
+
+/// Reads a file, and returns its words of the command line. A key whose flag is `given`,
+/// or contradicts one that is, is left out.
+///
+/// # Errors
+/// When the file cannot be read, or is wrong; with the line.
+pub(crate) fn read(
+    file: &Path,
+    command: &Command,
+    given: &ArgMatches,
+) -> Result<Vec<OsString>, String> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| format!("--config {}: {error}", file.display()))?;
+    words(&text, file, command, given).map_err(|(at, message)| {
+        let line = text[..at.min(text.len())].matches('\n').count() + 1;
+        format!("{}, line {line}: {message}", file.display())
+    })
+}
+
+/// An error, with the place in the file.
+type Located<T> = Result<T, (usize, String)>;
+
+fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Located<Vec<OsString>> {
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        (at, error.message().to_owned())
+    })?;
+    let is_given =
+        |flag: &Arg| given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let mut words = Vec::new();
+    for (key, value) in table.get_ref() {
+        let at = key.span().start;
+        if key.get_ref() == HOST {
+            hosts(value, &mut words)?;
+            continue;
+        }
+        let flag = command.get_arguments().find(|flag| flag.get_long() == Some(key.get_ref()));
+        let flag = flag.filter(|_| !NOT_IN_FILES.contains(&&**key.get_ref()));
+        let Some(flag) = flag else {
+            return Err((at, format!("there is no setting '{}'", key.get_ref())));
+        };
+        if command.get_arguments().filter(|other| is_given(other)).any(|other| {
+            let contradict = |one, other| command.get_arg_conflicts_with(one).contains(&other);
+            other == flag || contradict(flag, other) || contradict(other, flag)
+        }) {
+            continue;
+        }
+        let long = key.get_ref();
+        for value in texts(value) {
+            let word = match value? {
+                Text::Switch(_) if flag.get_action().takes_values() => {
+                    return Err((at, format!("'{long}' needs a value, and not true or false")));
+                }
+                Text::Switch(false) => continue,
+                Text::Switch(true) => format!("--{long}"),
+                Text::Value(text) if PATHS.contains(&&**long) => {
+                    format!("--{long}={}", located(long, &text, file))
+                }
+                Text::Value(text) => format!("--{long}={text}"),
+            };
+            words.push(checked(command, word).map_err(|message| (at, message))?);
+        }
+    }
+    Ok(words)
+}
+
+/// Appends the settings of hosts.
+fn hosts(tables: &Spanned<DeValue<'_>>, words: &mut Vec<OsString>) -> Located<()> {
+    let table = |value: &Spanned<DeValue<'_>>| {
+        (value.span().start, "write the settings of a host below [host.\"NAME\"]".to_owned())
+    };
+    let hosts = tables.get_ref().as_table().ok_or_else(|| table(tables))?;
+    for (host, settings) in hosts {
+        let keys = settings.get_ref().as_table().ok_or_else(|| table(settings))?;
+        HostPattern::parse(host.get_ref()).map_err(|message| (host.span().start, message))?;
+        for (key, value) in keys {
+            for value in texts(value) {
+                let value = match value? {
+                    Text::Switch(value) => value.to_string(),
+                    Text::Value(value) => value,
+                };
+                let setting = format!("{} {}={value}", host.get_ref(), key.get_ref());
+                ForHost::parse(&setting).map_err(|message| {
+                    (key.span().start, format!("{}: {message}", key.get_ref()))
+                })?;
+                words.push(format!("--{FOR_HOST}={setting}").into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A value.
+enum Text {
+    Switch(bool),
+    Value(String),
+}
+
+/// Returns the values of a key: the elements of a list, or the value alone.
+fn texts(value: &Spanned<DeValue<'_>>) -> Vec<Located<Text>> {
+    let at = value.span().start;
+    vec![match value.get_ref() {
+        DeValue::Array(values) => return values.iter().flat_map(texts).collect(),
+        DeValue::String(text) => Ok(Text::Value(text.to_string())),
+        DeValue::Integer(number) => Ok(Text::Value(number.to_string())),
+        DeValue::Boolean(is_on) => Ok(Text::Switch(*is_on)),
+        _ => Err((at, "write a text, a number, true, false, or a list of them".into())),
+    }]
+}
+
+/// Returns a path as it is from the folder of the file. That of a report may have a format
+/// before it.
+fn located(flag: &str, path: &str, file: &Path) -> String {
+    let format = path
+        .split_once(':')
+        .filter(|(name, _)| flag == "output" && Format::from_str(name, false).is_ok());
+    let (format, path) = format.map_or(("", path), |(name, path)| (name, path));
+    let colon = if format.is_empty() { "" } else { ":" };
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let path = if path == "-" { path.into() } else { folder.join(path) };
+    format!("{format}{colon}{}", path.display())
+}
+
+/// Returns a word if its value is right.
+fn checked(command: &Command, word: String) -> Result<OsString, String> {
+    let word = OsString::from(word);
+    let parsed = command.clone().try_get_matches_from([OsString::from("crawl"), word.clone()]);
+    let Err(error) = parsed else { return Ok(word) };
+    match error.kind() {
+        // What is not there yet may be among the other words.
+        ErrorKind::MissingRequiredArgument => Ok(word),
+        _ => {
+            let message = error.to_string();
+            let line = message.lines().next().unwrap_or_default();
+            Err(line.trim_start_matches("error: ").to_owned())
+        }
+    }
+}
+
+/// Returns the settings of a command line in the form of the file, without secrets.
+/// `flags` are the long names with their values.
+pub(crate) fn printed(flags: &[(String, Option<String>)], file: Option<&Path>) -> String {
+    let mut text = match file {
+        Some(file) => format!("# With {}\n", file.display()),
+        None => format!("# There is no {FILE} here or above\n"),
+    };
+    let mut tables: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
+    let mut settings: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (flag, value) in flags {
+        match value.as_deref() {
+            Some(value) if flag == FOR_HOST => {
+                let (host, setting) = value.split_once(' ').unwrap_or((value, ""));
+                let setting = setting.split_once('=').unwrap_or((setting, ""));
+                match tables.iter_mut().find(|(name, _)| *name == host) {
+                    Some((_, settings)) => settings.push(setting),
+                    None => tables.push((host, vec![setting])),
+                }
+            }
+            value => match settings.iter_mut().find(|(name, _)| name == flag) {
+                Some((_, values)) => values.extend(value),
+                None => settings.push((flag, value.into_iter().collect())),
+            },
+        }
+    }
+    for (key, values) in settings {
+        text += &line(key, &values);
+    }
+    for (host, settings) in tables {
+        text += &format!("\n[{HOST}.{}]\n", quoted(host));
+        let mut keys: Vec<&str> = settings.iter().map(|(key, _)| *key).collect();
+        keys.dedup();
+        for key in keys {
+            let values = settings.iter().filter(|(name, _)| *name == key);
+            text += &line(key, &values.map(|(_, value)| *value).collect::<Vec<_>>());
+        }
+    }
+    text
+}
+
+/// Returns the line of a key with its values.
+fn line(key: &str, values: &[&str]) -> String {
+    let shown = values.iter().map(|value| match (key, *value) {
+        ("check", "true" | "false") => (*value).to_owned(),
+        _ => quoted(&without_secret(key, value)),
+    });
+    let shown: Vec<String> = shown.collect();
+    match shown.as_slice() {
+        [] => format!("{key} = true\n"),
+        [value] => format!("{key} = {value}\n"),
+        values => format!("{key} = [{}]\n", values.join(", ")),
+    }
+}
+
+/// Returns a text in quotes. TOML has those of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// Returns a value with asterisks for what may be a secret.
+fn without_secret(key: &str, value: &str) -> String {
+    const HIDDEN: &str = "***";
+    match key {
+        "header" | "user" => match value.split_once(':') {
+            Some((name, _)) if key == "user" => format!("{name}:{HIDDEN}"),
+            Some((name, _)) => format!("{name}: {HIDDEN}"),
+            None => HIDDEN.to_owned(),
+        },
+        "proxy" => match value.rsplit_once('@') {
+            Some((before, host)) => {
+                let scheme = before.split_once("://").map_or("http", |(scheme, _)| scheme);
+                format!("{scheme}://{HIDDEN}@{host}")
+            }
+            None => value.to_owned(),
+        },
+        _ => value.to_owned(),
+    }
+}

@@ -1,0 +1,211 @@
+//! The file `crawl.toml`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use demo_site::scripted::Server;
+
+use crate::program::{ProgramOutput, Running, Scratch, program, rows};
+
+/// A folder with a crawl.toml, and a folder below it.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(text: &str) -> Self {
+        let folder = PathBuf::from(Scratch::new().as_str());
+        fs::create_dir_all(folder.join("below")).unwrap();
+        fs::write(folder.join("crawl.toml"), text).unwrap();
+        Self(folder)
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = program(arguments);
+        command.current_dir(self.0.join("below"));
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> ProgramOutput {
+        Running::start(self.command(arguments)).wait()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+#[test]
+fn the_file_above_holds_and_flags_beat_it() {
+    let site = Server::start(|_, reply| reply.page("<a href=/a>a</a>")).unwrap();
+    let root = site.url("/");
+    let folder = Folder::new(
+        "no-robots = true\nmax-depth = 0\nformat = \"jsonl\"\nquiet = true\n\
+         output = [\"json:x.json\", \"-\"]\nuser = \"me:word\"\nexclude = [\"/no\", \"/never\"]\n",
+    );
+    let output = folder.run(&[&root]).expect_code(0);
+    assert_eq!(rows(&output.stdout).len(), 1);
+    assert!(folder.0.join("x.json").exists(), "paths begin at the folder of the file");
+    let output = folder.run(&[&root, "--max-depth", "1", "-v"]).expect_code(0);
+    assert_eq!(rows(&output.stdout).len(), 2);
+    assert!(output.stderr.contains("/a"), "-v leaves the quiet of the file out");
+    let output = folder.run(&[&root, "--config", "/dev/null"]).expect_code(0);
+    assert!(output.stdout.starts_with("Checked 2 URLs"), "{}", output.stdout);
+    assert_eq!(site.hits("/robots.txt"), 1);
+}
+
+#[test]
+fn the_settings_are_printed_without_secrets() {
+    let folder = Folder::new(
+        "user = \"me:s3cret\"\nproxy = \"socks5://me:s3cret@p.test\"\nexclude = ['a\"b', \"c\"]\n\
+         [host.\"*.a.test\"]\ndelay = 2\nheader = [\"X-Token: s3cret\"]\ncheck = false\n",
+    );
+    let output = folder.run(&["--print-config", "-j", "3", "http://a.test"]).expect_code(0);
+    let file = fs::canonicalize(folder.0.join("crawl.toml")).unwrap();
+    let expected = "exclude = [\"a\\\"b\", \"c\"]\nuser = \"me:***\"\n\
+                    proxy = \"socks5://***@p.test\"\nmax-tasks = \"3\"\n\n[host.\"*.a.test\"]\ncheck = false\n\
+                    delay = \"2\"\nheader = \"X-Token: ***\"\n";
+    assert_eq!(output.stdout, format!("# With {}\n{expected}", file.display()));
+    // What is printed can be read.
+    let again = Folder::new(&output.stdout.replace("X-Token: ***", "X-Token: x"));
+    again.run(&["--print-config"]).expect_code(0);
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_named_with_its_line() {
+    for (text, line, message) in [
+        ("\nmax-task = 3\n", 2, "there is no setting 'max-task'"),
+        ("max-tasks = 0\n", 1, "invalid value '0' for '--max-tasks <N>'"),
+        ("external = 3\n", 1, "'3'"),
+        ("# x\nmax-tasks = true\n", 2, "'max-tasks' needs a value"),
+        ("max-tasks = 1.5\n", 1, "write a text, a number"),
+        ("fresh = true\n", 1, "there is no setting 'fresh'"),
+        ("for-host = \"a.test delay=1\"\n", 1, "there is no setting 'for-host'"),
+        ("a = \n", 1, ""),
+        ("external = true\nexternal = true\n", 2, "duplicate key"),
+        ("host = 3\n", 1, "[host.\"NAME\"]"),
+        ("[host.\"a.test\"]\n\ndelya = 3\n", 3, "a host has no setting 'delya'"),
+        ("[host.\"a.test\"]\ndelay = \"soon\"\n", 2, "write"),
+        ("\n[host.\"a test\"]\ndelay = 1\n", 2, "write a host as a.test"),
+        ("[hosts]\n", 1, "there is no setting 'hosts'"),
+    ] {
+        let folder = Folder::new(text);
+        let output = folder.run(&["http://a.test"]).expect_code(2);
+        let place = format!("crawl.toml, line {line}: ");
+        let is_named = output.stderr.contains(&place) && output.stderr.contains(message);
+        assert!(is_named, "{text}: {}", output.stderr);
+    }
+}
+
+/// Two sites with the same pages, one of which has settings of its own.
+#[test]
+fn a_host_has_settings_of_its_own() {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&log);
+    let other = Server::start(move |request, reply| {
+        let token = request.header("x-token").unwrap_or("-").to_owned();
+        seen.lock().unwrap().push((Instant::now(), request.path().to_owned(), token));
+        match request.path() {
+            "/slow" => reply.sleep(Duration::from_secs(20)),
+            "/gone" => reply.status(410, "Gone", &[], ""),
+            _ => reply.page(""),
+        }
+    });
+    let other = other.unwrap();
+    let links = ["/a", "/b", "/no/c", "/no?d", "/gone", "/slow"];
+    let links: String = links
+        .iter()
+        .map(|path| format!("<a href={}>x</a>", other.url(path)))
+        .chain(["<a href=http://unchecked.test/>x</a>".to_owned()])
+        .collect();
+    let site = Server::start(move |_, reply| reply.page(&links)).unwrap();
+    let folder = Folder::new(&format!(
+        "no-robots = true\nexternal = true\nformat = \"jsonl\"\nmax-tries = 1\n\
+         [host.\"http://{}\"]\ndelay = \"100ms\"\nmax-tasks = 1\nheader = \"X-Token: s3cret\"\n\
+         exclude = \"^/no\"\naccept = \"410\"\nread-timeout = \"300ms\"\n\
+         [host.\"unchecked.test\"]\ncheck = false\n",
+        other.address(),
+    ));
+    let begun = Instant::now();
+    let output = folder.run(&[&site.url("/")]).expect_code(0);
+    assert!(begun.elapsed() < Duration::from_secs(15));
+    let rows = rows(&output.stdout);
+    let of = |path: &str| rows.get(&other.url(path)).map(|row| row["outcome"].clone());
+    for path in ["/a", "/b"] {
+        assert_eq!(of(path).unwrap(), "other", "{}", output.stdout);
+    }
+    assert_eq!((of("/no/c"), of("/no?d")), (None, None));
+    assert_eq!(rows.get(&other.url("/slow")).unwrap()["error"]["class"], "timeout");
+    assert!(!output.stdout.contains("unchecked.test"), "{}", output.stdout);
+    let log = log.lock().unwrap();
+    assert!(log.iter().all(|(_, _, token)| token == "s3cret"), "{log:?}");
+    assert!(log.len() >= 6);
+    let took = log[log.len() - 1].0.duration_since(log[0].0);
+    // The clock of the server is late now and then.
+    let least = Duration::from_millis(100) * (log.len() as u32 - 1);
+    assert!(took + Duration::from_millis(50) >= least, "{log:?}");
+    drop(log);
+    // 410 is accepted there.
+    let report = folder.run(&["--format", "text", &site.url("/")]).expect_code(0);
+    assert!(
+        report.stdout.contains("nothing is broken; 1 URL of other sites unsure"),
+        "{}",
+        report.stdout
+    );
+}
+
+#[test]
+fn hosts_outside_of_the_site_have_a_rate_of_their_own() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&times);
+    let other = Server::start(move |_, reply| {
+        log.lock().unwrap().push(Instant::now());
+        reply.status(204, "No Content", &[("Content-Type", "image/png")], "");
+    });
+    let other = other.unwrap();
+    let links: String =
+        (0..5).map(|n| format!("<a href={}>x</a>", other.url(&format!("/{n}")))).collect();
+    let site = Server::start(move |_, reply| reply.page(&links)).unwrap();
+    let arguments = ["--no-robots", "--external", "--external-rate", "10", &site.url("/")];
+    Running::start(program(&arguments)).wait().expect_code(0);
+    let times = times.lock().unwrap();
+    assert_eq!(times.len(), 5);
+    assert!(times[4].duration_since(times[0]) >= Duration::from_millis(380));
+}
+
+/// The settings of the file are in the record, and the file is not read again.
+#[test]
+fn a_crawl_with_a_file_is_replayed_without_it() {
+    let site = Server::start(|_, reply| reply.page("<a href=/a>a</a><a href=/b>b</a>")).unwrap();
+    let folder = Folder::new(&format!(
+        "no-robots = true\nformat = \"jsonl\"\n[host.\"http://{}\"]\nexclude = \"/b\"\n\
+         header = \"Authorization: s3cret\"\n",
+        site.address(),
+    ));
+    let record = Scratch::new();
+    let recorded = folder.run(&["--record", record.as_str(), &site.url("/")]).expect_code(0);
+    assert_eq!(rows(&recorded.stdout).len(), 2);
+    drop((folder, site));
+    let other = Folder::new("format = \"csv\"\n");
+    let replayed = other.run(&["--replay", record.as_str()]);
+    assert_eq!((replayed.stdout, replayed.stderr), (recorded.stdout, recorded.stderr));
+    let bytes = String::from_utf8_lossy(&fs::read(record.as_str()).unwrap()).into_owned();
+    assert!(!bytes.contains("s3cret"));
+}
+
+#[test]
+fn the_file_in_the_readme_is_right() {
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = fs::read_to_string(readme).unwrap();
+    let (_, file) = readme.split_once("```toml\n").unwrap();
+    let folder = Folder::new(file.split_once("```").unwrap().0);
+    let output = folder.run(&["--print-config"]).expect_code(0);
+    assert!(
+        output.stdout.contains("[host.\"*.docs.test\"]\ndelay = \"500ms\""),
+        "{}",
+        output.stdout
+    );
+}

@@ -1,0 +1,185 @@
+//! The cache of external results: URLs of other sites that were fine, or blocked, in an
+//! earlier crawl, and need not be asked again for some days.
+//!
+//! What was dead or unsure is not kept: a link that was mended is to be fine at once.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crawl_core::{ExternalVerdict, FetchError, Finished, Job, Outcome, Purpose, Row};
+use serde::{Deserialize, Serialize};
+
+/// First line of the file.
+const HEADER: &str = "{\"crawl_external_cache\":1}";
+
+/// Limit on the URLs that are kept; those that were asked last are.
+const MAX_URLS: usize = 100_000;
+
+/// Limit on the size of the file, in bytes.
+const MAX_FILE_SIZE: u64 = 256 << 20;
+
+/// Limit on the length of a URL that is kept, in bytes.
+const MAX_URL_LEN: usize = 2_048;
+
+/// A cache, read from a file.
+pub(crate) struct ExternalCache {
+    path: PathBuf,
+    max_age: Duration,
+    now: u64,
+    entries: HashMap<Box<str>, Entry>,
+}
+
+/// The result for one URL.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Entry {
+    /// Time of the request, in seconds since 1970.
+    checked: u64,
+    status: Option<u16>,
+    outcome: Outcome,
+    next_url: Option<String>,
+    error: Option<FetchError>,
+    verdict: Option<ExternalVerdict>,
+    content_type: Option<String>,
+}
+
+/// A line of the file after the first.
+#[derive(Serialize, Deserialize)]
+struct Line<U> {
+    url: U,
+    #[serde(flatten)]
+    entry: Entry,
+}
+
+impl ExternalCache {
+    /// Reads a cache; a file that does not exist is an empty one. Lines that are wrong,
+    /// such as the last one of a file that was cut, and entries that are older than
+    /// `max_age` are left out.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or is no cache. Then it is not changed.
+    pub(crate) fn open(path: &Path, max_age: Duration) -> io::Result<Self> {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_secs());
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("the cache {}: {error}", path.display()))
+        };
+        // Behind a link, the file is replaced and not the link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let mut cache = Self { path, max_age, now, entries: HashMap::new() };
+        cache.read().map_err(named)?;
+        Ok(cache)
+    }
+
+    fn read(&mut self) -> io::Result<()> {
+        let foreign = || io::Error::new(ErrorKind::InvalidData, "this is no cache of crawl");
+        let file = match File::open(&self.path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // Better said now than at the end.
+                return self.folder().metadata().map(drop);
+            }
+            file => file?,
+        };
+        let metadata = file.metadata()?;
+        if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
+            return Err(foreign());
+        }
+        let mut lines = BufReader::new(file).split(b'\n');
+        match lines.next().transpose()? {
+            None => return Ok(()),
+            Some(first) if first != HEADER.as_bytes() => return Err(foreign()),
+            Some(_) => {}
+        }
+        for line in lines {
+            let Ok(Line { url, entry }) = serde_json::from_slice::<Line<Box<str>>>(&line?) else {
+                continue;
+            };
+            if self.is_fresh(&entry) {
+                self.entries.insert(url, entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn folder(&self) -> &Path {
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        folder.unwrap_or(Path::new("."))
+    }
+
+    /// Returns true if an entry is not too old. One from the future says nothing.
+    fn is_fresh(&self, entry: &Entry) -> bool {
+        let age = self.now.checked_sub(entry.checked);
+        age.is_some_and(|age| Duration::from_secs(age) < self.max_age)
+    }
+
+    /// Returns the result of a job, if it is for an external URL that is known.
+    pub(crate) fn get(&self, job: &Job) -> Option<Finished> {
+        let entry = self.entries.get(&*job.url).filter(|_| job.purpose == Purpose::External)?;
+        let Entry { status, outcome, next_url, error, verdict, content_type, .. } = entry.clone();
+        Finished::of_earlier_crawl(job, |row| Row {
+            status,
+            outcome,
+            next_url,
+            error,
+            verdict,
+            content_type,
+            ..row
+        })
+    }
+
+    /// Remembers the row of a job that was asked, or forgets what was known of it.
+    pub(crate) fn remember(&mut self, job: &Job, row: &Row) {
+        if job.purpose != Purpose::External || row.tries == 0 {
+            return;
+        }
+        let is_known = match row.verdict {
+            None => matches!(row.outcome, Outcome::Page | Outcome::Other | Outcome::Redirect),
+            Some(verdict) => verdict == ExternalVerdict::Blocked,
+        };
+        if !is_known || row.url.len() > MAX_URL_LEN {
+            self.entries.remove(&*row.url);
+            return;
+        }
+        let entry = Entry {
+            checked: self.now,
+            status: row.status,
+            outcome: row.outcome,
+            next_url: row.next_url.clone(),
+            error: row.error.clone(),
+            verdict: row.verdict,
+            content_type: row.content_type.clone(),
+        };
+        self.entries.insert((&*row.url).into(), entry);
+    }
+
+    /// Writes the file: first another one beside it, which then replaces it at once.
+    ///
+    /// # Errors
+    /// When that fails; the file is as it was.
+    pub(crate) fn save(&self) -> io::Result<()> {
+        let mut entries: Vec<_> = self.entries.iter().collect();
+        entries.sort_unstable_by(|a, b| b.1.checked.cmp(&a.1.checked).then(a.0.cmp(b.0)));
+        entries.truncate(MAX_URLS);
+        let mut beside = self.path.clone().into_os_string();
+        beside.push(format!(".{}.part", std::process::id()));
+        let written = write(Path::new(&beside), &entries);
+        let replaced = written.and_then(|()| fs::rename(&beside, &self.path));
+        if replaced.is_err() {
+            // What is left of it is of no use.
+            let _ = fs::remove_file(&beside);
+        }
+        replaced
+    }
+}
+
+fn write(path: &Path, entries: &[(&Box<str>, &Entry)]) -> io::Result<()> {
+    let mut file = BufWriter::new(File::create(path)?);
+    writeln!(file, "{HEADER}")?;
+    for (url, entry) in entries {
+        serde_json::to_writer(&mut file, &Line { url, entry: (*entry).clone() })?;
+        file.write_all(b"\n")?;
+    }
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
