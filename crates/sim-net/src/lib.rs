@@ -131,8 +131,8 @@ impl State {
     /// Returns the link to a host as it is now.
     fn link(&self, host: IpAddr) -> Link {
         let mut link = self.links.borrow().get(&host).copied().unwrap_or(Link::DEFAULT);
-        let elapsed = self.now.get() - self.begun;
-        let down = self.down.get().filter(|(from, _)| *from <= elapsed).map(|(_, fault)| fault);
+        let is_down = |(from, _): &(Duration, Fault)| self.now.get() >= self.begun + *from;
+        let down = self.down.get().filter(is_down).map(|(_, fault)| fault);
         let refuses = (host == REFUSING_HOST).then_some(Fault::Refuse);
         link.fault = down.or(refuses).or(link.fault);
         link

@@ -16,7 +16,7 @@ mod site;
 mod watch;
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, OpenOptions};
 use std::path::Path;
 use std::rc::Rc;
@@ -142,135 +142,172 @@ impl End {
 /// # Errors
 /// When something does not hold: the sentence that says what.
 pub fn run(seed: u64, in_use: Option<fn() -> usize>) -> Result<Totals, String> {
-    let plan = Plan::new(seed);
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let journal = folder.path().join("journal");
-    // The servers go on while the crawler is away.
-    let asked: Rc<RefCell<HashMap<(String, String), u32>>> = Rc::default();
-    let (begun, mut totals) = (Instant::now(), Totals { sites: 1, ..Totals::default() });
-    for end in &plan.ends {
-        crawl(&plan, begun, Some((&journal, *end)), &asked, in_use, &mut totals)?;
+    let mut run = Run {
+        plan: Plan::new(seed),
+        begun: Instant::now(),
+        asked: Rc::default(),
+        done: BTreeSet::new(),
+        in_use,
+        totals: Totals { sites: 1, ..Totals::default() },
+    };
+    for end in run.plan.ends.clone() {
+        run.crawl(Some((&journal, end)))?;
     }
-    let last = Some(&*journal).filter(|_| !plan.ends.is_empty());
-    let last = last.map(|journal| (journal, End::Kill(u64::MAX, 0)));
-    let (rows, summary) = crawl(&plan, begun, last, &asked, in_use, &mut totals)?;
+    let last = Some(&*journal).filter(|_| !run.plan.ends.is_empty());
+    let (rows, summary) = run.crawl(last.map(|journal| (journal, End::Kill(u64::MAX, 0))))?;
     let summary = summary.ok_or("the last crawl was killed")?;
-    totals.rows += rows.len() as u64;
-    let is_busy = plan.site.hosts.iter().any(|host| host.health == Health::Busy);
+    run.totals.rows += rows.len() as u64;
+    let is_busy = run.plan.site.hosts.iter().any(|host| host.health == Health::Busy);
     if let Some(reason) = &summary.stopped {
         return Err(format!("stopped: {reason:?}"));
     }
     if summary.todo > 0 && !is_busy {
         return Err(format!("{} URLs are left to do", summary.todo));
     }
-    compare(&plan.site.expected(&plan.options), rows, summary.todo)?;
-    Ok(totals)
+    run.compare_requests()?;
+    compare(&run.plan.site.expected(&run.plan.options), rows, summary.todo)?;
+    Ok(run.totals)
 }
 
-/// Runs one crawl. Returns its rows, and its summary unless it was killed.
-fn crawl(
-    plan: &Plan,
+/// The number of requests for each path of a host.
+type Asked = HashMap<(String, String), u32>;
+
+/// The rows of a crawl, and its summary unless it was killed.
+type Crawled = (BTreeMap<String, Row>, Option<CrawlSummary>);
+
+/// The crawls of one site, one after another.
+struct Run {
+    plan: Plan,
     begun: Instant,
-    journal: Option<(&Path, End)>,
-    asked: &Rc<RefCell<HashMap<(String, String), u32>>>,
+    /// The memory of the servers, which go on while the crawler is away.
+    asked: Rc<RefCell<Asked>>,
+    /// The URLs that are finished, as the journal says.
+    done: BTreeSet<String>,
     in_use: Option<fn() -> usize>,
-    totals: &mut Totals,
-) -> Result<(BTreeMap<String, Row>, Option<CrawlSummary>), String> {
-    let (site, asked) = (Rc::clone(&plan.site), Rc::clone(asked));
-    // The time goes on, so that all crawls of a run are on one trace.
-    let net = SimNet::starting_at(begun + totals.elapsed, move |request: &Request| -> Response {
-        let key = (request.host.clone(), request.path.clone());
-        let mut asked = asked.borrow_mut();
-        let times = asked.entry(key).or_default();
-        *times += 1;
-        site.answer(request, *times - 1)
-    });
-    net.seed(plan.options.seed);
-    plan.site.connect(&net);
-    let mut options = plan.options.clone();
-    let end = journal.map(|(_, end)| end);
-    match end {
-        Some(End::MaxTime(limit)) => options.max_time = Some(limit),
-        Some(End::MaxPages(limit)) => options.max_pages = Some(limit),
-        _ => {}
+    totals: Totals,
+}
+
+impl Run {
+    /// Looks whether a page without a fault was asked once, or once more for each crawl
+    /// that had an early end.
+    fn compare_requests(&self) -> Result<(), String> {
+        let most = 1 + self.plan.ends.len() as u32;
+        for ((host, path), times) in &*self.asked.borrow() {
+            if *times > most && self.plan.site.is_plain(host, path) {
+                return Err(format!("{host}{path} was asked {times} times"));
+            }
+        }
+        Ok(())
     }
-    let watch = Rc::new(RefCell::new(Watch::new(&net, &plan.site, &options, in_use)));
-    if let Some(End::Kill(tick, _)) = end {
-        watch.borrow_mut().kill_at(tick);
-    }
-    let backend = Watched::new(net.clone(), Rc::clone(&watch));
-    let event_loop = EventLoop::with_backend(backend, net.lookup());
-    flap(&event_loop, &net, &plan.site);
-    let mut crawler = Crawler::builder(options);
-    if let Some((path, _)) = journal {
-        crawler = crawler.journal(path);
-    }
-    let stopper = crawler.stopper();
-    let stopped_at = Rc::new(Cell::new(None));
-    if let Some(End::Stop(first, second)) = end {
-        let times = [Some(first), second.map(|second| first + second)];
-        for at in times.into_iter().flatten() {
-            let (stopper, net) = (stopper.clone(), net.clone());
-            let stopped_at = Rc::clone(&stopped_at);
-            event_loop.call_later(at, move || {
-                stopper.stop(StopReason::Signal(15));
-                stopped_at.set(Some(stopped_at.get().unwrap_or(net.elapsed())));
+
+    /// Runs one crawl.
+    fn crawl(&mut self, journal: Option<(&Path, End)>) -> Result<Crawled, String> {
+        let Self { plan, begun, asked, done, in_use, totals } = self;
+        let (site, asked) = (Rc::clone(&plan.site), Rc::clone(asked));
+        // The time goes on, so that all crawls of a run are on one trace.
+        let net =
+            SimNet::starting_at(*begun + totals.elapsed, move |request: &Request| -> Response {
+                let key = (request.host.clone(), request.path.clone());
+                let mut asked = asked.borrow_mut();
+                let times = asked.entry(key).or_default();
+                *times += 1;
+                site.answer(request, *times - 1)
             });
+        net.seed(plan.options.seed);
+        plan.site.connect(&net);
+        let mut options = plan.options.clone();
+        let end = journal.map(|(_, end)| end);
+        match end {
+            Some(End::MaxTime(limit)) => options.max_time = Some(limit),
+            Some(End::MaxPages(limit)) => options.max_pages = Some(limit),
+            _ => {}
         }
-    }
-    let (mut rows, mut twice) = (BTreeMap::new(), None);
-    let exploration = plan.order.map(explore);
-    let result = crawler
-        .on_begin(|crawler| watch.borrow_mut().begin(crawler))
-        .on_row(|row| {
-            if let Some(row) = rows.insert(row.url.to_string(), row) {
-                twice = Some(row.url);
+        let watch = Rc::new(RefCell::new(Watch::new(&net, &plan.site, &options, done, *in_use)));
+        if let Some(End::Kill(tick, _)) = end {
+            watch.borrow_mut().kill_at(tick);
+        }
+        let backend = Watched::new(net.clone(), Rc::clone(&watch));
+        let event_loop = EventLoop::with_backend(backend, net.lookup());
+        flap(&event_loop, &net, &plan.site);
+        let mut crawler = Crawler::builder(options);
+        if let Some((path, _)) = journal {
+            crawler = crawler.journal(path);
+        }
+        let before = journal.and_then(|(path, _)| fs::metadata(path).ok());
+        let before = before.map_or(0, |metadata| metadata.len());
+        let stopper = crawler.stopper();
+        let stopped_at = Rc::new(Cell::new(None));
+        if let Some(End::Stop(first, second)) = end {
+            let times = [Some(first), second.map(|second| first + second)];
+            for at in times.into_iter().flatten() {
+                let (stopper, net) = (stopper.clone(), net.clone());
+                let stopped_at = Rc::clone(&stopped_at);
+                event_loop.call_later(at, move || {
+                    stopper.stop(StopReason::Signal(15));
+                    stopped_at.set(Some(stopped_at.get().unwrap_or(net.elapsed())));
+                });
             }
-        })
-        .run_on(&event_loop);
-    drop(exploration);
-    totals.crawls += 1;
-    totals.steps += event_loop.stats().polls;
-    totals.elapsed += net.elapsed();
-    if let Some(url) = twice {
-        return Err(format!("{url} has two rows"));
-    }
-    totals.requests += watch.borrow_mut().finish()?;
-    let summary = match result {
-        Ok(summary) => summary,
-        Err(_) if watch.borrow().was_killed() => {
-            event_loop.close();
-            if let Some((path, End::Kill(_, lost))) = journal {
-                tear(path, lost).map_err(|error| error.to_string())?;
+        }
+        let (mut rows, mut twice) = (BTreeMap::new(), None);
+        let exploration = plan.order.map(explore);
+        let result = crawler
+            .on_begin(|crawler| watch.borrow_mut().begin(crawler))
+            .on_row(|row| {
+                if let Some(row) = rows.insert(row.url.to_string(), row) {
+                    twice = Some(row.url);
+                }
+            })
+            .run_on(&event_loop);
+        drop(exploration);
+        totals.crawls += 1;
+        totals.steps += event_loop.stats().polls;
+        totals.elapsed += net.elapsed();
+        if let Some(url) = twice {
+            return Err(format!("{url} has two rows"));
+        }
+        totals.requests += watch.borrow_mut().finish()?;
+        let summary = match result {
+            Ok(summary) => summary,
+            Err(_) if watch.borrow().was_killed() => {
+                event_loop.close();
+                if let Some((path, End::Kill(_, lost))) = journal {
+                    tear(path, before, lost).map_err(|error| error.to_string())?;
+                    if lost == 0 {
+                        done.extend(rows.keys().cloned());
+                    }
+                }
+                return Ok((rows, None));
             }
-            return Ok((rows, None));
+            Err(error) => return Err(format!("the loop has ended: {error}")),
+        };
+        if let Some(at) = stopped_at.get()
+            && net.elapsed() > at + DRAIN
+        {
+            return Err(format!("stopped at {at:?}, ended at {:?}", net.elapsed()));
         }
-        Err(error) => return Err(format!("the loop has ended: {error}")),
-    };
-    if let Some(at) = stopped_at.get()
-        && net.elapsed() > at + DRAIN
-    {
-        return Err(format!("stopped at {at:?}, ended at {:?}", net.elapsed()));
-    }
-    for (what, left) in [
-        ("tasks", event_loop.pending_tasks()),
-        ("timers", event_loop.pending_timers()),
-        ("registered sockets", event_loop.connections()),
-        ("connections", net.connections()),
-    ] {
-        if left > 0 {
-            return Err(format!("{left} {what} are left at the end"));
+        for (what, left) in [
+            ("tasks", event_loop.pending_tasks()),
+            ("timers", event_loop.pending_timers()),
+            ("registered sockets", event_loop.connections()),
+            ("connections", net.connections()),
+        ] {
+            if left > 0 {
+                return Err(format!("{left} {what} are left at the end"));
+            }
         }
+        if summary.done != rows.len() as u64 {
+            return Err(format!("{} rows, and the summary has {}", rows.len(), summary.done));
+        }
+        let seen = summary.admission.seen() as u64;
+        if seen != summary.done + summary.todo {
+            let CrawlSummary { done, todo, .. } = summary;
+            return Err(format!("{seen} URLs were admitted, {done} are done, and {todo} to do"));
+        }
+        done.extend(rows.keys().cloned());
+        Ok((rows, Some(summary)))
     }
-    if summary.done != rows.len() as u64 {
-        return Err(format!("{} rows, and the summary has {}", rows.len(), summary.done));
-    }
-    let seen = summary.admission.seen() as u64;
-    if seen != summary.done + summary.todo {
-        let CrawlSummary { done, todo, .. } = summary;
-        return Err(format!("{seen} URLs were admitted, {done} are done, and {todo} to do"));
-    }
-    Ok((rows, Some(summary)))
 }
 
 /// Has the hosts that flap go down and up again.
@@ -286,11 +323,12 @@ fn flap(event_loop: &EventLoop, net: &SimNet, site: &Site) {
 }
 
 /// Cuts the last bytes of a journal off, as if the process had been killed while it wrote.
-/// Only its last record can be cut.
-fn tear(path: &Path, lost: u64) -> std::io::Result<()> {
+/// Only its last record can be cut, and nothing that was there `before`.
+fn tear(path: &Path, before: u64, lost: u64) -> std::io::Result<()> {
     let Ok(bytes) = fs::read(path) else { return Ok(()) };
     let last = bytes.iter().rev().skip(1).position(|byte| *byte == b'\n').unwrap_or(bytes.len());
-    let length = bytes.len() as u64 - lost.min(last as u64);
+    let length = bytes.len() as u64;
+    let length = length - lost.min(last as u64).min(length.saturating_sub(before));
     OpenOptions::new().write(true).open(path)?.set_len(length)
 }
 

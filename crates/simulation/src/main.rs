@@ -16,6 +16,9 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+/// The memory that may be in use after a run and was not after the first one, in bytes.
+const MAX_LEFT: usize = 256 * 1024;
+
 const USAGE: &str = "usage: simulate [--orders] FIRST[..END] [--trace FILE.html|FILE.json]";
 
 fn main() -> ExitCode {
@@ -72,10 +75,15 @@ fn caught<T>(run: fn(u64) -> Result<T, String>, seed: u64) -> Result<T, (u64, St
 }
 
 fn all_sites(seeds: Range<u64>) -> Result<(), (u64, String)> {
-    let (begun, mut totals) = (Instant::now(), Totals::default());
+    let (begun, mut totals, mut after_first) = (Instant::now(), Totals::default(), None);
     for seed in seeds {
         let run = caught(|seed| run(seed, Some(in_use)), seed);
         totals.add(&run.inspect_err(|_| print!("{}", describe(seed)))?);
+        // The first run fills what is kept for all.
+        let first = *after_first.get_or_insert_with(in_use);
+        if in_use() > first + MAX_LEFT {
+            return Err((seed, format!("{} bytes were not freed", in_use() - first)));
+        }
     }
     let Totals { sites, crawls, rows, requests, steps, elapsed } = totals;
     let hours = elapsed.as_secs_f64() / 3600.0;

@@ -170,6 +170,24 @@ impl Site {
         Self { hosts, pages, paths }
     }
 
+    /// Returns true if one request is enough for this path of a host: neither has a fault.
+    pub(crate) fn is_plain(&self, host: &str, path: &str) -> bool {
+        let page = self.paths.get(&(host.to_owned(), path.to_owned()));
+        page.map(|page| &self.pages[*page]).is_some_and(|page| {
+            self.hosts[page.host].health == Health::Well
+                && matches!(
+                    page.reply,
+                    Reply::Html
+                        | Reply::Text
+                        | Reply::Missing
+                        | Reply::Slow
+                        | Reply::Redirect(_)
+                        | Reply::RedirectAway
+                        | Reply::Chain
+                )
+        })
+    }
+
     /// Puts the hosts on a network.
     pub(crate) fn connect(&self, net: &SimNet) {
         for host in &self.hosts {

@@ -1,7 +1,7 @@
 //! The watch: what must hold at each tick of a crawl.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::rc::{Rc, Weak};
@@ -17,9 +17,9 @@ use crate::site::Site;
 
 /// The memory that a crawl may have in use beside what is counted below, in bytes: the
 /// buffers of a loop and of a journal, and the site itself.
-const MEMORY: usize = 2 * 1024 * 1024;
+const MEMORY: usize = 512 * 1024;
 /// The memory of a fetch, in bytes.
-const MEMORY_PER_TASK: usize = 160 * 1024;
+const MEMORY_PER_TASK: usize = 32 * 1024;
 
 /// The network of a crawl, with a look at the crawl before each wait. Between two steps
 /// nothing is under way, so that everything can be counted.
@@ -65,6 +65,8 @@ pub(crate) struct Watch {
     /// The tick at which the process is killed.
     killed_at: u64,
     requests: u64,
+    /// The URLs that earlier crawls of the journal have finished.
+    done: BTreeSet<String>,
     in_use: Option<fn() -> usize>,
     /// The memory in use at the beginning.
     memory: usize,
@@ -88,6 +90,7 @@ impl Watch {
         net: &SimNet,
         site: &Site,
         options: &Options,
+        done: &BTreeSet<String>,
         in_use: Option<fn() -> usize>,
     ) -> Self {
         let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate);
@@ -108,6 +111,7 @@ impl Watch {
             ticks: 0,
             killed_at: u64::MAX,
             requests: 0,
+            done: done.clone(),
             in_use,
             memory: in_use.map_or(0, |in_use| in_use()),
             failure: None,
@@ -155,6 +159,7 @@ impl Watch {
         }
         self.check_requests()?;
         if let Some(crawler) = self.crawler.upgrade() {
+            // ANCHOR: counts
             let counts = crawler.job_counts();
             if counts.unfinished != counts.queued + counts.claimed + counts.deferred {
                 return Err(format!("the jobs do not add up: {counts:?}"));
@@ -162,6 +167,7 @@ impl Watch {
             if counts.claimed > self.max_tasks {
                 return Err(format!("more claims than workers: {counts:?}"));
             }
+            // ANCHOR_END: counts
         }
         let connections = self.net.connections();
         if connections > self.max_connections {
@@ -181,6 +187,10 @@ impl Watch {
     fn check_requests(&mut self) -> Result<(), String> {
         for request in self.net.take_requests() {
             self.requests += 1;
+            let url = format!("http://{}{}", request.host, request.path);
+            if self.done.contains(&url) {
+                return Err(format!("{url} has a row in the journal, and was asked once more"));
+            }
             let Some(pace) = self.paces.get_mut(&request.host) else {
                 return Err(format!("{} of {} was asked", request.path, request.host));
             };

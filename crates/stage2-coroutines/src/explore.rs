@@ -32,6 +32,7 @@ impl Drop for Exploration {
     }
 }
 
+// ANCHOR: shuffle
 /// Shuffles a batch, if this thread explores.
 pub(crate) fn shuffle(keys: &mut [Key]) {
     let mut state = RANDOM.get();
@@ -48,3 +49,4 @@ pub(crate) fn shuffle(keys: &mut [Key]) {
     }
     RANDOM.set(state);
 }
+// ANCHOR_END: shuffle

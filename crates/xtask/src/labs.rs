@@ -23,6 +23,9 @@ use copy::copy_with;
 const BUGS: &str = "crates/labs/bugs";
 const CHANGES: &str = "crates/labs/changes";
 
+/// The seeds within which the exploration of orders has to find a bug.
+const ORDERS: &str = "0..10000";
+
 /// The timeout of a program with a bug in it.
 const RUN_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -40,8 +43,12 @@ pub(crate) struct Arguments {
     /// that it names: all, or a third of them, told by a number
     #[arg(long, exclusive = true, value_name = "all|NUMBER")]
     changes: Option<String>,
+    /// Plants the bugs that are a matter of order, and looks whether a random order of
+    /// the tasks shows them: all, or one of them, told by its name
+    #[arg(long, exclusive = true, value_name = "all|NAME")]
+    orders: Option<String>,
     /// The lab
-    #[arg(required_unless_present_any = ["list", "changes"])]
+    #[arg(required_unless_present_any = ["list", "changes", "orders"])]
     name: Option<String>,
 }
 
@@ -59,6 +66,10 @@ struct Edit {
 #[serde(deny_unknown_fields)]
 struct Bug {
     title: String,
+    /// True if the bug shows in some orders of the tasks only, so that the exploration of
+    /// orders has to find it.
+    #[serde(default)]
+    of_order: bool,
     #[serde(rename = "edit")]
     edits: Vec<Edit>,
 }
@@ -121,6 +132,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     match arguments {
         Arguments { list: true, .. } => list(root),
         Arguments { changes: Some(which), .. } => check_changes(root, which),
+        Arguments { orders: Some(which), .. } => explore_orders(root, which),
         Arguments { name: Some(name), .. } if root.join(BUGS).join(file(name)).exists() => {
             show_bug(root, name)
         }
@@ -193,6 +205,34 @@ fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
         println!("The bug does not show.");
     }
     Ok(is_shown)
+}
+
+/// Plants the bugs of order, all or one, and has the crate `simulation` find each.
+fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
+    let mut good = true;
+    let names = if which == "all" { names(root, BUGS)? } else { vec![which.to_owned()] };
+    for name in names {
+        let bug: Bug = load(root, BUGS, &name)?;
+        if !bug.of_order {
+            continue;
+        }
+        println!("== {name}: {}.", bug.title);
+        let copy = copy_with(root, &bug.edits)?;
+        let build = process::run(
+            process::cargo(&copy)?.args(["build", "--quiet", "--offline", "-p", "simulation"]),
+            BUILD_TIMEOUT,
+        )?;
+        if build.code != Some(0) {
+            return Err(io::Error::other(format!("{name} cannot be built:\n{}", build.output)));
+        }
+        let mut program =
+            std::process::Command::new(process::target_folder()?.join("debug/simulate"));
+        let program = program.args(["--orders", ORDERS]).env("RUST_BACKTRACE", "0");
+        let ended = process::run(program, TEST_TIMEOUT)?;
+        println!("{}", ended.output.trim_end());
+        good &= ended.code == Some(1);
+    }
+    Ok(good)
 }
 
 /// Makes the changes that the book proposes, all or each third one.

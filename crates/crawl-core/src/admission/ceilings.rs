@@ -78,10 +78,11 @@ impl Ceilings {
 
     /// Begins a page with this hash of its content, before its links are admitted.
     pub(super) fn begin_page(&mut self, address: Address<'_>, content: Option<u64>) {
-        let ceiling = (self.host(address), content);
-        let is_copy =
-            content.is_some() && self.equal.count(self.hasher.hash_one(ceiling)) >= self.max_equal;
-        self.copy = is_copy.then(|| EqualPage { ceiling, url: address.as_str().to_owned() });
+        self.copy = content.and_then(|content| {
+            let ceiling = (self.host(address), Some(content));
+            let is_copy = self.equal.count(self.hasher.hash_one(ceiling)) >= self.max_equal;
+            is_copy.then(|| EqualPage { ceiling, url: address.as_str().to_owned() })
+        });
     }
 
     /// Ends a page. It is counted if it has led to new URLs: only such pages are able

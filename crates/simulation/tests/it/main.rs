@@ -1,4 +1,5 @@
-//! Tests of the whole crawler on simulated sites, and of small programs in many orders.
+//! Tests of the whole crawler on simulated sites, and of small programs in many orders: a
+//! few of each, and `.ci/run` and `.ci/soak` have more.
 #![allow(clippy::unwrap_used)]
 
 use simulation::{SEEDS, Totals, run, run_orders, run_with_early_task_done, write_trace};
@@ -19,12 +20,6 @@ fn simulate(seeds: std::ops::Range<u64>) -> Totals {
 fn a_few_sites_hold_all_that_must_hold() {
     let totals = simulate(0..60);
     assert!(totals.crawls > totals.sites && totals.rows > 1_000, "{totals:?}");
-}
-
-#[test]
-#[ignore = "takes half a minute: a step of .ci/run"]
-fn a_thousand_sites_hold_all_that_must_hold() {
-    simulate(0..1_000);
 }
 
 #[test]
@@ -50,16 +45,6 @@ fn a_run_has_a_trace() {
 fn small_programs_go_well_in_all_orders() {
     for seed in 0..300 {
         run_orders(seed).unwrap_or_else(|what| panic!("--orders {seed}: {what}"));
-    }
-}
-
-#[test]
-#[ignore = "takes a minute: a step of .ci/run"]
-fn a_million_steps_find_nothing() {
-    let (mut steps, mut seed) = (0, 0);
-    while steps < 1_000_000 {
-        steps += run_orders(seed).unwrap_or_else(|what| panic!("--orders {seed}: {what}"));
-        seed += 1;
     }
 }
 

@@ -65,6 +65,7 @@ pub(super) struct RateLimit {
 /// longest wait, the host itself is busy and is given up.
 #[derive(Debug)]
 struct BusySpell {
+    /// Its beginning, moved by the times in which the crawler had other things to do.
     since: Instant,
     /// Number of busy answers that counted.
     count: u32,
@@ -99,8 +100,7 @@ impl RateLimit {
 
     /// Counts a request that starts now.
     pub(super) fn start(&mut self, now: Instant) {
-        self.last_start = Some(now);
-        self.last_event = Some(now);
+        (self.last_start, self.last_event) = (Some(now), Some(now));
     }
 
     /// Counts the end of a request that has started at `started`.
@@ -160,6 +160,9 @@ impl RateLimit {
         let spell =
             self.spell.get_or_insert(BusySpell { since: now, count: 0, paused: Duration::ZERO });
         if is_first {
+            // The time in which it might have been asked, and was not, is not the host's.
+            let until = self.paused_until.filter(|_| spell.count > 0).unwrap_or(started);
+            spell.since += started.saturating_duration_since(until + self.interval);
             self.last_busy = Some((now, status));
             self.limit = (self.limit.min(at_a_time) / 2).max(1);
             spell.count += 1;
@@ -185,9 +188,8 @@ impl RateLimit {
         }
         self.spell = None;
         if self.limit < self.max_limit {
-            self.answers += 1;
-            if self.answers == ANSWERS_PER_STEP {
-                self.answers = 0;
+            self.answers = (self.answers + 1) % ANSWERS_PER_STEP;
+            if self.answers == 0 {
                 self.limit = (self.limit + 1 + self.limit / 10).min(self.max_limit);
             }
         }

@@ -47,6 +47,31 @@ fn last_answer(crawled: &Crawled, from: usize) -> Duration {
     requests.map(|request| request.at).max().unwrap() + millis(100)
 }
 
+/// A host that is busy three times is not given up because the only worker waits for
+/// another host between its answers.
+#[test]
+fn a_host_is_not_given_up_while_the_crawler_has_other_things_to_do() {
+    const B: &str = "http://10.0.0.2/";
+    let mut options = options(&[B, A]);
+    (options.max_tasks, options.max_tries) = (Some(1), 4);
+    let mut busy = 3;
+    let crawled = crawl(options, move |request| match (&*request.host, &*request.path) {
+        ("10.0.0.1", "/") => page(paths(6)),
+        ("10.0.0.1", path) if path != "/robots.txt" => silence(),
+        ("10.0.0.2", _) if busy > 0 => {
+            busy -= 1;
+            response("503 No", "Retry-After: 1\r\n", "")
+        }
+        ("10.0.0.2", "/") => page(paths(3)),
+        _ => not_found(),
+    });
+    let silent = crawled.rows.iter().filter(|row| class(row) == Some(ErrorClass::Timeout)).count();
+    assert_eq!((crawled.summary.todo, silent), (0, 6));
+    assert_eq!(crawled.row(B).outcome, Outcome::Page);
+    // Longer than the host may be busy.
+    assert!(crawled.elapsed > 2 * MAX_WAIT, "{:?}", crawled.elapsed);
+}
+
 /// Pages that are always busy cost the others at most the longest wait, whatever
 /// they ask for and however many there are.
 #[test]

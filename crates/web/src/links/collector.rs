@@ -112,6 +112,24 @@ impl Collector {
         }
     }
 
+    /// Adds text to what is made of it.
+    fn wanted_text(&mut self, text: &[u8], kind: Text) {
+        if self.templates.is_inert() {
+            return;
+        }
+        if kind == Text::WithReferences
+            && let Some(content) = &mut self.content
+        {
+            content.add(text);
+        }
+        if let Some(sheet) = &mut self.style {
+            let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
+            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
+        } else if kind == Text::WithReferences && self.link_text.is_open() {
+            self.link_text.feed(text);
+        }
+    }
+
     /// Counts the lines of a slice that has been read, before it is dropped.
     pub(super) fn count_lines(&mut self, open_tag: Option<u64>, slice: &[u8], slice_at: u64) {
         if !self.options.details {
@@ -560,22 +578,12 @@ impl TokenSink for CollectorSink<'_> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn text(&mut self, text: &[u8], kind: Text) {
-        let collector = &mut *self.collector;
-        if collector.templates.is_inert() {
-            return;
-        }
-        if kind == Text::WithReferences
-            && let Some(content) = &mut collector.content
-        {
-            content.add(text);
-        }
-        if let Some(sheet) = &mut collector.style {
-            let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
-            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
-        } else if kind == Text::WithReferences && collector.link_text.is_open() {
-            collector.link_text.feed(text);
+        let Collector { content, style, link_text, .. } = &*self.collector;
+        // Nearly all text of a page is wanted for none of these.
+        if content.is_some() || style.is_some() || link_text.is_open() {
+            self.collector.wanted_text(text, kind);
         }
     }
 }
