@@ -273,6 +273,24 @@ pub const PLANTS: &[Plant] = &[
     sound("page that says that it is none", "<a href=/soft>x</a>"),
 ];
 
+/// Further plants, for a checker that looks for the targets of fragments.
+pub const FRAGMENTS: &[Plant] = &[
+    fault("fragment", "<a href='/fine#gone'>x</a>", "/fine#gone"),
+    fault("fragment of the page", "<p id=here><a href='#there'>x</a>", "/fragment/1#there"),
+    fault("fragment behind a redirect", "<a href='/moved/fine#lost'>x</a>", "/moved/fine#lost"),
+    sound("id", "<a href='#%C3%BC'>x</a><p id=\u{fc}><a href=/fine#one>x</a>"),
+    sound("name", "<a name=named></a><a href=#named>x</a>"),
+    sound("top", "<a href=#>x</a><a href=#TOP>x</a>"),
+    sound("text", "<a href='/fine#:~:text=fine'>x</a><a href='/fine#one:~:text=fine'>x</a>"),
+];
+
+/// Links to another host, `OTHER`: what leads to `/gone/...` there is a fault, and nothing
+/// else is.
+pub const EXTERNAL: &str = "<a href=OTHER/fine>x</a><a href=OTHER/gone/a>x</a>\
+    <img src=OTHER/fine.png><img src=OTHER/gone/img.png><a href=OTHER/moved/fine>x</a>\
+    <a href=OTHER/moved/gone>x</a><a href=OTHER/head/not-allowed>x</a>\
+    <a href=OTHER/head/not-found>x</a><a href=OTHER/large.iso>x</a><a href=OTHER/cookie/again>x</a>";
+
 /// Starts the site.
 ///
 /// # Errors
@@ -299,6 +317,10 @@ fn answer(request: &Request, reply: &mut Reply<'_>) {
         let headers: Vec<_> = [HTML].into_iter().chain(plant.headers.iter().copied()).collect();
         return reply.status(200, "OK", &headers, plant.html);
     }
+    let fragment = path.strip_prefix("/fragment/").and_then(|n| n.parse::<usize>().ok());
+    if let Some(plant) = fragment.and_then(|n| FRAGMENTS.get(n)) {
+        return reply.page(plant.html);
+    }
     let ok = |reply: &mut Reply<'_>, kind, body: &str| {
         reply.status(200, "OK", &[kind], if is_head { "" } else { body });
     };
@@ -308,7 +330,7 @@ fn answer(request: &Request, reply: &mut Reply<'_>) {
     let failed = |reply: &mut Reply<'_>, status| reply.status(status, "No", &[], "");
     match path {
         "/" => ok(reply, HTML, &contents()),
-        "/fine" => ok(reply, HTML, "<p>fine"),
+        "/fine" => ok(reply, HTML, "<p id=one>fine"),
         "/soft" => ok(reply, HTML, "<h1>404 Not Found</h1>"),
         "/next" => ok(reply, HTML, "<a href=/gone/next>x</a>"),
         "/framed" => ok(reply, HTML, "<a href=/gone/framed>x</a>"),
@@ -399,5 +421,7 @@ fn answer(request: &Request, reply: &mut Reply<'_>) {
 /// Returns the root: the links to all plants.
 fn contents() -> String {
     let link = |(n, plant): (usize, &Plant)| format!("<li><a href=/plant/{n}>{}</a>\n", plant.name);
-    PLANTS.iter().enumerate().map(link).collect()
+    let fragment = |n: usize| format!("<li><a href=/fragment/{n}>fragments</a>\n");
+    let plants = PLANTS.iter().enumerate().map(link);
+    plants.chain((0..FRAGMENTS.len()).map(fragment)).collect()
 }

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use demo_site::planted::{self, PLANTS, Plant};
+use demo_site::planted::{self, EXTERNAL, FRAGMENTS, PLANTS, Plant};
+use demo_site::scripted::Server;
 
 use crate::program::{Running, program};
 
@@ -28,6 +29,29 @@ fn every_planted_fault_is_reported_and_nothing_else() {
     let asked: Vec<_> = hits.keys().filter(|path| path.starts_with("/never/")).collect();
     assert_eq!(asked, Vec::<&String>::new(), "they name no document");
     assert_eq!(output.stderr, "");
+}
+
+/// Fragments are looked for if they are wanted, and then all other faults are as well.
+#[test]
+fn every_planted_fragment_is_reported_if_fragments_are_checked() {
+    let server = planted::start().unwrap();
+    let arguments = ["--check", "+fragments", &*server.url("/")];
+    let output = Running::start(program(&arguments)).wait().expect_code(1);
+    let expected = PLANTS.iter().chain(FRAGMENTS).filter_map(|plant| plant.fault);
+    assert_eq!(targets(&output.stdout, &server.url("")), expected.collect());
+}
+
+#[test]
+fn every_planted_fault_of_another_host_is_reported_with_external() {
+    let other = planted::start().unwrap();
+    let page = EXTERNAL.replace("OTHER", &other.url(""));
+    let site = Server::start(move |_, reply| reply.page(&page)).unwrap();
+    let root = site.url("/");
+    Running::start(program(&[&root])).wait().expect_code(0);
+    assert_eq!(other.requests(), 0);
+    let output = Running::start(program(&["--external", &root])).wait().expect_code(1);
+    let expected = ["/gone/a", "/gone/img.png", "/gone/moved"];
+    assert_eq!(targets(&output.stdout, &other.url("")), expected.into());
 }
 
 /// There are enough plants, and no two faults can be taken for each other.

@@ -27,10 +27,15 @@ pub fn why_no_url(base: &Url, reference: &str, error: LinkError) -> Option<Strin
 
 /// Returns the reason why an address is a mistake although it is a URL: its host is the
 /// scheme of another URL.
+#[inline]
 pub fn why_no_host(address: super::Address<'_>) -> Option<String> {
+    let text = address.as_str().as_bytes();
+    let is_scheme_at = |at: usize| text.get(at..at + 4) == Some(b"http");
     // Of nearly all addresses, these bytes tell.
-    let (_, rest) = address.as_str().split_once("://")?;
-    let is_scheme = rest.starts_with("http") && matches!(address.authority(), "http" | "https");
+    if !is_scheme_at("http://".len()) && !is_scheme_at("https://".len()) {
+        return None;
+    }
+    let is_scheme = matches!(address.authority(), "http" | "https");
     is_scheme.then(|| "the scheme is there twice".into())
 }
 
