@@ -77,6 +77,7 @@ fn assert_consistent(row: &Row, new_urls: usize) {
             ErrorClass::Decode,
             ErrorClass::RedirectTarget,
             ErrorClass::RedirectLimit,
+            ErrorClass::RedirectLoop,
         ];
         assert_documented(error, &classes);
     }

@@ -159,7 +159,7 @@ impl ExternalCache {
     /// # Errors
     /// When that fails; the file is as it was.
     pub(crate) fn save(&self) -> io::Result<()> {
-        let mut entries: Vec<_> = self.entries.iter().collect();
+        let mut entries: Vec<_> = self.entries.iter().map(|(url, entry)| (&**url, entry)).collect();
         entries.sort_unstable_by(|a, b| b.1.checked.cmp(&a.1.checked).then(a.0.cmp(b.0)));
         entries.truncate(MAX_URLS);
         let mut beside = self.path.clone().into_os_string();
@@ -174,7 +174,7 @@ impl ExternalCache {
     }
 }
 
-fn write(path: &Path, entries: &[(&Box<str>, &Entry)]) -> io::Result<()> {
+fn write(path: &Path, entries: &[(&str, &Entry)]) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     writeln!(file, "{HEADER}")?;
     for (url, entry) in entries {
