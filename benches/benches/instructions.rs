@@ -119,21 +119,21 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(21_970_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(26_100_000))]
 fn simulated_stage1(simulated: Simulated) {
     simulated::callbacks(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(23_820_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(27_800_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(26_830_000))]
-#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_480_000))]
-#[bench::links(args = (SimulatedSite::Links), config = at_most(170_700_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(31_580_000))]
+#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(26_580_000))]
+#[bench::links(args = (SimulatedSite::Links), config = at_most(178_500_000))]
 fn simulated_stage3(simulated: Simulated) {
     simulated::queue(simulated);
 }

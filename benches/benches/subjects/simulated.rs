@@ -72,8 +72,8 @@ fn page(site: Site, number: usize) -> Response {
         body += "<p>A page says little, and <em>takes its time</em> to say it.</p>\n";
     }
     let headers = match site {
-        Site::Close => "Content-Type: text/plain\r\nConnection: close\r\n",
-        Site::KeepAlive => "Content-Type: text/plain\r\n",
+        Site::Close => "Content-Type: application/octet-stream\r\nConnection: close\r\n",
+        Site::KeepAlive => "Content-Type: application/octet-stream\r\n",
         Site::Links => "Content-Type: text/html\r\n",
     };
     response("200 OK", headers, body)

@@ -22,7 +22,7 @@ pub struct SiteOptions {
     /// The fate of a connection after a response.
     pub connections: Connections,
     /// True to serve the pages as `text/html`, which they are; false to serve
-    /// them as `text/plain`, to measure a crawl without link extraction. (The
+    /// them as `application/octet-stream`, to measure a crawl that reads no body. (The
     /// [expected](crate::DemoSite::expected) URLs are those of HTML.)
     pub is_html: bool,
     /// The number of busy pages: `/page/1` to `/page/N` answer 429 with

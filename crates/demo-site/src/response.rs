@@ -64,7 +64,7 @@ impl Renderer {
         let out = &mut self.window;
         let content_type = match self.site.options().is_html {
             true => "Content-Type: text/html; charset=utf-8\r\n",
-            false => "Content-Type: text/plain; charset=utf-8\r\n",
+            false => "Content-Type: application/octet-stream\r\n",
         };
         push_head(out, response, 200, content_type, Some(size));
         if response.head_only {

@@ -70,6 +70,12 @@ fn retry_after(seed: u64, page: u64) -> &'static str {
     RETRY_AFTER[mix(!seed, page) as usize % RETRY_AFTER.len()]
 }
 
+/// Returns one of the pages behind `page`, so that redirects make no circle; the root if
+/// there is none.
+fn later_page(n: u64, page: u64, pages: u64) -> u64 {
+    n.checked_rem((pages - page).saturating_sub(1)).map_or(0, |n| page + 1 + n)
+}
+
 fn fault(seed: u64, page: u64, pages: u64) -> Fault {
     let n = mix(seed, page);
     match n % 1000 {
@@ -85,7 +91,7 @@ fn fault(seed: u64, page: u64, pages: u64) -> Fault {
         50..52 => Fault::Silent,
         52..80 => Fault::Missing,
         80..90 => Fault::Error,
-        90..120 => Fault::Moved((n >> 20) % pages),
+        90..120 => Fault::Moved(later_page(n >> 20, page, pages)),
         120..125 => Fault::MovedAway,
         125..130 => Fault::Loop,
         130..150 => Fault::Text,

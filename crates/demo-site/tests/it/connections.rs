@@ -256,11 +256,11 @@ fn waiting_requests_can_be_released() {
 }
 
 #[test]
-fn the_same_page_can_be_plain_text() {
+fn the_same_page_can_be_mere_bytes() {
     let (html, plain) = (plain(), site(SiteOptions { is_html: false, ..SiteOptions::default() }));
     let [html, plain] = [html, plain].map(|site| get(site.address(), "/page/1"));
     assert_eq!(html.field("content-type"), Some("text/html; charset=utf-8"));
-    assert_eq!(plain.field("content-type"), Some("text/plain; charset=utf-8"));
+    assert_eq!(plain.field("content-type"), Some("application/octet-stream"));
     assert_eq!(html.body, plain.body);
 }
 
