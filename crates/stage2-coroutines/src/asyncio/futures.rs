@@ -117,9 +117,11 @@ impl<T: 'static> Future<T> {
 }
 
 impl<T> State<T> {
-    /// Subtracts wakers from those that are stored in futures.
-    pub(crate) fn forget_wakers(&self, n: usize) {
-        self.event_loop.0.inspector.local_wakers.update(|wakers| wakers - n);
+    /// Subtracts the wakers among `callbacks` from those that are stored in futures.
+    pub(crate) fn forget_wakers(&self, callbacks: &[Callback<T>]) {
+        let wakers = callbacks.iter().filter(|callback| matches!(callback, Callback::Wake(_)));
+        let wakers = wakers.count();
+        self.event_loop.0.inspector.local_wakers.update(|stored| stored - wakers);
     }
 }
 
@@ -131,10 +133,7 @@ impl<T> Drop for State<T> {
                 let error = LoopError::ExceptionNeverRetrieved(exception.clone());
                 self.event_loop.0.inspector.report(&error);
             }
-            Outcome::Pending(callbacks) => {
-                let wakers = callbacks.iter().filter(|it| matches!(it, Callback::Wake(_)));
-                self.forget_wakers(wakers.count());
-            }
+            Outcome::Pending(callbacks) => self.forget_wakers(callbacks),
             Outcome::Done(_) => {}
         }
     }

@@ -98,9 +98,10 @@ impl<T: 'static> Future<T> {
     // ANCHOR: finish
     pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
         let mut state = self.0.borrow_mut();
-        if let Outcome::Done(_) = state.outcome {
+        let Outcome::Pending(callbacks) = &state.outcome else {
             return Err(InvalidState::Done);
-        }
+        };
+        state.forget_wakers(callbacks);
         let done = Outcome::Done(Some(outcome));
         let replaced = std::mem::replace(&mut state.outcome, done);
         // ANCHOR: exercise_finish
@@ -109,10 +110,7 @@ impl<T: 'static> Future<T> {
         if let Outcome::Pending(callbacks) = replaced {
             for callback in callbacks {
                 match callback {
-                    Callback::Wake(waker) => {
-                        self.0.borrow().forget_wakers(1);
-                        waker.wake();
-                    }
+                    Callback::Wake(waker) => waker.wake(),
                     Callback::Call(_, call) => self.call_soon(call),
                 }
             }
