@@ -195,7 +195,13 @@ impl Exercise {
         let target = process::target_folder()?;
         let manifest = root.join("Cargo.toml").display().to_string();
         let chores = ["run", "--quiet", "--manifest-path", &manifest, "--package", "xtask", "--"];
-        let config = format!("[alias]\nxtask = {chores:?}\n\n[build]\ntarget-dir = {target:?}\n");
+        // The alias of the workspace is a text, with which cargo merges no list. Only a
+        // list may have blanks in its words.
+        let xtask = match manifest.contains(char::is_whitespace) {
+            true => format!("{chores:?}"),
+            false => format!("{:?}", chores.join(" ")),
+        };
+        let config = format!("[alias]\nxtask = {xtask}\n\n[build]\ntarget-dir = {target:?}\n");
         files.push((".cargo/config.toml".into(), config));
         files.push(("Cargo.lock".into(), fs::read_to_string(root.join("Cargo.lock"))?));
         for (file, text) in files {
