@@ -80,7 +80,9 @@ impl Name {
         self.0 = if self.0 >> 56 == 0 {
             self.0 << 8 | letter as u64
         } else {
-            (self.0 ^ letter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | LONG
+            // The shift brings the first letters down: a product passes bits on upwards
+            // only, and the uppermost are overwritten.
+            (self.0 ^ self.0 >> 29 ^ letter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | LONG
         };
     }
 }
@@ -141,4 +143,19 @@ pub(super) fn ends_name(byte: u8) -> bool {
 /// Returns true for ASCII whitespace, as the HTML standard defines it.
 pub(super) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_letter_of_a_long_name_counts() {
+        let name = b"plaintext";
+        for at in 0..name.len() {
+            let mut other = *name;
+            other[at] = b'c';
+            assert_ne!(Name::of(name), Name::of(&other), "letter {at}");
+        }
+    }
 }
