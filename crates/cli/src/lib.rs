@@ -226,12 +226,12 @@ fn tool_command() -> clap::Command {
         })
         .mut_arg(
             "max_tasks",
-            with_default("How many fetches (at most 100000) at a time [default: 10]"),
+            with_default("Number of fetches at a time, at most 100000 [default: 10]"),
         )
         .mut_arg(
             "check",
             with_default(
-                "What to check besides links, separated by commas: images, scripts, styles, \
+                "Checks besides those of links, separated by commas: images, scripts, styles, \
                  frames, refresh, relations, media, fragments; all, none; +x and -x change the \
                  default [default: all but fragments]",
             ),

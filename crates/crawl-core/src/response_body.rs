@@ -11,7 +11,7 @@ use web::UrlCache;
 use web::body::{BodyDecoder, Codings, ContentType};
 use web::http::{self, Head};
 use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh};
-use web::page::{Page, PageReader};
+use web::page::{FileKind, Page, PageReader};
 
 /// The part of a response that a visit keeps, as far as it has arrived: some
 /// fields of the head, and the reader of the body.
@@ -157,11 +157,17 @@ impl http::Sink for ResponseSink<'_> {
             Expected::Existence => return Ok(()),
             Expected::SiteFile => return self.begin_body(head, None),
         };
+        let content_type = self.response.content_type.as_ref();
+        let kind = content_type.and_then(|it| FileKind::of(it, options, may_be_sitemap));
+        // Most files name no others, so that their URL need not be parsed.
+        if kind.is_none() && head.get("link").or(head.get("refresh")).is_none() {
+            return Ok(());
+        }
         let url = self.urls.parse(self.url).map_err(invalid_url)?;
         self.response.header_links = links_of_head(head, &url, options);
-        let Some(content_type) = &self.response.content_type else { return Ok(()) };
-        let page = PageReader::of_type(&url, content_type, options, may_be_sitemap);
-        let Some(page) = page else { return Ok(()) };
+        let Some(kind) = kind else { return Ok(()) };
+        let charset = content_type.and_then(|content_type| content_type.charset.as_deref());
+        let page = PageReader::of_kind(kind, &url, charset, options);
         let page = if self.hashes_content { page.hashing_content() } else { page };
         let keeps_text = self.keeps_text && page.is_html();
         self.begin_body(head, Some((url, if keeps_text { page.keeping_text() } else { page })))

@@ -312,7 +312,7 @@ impl Store {
     }
 
     /// Reports the crawl from its journal, even while it runs: hands its rows to `sink`.
-    /// What a row says of other URLs follows from the records.
+    /// The fields of a row that depend on other URLs follow from the records.
     ///
     /// # Errors
     /// When the server is lost or the journal is damaged.

@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     )]
     pub(crate) delay: Duration,
 
-    /// How many fetches at a time, for all stages alike
+    /// Number of fetches at a time, for all stages alike
     #[arg(short = 'j', long, value_name = "N", value_parser = parsers::at_least_one::<usize>)]
     pub(crate) tasks: Option<usize>,
 

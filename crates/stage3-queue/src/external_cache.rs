@@ -1,7 +1,7 @@
 //! The cache of external results: URLs of other sites that were fine, or blocked, in an
 //! earlier crawl, and need not be asked again for some days.
 //!
-//! What was dead or unsure is not kept: a link that was mended is to be fine at once.
+//! Dead and unsure ones are not kept, so that a link is fine as soon as it is mended.
 
 use std::collections::HashMap;
 use std::fs::{self, File};

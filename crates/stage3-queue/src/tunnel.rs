@@ -169,7 +169,9 @@ fn forwarded(proxy: &Proxy, url: Address<'_>, request: Vec<u8>) -> Vec<u8> {
     let after = |end: u8| request.iter().position(|byte| *byte == end).map_or(0, |n| n + 1);
     let (target, headers) = (after(b' '), after(b'\n'));
     let mut forwarded = request[..target].to_vec();
-    forwarded.extend(url.origin().as_bytes());
+    // The target never has a name and a password (RFC 9110, section 4.2.4).
+    forwarded.extend(b"http://");
+    forwarded.extend(url.authority().as_bytes());
     forwarded.extend(&request[target..headers]);
     forwarded.extend(proxy.authorization().as_bytes());
     forwarded.extend(&request[headers..]);

@@ -49,6 +49,40 @@ pub struct Page {
     pub is_html: bool,
 }
 
+/// A kind of file that can name other files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A page.
+    Html,
+    /// A drawing.
+    Svg,
+    /// A style sheet.
+    Css,
+    /// A sitemap.
+    Sitemap,
+}
+
+impl FileKind {
+    /// Returns the kind of a file of this type, if it is one whose links are wanted; a
+    /// sitemap only if `may_be_sitemap` is true.
+    pub fn of(
+        content_type: &ContentType,
+        options: ExtractOptions,
+        may_be_sitemap: bool,
+    ) -> Option<Self> {
+        Some(match content_type.essence.as_str() {
+            _ if content_type.is_html() => Self::Html,
+            "image/svg+xml" => Self::Svg,
+            "text/css" if options.styles => Self::Css,
+            "application/gzip" | "application/x-gzip" | "text/plain" if may_be_sitemap => {
+                Self::Sitemap
+            }
+            essence if may_be_sitemap && essence.ends_with("xml") => Self::Sitemap,
+            _ => return None,
+        })
+    }
+}
+
 impl PageReader {
     /// Creates a reader of the page at `url`. `charset` is the label of the
     /// character encoding in its `Content-Type` header.
@@ -57,39 +91,29 @@ impl PageReader {
         Self { format: Format::Html(text, LinkExtractor::new(options)), kept: None }
     }
 
-    /// Creates a reader of a file of this type, if it is one that can name other files:
-    /// a page, a style sheet, a drawing, or a sitemap if `may_be_sitemap` is true.
-    pub fn of_type(
+    /// Creates a reader of the file at `url`. `charset` is that of [`PageReader::new`].
+    pub fn of_kind(
+        kind: FileKind,
         url: &Url,
-        content_type: &ContentType,
+        charset: Option<&str>,
         options: ExtractOptions,
-        may_be_sitemap: bool,
-    ) -> Option<Self> {
-        let charset = content_type.charset.as_deref();
-        let format = match content_type.essence.as_str() {
-            _ if content_type.is_html() => return Some(Self::new(url, charset, options)),
-            "image/svg+xml" => {
+    ) -> Self {
+        let format = match kind {
+            FileKind::Html => return Self::new(url, charset, options),
+            FileKind::Svg => {
                 let prolog = options.styles.then(Vec::new);
                 // What a fragment means in a drawing is more than an id.
                 let options = ExtractOptions { ids: false, ..options };
-                Format::Svg(
-                    TextDecoder::new(charset, tld(url)),
-                    LinkExtractor::new(options),
-                    prolog,
-                )
+                let text = TextDecoder::new(charset, tld(url));
+                Format::Svg(text, LinkExtractor::new(options), prolog)
             }
-            "text/css" if options.styles => Format::Css(StyleSheet::new(charset)),
-            "application/gzip" | "application/x-gzip" | "text/plain" if may_be_sitemap => {
-                Self::sitemap()
+            FileKind::Css => Format::Css(StyleSheet::new(charset)),
+            FileKind::Sitemap => {
+                let parser = SitemapParser::new(Limits::default());
+                Format::Sitemap(Box::new(parser), PageLinks::default())
             }
-            essence if may_be_sitemap && essence.ends_with("xml") => Self::sitemap(),
-            _ => return None,
         };
-        Some(Self { format, kept: None })
-    }
-
-    fn sitemap() -> Format {
-        Format::Sitemap(Box::new(SitemapParser::new(Limits::default())), PageLinks::default())
+        Self { format, kept: None }
     }
 
     /// Makes the reader keep the text of the page.

@@ -81,7 +81,7 @@ impl Destination {
 /// The form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// What is broken, and where the links to it are
+    /// Broken links, and the pages that they are on
     Text,
     /// A line for each URL, and statistics
     Chapter,

@@ -46,9 +46,9 @@ pub(super) struct Scope {
     )]
     max_pages_per_host: u64,
 
-    /// What to check besides links, separated by commas: images, scripts, styles, frames,
-    /// refresh, relations, media, fragments; all, none; +x and -x change the default
-    /// [default: none]
+    /// Checks besides those of links, separated by commas: images, scripts, styles,
+    /// frames, refresh, relations, media, fragments; all, none; +x and -x change the
+    /// default [default: none]
     #[arg(
         long,
         value_name = "LIST",

@@ -145,7 +145,7 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Output")]
     by_page: bool,
 
-    /// How many links to list for each broken URL: a number, or all [default: 10]
+    /// Number of links that are listed for each broken URL, or all [default: 10]
     #[arg(
         long, value_name = "N", help_heading = "Output", conflicts_with = "by_page",
         value_parser = parsers::number_or_all

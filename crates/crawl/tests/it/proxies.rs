@@ -49,7 +49,7 @@ fn row(output: &ProgramOutput) -> Value {
 fn a_page_without_tls_is_asked_with_its_whole_url() {
     let requests = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&requests);
-    let links = "<a href=/a?b>a</a><a href=http://other.test:8080/>other</a>";
+    let links = "<a href=/a?b>a</a><a href=http://you:there@other.test:8080/>other</a>";
     let proxy = Server::start_raw(move |stream, _| {
         serve(stream, links, |head| {
             let wanted = |line: &&str| line.contains("HTTP/1.1") || line.contains("uthorization");
@@ -61,9 +61,9 @@ fn a_page_without_tls_is_asked_with_its_whole_url() {
     let output = run_through(&url, &["-j", "1", "--external", "http://site.test/"]).expect_code(0);
     let row = |url: &str, outcome: &str| (url.to_owned(), Value::from(outcome));
     let expected = [
-        row("http://other.test:8080/", "other"),
         row("http://site.test/", "page"),
         row("http://site.test/a?b", "page"),
+        row("http://you:there@other.test:8080/", "other"),
     ];
     assert_eq!(outcomes(&output), expected);
     let mut requests = requests.lock().unwrap();

@@ -4,9 +4,9 @@
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use test_support::programs::programs;
 
 use super::behaviour::{Script, html, ok};
-use super::processes::{KillOnDrop, PROGRAMS, TempDir, wait_with_peak_memory};
+use super::processes::{PROGRAMS, TempDir, run_with_peak_memory};
 use crate::common::{WATCHDOG, links, serve};
 
 /// The most memory that a program may use for one page, in KiB: 150 MB.
@@ -303,13 +303,7 @@ fn run(case: &Case, name: &str, program: &Path) {
         command.arg(dir.file("journal"));
     }
     let begun = Instant::now();
-    let child = command
-        .stdin(Stdio::null())
-        .stdout(File::create(&rows).unwrap())
-        .stderr(File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
-    let (status, peak) = wait_with_peak_memory(&mut KillOnDrop(child).0);
+    let (status, peak) = run_with_peak_memory(&mut command, &rows, &log);
     let (time, log) = (begun.elapsed(), fs::read_to_string(&log).unwrap());
     let case_name = case.name;
     assert!(time < MAX_TIME, "{name}: {case_name}: {time:?}");

@@ -26,7 +26,7 @@ const MAX_KIB: u64 = 100_000_000 / 1024;
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// A guard that kills a process when it is dropped.
-pub(super) struct KillOnDrop(pub(super) Child);
+struct KillOnDrop(Child);
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {
@@ -56,9 +56,25 @@ impl Drop for TempDir {
     }
 }
 
+/// Runs a program whose output and log go to these files, and returns its status and its
+/// peak memory in KiB.
+pub(super) fn run_with_peak_memory(
+    command: &mut Command,
+    output: &Path,
+    log: &Path,
+) -> (ExitStatus, u64) {
+    let child = command
+        .stdin(Stdio::null())
+        .stdout(File::create(output).unwrap())
+        .stderr(File::create(log).unwrap())
+        .spawn()
+        .unwrap();
+    wait_with_peak_memory(&mut KillOnDrop(child).0)
+}
+
 /// Waits for a process to end, and returns its status and its peak memory in
 /// KiB.
-pub(super) fn wait_with_peak_memory(child: &mut Child) -> (ExitStatus, u64) {
+fn wait_with_peak_memory(child: &mut Child) -> (ExitStatus, u64) {
     let (begun, mut peak) = (Instant::now(), 0);
     loop {
         peak = peak.max(peak_memory(child.id()).unwrap_or(0));
@@ -109,20 +125,16 @@ fn check(name: &str, program: &Path) -> u64 {
     let site = HostileSite::start(&[&[silence::behaviours as Theme][..], &QUICK, &LARGE].concat());
     let tls_servers = HostileServers::new();
     let trap_site = traps::site(&traps::SMALL);
-    let child = Command::new(program)
+    let mut command = Command::new(program);
+    command
         .args(["-j", "50", "-vv", "--format", "jsonl", "--cacert"])
         .arg(&root_ca)
         .args(SHORT_TIMEOUTS)
         // A server that cuts its robots.txt as well would get no request for pages.
         .args((name == "crawl").then_some("--no-robots"))
         .args([site.server.url("/"), trap_site.url("/")])
-        .args(tls_servers.roots())
-        .stdin(Stdio::null())
-        .stdout(File::create(&rows).unwrap())
-        .stderr(File::create(&log).unwrap())
-        .spawn()
-        .unwrap();
-    let (status, peak) = wait_with_peak_memory(&mut KillOnDrop(child).0);
+        .args(tls_servers.roots());
+    let (status, peak) = run_with_peak_memory(&mut command, &rows, &log);
     let (rows, log) = (read_printable(&rows), read_printable(&log));
     assert_eq!(status.code(), Some(1), "{name}: {status}: {}", warnings(&log));
     assert!(peak > 0 && peak < MAX_KIB, "{name}: {peak} KiB");
