@@ -12,9 +12,9 @@
 //!    claimed is claimed by others when the lease has ended, so a page may be asked twice.
 //! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
 //!    changes everything or nothing, and may be sent twice.
-//! 3. **A token is the fence.** Each lease has a token of its own. A result that comes
-//!    after its lease has ended has no token any more, and changes nothing: so each URL has
-//!    exactly one record in the journal.
+//! 3. **The lease is the fence.** Each lease begins with a token of its own. A result that
+//!    comes after its lease has ended changes nothing: so each URL has exactly one record in
+//!    the journal.
 //! 4. **Children first.** The URLs of a page that belong to other partitions are put in
 //!    before the page is completed, and those of its own partition in the same script. A
 //!    crash in between repeats the puts, and what was seen is not put in again.
@@ -33,8 +33,8 @@
 //! | `:seen` | set | 128-bit hashes of the URLs |
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
-//! | `:h:HOST`, `:rulesNHOST` | hash, string | the politeness of a host, and the rules of its http (0) and https (1) origin |
-//! | `:leases`, `:jobs` | sorted set, hash | tokens by the ends of their leases, and the jobs behind them |
+//! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin |
+//! | `:leases` | sorted set | leases by their ends: a token, the host, the moments of the claim and of the one before, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
 //! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
 //! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |

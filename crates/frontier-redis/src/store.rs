@@ -1,5 +1,7 @@
 //! One crawl in Redis: its settings, its partitions, its journal and its counters.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hasher;
 use std::io;
@@ -23,7 +25,7 @@ use crate::{RedisOptions, settings};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
 /// work together.
-const FORMAT: &str = concat!("1, ", env!("CARGO_PKG_VERSION"));
+const FORMAT: &str = concat!("2, ", env!("CARGO_PKG_VERSION"));
 
 /// Number of jobs in one call of a script: a longer one would keep others waiting.
 pub(crate) const MAX_JOBS: usize = 1_000;
@@ -43,7 +45,16 @@ pub(crate) struct Store {
     /// The record of the crawl: names and values.
     fields: Vec<Vec<u8>>,
     hasher: SipHasher13,
+    /// The hashes of URLs that this worker has put in: most links of a page lead to one of
+    /// them, and those need not be sent again.
+    known: RefCell<HashSet<UrlHash>>,
 }
+
+/// The hash of a URL.
+pub(crate) type UrlHash = [u8; 16];
+
+/// Limit on the hashes that a worker remembers: 32 MB.
+const MAX_KNOWN: usize = 1 << 20;
 
 /// The jobs to put in, by partition and host.
 #[derive(Default)]
@@ -127,10 +138,10 @@ impl Store {
         let key = u128::from_str_radix(field("key"), 16).map_err(io::Error::other)?;
         let partitions = field("partitions").parse().map_err(io::Error::other)?;
         let hasher = SipHasher13::new_with_key(&key.to_le_bytes());
-        Ok(Self { cluster, partitions, settings, fields: words, hasher })
+        Ok(Self { cluster, partitions, settings, fields: words, hasher, known: RefCell::default() })
     }
 
-    fn hash(&self, text: &str) -> [u8; 16] {
+    fn hash(&self, text: &str) -> UrlHash {
         let mut hasher = self.hasher;
         hasher.write(text.as_bytes());
         hasher.finish128().as_bytes()
@@ -143,20 +154,39 @@ impl Store {
         (low % self.partitions as u64) as usize
     }
 
-    /// Returns the jobs of candidates as they are put in.
-    pub(crate) fn batch(
+    /// Returns the jobs of those candidates that this worker does not know, as they are
+    /// put in, and the hashes of their URLs, to be [remembered](Self::remember).
+    pub(crate) fn unknown(
         &self,
-        candidates: &[Candidate],
-        referrer: Option<&str>,
+        mut candidates: Vec<Candidate>,
+        referrer: &str,
         local: &LocalAdmission,
-    ) -> Batch {
+    ) -> (Batch, Vec<UrlHash>) {
+        let known = self.known.borrow();
+        let mut hashes = Vec::new();
+        candidates.retain(|candidate| {
+            let hash = self.hash(&candidate.job.url);
+            let is_new = !known.contains(&hash);
+            hashes.extend(is_new.then_some(hash));
+            is_new
+        });
         let mut batch = Batch::default();
-        self.add(&mut batch, candidates, referrer, local);
-        batch
+        self.add(&mut batch, &candidates, Some(referrer), local);
+        (batch, hashes)
+    }
+
+    /// Remembers URLs that are in Redis now. Should Redis lose them, [`mend`](Self::mend)
+    /// puts them in again without asking what this worker knows.
+    pub(crate) fn remember(&self, hashes: Vec<UrlHash>) {
+        let mut known = self.known.borrow_mut();
+        if known.len() + hashes.len() > MAX_KNOWN {
+            known.clear();
+        }
+        known.extend(hashes);
     }
 
     /// Adds the jobs of candidates to a batch.
-    fn add(
+    pub(crate) fn add(
         &self,
         batch: &mut Batch,
         candidates: &[Candidate],
@@ -172,7 +202,7 @@ impl Store {
             let max = local.options().max_pages_per_host;
             let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
             let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
-            let pages = max.map(|max| format!("{}!{max}", key(&format!("pages of {host}"))));
+            let pages = max.map(|max| format!("{max}!"));
             let counts = local.trap_counts(job).filter(|_| refusal.is_none()).map(|count| {
                 let key = key(&format!("{} {}", count.what, count.name));
                 format!("{key}:{}:{}", count.cost, count.limit)
@@ -261,10 +291,7 @@ impl Store {
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn mend(
-        &self,
-        local: &std::cell::RefCell<LocalAdmission>,
-    ) -> io::Result<bool> {
+    pub(crate) async fn mend(&self, local: &RefCell<LocalAdmission>) -> io::Result<bool> {
         let mut restarted = Vec::new();
         for partition in 0..self.partitions {
             let run = self.cluster.run_id(partition).await?;
@@ -301,12 +328,10 @@ impl Store {
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn put_roots(
-        &self,
-        local: &std::cell::RefCell<LocalAdmission>,
-    ) -> Result<(), CallError> {
+    pub(crate) async fn put_roots(&self, local: &RefCell<LocalAdmission>) -> Result<(), CallError> {
         let roots = local.borrow_mut().roots();
-        let batch = self.batch(&roots, None, &local.borrow());
+        let mut batch = Batch::default();
+        self.add(&mut batch, &roots, None, &local.borrow());
         self.put(batch).await?;
         Ok(())
     }
