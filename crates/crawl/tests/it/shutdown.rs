@@ -183,7 +183,7 @@ fn wait_until_stuck(server: &Server) {
 /// seconds, and the exit code is that of the signal.
 #[test]
 fn one_signal_ends_a_program_whose_output_is_blocked() {
-    for (format, signal, code) in [("jsonl", "-TERM", 143), ("csv", "-INT", 130)] {
+    let rows = |format: &str, signal: &str, code: i32| {
         let server = long_site();
         let mut command = crawl(&["--format", format, &server.url("/")]);
         let program = Running::start_unread(&mut command);
@@ -195,14 +195,21 @@ fn one_signal_ends_a_program_whose_output_is_blocked() {
         let (warning, error) = output.stderr.split_once('\n').unwrap();
         assert!(warning.starts_with("[warning] stopping: "), "{warning}");
         assert_eq!(error, "[error] the output is blocked, so its rest is lost\n");
-    }
-    let server = long_site();
-    let program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
-    wait_until(|| server.requests() > 400);
-    program.signal("-TERM");
-    let begun = Instant::now();
-    program.wait().expect_code(143);
-    assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
+    };
+    let report = || {
+        let server = long_site();
+        let program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
+        wait_until(|| server.requests() > 400);
+        program.signal("-TERM");
+        let begun = Instant::now();
+        program.wait().expect_code(143);
+        assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| rows("jsonl", "-TERM", 143));
+        scope.spawn(|| rows("csv", "-INT", 130));
+        scope.spawn(report);
+    });
 }
 
 /// The limit on time ends it as well.
