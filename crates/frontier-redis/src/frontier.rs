@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crawl_core::{
-    Admission, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait, Job,
-    JournalEntry, LocalAdmission, LocalCompletion, Options, Sink, StopReason, Via, Visit,
+    Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait,
+    Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Sink, StopReason, Via, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
@@ -22,7 +22,7 @@ use crate::event::Event;
 use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
 use crate::node::{CallError, CallResult};
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, RELEASE, RENEW, RULES, Script};
-use crate::store::{Batch, Store};
+use crate::store::{Batch, Counters, Store};
 use crate::{RedisOptions, settings};
 
 /// Limit on the jobs of one claim.
@@ -84,6 +84,10 @@ struct Inner {
     is_failed: Cell<bool>,
     counts: RefCell<Counts>,
     progress: RefCell<CrawlProgress>,
+    /// The statuses with which hosts were busy.
+    busy_statuses: RefCell<HashMap<String, u16>>,
+    /// The hosts that were busy all the time, once the crawl has ended.
+    busy_hosts: RefCell<Vec<BusyHost>>,
     tasks: RefCell<Vec<Task<()>>>,
 }
 
@@ -170,8 +174,6 @@ impl RedisFrontier {
         store.put_roots(&local).await?;
         store.mend(&local).await?;
         let worker = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        let progress =
-            CrawlProgress { done: 0, queued: 0, in_flight: 0, broken: 0, waits_for: None };
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
             store,
@@ -192,7 +194,9 @@ impl RedisFrontier {
             is_stopped: Cell::default(),
             is_failed: Cell::default(),
             counts: RefCell::default(),
-            progress: RefCell::new(progress),
+            progress: RefCell::new(progress(&Counters::default())),
+            busy_statuses: RefCell::default(),
+            busy_hosts: RefCell::default(),
             tasks: RefCell::default(),
         });
         let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
@@ -395,15 +399,7 @@ impl Inner {
                 }
             }
             let Ok(counters) = self.store.counters().await else { return };
-            self.progress.replace(CrawlProgress {
-                done: counters.done,
-                queued: counters
-                    .put
-                    .saturating_sub(counters.done + counters.left + counters.leases),
-                in_flight: counters.leases,
-                broken: counters.bad,
-                waits_for: None,
-            });
+            self.progress.replace(progress(&counters));
             sleep(&self.event_loop, period).await;
         }
     }
@@ -615,7 +611,13 @@ impl Inner {
             return if self.is_failed.get() { pending().await } else { Ok(true) };
         }
         let counters = self.store.counters().await?;
-        Ok(counters.done + counters.left == counters.put && self.store.mend(&self.local).await?)
+        let is_ended =
+            counters.done + counters.left == counters.put && self.store.mend(&self.local).await?;
+        if is_ended {
+            self.progress.replace(progress(&counters));
+            self.busy_hosts.replace(self.store.busy_hosts().await?);
+        }
+        Ok(is_ended)
     }
     // ANCHOR_END: is_ended
 }
@@ -668,7 +670,9 @@ impl Frontier for RedisFrontier {
             .and_then(|retry| http::retry_after(retry, std::time::SystemTime::now()))
             .map_or(b"-1".to_vec(), micros);
         let max_wait = self.0.local.borrow().options().max_wait;
-        let arguments = [claim.lease.as_bytes().to_vec(), retry, micros(max_wait), b"429".to_vec()];
+        let status = self.0.busy_statuses.borrow().get(&claim.claimed.host).copied();
+        let status = status.unwrap_or(429).to_string().into_bytes();
+        let arguments = [claim.lease.as_bytes().to_vec(), retry, micros(max_wait), status];
         self.0.counts.borrow_mut().visits -= u64::from(!claim.is_for_rules());
         let _ = self.0.script(&DEFER, claim.partition, &arguments).await;
         self.0.end(&claim);
@@ -717,6 +721,10 @@ impl Frontier for RedisFrontier {
     }
 
     fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool {
+        if let Some(status) = visit.status().filter(|_| visit.is_busy()) {
+            let host = visit.url().authority().to_owned();
+            self.0.busy_statuses.borrow_mut().insert(host, status);
+        }
         let key = rules_key(visit.url());
         let mut health = self.0.health.borrow_mut();
         let Some(error) = error.filter(|_| !visit.has_response()) else {
@@ -781,21 +789,35 @@ impl Frontier for RedisFrontier {
         self.0.stop();
         let mut counts = self.0.counts.borrow_mut();
         let progress = self.0.progress.borrow();
+        let busy_hosts = self.0.busy_hosts.take();
+        let left = busy_hosts.iter().map(|busy_host| busy_host.todo).sum::<u64>();
         counts.warnings.extend(self.0.local.borrow().warnings());
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,
             root_problem: None,
-            todo: progress.queued + progress.in_flight,
+            todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
             nofollow: counts.nofollow,
             warnings: std::mem::take(&mut counts.warnings),
             peak_in_flight: counts.peak,
             max_tasks: None,
             admission: Admission::default(),
-            busy_hosts: Vec::new(),
+            busy_hosts,
             stopped: None,
         }
+    }
+}
+
+/// Returns the progress that these counters show.
+fn progress(counters: &Counters) -> CrawlProgress {
+    let Counters { put, done, left, bad, leases, .. } = *counters;
+    CrawlProgress {
+        done,
+        queued: put.saturating_sub(done + left + leases),
+        in_flight: leases,
+        broken: bad,
+        waits_for: None,
     }
 }
 

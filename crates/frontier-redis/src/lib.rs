@@ -40,7 +40,11 @@
 //! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |
 //!
 //! The settings hold the headers of the crawl and its login (`--header`, `--user`): who
-//! can read the server can read them.
+//! can read the server can read them. A user of its own needs these rights:
+//!
+//! ```text
+//! ACL SETUSER crawler ON >PASSWORD ~{NAME:* +@all -@admin -@dangerous +info +bgrewriteaof
+//! ```
 //!
 //! # Options and rows
 //!
@@ -51,7 +55,7 @@
 //! | limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
-//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
+//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert` and `--insecure` (also for the server of Redis), proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
 //! | cookies, `--cookie-jar`, `--no-cookies` | per worker: each has a jar of its own, and gets and sends its own cookies |
 //! | `--max-depth`, `--follow-root`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
 //!
@@ -104,6 +108,11 @@ use crate::store::Store;
 pub struct RedisOptions {
     /// The server, or a node of a cluster.
     pub server: Server,
+    /// The certificates in DER that are trusted beside the system's, if the server speaks
+    /// TLS.
+    pub ca_certificates: Vec<Vec<u8>>,
+    /// True if any certificate of the server is accepted.
+    pub insecure: bool,
     /// The name of the crawl: letters, digits, `-`, `_` and `.`, at most 64.
     pub name: String,
     /// The length of a lease, 30 s by default. A worker renews its leases three times in
@@ -123,6 +132,8 @@ impl RedisOptions {
     pub fn new(server: Server, name: &str) -> Self {
         Self {
             server,
+            ca_certificates: Vec::new(),
+            insecure: false,
             name: name.to_owned(),
             lease: Duration::from_secs(30),
             max_wait: Duration::from_secs(60),

@@ -9,7 +9,8 @@ use std::mem;
 use std::time::Duration;
 
 use crawl_core::{
-    Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome, Purpose, Row,
+    BusyHost, Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome,
+    Purpose, Row,
 };
 use redis_protocol::resp2::types::OwnedFrame;
 use serde_json::{Map, Value};
@@ -96,7 +97,7 @@ impl Store {
                 format!("'{name}' cannot name a crawl: use letters, digits, '-', '_', '.'");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        let tls = TlsConnector::new(&options.ca_certificates, options.insecure);
+        let tls = TlsConnector::new(&redis.ca_certificates, redis.insecure);
         let cluster =
             Cluster::new(event_loop, redis.server.clone(), tls, redis.max_wait, &redis.name);
         let fields = if create {
@@ -364,7 +365,28 @@ impl Store {
         }
         let counters = self.counters().await?;
         let todo = counters.put.saturating_sub(counters.done);
-        Ok(crawl.end(todo as usize, None))
+        let summary = crawl.end(todo as usize, None);
+        Ok(CrawlSummary { busy_hosts: self.busy_hosts().await?, ..summary })
+    }
+
+    /// Returns the hosts of which jobs are left because they were busy all the time.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn busy_hosts(&self) -> Result<Vec<BusyHost>, CallError> {
+        let mut busy_hosts = Vec::new();
+        for partition in 0..self.partitions {
+            let reply = self.cluster.command(partition, ":gone", &[b"HGETALL"]).await?;
+            // Names of the form `status host`.
+            let busy_host = |(name, count): (String, String)| {
+                let (status, host) = name.split_once(' ')?;
+                let (status, todo) = (status.parse().ok()?, count.parse().ok()?);
+                Some(BusyHost { host: host.into(), status, todo }).filter(|_| todo > 0)
+            };
+            busy_hosts.extend(pairs_of(reply).into_iter().filter_map(busy_host));
+        }
+        busy_hosts.sort_by(|one, other| one.host.cmp(&other.host));
+        Ok(busy_hosts)
     }
 
     /// Returns the state of the crawl.

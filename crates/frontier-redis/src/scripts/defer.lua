@@ -41,16 +41,17 @@ local due = math.min(now + wait, math.max(now, h.spell + max_wait))
 if kind ~= 'f' then
   h.pause, h.rules, h.waits = math.max(h.pause, due), with_state(s, ''), nil
 elseif h.gone then
-  leave(name, 1)
+  leave(name, h, 1)
 else
   call('ZADD', P .. ':b:' .. name, due, with_state(s, text))
 end
 h.open = h.open - 1
 -- It has answered nothing else for twice the longest wait.
 if not h.gone and now >= h.spell + 2 * max_wait then
-  leave(name, h.queued + call('ZCARD', P .. ':b:' .. name))
+  h.gone = ARGV[5]
+  leave(name, h, h.queued + call('ZCARD', P .. ':b:' .. name))
   call('DEL', P .. ':q:' .. name, P .. ':b:' .. name)
-  h.gone, h.queued = ARGV[5], 0
+  h.queued = 0
 end
 save(name, h)
 schedule(name, h)

@@ -91,9 +91,9 @@ local function take(lease)
 end
 
 -- Counts jobs that will not be asked, since their host is given up.
-local function leave(name, count)
+local function leave(name, h, count)
   call('HINCRBY', P, 'left', count)
-  call('HINCRBY', P .. ':gone', name, count)
+  call('HINCRBY', P .. ':gone', h.gone .. ' ' .. name, count)
 end
 
 -- Gives a job back that was not finished: it comes first.
@@ -113,7 +113,7 @@ local function give_back(lease, is_broken)
       entry = with_state(s, text)
     end
     if h.gone then
-      leave(name, 1)
+      leave(name, h, 1)
     else
       h.queued = call('LPUSH', P .. ':q:' .. name, entry)
     end
@@ -177,7 +177,7 @@ local function put(i)
       new = new + #entries
       call('SADD', P .. ':seen', unpack(fresh))
       if h.gone then
-        leave(name, #entries)
+        leave(name, h, #entries)
       else
         local is_idle = h.queued == 0
         h.queued = call('RPUSH', P .. ':q:' .. name, unpack(entries))

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{Options, Outcome};
 use demo_site::scripted::{Reply, Request, Server};
-use frontier_redis::RedisOptions;
+use frontier_redis::{RedisOptions, report};
+use stage2_coroutines::EventLoop;
 
 use crate::redis::Redis;
 use crate::worker::{journal, options, run};
@@ -158,4 +159,31 @@ fn a_dead_host_ends_as_rows() {
     let rows = journal(&redis.options("dead"));
     assert_eq!(rows.len(), 1);
     assert!(rows.values().all(|row| row.outcome == Outcome::Failed), "{rows:?}");
+}
+
+/// A host that is busy all the time is given up. Its URLs are left to do, and named in the
+/// summary of each worker and in that of the report.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_host_that_is_busy_all_the_time_is_named() {
+    let redis = Redis::start();
+    let (server, _) = timed(|request, reply| match request.path() {
+        "/" => reply.page(links(300)),
+        _ => reply.status(503, "Service Unavailable", &[], ""),
+    });
+    let mut wanted = options(&server.url("/"));
+    wanted.max_wait = Duration::from_secs(1);
+    let (summary, rows) = run(redis.options("gone"), wanted);
+    let event_loop = EventLoop::new().unwrap();
+    let of_gone = redis.options("gone");
+    let mut ignore = drop;
+    let reporting = report(&event_loop, &of_gone, &mut ignore);
+    let reported = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    for summary in [summary, reported] {
+        let [busy_host] = &summary.busy_hosts[..] else { panic!("{:?}", summary.busy_hosts) };
+        let host = server.address().to_string();
+        assert_eq!((&*busy_host.host, busy_host.status), (&*host, 503));
+        assert_eq!((busy_host.todo, summary.todo), (301 - rows.len() as u64, busy_host.todo));
+        assert!(busy_host.todo > 0);
+    }
 }
