@@ -17,6 +17,7 @@ fn redis_options(frontier: &FrontierArguments, options: &Options) -> io::Result<
     redis.max_wait = frontier.wait.unwrap_or(redis.max_wait);
     redis.ca_certificates.clone_from(&options.ca_certificates);
     redis.insecure = options.insecure;
+    redis.journal.clone_from(&frontier.journal);
     Ok(redis)
 }
 

@@ -20,6 +20,7 @@ use web::{Address, http};
 use crate::cluster::{elements_of, number_of, text_of};
 use crate::event::Event;
 use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
+use crate::journal_file::JournalFile;
 use crate::node::{CallError, CallResult};
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, RELEASE, RENEW, RULES, Script};
 use crate::store::{Batch, Counters, Store};
@@ -173,6 +174,7 @@ impl RedisFrontier {
         // Each worker does, since the one that has created the crawl may be gone.
         store.put_roots(&local).await?;
         store.mend(&local).await?;
+        let journal = redis.journal.first().map(|path| JournalFile::open(path)).transpose()?;
         let worker = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
@@ -202,6 +204,10 @@ impl RedisFrontier {
         let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
         let renewing = Task::spawn(event_loop, Rc::clone(&inner).renew_leases());
         let releasing = Task::spawn(event_loop, Rc::clone(&inner).release_leases());
+        if let Some(file) = journal {
+            let moving = Rc::clone(&inner).move_journal(file, redis.journal_age);
+            inner.tasks.borrow_mut().push(Task::spawn(event_loop, moving).named("journal"));
+        }
         inner.tasks.borrow_mut().extend([
             claiming.named("claims"),
             renewing.named("leases"),
@@ -401,6 +407,18 @@ impl Inner {
             let Ok(counters) = self.store.counters().await else { return };
             self.progress.replace(progress(&counters));
             sleep(&self.event_loop, period).await;
+        }
+    }
+
+    /// Moves old records of the journal to a file, again and again.
+    async fn move_journal(self: Rc<Self>, mut file: JournalFile, age: Duration) {
+        loop {
+            sleep(&self.event_loop, age / 4).await;
+            let moving = self.store.move_journal(&self.local, &self.worker, age, &mut file);
+            if let Err(error) = moving.await {
+                return self
+                    .fail(&CallError::Lost(format!("the journal cannot be moved: {error}")));
+            }
         }
     }
 

@@ -29,13 +29,14 @@
 //!
 //! | key | type | content |
 //! |---|---|---|
-//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, and the `run` id of the server |
+//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, `moved`, and the `run` id of the server |
 //! | `:seen` | set | 128-bit hashes of the URLs |
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
 //! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin |
 //! | `:leases` | sorted set | leases by their ends: a token, the host, the moments of the claim and of the one before, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
+//! | `:duty` | string | the worker that moves the journal to a file |
 //! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
 //! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |
 //!
@@ -83,6 +84,7 @@ mod cluster;
 mod event;
 mod frontier;
 mod job_text;
+mod journal_file;
 mod node;
 mod scripts;
 mod server;
@@ -90,6 +92,7 @@ mod settings;
 mod store;
 
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -120,6 +123,13 @@ pub struct RedisOptions {
     pub lease: Duration,
     /// The time for which an unreachable server is waited for, 60 s by default.
     pub max_wait: Duration,
+    /// The files of the journal. A worker moves the records to the first one that have been
+    /// in Redis for [`journal_age`](Self::journal_age), unless another worker does; a report
+    /// reads all of them.
+    pub journal: Vec<PathBuf>,
+    /// The time that a record stays in Redis, a minute by default. It must be longer than
+    /// what a server loses that is killed.
+    pub journal_age: Duration,
     /// The number of partitions of a new crawl. By default one, and four for each node of
     /// a cluster.
     pub partitions: Option<usize>,
@@ -137,6 +147,8 @@ impl RedisOptions {
             name: name.to_owned(),
             lease: Duration::from_secs(30),
             max_wait: Duration::from_secs(60),
+            journal: Vec::new(),
+            journal_age: Duration::from_secs(60),
             partitions: None,
             on_step: None,
         }
@@ -190,13 +202,14 @@ pub async fn status(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<
 /// returns the summary of what is done.
 ///
 /// # Errors
-/// When the server is lost, there is no such crawl, or its journal is damaged.
+/// When the server is lost, there is no such crawl, its journal is damaged, or a part of it
+/// is in files that are not named.
 pub async fn report(
     event_loop: &EventLoop,
     redis: &RedisOptions,
     sink: &mut dyn FnMut(Row),
 ) -> io::Result<CrawlSummary> {
-    open(event_loop, redis).await?.report(sink).await
+    open(event_loop, redis).await?.report(&redis.journal, sink).await
 }
 
 /// Deletes all that Redis keeps of a crawl.

@@ -6,6 +6,8 @@ use std::fmt;
 use std::hash::Hasher;
 use std::io;
 use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crawl_core::{
@@ -20,8 +22,9 @@ use transport::TlsConnector;
 
 use crate::cluster::{Cluster, elements_of, number_of, pairs_of, text_of};
 use crate::job_text::{self, REFUSED};
+use crate::journal_file::{self, JournalFile};
 use crate::node::{CallError, Command};
-use crate::scripts::{CREATE, PUT};
+use crate::scripts::{CREATE, DUTY, PUT, TRIM};
 use crate::{RedisOptions, settings};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
@@ -33,6 +36,9 @@ pub(crate) const MAX_JOBS: usize = 1_000;
 
 /// Number of records of the journal in one reply.
 const PAGE: &[u8] = b"200";
+
+/// Time after which another worker may take the duty of moving the journal.
+const DUTY_TIME: Duration = Duration::from_secs(60);
 
 /// Number of partitions of a crawl, unless it is told: on one server, and on each node
 /// of a cluster.
@@ -259,6 +265,28 @@ impl Store {
         Ok(counters)
     }
 
+    /// Returns records of the journal between two ids, the first ones, and the id of the
+    /// last of them; `None` if there is none.
+    async fn page_of_journal(
+        &self,
+        partition: usize,
+        from: &str,
+        to: &str,
+    ) -> Result<Option<(Vec<Vec<u8>>, String)>, CallError> {
+        let words: [&[u8]; 5] = [b"XRANGE", from.as_bytes(), to.as_bytes(), b"COUNT", PAGE];
+        let page = self.cluster.command(partition, ":journal", &words).await?;
+        let (mut records, mut last) = (Vec::new(), None);
+        for record in elements_of(page) {
+            let mut record = elements_of(record).into_iter();
+            last = record.next().as_ref().and_then(text_of);
+            let field = record.next().map(elements_of).unwrap_or_default().pop();
+            if let Some(OwnedFrame::BulkString(json)) = field {
+                records.push(json);
+            }
+        }
+        Ok(last.map(|last| (records, last)))
+    }
+
     /// Hands all records of the journal to `take`.
     ///
     /// # Errors
@@ -268,21 +296,54 @@ impl Store {
         partition: usize,
         mut take: impl AsyncFnMut(JournalEntry<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut from = b"-".to_vec();
-        loop {
-            let words: [&[u8]; 5] = [b"XRANGE", &from, b"+", b"COUNT", PAGE];
-            let page = self.cluster.command(partition, ":journal", &words).await?;
-            let page = elements_of(page);
-            let Some(last) = page.last().cloned().map(elements_of) else { return Ok(()) };
+        let mut from = "-".to_owned();
+        while let Some((records, last)) = self.page_of_journal(partition, &from, "+").await? {
+            for json in records {
+                take(serde_json::from_slice(&json)?).await?;
+            }
             // Behind the last one.
-            from = format!("({}", last.first().and_then(text_of).unwrap_or_default()).into();
-            for record in page {
-                let record = elements_of(record).pop().map(elements_of).unwrap_or_default();
-                if let Some(OwnedFrame::BulkString(json)) = record.last() {
-                    take(serde_json::from_slice(json)?).await?;
+            from = format!("({last}");
+        }
+        Ok(())
+    }
+
+    /// Moves the records of the journal that are older than `age` to a file, if this worker
+    /// has that duty, or nothing else does.
+    ///
+    /// What a killed server may have lost is mended before: the records that are needed for
+    /// it are younger than `age`, and so are still in Redis.
+    ///
+    /// # Errors
+    /// When the server is lost or the file cannot be written.
+    pub(crate) async fn move_journal(
+        &self,
+        local: &RefCell<LocalAdmission>,
+        worker: &str,
+        age: Duration,
+        file: &mut JournalFile,
+    ) -> io::Result<()> {
+        self.mend(local).await?;
+        let worker = worker.as_bytes().to_vec();
+        for partition in 0..self.partitions {
+            let duty = [worker.clone(), DUTY_TIME.as_millis().to_string().into_bytes()];
+            if number_of(&self.cluster.script(&DUTY, partition, &duty).await?) != 1 {
+                continue;
+            }
+            let until = (self.now().await? / 1_000).saturating_sub(age.as_millis() as u64);
+            let until = until.to_string();
+            while let Some((records, last)) = self.page_of_journal(partition, "-", &until).await? {
+                file.append(&records)?;
+                // The id behind the last one.
+                let (time, number) = last.split_once('-').unwrap_or((&last, "0"));
+                let number: u64 = number.parse().map_err(io::Error::other)?;
+                let keep = format!("{time}-{}", number + 1).into_bytes();
+                let trim = [worker.clone(), keep];
+                if number_of(&self.cluster.script(&TRIM, partition, &trim).await?) < 0 {
+                    break;
                 }
             }
         }
+        Ok(())
     }
 
     /// Mends what a restart may have lost. When a server is another run than before, its
@@ -337,27 +398,54 @@ impl Store {
         Ok(())
     }
 
-    /// Reports the crawl from its journal, even while it runs: hands its rows to `sink`.
-    /// The fields of a row that depend on other URLs follow from the records.
+    /// Reports the crawl from its journal, in these files and in Redis, even while it runs:
+    /// hands its rows to `sink`. The fields of a row that depend on other URLs follow from
+    /// the records.
     ///
     /// # Errors
-    /// When the server is lost or the journal is damaged.
-    pub(crate) async fn report(&self, sink: &mut dyn FnMut(Row)) -> io::Result<CrawlSummary> {
+    /// When the server is lost, the journal is damaged or a part of it is in other files.
+    pub(crate) async fn report(
+        &self,
+        files: &[PathBuf],
+        sink: &mut dyn FnMut(Row),
+    ) -> io::Result<CrawlSummary> {
         let mut options = Options::new(Vec::new());
         settings::apply(&self.settings, &mut options)?;
         let mut crawl = Crawl::new(options);
         // A root that is refused has its record, like all others.
         crawl.roots(&mut drop);
+        let mut moved = 0;
+        for partition in 0..self.partitions {
+            let reply = self.cluster.command(partition, "", &[b"HGET", b"moved"]).await?;
+            moved += number_of(&reply) as usize;
+        }
+        let mut in_files = HashSet::new();
+        let mut replay = |entry: JournalEntry<'_>| {
+            let completion = crawl.replay(entry);
+            let rows = completion.rows().enumerate().collect::<Vec<_>>();
+            let last = rows.len() - 1;
+            for (n, row) in rows {
+                // A trap has its record, too.
+                if n == last || row.outcome != Outcome::Skipped {
+                    sink(row);
+                }
+            }
+        };
+        journal_file::read(files, |entry| {
+            if in_files.insert(Arc::clone(&entry.row.url)) {
+                replay(entry);
+            }
+            Ok(())
+        })?;
+        if in_files.len() < moved {
+            let missing = moved - in_files.len();
+            let message = format!("{missing} records are in a file: name it with --journal");
+            return Err(io::Error::new(io::ErrorKind::NotFound, message));
+        }
         for partition in 0..self.partitions {
             let replay = async |entry: JournalEntry<'_>| {
-                let completion = crawl.replay(entry);
-                let rows = completion.rows().enumerate().collect::<Vec<_>>();
-                let last = rows.len() - 1;
-                for (n, row) in rows {
-                    // A trap has its record, too.
-                    if n == last || row.outcome != Outcome::Skipped {
-                        sink(row);
-                    }
+                if !in_files.contains(&entry.row.url) {
+                    replay(entry);
                 }
                 Ok(())
             };
