@@ -41,7 +41,8 @@ pub fn build(root: &Path) -> io::Result<bool> {
     Ok(status.map_err(missing)?.success())
 }
 
-/// Lints the book, with its captions corrected before if `fix` is set.
+/// Lints the book, with its captions and reading times corrected before if
+/// `fix` is set.
 ///
 /// # Errors
 /// When a page cannot be read or written, or the book cannot be built.
@@ -49,6 +50,9 @@ pub fn lint(root: &Path, fix: bool) -> io::Result<bool> {
     if fix {
         for page in lint::captions::fix(&Book::load(root)?)? {
             println!("captions corrected: {page}");
+        }
+        for page in lint::reading::fix(&Book::load(root)?)? {
+            println!("reading time corrected: {page}");
         }
     }
     let book = Book::load(root)?;

@@ -9,6 +9,7 @@ pub(crate) mod links;
 mod measurements;
 mod names;
 mod outputs;
+pub(crate) mod reading;
 mod steps;
 
 use std::fmt;
@@ -50,6 +51,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         measurements::check,
         names::check,
         outputs::check,
+        reading::check,
         steps::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();

@@ -37,7 +37,7 @@ enum Chore {
     /// Looks for everything in the book that is broken or could drift; needs
     /// mdBook
     LintBook {
-        /// Corrects the captions of code instead of complaining about them
+        /// Corrects captions of code and reading times instead of complaining
         #[arg(long)]
         fix: bool,
     },
