@@ -9,6 +9,7 @@ pub(crate) mod links;
 mod measurements;
 mod names;
 mod outputs;
+mod prose;
 pub(crate) mod reading;
 mod steps;
 
@@ -51,6 +52,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         measurements::check,
         names::check,
         outputs::check,
+        prose::check,
         reading::check,
         steps::check,
     ];

@@ -61,11 +61,11 @@ fn connect_dance() {
     let expected = "\
 a server that listens:
   connect has returned
-  whoever waits is told: writable
+  the waiter is told: writable
   connected
-a port where nobody does any more:
+a port where no server does any more:
   connect has returned
-  whoever waits is told: writable
+  the waiter is told: writable
   not connected: connection refused
 ";
     assert_eq!(common::example("connect_dance", &[]), expected);
