@@ -11,6 +11,7 @@ mod names;
 mod outputs;
 mod prose;
 pub(crate) mod reading;
+mod shown;
 mod steps;
 
 use std::fmt;
@@ -54,6 +55,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         outputs::check,
         prose::check,
         reading::check,
+        shown::check,
         steps::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();
