@@ -4,6 +4,7 @@ pub(crate) mod captions;
 mod contents;
 mod fences;
 mod figures;
+mod glossary;
 mod includes;
 pub(crate) mod links;
 mod measurements;
@@ -48,6 +49,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         contents::check,
         fences::check,
         figures::check,
+        glossary::check,
         includes::check,
         links::check,
         measurements::check,

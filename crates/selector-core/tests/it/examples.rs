@@ -98,7 +98,7 @@ one read per event, registered anew each time:
     assert_eq!(common::example("edge_triggered", &[]), expected);
 }
 
-/// How much a socket takes at once depends on the system.
+/// The bytes that a socket takes at once depend on the system.
 #[test]
 fn partial_writes() {
     let output = common::example("partial_writes", &[]);
