@@ -71,6 +71,13 @@ pub(crate) fn anchor_error(text: &str, anchor: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns the number of the first line behind the mark of an anchor.
+pub(crate) fn anchor_line(text: &str, anchor: &str) -> Option<usize> {
+    let mark = format!("ANCHOR: {anchor}");
+    let index = text.lines().position(|line| line.trim_end().ends_with(&mark))?;
+    Some(index + 2)
+}
+
 /// Returns the lines of a file that an include shows: those between the marks of the
 /// anchor, or all, without marks.
 pub(crate) fn lines_of_anchor(text: &str, anchor: Option<&str>) -> Vec<String> {
