@@ -171,8 +171,8 @@ impl EventLoop {
     }
 }
 
-#[allow(clippy::print_stdout, dead_code)] // For people; a test does not call it.
 // ANCHOR: main
+#[allow(clippy::print_stdout, dead_code)] // For people; a test does not call it.
 fn main() {
     let event_loop = EventLoop::new();
     let inside = event_loop.clone();
