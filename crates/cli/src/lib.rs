@@ -34,7 +34,7 @@ mod trace_svg;
 #[cfg(feature = "redis")]
 pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
-pub use progress::{Progress, num_writes};
+pub use progress::{Progress, write_under_way};
 pub use sources::{FilePaths, Files};
 pub use trace_file::TraceFile;
 pub use trace_page::trace_page;

@@ -212,6 +212,42 @@ fn one_signal_ends_a_program_whose_output_is_blocked() {
     });
 }
 
+/// Signals and the limit on time are heard while pages are selected from, each of which
+/// takes all the steps that it may, and no row is lost.
+#[test]
+fn a_crawl_whose_pages_take_long_is_ended_in_time() {
+    let html = "<p>".repeat(20_000);
+    let ended = |flags: &[&str], signal: Option<&str>, code| {
+        let html = html.clone();
+        let serve = move |request: &Request, reply: &mut Reply<'_>| match request.path() {
+            "/" => {
+                reply.page((0..500).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>())
+            }
+            _ => reply.page(&html),
+        };
+        let server = Server::start(serve).unwrap();
+        let root = server.url("/");
+        let always = ["-j", "100", "--format", "jsonl", "--select", "one=p:has(~ h1)"];
+        let program = Running::start(crawl(&[&always, flags, &[&*root]].concat()));
+        let mut begun = Instant::now();
+        if let Some(signal) = signal {
+            wait_until(|| server.requests() >= 5);
+            begun = Instant::now();
+            program.signal(signal);
+        }
+        let output = program.wait().expect_code(code);
+        // What is in flight has two seconds.
+        assert!(begun.elapsed() < 6 * SECOND, "{flags:?}: {:?}", begun.elapsed());
+        assert!(!output.stderr.contains("blocked"), "{}", output.stderr);
+        let rows = rows(&output.stdout);
+        assert!(rows.len() > 1 && rows.len() < 300, "{}", rows.len());
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| ended(&[], Some("-TERM"), 143));
+        scope.spawn(|| ended(&["--max-time", "1s"], None, 0));
+    });
+}
+
 /// The limit on time ends it as well.
 #[test]
 fn the_limit_on_time_ends_a_program_whose_output_is_blocked() {
