@@ -1,4 +1,4 @@
-//! What a crawl costs its server of Redis: processor time and calls per page, memory per
+//! The costs of a crawl for its server of Redis: processor time and calls per page, memory per
 //! URL. Two workers crawl a site on loopback whose pages have ten links each, and Redis
 //! is asked for its own figures. Needs redis-server.
 //!

@@ -22,7 +22,7 @@ use crate::event::Event;
 use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
 use crate::journal_file::JournalFile;
 use crate::node::{CallError, CallResult};
-use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, RELEASE, RENEW, RULES, Script};
+use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, PUT, RELEASE, RENEW, RULES, Script};
 use crate::store::{Batch, Counters, Store};
 use crate::{RedisOptions, settings};
 
@@ -538,6 +538,17 @@ impl Inner {
         self.has_changed.set();
     }
 
+    /// Puts jobs into another partition, in a task.
+    fn spawn_put(
+        &self,
+        claim: &RedisClaim,
+        (partition, arguments): (usize, Vec<Vec<u8>>),
+    ) -> Task<CallResult> {
+        let inner = Rc::clone(&claim.frontier);
+        let put = async move { inner.script(&PUT, partition, &arguments).await };
+        Task::spawn(&self.event_loop, put)
+    }
+
     // ANCHOR: complete
     /// Completes a job: puts its new URLs in, those of other partitions first, and then
     /// has its own partition do the rest in one step.
@@ -552,10 +563,11 @@ impl Inner {
         let mut calls = batch.calls();
         let own = calls.iter().rposition(|(partition, _)| *partition == claim.partition);
         let own = own.map(|own| calls.swap_remove(own).1).unwrap_or_default();
+        // All at a time: they take one wait, and not one for each partition.
+        let puts: Vec<_> = calls.into_iter().map(|call| self.spawn_put(claim, call)).collect();
         let mut new = 0;
-        for (partition, arguments) in calls {
-            let put = self.script(&crate::scripts::PUT, partition, &arguments).await?;
-            new += number_of(&put);
+        for put in puts {
+            new += number_of(&put.await.map_err(|e| CallError::Lost(e.to_string()))??);
         }
         self.step(Step::ChildrenPut);
         let is_broken = row.is_broken();

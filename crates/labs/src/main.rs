@@ -11,6 +11,7 @@
 
 mod blocking_call;
 mod borrowed;
+mod early_acknowledgement;
 mod early_task_done;
 mod lost_wakeup;
 mod one_read;
@@ -38,7 +39,7 @@ type Outcome = Result<bool, Box<dyn Error>>;
 type Program = fn() -> Outcome;
 
 /// The programs by the names of their labs.
-const LABS: [(&str, Program); 11] = [
+const LABS: [(&str, Program); 12] = [
     ("one-read", one_read::run),
     ("lost-wakeup", lost_wakeup::run),
     ("unqueued", unqueued::run),
@@ -50,6 +51,7 @@ const LABS: [(&str, Program); 11] = [
     ("unfair-loop", unfair_loop::run),
     ("blocking-call", blocking_call::run),
     ("early-task-done", early_task_done::run),
+    ("early-acknowledgement", early_acknowledgement::run),
 ];
 
 fn main() -> ExitCode {
