@@ -343,7 +343,7 @@ pub const EXTERNAL: &str = "<a href='OTHER/fine'>x</a><a href='OTHER/gone/a'>x</
     <a href='OTHER/moved/gone'>x</a><a href='OTHER/head/not-allowed'>x</a>\
     <a href='OTHER/head/not-found'>x</a><a href='OTHER/large.iso'>x</a><a href='OTHER/cookie/again'>x</a>";
 
-/// What a checker may report or leave, as its user wants it: the target of `nofollow`.
+/// The target of `nofollow`: a checker may report it or leave it.
 pub const UNDECIDED: &str = "/never/n1";
 
 /// The number of all plants and fragments: those of [`PLANTS`] come first.
