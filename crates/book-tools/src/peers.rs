@@ -22,7 +22,7 @@ use crate::measurements::figures::Figures;
 use crate::measurements::provenance::Provenance;
 use crate::measurements::{draw, keep, target_folder};
 use reports::Targets;
-use sites::{Nginx, judge_planted, judge_real, normal};
+use sites::{Nginx, confirmed, judge_planted, normal, on_site};
 use timed::{LIMIT, Run};
 use tools::{OURS, Place, Places, Setting, TOOLS, Tool, WITH_FRAGMENTS};
 
@@ -64,7 +64,9 @@ pub fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     }
     let target = target_folder(root)?;
     let comparison = Comparison::new(Places { workspace: root, target: &target }, arguments.rounds);
-    let taken = Provenance::now(root, "peers", "cargo xtask peers")?;
+    let Arguments { rounds, pages } = arguments;
+    let command = format!("cargo xtask peers --rounds {rounds} --pages {pages}");
+    let taken = Provenance::now(root, "peers", &command)?;
     let begun = Instant::now();
     let mut figures = Figures::default();
     comparison.planted(&mut figures)?;
@@ -289,17 +291,17 @@ impl<'a> Comparison<'a> {
             Setting { root: &server.root, pages: &[], fragments: false, other_hosts: OTHER_HOSTS };
         let compared = self.rounds(setting, &self.plain(), || Ok(server.log()?.len() as u64))?;
         let log = server.log()?;
-        let judge = |of: &Compared| Some(judge_real(of.targets.as_ref()?, &log));
-        let judged: Vec<_> = compared.iter().map(judge).collect();
-        let faults: Targets =
-            judged.iter().flatten().flat_map(|(found, _)| found.clone()).collect();
+        let reports: Vec<_> = compared.iter().map(|of| of.targets.as_ref().map(on_site)).collect();
+        let faults = confirmed(&reports.iter().flatten().collect::<Vec<_>>(), &log);
         println!("  broken: {faults:?}");
         figures.set("peers/real", "faults", faults.len() as f64);
-        for (of, judged) in compared.iter().zip(&judged) {
-            let id = format!("peers/real/{}", of.tool.name);
-            if let Some((found, wrong)) = judged {
-                println!("  {}: {} found, false alarms {wrong:?}", of.tool.name, found.len());
-                figures.set(&id, "found", found.len() as f64);
+        for (of, report) in compared.iter().zip(&reports) {
+            let (name, id) = (of.tool.name, format!("peers/real/{}", of.tool.name));
+            if let Some(report) = report {
+                let found = report.intersection(&faults).count();
+                let wrong: Vec<_> = report.difference(&faults).collect();
+                println!("  {name}: {found} found, false alarms {wrong:?}");
+                figures.set(&id, "found", found as f64);
                 figures.set(&id, "wrong", wrong.len() as f64);
             }
             of.set(figures, &id, &compared[0]);

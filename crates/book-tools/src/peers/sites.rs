@@ -1,5 +1,5 @@
 //! A folder served by nginx, and what of a report is true: of the planted site by its own
-//! list, of other sites by the log of the server.
+//! list, of other sites by two reports and the log of the server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -132,19 +132,27 @@ pub(super) fn judge_planted(targets: &Targets) -> (Vec<usize>, Targets) {
     (found, wrong.cloned().collect())
 }
 
-/// Returns the targets that are really broken, and the false alarms. The witness is the
-/// server's log; what is no URL is broken.
-pub(super) fn judge_real(targets: &Targets, log: &[(u16, String)]) -> (Targets, Targets) {
+/// Returns the normal targets of a report that are on the site or no URL, without fragments.
+pub(super) fn on_site(targets: &Targets) -> Targets {
+    let ours = targets.iter().filter(|target| !is_other_host(target));
+    ours.map(|target| without_fragment(target).to_owned()).collect()
+}
+
+/// Returns what is really broken on a site without a list of its own: what at least two
+/// reports have, so that there is such a link, and the server's log confirms. What is no URL
+/// is broken.
+pub(super) fn confirmed(reports: &[&Targets], log: &[(u16, String)]) -> Targets {
     let mut is_broken = BTreeMap::new();
     for (status, path) in log {
         *is_broken.entry(path.as_str()).or_insert(true) &= *status >= 400;
     }
-    let ours = targets.iter().filter(|target| !is_other_host(target));
-    let ours = ours.map(|target| without_fragment(target).to_owned());
-    ours.partition(|target| match target.starts_with('/') {
-        true => is_broken.get(target.as_str()).copied().unwrap_or(false),
-        false => true,
-    })
+    let all = reports.iter().copied().flatten();
+    let is_confirmed = |target: &&String| {
+        let count = reports.iter().filter(|report| report.contains(*target)).count();
+        let is_url = target.starts_with('/');
+        count >= 2 && (!is_url || is_broken.get(target.as_str()) == Some(&true))
+    };
+    all.filter(is_confirmed).cloned().collect()
 }
 
 #[cfg(test)]
@@ -194,13 +202,13 @@ mod tests {
     }
 
     #[test]
-    fn the_log_of_the_server_is_the_witness() {
-        let log = [(404, "/gone"), (200, "/fine"), (405, "/head"), (200, "/head")];
+    fn two_reports_and_the_log_of_the_server_are_the_witnesses() {
+        let log = [(404, "/gone"), (404, "/alone"), (200, "/fine"), (405, "/head"), (200, "/head")];
         let log = log.map(|(status, path)| (status, path.to_owned()));
-        let told =
-            ["/gone", "/gone#x", "/fine", "/head", "/unasked", "http://<name>/", "http://b/"];
-        let (found, wrong) = judge_real(&targets(&told), &log);
-        assert_eq!(found, targets(&["/gone", "http://<name>/"]));
-        assert_eq!(wrong, targets(&["/fine", "/head", "/unasked"]));
+        let one = on_site(&targets(&["/gone", "/gone#x", "/fine", "/head", "http://<name>/"]));
+        let other = targets(&["/gone", "/fine", "/head", "/alone", "http://<name>/"]);
+        let faults = confirmed(&[&one, &other], &log);
+        assert_eq!(faults, targets(&["/gone", "http://<name>/"]));
+        assert_eq!(on_site(&targets(&["http://other.test/", "/a#b"])), targets(&["/a"]));
     }
 }
