@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::measurements::figures::Figures;
 use crate::measurements::provenance::Provenance;
 use crate::measurements::{draw, keep, target_folder};
-use reports::Targets;
+use reports::{Report, Targets};
 use sites::{Nginx, confirmed, judge_planted, normal, on_site};
 use timed::{LIMIT, Run};
 use tools::{OURS, Place, Places, Setting, TOOLS, Tool, WITH_FRAGMENTS};
@@ -32,11 +32,16 @@ pub struct Arguments {
     /// How often each tool runs on each site; one that takes long runs once
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
+    /// Only this site; may be given several times
+    #[arg(long, value_name = "SITE", value_parser = SITES)]
+    only: Vec<String>,
     /// How many plain pages there are
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
     pages: u32,
 }
 
+/// The sites, in the order of the runs: with planted faults, by other authors, and generated.
+const SITES: [&str; 3] = ["planted", "real", "generated"];
 /// The time limit of a run on a part of the plants.
 const PART_LIMIT: Duration = Duration::from_secs(20);
 /// The seconds from which on a run is long.
@@ -64,17 +69,25 @@ pub fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     }
     let target = target_folder(root)?;
     let comparison = Comparison::new(Places { workspace: root, target: &target }, arguments.rounds);
-    let Arguments { rounds, pages } = arguments;
-    let command = format!("cargo xtask peers --rounds {rounds} --pages {pages}");
-    let taken = Provenance::now(root, "peers", &command)?;
-    let begun = Instant::now();
-    let mut figures = Figures::default();
-    comparison.planted(&mut figures)?;
-    comparison.real(&mut figures)?;
-    comparison.generated(arguments.pages, &mut figures)?;
-    let taken = taken.with_seconds(begun.elapsed().as_secs()).with_versions(&comparison.versions());
-    keep(root, taken, &figures)?;
-    draw(root)?;
+    for site in SITES
+        .into_iter()
+        .filter(|site| arguments.only.is_empty() || arguments.only.iter().any(|only| only == site))
+    {
+        let Arguments { rounds, pages, .. } = arguments;
+        let command = format!("cargo xtask peers --only {site} --rounds {rounds} --pages {pages}");
+        let taken = Provenance::now(root, &format!("peers-{site}"), &command)?;
+        let begun = Instant::now();
+        let mut figures = Figures::default();
+        match site {
+            "planted" => comparison.planted(&mut figures)?,
+            "real" => comparison.real(&mut figures)?,
+            _ => comparison.generated(*pages, &mut figures)?,
+        }
+        let seconds = begun.elapsed().as_secs();
+        let taken = taken.with_seconds(seconds).with_versions(&comparison.versions());
+        keep(root, taken, &figures)?;
+        draw(root)?;
+    }
     Ok(true)
 }
 
@@ -88,8 +101,9 @@ struct Comparison<'a> {
 /// The runs of a tool on a site, and its finds.
 struct Compared {
     tool: &'static Tool,
-    /// `None` if it has crashed.
-    targets: Option<Targets>,
+    /// What it has reported; until it was stopped, if it was.
+    targets: Targets,
+    has_crashed: bool,
     /// The requests of the run with the report for machines.
     requests: u64,
     runs: Vec<Run>,
@@ -195,13 +209,13 @@ impl<'a> Comparison<'a> {
             let (run, report) = self.run(tool, setting, Some(LIMIT))?;
             let requests = requests()? - before;
             println!("  {}: {:.2} s, {requests} requests", tool.name, run.wall);
-            let targets = (tool.read)(&report);
-            let targets =
-                targets.map(|all| all.iter().map(|one| normal(setting.root, one)).collect());
+            let Report { targets, is_whole } = (tool.read)(&report);
+            let targets = targets.iter().map(|target| normal(setting.root, target)).collect();
+            let has_crashed = !is_whole && !run.timed_out;
             let is_done = run.wall > LONG && (tool.reports_both() || run.timed_out);
             let lines = (is_done && tool.reports_both()).then(|| run.lines());
             let runs = if is_done { vec![run] } else { Vec::new() };
-            all.push(Compared { tool, targets, requests, runs, lines, is_done });
+            all.push(Compared { tool, targets, has_crashed, requests, runs, lines, is_done });
         }
         for _ in 0..self.rounds {
             for compared in all.iter_mut().filter(|compared| !compared.is_done) {
@@ -232,9 +246,9 @@ impl<'a> Comparison<'a> {
         figures.set("peers/planted", "sound", (planted::COUNT - faults.len()) as f64);
         for of in &compared {
             let (name, id) = (of.tool.name, format!("peers/planted/{}", of.tool.name));
-            let (targets, crashes) = match &of.targets {
-                Some(targets) => (targets.clone(), 0),
-                None => self.piecemeal(of.tool, 0..planted::COUNT)?,
+            let (targets, crashes) = match of.has_crashed {
+                true => self.piecemeal(of.tool, 0..planted::COUNT)?,
+                false => (of.targets.clone(), 0),
             };
             let (found, wrong) = judge_planted(&targets);
             println!("  {name}: {} found, {crashes} crashes, false alarms {wrong:?}", found.len());
@@ -267,7 +281,8 @@ impl<'a> Comparison<'a> {
         let pages = if tool.needs_pages() { self.pages(setting)? } else { Vec::new() };
         setting.pages = &pages;
         let (_, report) = self.run(tool, setting, Some(PART_LIMIT))?;
-        if let Some(targets) = (tool.read)(&report) {
+        let Report { targets, is_whole } = (tool.read)(&report);
+        if is_whole {
             return Ok((targets.iter().map(|target| normal(&root, target)).collect(), 0));
         }
         drop(server);
@@ -291,13 +306,13 @@ impl<'a> Comparison<'a> {
             Setting { root: &server.root, pages: &[], fragments: false, other_hosts: OTHER_HOSTS };
         let compared = self.rounds(setting, &self.plain(), || Ok(server.log()?.len() as u64))?;
         let log = server.log()?;
-        let reports: Vec<_> = compared.iter().map(|of| of.targets.as_ref().map(on_site)).collect();
-        let faults = confirmed(&reports.iter().flatten().collect::<Vec<_>>(), &log);
+        let reports: Vec<_> = compared.iter().map(|of| on_site(&of.targets)).collect();
+        let faults = confirmed(&reports.iter().collect::<Vec<_>>(), &log);
         println!("  broken: {faults:?}");
         figures.set("peers/real", "faults", faults.len() as f64);
         for (of, report) in compared.iter().zip(&reports) {
             let (name, id) = (of.tool.name, format!("peers/real/{}", of.tool.name));
-            if let Some(report) = report {
+            if !of.has_crashed {
                 let found = report.intersection(&faults).count();
                 let wrong: Vec<_> = report.difference(&faults).collect();
                 println!("  {name}: {found} found, false alarms {wrong:?}");
@@ -356,7 +371,8 @@ mod tests {
     fn ratios_are_taken_round_by_round() {
         let compared = |runs| Compared {
             tool: &TOOLS[0],
-            targets: None,
+            targets: Targets::new(),
+            has_crashed: false,
             requests: 7,
             runs,
             lines: None,

@@ -17,7 +17,7 @@ pub(super) fn planted_site(figures: &Figures) -> String {
         (format!("faults, of {}", of("faults")), |of, id| count(of, id, "found")),
         (format!("fragments, of {}", of("fragments")), |of, id| count(of, id, "fragments")),
         ("false alarms".to_owned(), |of, id| count(of, id, "wrong")),
-        ("crashes, hangs".to_owned(), |of, id| count(of, id, "crashes")),
+        ("crashes".to_owned(), |of, id| count(of, id, "crashes")),
         ("lines".to_owned(), |of, id| count(of, id, "lines")),
         ("requests".to_owned(), |of, id| count(of, id, "requests")),
         ("time, s".to_owned(), time),

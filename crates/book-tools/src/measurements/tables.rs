@@ -65,7 +65,7 @@ type Column<'a> = (String, Box<dyn Fn(&str) -> Option<String> + 'a>);
 /// Renders all tables, each between its own anchors.
 pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
     let (peers_taken, taken): (Vec<_>, Vec<_>) =
-        taken.iter().cloned().partition(|taken| taken.bench == "peers");
+        taken.iter().cloned().partition(|taken| taken.bench.starts_with("peers-"));
     let tables = [
         ("taken", Provenance::table(&taken)),
         ("paired", paired(figures)),

@@ -1,7 +1,5 @@
 //! The reports of the peers, in the form for machines that each has, read as the targets
 //! that it takes for broken.
-//!
-//! A reader returns `None` if the report is not whole, since the program has crashed.
 
 use std::collections::BTreeSet;
 
@@ -10,16 +8,22 @@ use serde_json::Value;
 /// The targets in a report, as they are written there.
 pub(super) type Targets = BTreeSet<String>;
 
+/// A report that was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Report {
+    pub(super) targets: Targets,
+    /// False if its end is missing, since the program has crashed or was stopped.
+    pub(super) is_whole: bool,
+}
+
 /// Reads the rows of `crawl --format jsonl`.
-pub(super) fn crawl(report: &str) -> Option<Targets> {
-    let mut targets = Targets::new();
-    for line in report.lines() {
-        let row: Value = serde_json::from_str(line).ok()?;
-        if matches!(row["outcome"].as_str()?, "http_error" | "failed") {
-            targets.insert(row["url"].as_str()?.to_owned());
-        }
-    }
-    (!report.is_empty()).then_some(targets)
+pub(super) fn crawl(report: &str) -> Report {
+    let rows: Vec<Value> =
+        report.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
+    let is_broken = |row: &&Value| matches!(row["outcome"].as_str(), Some("http_error" | "failed"));
+    let broken = rows.iter().filter(is_broken);
+    let targets = broken.filter_map(|row| Some(row["url"].as_str()?.to_owned())).collect();
+    Report { targets, is_whole: !report.is_empty() && report.ends_with('\n') }
 }
 
 /// Reads the pages in the rows of `crawl --format jsonl`.
@@ -30,28 +34,32 @@ pub(super) fn pages_of_crawl(report: &str) -> Vec<String> {
 }
 
 /// Reads the list at the end of wget's log.
-pub(super) fn wget(report: &str) -> Option<Targets> {
-    report.contains("\nFINISHED --").then_some(())?;
+pub(super) fn wget(report: &str) -> Report {
     let is_title = |line: &str| line.starts_with("Found ") && line.contains(" broken link");
     let mut list = report.lines().skip_while(|line| !is_title(line));
-    if list.next().is_none_or(|title| title.starts_with("Found no ")) {
-        return Some(Targets::new());
+    let has_some = list.next().is_some_and(|title| !title.starts_with("Found no "));
+    let list = list.skip(1).take_while(|line| has_some && !line.is_empty());
+    Report {
+        targets: list.map(str::to_owned).collect(),
+        is_whole: report.contains("\nFINISHED --"),
     }
-    Some(list.skip(1).take_while(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// Reads the log of wget2. `Failed` is a connection that was lost.
-pub(super) fn wget2(report: &str) -> Option<Targets> {
-    report.contains("Downloaded: ").then_some(())?;
+/// Reads the log of wget2.
+pub(super) fn wget2(report: &str) -> Report {
     let failed = report.lines().filter(|line| line.contains("HTTP ERROR response "));
     let target = |line: &str| Some(line.rsplit_once(" [")?.1.trim_end_matches(']').to_owned());
-    Some(failed.filter_map(target).collect())
+    Report {
+        targets: failed.filter_map(target).collect(),
+        is_whole: report.contains("\nDownloaded: "),
+    }
 }
 
 /// Reads the JSON of lychee.
-pub(super) fn lychee(report: &str) -> Option<Targets> {
-    let report: Value = serde_json::from_str(report).ok()?;
-    let maps = ["error_map", "timeout_map"].into_iter().filter_map(|map| report[map].as_object());
+pub(super) fn lychee(report: &str) -> Report {
+    let json: Option<Value> = serde_json::from_str(report).ok();
+    let map = |name: &str| json.as_ref()?[name].as_object();
+    let maps = ["error_map", "timeout_map"].into_iter().filter_map(map);
     let links = maps.flat_map(|map| map.values()).filter_map(Value::as_array).flatten();
     let target = |link: &Value| {
         let url = link["url"].as_str()?;
@@ -59,51 +67,45 @@ pub(super) fn lychee(report: &str) -> Option<Targets> {
         let text = || link["status"]["text"].as_str()?.split('"').nth(1);
         Some(if url == "error:" { text()? } else { url }.to_owned())
     };
-    Some(links.filter_map(target).collect())
+    Report { targets: links.filter_map(target).collect(), is_whole: json.is_some() }
 }
 
 /// Reads the JSON of linkinator.
-pub(super) fn linkinator(report: &str) -> Option<Targets> {
+pub(super) fn linkinator(report: &str) -> Report {
     // A warning may stand before it.
-    let report: Value = serde_json::from_str(&report[report.find('{')?..]).ok()?;
-    let broken = report["links"].as_array()?.iter().filter(|link| link["state"] == "BROKEN");
-    Some(broken.filter_map(|link| Some(link["url"].as_str()?.to_owned())).collect())
+    let begin = report.find('{').unwrap_or(0);
+    let json: Option<Value> = serde_json::from_str(&report[begin..]).ok();
+    let links = json.as_ref().and_then(|json| json["links"].as_array());
+    let broken = links.into_iter().flatten().filter(|link| link["state"] == "BROKEN");
+    let targets = broken.filter_map(|link| Some(link["url"].as_str()?.to_owned())).collect();
+    Report { targets, is_whole: links.is_some() }
 }
 
 /// Reads the CSV of linkchecker. Fragments that it does not find are warnings.
-pub(super) fn linkchecker(report: &str) -> Option<Targets> {
-    report.contains("# Stopped checking at").then_some(())?;
-    let mut reader = csv::ReaderBuilder::new()
-        .delimiter(b';')
-        .comment(Some(b'#'))
-        .from_reader(report.as_bytes());
-    let columns = reader.headers().ok()?.clone();
-    let column = |name| columns.iter().position(|column| column == name);
-    let (valid, url) = (column("valid")?, column("url")?);
-    let (text, warning) = (column("urlname")?, column("warningstring")?);
-    let mut targets = Targets::new();
-    for row in reader.records() {
-        let row = row.ok()?;
-        if &row[valid] == "False" || row[warning].contains("Anchor ") {
-            let target = if row[url].is_empty() { &row[text] } else { &row[url] };
-            targets.insert(target.to_owned());
-        }
-    }
-    Some(targets)
+pub(super) fn linkchecker(report: &str) -> Report {
+    let mut reader = csv::ReaderBuilder::new();
+    reader.delimiter(b';').comment(Some(b'#')).flexible(true);
+    let mut reader = reader.from_reader(report.as_bytes());
+    let row = |row: csv::StringRecord, columns: &csv::StringRecord| {
+        let get = |name| row.get(columns.iter().position(|column| column == name)?);
+        let is_broken = get("valid")? == "False" || get("warningstring")?.contains("Anchor ");
+        let target = get("url").filter(|url| !url.is_empty()).or_else(|| get("urlname"));
+        is_broken.then(|| target.map(str::to_owned))?
+    };
+    let columns = reader.headers().cloned().unwrap_or_default();
+    let targets = reader.records().map_while(Result::ok).filter_map(|it| row(it, &columns));
+    Report { targets: targets.collect(), is_whole: report.contains("# Stopped checking at") }
 }
 
 /// Reads the report of blc.
-pub(super) fn blc(report: &str) -> Option<Targets> {
-    report.contains("\nElapsed time: ").then_some(())?;
+pub(super) fn blc(report: &str) -> Report {
     let broken = report.lines().filter_map(|line| line.split_once("BROKEN\u{2500} "));
-    Some(
-        broken.map(|(_, link)| link.rsplit_once(" (").unwrap_or((link, "")).0.to_owned()).collect(),
-    )
+    let target = |(_, link): (_, &str)| link.rsplit_once(" (").map_or(link, |it| it.0).to_owned();
+    Report { targets: broken.map(target).collect(), is_whole: report.contains("\nElapsed time: ") }
 }
 
 /// Reads the report of the program in `benches/peers/crawl.py`.
-pub(super) fn aiohttp(report: &str) -> Option<Targets> {
-    report.contains("\nDone: ").then_some(())?;
+pub(super) fn aiohttp(report: &str) -> Report {
     let target = |line: &str| {
         let (result, rest) = line.split_once(' ')?;
         match result {
@@ -111,18 +113,21 @@ pub(super) fn aiohttp(report: &str) -> Option<Targets> {
             _ => result.starts_with(['4', '5']).then(|| rest.to_owned()),
         }
     };
-    Some(report.lines().filter_map(target).collect())
+    Report {
+        targets: report.lines().filter_map(target).collect(),
+        is_whole: report.contains("\nDone: "),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Compares what is read of a report, and sees that a part of it is no report.
-    fn check(read: fn(&str) -> Option<Targets>, report: &str, expected: &[&str]) {
-        let targets = read(report).unwrap();
+    /// Compares what is read of a report, and sees that the first half of it is not whole.
+    fn check(read: fn(&str) -> Report, report: &str, expected: &[&str]) {
+        let Report { targets, is_whole } = read(report);
         assert_eq!(targets.iter().map(String::as_str).collect::<Vec<_>>(), expected);
-        assert_eq!(read(&report[..report.len() / 2]), None);
+        assert!(is_whole && !read(&report[..report.len() / 2]).is_whole);
     }
 
     #[test]
@@ -142,7 +147,7 @@ mod tests {
             FINISHED --2026-11-23 02:00:32--\n";
         check(wget, report, &["http://a/gone", "http://a/r?a=1&b=2"]);
         let fine = "Found no broken links.\n\nFINISHED --2026-11-23 02:00:32--\n";
-        assert_eq!(wget(fine), Some(Targets::new()));
+        assert_eq!(wget(fine), Report { targets: Targets::new(), is_whole: true });
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::reports::{self, Targets};
+use super::reports::{self, Report};
 
 /// The site of a run, and the wishes for it.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ pub(crate) struct Tool {
     report: &'static str,
     /// The arguments with which it tells its version.
     version: &'static str,
-    pub(super) read: fn(&str) -> Option<Targets>,
+    pub(super) read: fn(&str) -> Report,
     pub(super) place: Place,
 }
 
