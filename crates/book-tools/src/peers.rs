@@ -101,7 +101,7 @@ struct Comparison<'a> {
 /// The runs of a tool on a site, and its finds.
 struct Compared {
     tool: &'static Tool,
-    /// What it has reported; until it was stopped, if it was.
+    /// The targets of its report, or of the part until it was stopped.
     targets: Targets,
     has_crashed: bool,
     /// The requests of the run with the report for machines.
