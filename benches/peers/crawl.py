@@ -43,7 +43,7 @@ class Crawler:
 
     async def crawl(self):
         """Runs the workers until nothing is left to do."""
-        async with aiohttp.ClientSession(auto_decompress=True) as session:
+        async with aiohttp.ClientSession() as session:
             workers = [asyncio.create_task(self.work(session)) for _ in range(self.max_tasks)]
             await self.queue.join()
             for worker in workers:
