@@ -18,6 +18,7 @@ mod lint;
 mod markdown;
 pub mod measurements;
 pub mod outputs;
+pub mod peers;
 pub mod scan;
 mod source;
 mod walk;

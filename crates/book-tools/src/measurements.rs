@@ -2,11 +2,12 @@
 //! renders tables and drawings from them.
 
 mod aims;
-mod figures;
+pub(crate) mod figures;
 mod numbers;
+mod peers;
 mod plot;
 mod plots;
-mod provenance;
+pub(crate) mod provenance;
 mod tables;
 
 use std::fs;
@@ -75,26 +76,46 @@ pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         (_, true) => BENCHES.to_vec(),
         _ => BENCHES.into_iter().filter(is_chosen).collect(),
     };
+    let target = target_folder(root)?;
+    let mut good = true;
+    for bench in chosen {
+        let (taken, figures, is_good) = run(root, &target, bench, arguments.peers)?;
+        good &= is_good;
+        keep(root, taken, &figures)?;
+    }
+    draw(root)?;
+    Ok(good)
+}
+
+/// Returns the target folder of the workspace.
+pub(crate) fn target_folder(root: &Path) -> io::Result<PathBuf> {
     let metadata = output_of("cargo", &["metadata", "--no-deps", "--format-version=1"], root)?;
     let metadata: Value = serde_json::from_str(&metadata)?;
     let target = metadata["target_directory"].as_str().ok_or(io::ErrorKind::NotFound)?;
-    let mut good = true;
-    for bench in chosen {
-        let (taken, figures, is_good) = run(root, Path::new(target), bench, arguments.peers)?;
-        good &= is_good;
-        fs::write(folder.join(format!("{bench}.csv")), figures.to_csv()?)?;
-        let known = fs::read_to_string(folder.join(PROVENANCE)).unwrap_or_default();
-        let mut all = Provenance::parse_all(&known)?;
-        all.retain(|other| other.bench != bench);
-        all.push(taken);
-        all.sort_by_key(|taken| BENCHES.iter().position(|bench| *bench == taken.bench));
-        fs::write(folder.join(PROVENANCE), Provenance::write_all(&all)?)?;
-    }
+    Ok(PathBuf::from(target))
+}
+
+/// Keeps the figures of a bench, with their provenance.
+pub(crate) fn keep(root: &Path, taken: Provenance, figures: &Figures) -> io::Result<()> {
+    let folder = root.join(FOLDER);
+    fs::write(folder.join(format!("{}.csv", taken.bench)), figures.to_csv()?)?;
+    let known = fs::read_to_string(folder.join(PROVENANCE)).unwrap_or_default();
+    let mut all = Provenance::parse_all(&known)?;
+    all.retain(|other| other.bench != taken.bench);
+    all.push(taken);
+    let place = |bench: &str| BENCHES.iter().position(|it| *it == bench).unwrap_or(BENCHES.len());
+    all.sort_by_key(|taken| place(&taken.bench));
+    fs::write(folder.join(PROVENANCE), Provenance::write_all(&all)?)
+}
+
+/// Writes the tables and drawings of all kept figures.
+pub(crate) fn draw(root: &Path) -> io::Result<()> {
+    let folder = root.join(FOLDER);
     for (file, text) in render(|file| fs::read_to_string(folder.join(file)).ok())? {
         fs::write(folder.join(&file), text)?;
         println!("{FOLDER}/{file}");
     }
-    Ok(good)
+    Ok(())
 }
 
 /// Renders tables and drawings from the CSV files that `read` returns. Returns the

@@ -20,7 +20,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use book_tools::{Finding, measurements, outputs};
+use book_tools::{Finding, measurements, outputs, peers};
 use clap::{Parser, Subcommand};
 
 /// The chores of this workspace.
@@ -66,6 +66,8 @@ enum Chore {
     },
     /// Runs the benches, and writes the tables and drawings of what they find
     Measurements(measurements::Arguments),
+    /// Runs `crawl` beside its peers, and writes the tables of what they take, find and miss
+    Peers(peers::Arguments),
     /// Writes a crate from the sources of a stage, with bodies to be written and tests
     /// that say how far you are
     Exercise(exercises::Arguments),
@@ -108,6 +110,7 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
+        Chore::Peers(arguments) => peers::compare(&root, &arguments),
         Chore::Exercise(arguments) => exercises::run(&root, &arguments),
         Chore::Check { folder } => exercises::check(&root, folder.as_deref()),
         Chore::Lab(arguments) => labs::run(&root, &arguments),

@@ -23,7 +23,7 @@ impl Figures {
         self.0.get(id)?.get(quantity).copied()
     }
 
-    fn set(&mut self, id: &str, quantity: &str, value: f64) {
+    pub(crate) fn set(&mut self, id: &str, quantity: &str, value: f64) {
         self.0.entry(id.to_owned()).or_default().insert(quantity.to_owned(), value);
     }
 

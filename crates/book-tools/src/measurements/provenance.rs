@@ -31,8 +31,8 @@ const LIBRARIES: [&str; 17] = [
 /// The provenance of the figures of one bench. Its fields are the columns of
 /// `taken.csv`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Provenance {
-    pub(super) bench: String,
+pub(crate) struct Provenance {
+    pub(crate) bench: String,
     date: String,
     /// The commit, with a `+` if there were uncommitted changes.
     commit: String,
@@ -44,7 +44,7 @@ pub(super) struct Provenance {
 
 impl Provenance {
     /// Returns the provenance of figures taken now, in the workspace at `root`.
-    pub(super) fn now(root: &Path, bench: &str, command: &str) -> io::Result<Self> {
+    pub(crate) fn now(root: &Path, bench: &str, command: &str) -> io::Result<Self> {
         let cores = thread::available_parallelism()?;
         let system = output_of("uname", &["-srm"], root)?;
         let machine = format!("{cores} cores of {}, {system}", processor(root));
@@ -68,18 +68,23 @@ impl Provenance {
     }
 
     /// Sets the duration of the bench.
-    pub(super) fn with_seconds(self, seconds: u64) -> Self {
+    pub(crate) fn with_seconds(self, seconds: u64) -> Self {
         Self { seconds, ..self }
     }
 
+    /// Sets the versions that matter instead of those of the libraries.
+    pub(crate) fn with_versions(self, versions: &str) -> Self {
+        Self { versions: versions.to_owned(), ..self }
+    }
+
     /// Reads a table with a line for each bench.
-    pub(super) fn parse_all(text: &str) -> io::Result<Vec<Self>> {
+    pub(crate) fn parse_all(text: &str) -> io::Result<Vec<Self>> {
         let lines = csv::Reader::from_reader(text.as_bytes()).into_deserialize();
         lines.map(|line| line.map_err(io::Error::other)).collect()
     }
 
     /// Writes such a table.
-    pub(super) fn write_all(all: &[Self]) -> io::Result<String> {
+    pub(crate) fn write_all(all: &[Self]) -> io::Result<String> {
         let mut writer = csv::Writer::from_writer(Vec::new());
         for taken in all {
             writer.serialize(taken)?;
@@ -89,7 +94,7 @@ impl Provenance {
     }
 
     /// Renders the table in Markdown, with each machine and its versions once.
-    pub(super) fn table(all: &[Self]) -> String {
+    pub(crate) fn table(all: &[Self]) -> String {
         let mut text =
             "| bench | date | commit | seconds | command |\n|---|---|---|--:|---|\n".to_owned();
         for Self { bench, date, commit, seconds, command, .. } in all {
@@ -112,7 +117,7 @@ impl Provenance {
 }
 
 /// Runs a program and returns its trimmed stdout.
-pub(super) fn output_of(program: &str, arguments: &[&str], folder: &Path) -> io::Result<String> {
+pub(crate) fn output_of(program: &str, arguments: &[&str], folder: &Path) -> io::Result<String> {
     let output = Command::new(program).args(arguments).current_dir(folder).output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("{program} ended with {}", output.status)));

@@ -3,6 +3,7 @@
 use super::aims;
 use super::figures::Figures;
 use super::numbers::{plain, whole};
+use super::peers;
 use super::provenance::Provenance;
 
 /// The crawling subjects, in the order of the rows.
@@ -63,8 +64,10 @@ type Column<'a> = (String, Box<dyn Fn(&str) -> Option<String> + 'a>);
 
 /// Renders all tables, each between its own anchors.
 pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
+    let (peers_taken, taken): (Vec<_>, Vec<_>) =
+        taken.iter().cloned().partition(|taken| taken.bench.starts_with("peers-"));
     let tables = [
-        ("taken", Provenance::table(taken)),
+        ("taken", Provenance::table(&taken)),
         ("paired", paired(figures)),
         ("ratios", ratios(figures)),
         ("throughput", throughput(figures)),
@@ -76,6 +79,12 @@ pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
         ("growth", growth(figures)),
         ("instructions", instructions(figures)),
         ("aims", aims::table(figures)),
+        ("peers_taken", Provenance::table(&peers_taken)),
+        ("peers_commands", peers::commands()),
+        ("peers_planted", peers::planted_site(figures)),
+        ("peers_plants", peers::plants(figures)),
+        ("peers_real", peers::real_site(figures)),
+        ("peers_pages", peers::plain_pages(figures)),
     ];
     let begin = "<!-- Written by cargo xtask measurements, from the tables beside it. -->\n";
     tables.iter().fold(begin.to_owned(), |text, (name, table)| {

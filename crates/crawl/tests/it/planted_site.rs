@@ -54,10 +54,24 @@ fn every_planted_fault_of_another_host_is_reported_with_external() {
     assert_eq!(targets(&output.stdout, &other.url("")), expected.into());
 }
 
-/// There are enough plants, and no two faults can be taken for each other.
+/// There are enough plants, and no two can be taken for each other.
 #[test]
 fn there_are_faults_and_what_looks_like_them() {
-    let faults: Vec<&str> = PLANTS.iter().filter_map(|plant| plant.fault).collect();
-    assert!(faults.len() >= 40 && PLANTS.len() - faults.len() >= 20);
+    let plants = || (0..planted::COUNT).filter_map(planted::plant);
+    let names: BTreeSet<&str> = plants().map(|plant| plant.name).collect();
+    assert_eq!((names.len(), plants().count()), (planted::COUNT, planted::COUNT));
+    let faults: Vec<&str> = plants().flat_map(Plant::names).collect();
     assert_eq!(faults.iter().collect::<BTreeSet<_>>().len(), faults.len());
+    let count = PLANTS.iter().filter(|plant| plant.fault.is_some()).count();
+    assert!(count >= 40 && PLANTS.len() - count >= 20);
+}
+
+/// A part of the plants can be served alone, for a checker that crashes at another part.
+#[test]
+fn a_part_of_the_site_has_its_own_faults_only() {
+    let numbers = 0..5;
+    let server = planted::start_with(numbers.clone()).unwrap();
+    let output = Running::start(program(&[&server.url("/")])).wait().expect_code(1);
+    let expected = numbers.filter_map(|number| planted::plant(number)?.fault);
+    assert_eq!(targets(&output.stdout, &server.url("")), expected.collect());
 }
