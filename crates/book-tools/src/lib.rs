@@ -17,6 +17,8 @@ mod lint;
 mod markdown;
 pub mod measurements;
 pub mod outputs;
+pub mod paper;
+pub mod programs;
 pub mod scan;
 mod source;
 mod walk;
