@@ -34,7 +34,7 @@ mod trace_svg;
 #[cfg(feature = "redis")]
 pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
-pub use progress::{Progress, num_writes};
+pub use progress::{Progress, write_under_way};
 pub use sources::{FilePaths, Files};
 pub use trace_file::TraceFile;
 pub use trace_page::trace_page;
@@ -226,7 +226,7 @@ fn tool_command() -> clap::Command {
         })
         .mut_arg(
             "max_tasks",
-            with_default("Number of fetches at a time, at most 100000 [default: 10]"),
+            with_default("Number of fetches (at most 100000) at a time [default: 10]"),
         )
         .mut_arg(
             "check",
