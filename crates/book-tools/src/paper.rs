@@ -14,6 +14,16 @@ const FIGURE_STYLE: &str = "svg{color:#1d232a;font-family:sans-serif}\
 .second{fill:none;stroke:#8f3800;stroke-width:2}.third{fill:none;stroke:#5d2a8c;stroke-width:2}\
 .soft{fill:#1d232a;fill-opacity:.07}.accent-fill{fill:#0b4f8a}.second-fill{fill:#8f3800}.third-fill{fill:#5d2a8c}";
 
+/// Names of SVG as mdBook writes them, in small letters, and as they are in a file.
+const NAMES: [(&str, &str); 6] = [
+    ("viewbox=", "viewBox="),
+    ("markerwidth=", "markerWidth="),
+    ("markerheight=", "markerHeight="),
+    ("refx=", "refX="),
+    ("refy=", "refY="),
+    ("clippath", "clipPath"),
+];
+
 /// The style of the EPUB: its reader has a type of its own.
 const EPUB_STYLE: &str = "pre{white-space:pre-wrap;font-size:.8em}p.file{font-family:monospace;font-size:.8em;margin-bottom:0}\
 figure{margin:1em 0}img{max-width:100%}figcaption{font-size:.9em;text-align:center}\
@@ -42,7 +52,7 @@ pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     fs::write(&source, page)?;
     fs::write(&style, EPUB_STYLE)?;
     let mut to_epub = Command::new("pandoc");
-    to_epub.args(["--from=html", "--to=epub3", "--toc", "--toc-depth=2", "--split-level=1"]);
+    to_epub.args(["--from=html", "--to=epub3", "--toc", "--toc-depth=2", "--epub-chapter-level=1"]);
     to_epub.args(["--metadata", "title=The same crawl, four ways of waiting"]);
     to_epub.args(["--metadata", "lang=en"]).arg("--css").arg(&style);
     to_epub.arg("--epub-cover-image").arg(root.join("book/src/social-card.png"));
@@ -67,8 +77,15 @@ fn main_of(page: &str) -> String {
     let end = page.rfind("</main>").unwrap_or(page.len());
     let script = Regex::new(r"(?s)<script.*?</script>|</?details[^>]*>").expect("a pattern");
     let summary = Regex::new(r"(?s)<summary>(.*?)</summary>").expect("a pattern");
+    // Pandoc keeps one picture of a figure, and a heading is no link on paper.
+    let figure = Regex::new(r"<(/?)figure[^>]*>").expect("a pattern");
+    let caption = Regex::new(r"<(/?)figcaption[^>]*>").expect("a pattern");
+    let heading = Regex::new(r#"(?s)<a class="header"[^>]*>(.*?)</a>"#).expect("a pattern");
     let main = script.replace_all(&page[begin..end], "");
-    summary.replace_all(&main, "<p><b>$1</b></p>").into_owned()
+    let main = summary.replace_all(&main, "<p><b>$1</b></p>");
+    let main = figure.replace_all(&main, "<${1}div>");
+    let main = caption.replace_all(&main, "<${1}p>");
+    heading.replace_all(&main, "$1").into_owned()
 }
 
 /// Writes each drawing of a page to a file of its own, and returns the page with pictures
@@ -87,6 +104,8 @@ fn with_pictures(page: &str, folder: &Path) -> io::Result<String> {
             format!("<img src=\"{name}\" alt=\"{}\">", described.trim().replace('"', "'"));
         let own = svg.replacen('>', &format!("><style>{FIGURE_STYLE}</style>"), 1);
         let own = own.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
+        let cased = |own: String, (small, name): &(&str, &str)| own.replace(small, name);
+        let own = NAMES.iter().fold(own, cased);
         written.push((name, own.replace("var(--bg)", "#fff").replace("var(--fg)", "#1d232a")));
         picture
     });
@@ -102,20 +121,26 @@ mod tests {
 
     #[test]
     fn the_page_is_left_without_frame_scripts_and_folds() {
-        let page = "<body><main><h1>A</h1><details open><summary>An <b>answer</b></summary>42\
-                    </details><script>x</script></main><nav></nav>";
-        assert_eq!(main_of(page), "<h1>A</h1><p><b>An <b>answer</b></b></p>42");
+        let page = "<body><main><h1><a class=\"header\" href=\"#a\">A</a></h1>\
+                    <details open><summary>An <b>answer</b></summary>42</details>\
+                    <figure class=\"x\">f<figcaption>c</figcaption></figure>\
+                    <script>x</script></main><nav></nav>";
+        let main = "<h1>A</h1><p><b>An <b>answer</b></b></p>42<div>f<p>c</p></div>";
+        assert_eq!(main_of(page), main);
     }
 
     #[test]
     fn drawings_become_pictures_with_colours_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
-        let page = "<p>a</p><svg viewBox=\"0 0 1 1\"><title id=\"t\">A loop</title><path style=\"fill: var(--bg)\"/></svg><p>b</p>";
+        let page = "<p>a</p><svg viewbox=\"0 0 1 1\"><title id=\"t\">A loop</title><path style=\"fill: var(--bg)\"/></svg><p>b</p>";
         let page = with_pictures(page, folder.path()).unwrap();
         assert_eq!(page, "<p>a</p><img src=\"pictures/1.svg\" alt=\"A loop\"><p>b</p>");
         let svg = fs::read_to_string(folder.path().join("pictures/1.svg")).unwrap();
         assert!(
-            svg.contains("xmlns=") && svg.contains("fill: #fff") && svg.contains(".ink"),
+            svg.contains("xmlns=")
+                && svg.contains("viewBox=")
+                && svg.contains("fill: #fff")
+                && svg.contains(".ink"),
             "{svg}"
         );
     }

@@ -35,8 +35,11 @@ use std::process::ExitCode;
 
 use crate::scene::{Choices, Play, Scene};
 
-/// The scenes: the name, the choices with their defaults, and the program.
-const SCENES: &[(&str, &[(&str, &str)], Play)] = &[
+/// A scene: the name, the choices with their defaults, and the program.
+type Listed = (&'static str, &'static [(&'static str, &'static str)], Play);
+
+/// All scenes.
+const SCENES: &[Listed] = &[
     ("hang", &[("trigger", "edge"), ("read", "once")], hang::play),
     ("stale", &[("generation", "compared")], stale::play),
     ("conversation", &[("do", "resume,hello,goodbye")], conversation::play),
