@@ -1,62 +1,103 @@
-// The playground in a browser prints what it prints natively. CRAWL_NATIVE and
-// CRAWL_WASM are the two programs; `.ci/browser/playground` builds them.
+// The programs of the book's pages print in a browser what they print natively: those
+// that were just built, and those that the book has. CRAWL_NATIVE and CRAWL_WASM are the
+// folders of the programs; `.ci/browser/playground` builds them.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { gzipSync } from "node:zlib";
+import { gunzipSync, gzipSync } from "node:zlib";
 import { chromium } from "playwright-core";
 
 const { CRAWL_NATIVE, CRAWL_WASM } = process.env;
-const bytes = readFileSync(CRAWL_WASM);
+/** The most bytes of each program, packed. */
+const LIMITS = { playground: 500 * 1024, scenes: 80 * 1024 };
+
+/** The program that the book has: packed, in a script. */
+function inBook(name) {
+  const script = readFileSync(new URL(`../../book/src/play/${name}.js`, import.meta.url), "utf8");
+  return gunzipSync(Buffer.from(/"([^"]+)"/.exec(script)[1], "base64"));
+}
+
+const programs = Object.keys(LIMITS).flatMap((name) => [
+  { name, from: "built", bytes: readFileSync(`${CRAWL_WASM}/${name}.wasm`) },
+  { name, from: "of the book", bytes: inBook(name) },
+]);
 let browser, page;
 
 before(async () => {
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   page = await browser.newPage();
   await page.addScriptTag({ path: new URL("../../crates/playground/web/wasi.js", import.meta.url).pathname });
-  // The module is compiled once, as a page of the book would.
-  await page.evaluate(async (base64) => {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    window.program = await WebAssembly.compile(bytes);
-  }, bytes.toString("base64"));
+  await page.evaluate(() => (window.programs = {}));
+  for (const { name, from, bytes } of programs) {
+    await page.evaluate(async ([key, base64]) => {
+      const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+      window.programs[key] = await WebAssembly.compile(bytes);
+    }, [`${name} ${from}`, bytes.toString("base64")]);
+  }
 });
 
 after(() => browser?.close());
 
-const inBrowser = (args) => page.evaluate((args) => Wasi.run(window.program, args), args);
+const inBrowser = (key, args) => page.evaluate(([key, args]) => Wasi.run(window.programs[key], args), [key, args]);
 
-for (const stage of [2, 3]) {
+/** Runs a program natively and in the browser. Returns what both print. */
+async function same(name, args) {
+  const native = spawnSync(`${CRAWL_NATIVE}/${name}`, args, { encoding: "utf8", maxBuffer: 1 << 28 });
+  const told = { code: native.status, stdout: native.stdout, stderr: native.stderr };
+  for (const from of ["built", "of the book"]) assert.deepEqual(await inBrowser(`${name} ${from}`, args), told, from);
+  return told;
+}
+
+for (const stage of [1, 2, 3]) {
   for (const fault of ["none", "close", "silence", "slow", "missing"]) {
     for (const seed of [1, 2]) {
-      const args = [`stage=${stage}`, `fault=${fault}`, `seed=${seed}`, "pages=40", "tasks=6", "latency=50"];
+      const args = [`stage=${stage}`, `fault=${fault}`, `seed=${seed}`, "pages=40", "tasks=6", "latency=50", "trace=yes"];
       test(args.join(" "), async () => {
-        const native = spawnSync(CRAWL_NATIVE, args, { encoding: "utf8" });
-        const found = await inBrowser(args);
-        assert.deepEqual(found, { code: native.status, stdout: native.stdout, stderr: native.stderr });
+        const found = await same("playground", args);
         assert.equal(found.code, 0);
         const lines = found.stdout.trim().split("\n").map((line) => JSON.parse(line));
+        const trace = lines.pop();
         const { rows, requests, simulated_ms: time } = lines.pop();
         assert.equal(rows, lines.length);
         assert.ok(requests >= rows && time > 0);
         const failed = lines.filter(({ outcome }) => outcome === "failed" || outcome === "http_error");
         assert.equal(failed.length > 0, fault !== "none" && fault !== "slow", "the fault is seen");
         if (failed.length === 0) assert.equal(rows, 40);
+        assert.equal(trace.otherData.stage, `stage${stage}`);
+        const begun = trace.traceEvents.filter(({ ph, name }) => ph === "B" && name === "fetch");
+        assert.ok(begun.length >= rows, "each fetch is in the trace");
       });
     }
   }
 }
 
+test("each scene is the same", async () => {
+  // Natively there are also those that have no choices.
+  const { stdout } = await inBrowser("scenes built", []);
+  const names = stdout.trim().split("\n");
+  assert.ok(names.length >= 8);
+  for (const name of names) assert.equal((await same("scenes", [name])).code, 0);
+  for (let seed = 1; seed <= 10; seed += 1) await same("scenes", ["orders", `seed=${seed}`]);
+});
+
 test("a wrong word is refused in the same words", async () => {
-  const native = spawnSync(CRAWL_NATIVE, ["fault=fire"], { encoding: "utf8" });
-  assert.deepEqual(await inBrowser(["fault=fire"]), { code: 2, stdout: "", stderr: native.stderr });
-  assert.match(native.stderr, /^fault=fire: expected none, close/);
+  const { code, stderr } = await same("playground", ["fault=fire"]);
+  assert.equal(code, 2);
+  assert.match(stderr, /^fault=fire: expected none, close/);
 });
 
 test("a crawl of 1,000 pages is run in a moment", async (t) => {
   const begun = performance.now();
-  const { stdout } = await inBrowser(["pages=1000", "tasks=100", "stage=3"]);
+  const { stdout } = await inBrowser("playground built", ["pages=1000", "tasks=100", "stage=3"]);
   assert.equal(stdout.trim().split("\n").length, 1_001);
   t.diagnostic(`${Math.round(performance.now() - begun)} ms`);
-  t.diagnostic(`${bytes.length} bytes, gzipped ${gzipSync(bytes, { level: 9 }).length}`);
+});
+
+test("the programs are small", (t) => {
+  for (const { name, from, bytes } of programs) {
+    const packed = gzipSync(bytes, { level: 9 }).length;
+    t.diagnostic(`${name}, ${from}: ${bytes.length} bytes, gzipped ${packed}`);
+    assert.ok(packed <= LIMITS[name], `${name}, ${from}: ${packed} bytes`);
+  }
 });

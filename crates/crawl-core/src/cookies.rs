@@ -11,6 +11,8 @@ use url::Url;
 use web::Address;
 use web::http::Header;
 
+use crate::public_suffix;
+
 /// The maximum length of a cookie in a response, in bytes (RFC 6265, section 6.1).
 const MAX_COOKIE_LEN: usize = 4096;
 
@@ -53,7 +55,8 @@ impl CookieJar {
     pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> bool {
         let Ok(value) = std::str::from_utf8(value) else { return false };
         let Ok(raw) = RawCookie::parse(value) else { return false };
-        let is_suffix = |domain: &str| psl::domain_str(domain.trim_matches('.')).is_none();
+        let is_suffix =
+            |domain: &str| public_suffix::domain_str(domain.trim_matches('.')).is_none();
         if value.len() > MAX_COOKIE_LEN
             || raw
                 .domain()

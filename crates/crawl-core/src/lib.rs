@@ -45,6 +45,7 @@ mod memory;
 mod options;
 mod pace;
 mod proxy;
+mod public_suffix;
 mod report;
 mod response_body;
 mod row;

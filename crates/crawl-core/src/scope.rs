@@ -4,6 +4,8 @@ use url::{Host, Url};
 
 use web::Address;
 
+use crate::public_suffix;
+
 /// The rule for hosts that belong to the site besides those of the roots. Only
 /// http and https URLs can belong to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -104,7 +106,7 @@ fn site_key(rule: ScopeRule, url: &Url) -> Option<SiteKey> {
         },
         ScopeRule::Lenient => SiteKey {
             host: match host {
-                Host::Domain(name) => psl::domain_str(name).unwrap_or(name).to_owned(),
+                Host::Domain(name) => public_suffix::domain_str(name).unwrap_or(name).to_owned(),
                 _ => address(),
             },
             port: None,

@@ -1,5 +1,5 @@
 //! The playground: a stage crawls a site on the simulated network, as the reader
-//! wants it, and prints its rows. It is built for `wasm32-wasip1` as well; then a
+//! wants it, and prints its rows, and its trace if that is wanted. It is built for `wasm32-wasip1` as well; then a
 //! page of the book runs it.
 //!
 //! The same arguments give the same output, in a browser and without one: the time
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crawl_core::{Options, Row};
 use sim_net::SimNet;
-use stage2_coroutines::EventLoop;
+use trace::{Tracer, json};
 
 use crate::settings::{Settings, Stage};
 
@@ -37,9 +37,9 @@ fn main() -> ExitCode {
 
 /// Crawls, and writes one line of JSON for each row and one for the whole.
 fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
+    let tracer = Tracer::new(Tracer::LIMIT);
+    let entered = settings.traces.then(|| tracer.enter());
     let net = SimNet::new(site::handler(settings));
-    let no_names = |host: &str, _| Err(io::Error::other(format!("{host} is looked up")));
-    let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
     let root = site::ROOT.parse().map_err(io::Error::other)?;
     let mut options = Options::new(vec![root]);
     options.max_tasks = Some(settings.tasks);
@@ -50,9 +50,15 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
         sink.lock().unwrap_or_else(PoisonError::into_inner).push(row);
     });
     let summary = match settings.stage {
-        Stage::Coroutines => stage2_coroutines::crawl_on(&event_loop, options, sink),
-        Stage::Queue => stage3_queue::crawl_on(&event_loop, options, sink),
+        Stage::Callbacks => {
+            let mut event_loop =
+                stage1_callbacks::EventLoop::with_backend(net.clone(), net.lookup());
+            stage1_callbacks::crawl_on(&mut event_loop, options, sink)
+        }
+        Stage::Coroutines => stage2_coroutines::crawl_on(&on(&net), options, sink),
+        Stage::Queue => stage3_queue::crawl_on(&on(&net), options, sink),
     }?;
+    drop(entered);
 
     for row in rows.lock().unwrap_or_else(PoisonError::into_inner).iter() {
         writeln!(out, "{}", serde_json::to_string(row)?)?;
@@ -63,5 +69,25 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
         "at_once": summary.peak_in_flight,
         "simulated_ms": net.elapsed().as_millis() as u64,
     });
-    writeln!(out, "{whole}")
+    writeln!(out, "{whole}")?;
+    if settings.traces {
+        let about = json::About {
+            stage: settings.stage.name(),
+            program: "playground",
+            sources: &[],
+            function: &|_| ("callback".to_owned(), None),
+        };
+        let mut text = Vec::new();
+        json::write(&tracer.take(), &about, &mut text)?;
+        // On one line, like the others.
+        text.retain(|byte| *byte != b'\n');
+        text.push(b'\n');
+        out.write_all(&text)?;
+    }
+    Ok(())
+}
+
+/// Makes a loop of stages 2 and 3 on a network.
+fn on(net: &SimNet) -> stage2_coroutines::EventLoop {
+    stage2_coroutines::EventLoop::with_backend(net.clone(), net.lookup())
 }

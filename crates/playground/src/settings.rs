@@ -6,8 +6,20 @@ use std::time::Duration;
 /// The stage that crawls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    Callbacks,
     Coroutines,
     Queue,
+}
+
+impl Stage {
+    /// Its name in a trace.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Callbacks => "stage1",
+            Self::Coroutines => "stage2",
+            Self::Queue => "stage3",
+        }
+    }
 }
 
 /// The fault of some pages of the site.
@@ -38,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) fault: Fault,
     /// The site, and the latency of each page, are derived from it.
     pub(crate) seed: u64,
+    /// True if the trace is wanted, too.
+    pub(crate) traces: bool,
 }
 
 impl Settings {
@@ -53,6 +67,7 @@ impl Settings {
             latency: Duration::from_millis(30),
             fault: Fault::None,
             seed: 1,
+            traces: false,
         };
         for word in words {
             let wrong = |expected: &str| format!("{word}: expected {expected}");
@@ -62,9 +77,10 @@ impl Settings {
             match name {
                 "stage" => {
                     settings.stage = match value {
+                        "1" => Stage::Callbacks,
                         "2" => Stage::Coroutines,
                         "3" => Stage::Queue,
-                        _ => return Err(wrong("2 or 3")),
+                        _ => return Err(wrong("1, 2 or 3")),
                     }
                 }
                 "pages" => settings.pages = number(value, 1, 1_000).map_err(|e| wrong(&e))?,
@@ -84,7 +100,14 @@ impl Settings {
                     }
                 }
                 "seed" => settings.seed = number(value, 0, u64::MAX).map_err(|e| wrong(&e))?,
-                _ => return Err(wrong("stage, pages, tasks, latency, fault or seed")),
+                "trace" => {
+                    settings.traces = match value {
+                        "yes" => true,
+                        "no" => false,
+                        _ => return Err(wrong("yes or no")),
+                    }
+                }
+                _ => return Err(wrong("stage, pages, tasks, latency, fault, seed or trace")),
             }
         }
         Ok(settings)
@@ -107,21 +130,24 @@ mod tests {
 
     #[test]
     fn each_word_is_a_choice() {
-        let all = parse("stage=3 pages=1000 tasks=1 latency=0 fault=slow seed=7 tasks=2").unwrap();
+        let all = parse("stage=3 pages=1000 tasks=1 latency=0 fault=slow seed=7 tasks=2 trace=yes")
+            .unwrap();
         assert_eq!(all.stage, Stage::Queue);
         assert_eq!((all.pages, all.tasks, all.seed), (1_000, 2, 7));
         assert_eq!((all.latency, all.fault), (Duration::ZERO, Fault::Slow));
+        assert!(all.traces);
     }
 
     #[test]
     fn a_wrong_word_is_named() {
         for (words, message) in [
-            ("stage=1", "stage=1: expected 2 or 3"),
+            ("stage=0", "stage=0: expected 1, 2 or 3"),
             ("pages=0", "pages=0: expected a number from 1 to 1000"),
             ("tasks=1001", "tasks=1001: expected a number from 1 to 1000"),
             ("latency=-1", "latency=-1: expected a number from 0 to 10000"),
             ("fault=fire", "fault=fire: expected none, close, silence, slow or missing"),
-            ("speed=1", "speed=1: expected stage, pages, tasks, latency, fault or seed"),
+            ("trace=1", "trace=1: expected yes or no"),
+            ("speed=1", "speed=1: expected stage, pages, tasks, latency, fault, seed or trace"),
             ("fast", "fast: expected name=value"),
         ] {
             assert_eq!(parse(words).unwrap_err(), message);

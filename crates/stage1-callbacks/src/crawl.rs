@@ -18,6 +18,7 @@ use crate::{EventLoop, Fetcher};
 ///
 /// # Errors
 /// When the operating system refuses to create an event queue.
+#[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     crawl_on(&mut EventLoop::new()?, options, sink)
 }

@@ -5,10 +5,8 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use selector_core::{Backend, Interest, Key, OsBackend, Selector, TimerKey, Timers};
-use transport::{
-    AddressId, ConnectLimiter, LookupFn, LookupId, LookupResult, Resolver, system_lookup,
-};
+use selector_core::{Backend, Interest, Key, Selector, TimerKey, Timers};
+use transport::{AddressId, ConnectLimiter, LookupFn, LookupId, LookupResult, Resolver};
 
 // ANCHOR: callback
 /// A function that continues a computation. It owns the computation's state.
@@ -89,8 +87,10 @@ impl<S: 'static> EventLoop<S> {
     ///
     /// # Errors
     /// When the process may not open another file descriptor.
+    #[cfg(feature = "os")]
     pub fn new() -> io::Result<Self> {
-        Ok(Self::with_backend(OsBackend::new()?, Arc::new(system_lookup)))
+        let backend = selector_core::OsBackend::new()?;
+        Ok(Self::with_backend(backend, Arc::new(transport::system_lookup)))
     }
 
     /// Creates a loop whose only links to the outside are this backend and this

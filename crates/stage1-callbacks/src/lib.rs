@@ -22,6 +22,8 @@ mod crawl;
 mod event_loop;
 mod fetch;
 
-pub use crawl::{CrawlState, crawl, crawl_on};
+#[cfg(feature = "os")]
+pub use crawl::crawl;
+pub use crawl::{CrawlState, crawl_on};
 pub use event_loop::{Callback, EventLoop, Method, Stats, TimerEvent};
 pub use fetch::Fetcher;

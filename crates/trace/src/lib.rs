@@ -16,6 +16,8 @@
 //! task, although it begins and ends in the middle of one.
 
 mod event;
+#[cfg(feature = "json")]
+pub mod json;
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::lookup::HostPort;
+use crate::public_suffix;
 
 /// A queue of names that wait for their lookup, with one turn for each zone
 /// (round robin).
@@ -82,5 +83,5 @@ impl LookupQueue {
 /// the public suffix list is a zone of its own, as `localhost` is.
 fn zone_of(host: &str) -> &str {
     let host = host.strip_suffix('.').unwrap_or(host);
-    psl::domain_str(host).unwrap_or(host)
+    public_suffix::domain_str(host).unwrap_or(host)
 }

@@ -20,7 +20,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use book_tools::{Finding, measurements, outputs, peers};
+use book_tools::{Finding, measurements, outputs, paper, peers, programs};
 use clap::{Parser, Subcommand};
 
 /// The chores of this workspace.
@@ -64,6 +64,14 @@ enum Chore {
         #[arg(value_name = "FILE")]
         only: Vec<String>,
     },
+    /// Writes the book as PDF and EPUB; needs mdBook, Chromium and pandoc
+    Paper {
+        /// The folder; unless told target/paper
+        folder: Option<PathBuf>,
+    },
+    /// Builds the programs that pages run in a browser, and writes them down; needs the
+    /// target wasm32-wasip1
+    Programs,
     /// Runs the benches, and writes the tables and drawings of what they find
     Measurements(measurements::Arguments),
     /// Runs `crawl` beside its peers, and writes the tables of what they take, find and miss
@@ -109,6 +117,10 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Readmes { check: false } => readmes::write(&root),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
+        Chore::Paper { folder } => {
+            paper::write(&root, &folder.unwrap_or_else(|| root.join("target/paper")))
+        }
+        Chore::Programs => programs::write(&root),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
         Chore::Peers(arguments) => peers::compare(&root, &arguments),
         Chore::Exercise(arguments) => exercises::run(&root, &arguments),

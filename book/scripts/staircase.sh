@@ -1,0 +1,51 @@
+#!/bin/sh
+# Draws the lines of code of the stages: what a fetch is, what a crawl is, and what runs
+# them. Comments, blank lines and tests are not counted.
+set -eu
+cd "$(dirname "$0")/../../crates"
+
+# Counts the lines of files: up to `#[cfg(test)]` before a module at the left edge.
+lines() {
+  for file in "$@"; do
+    awk '/^#\[cfg\(test\)\]/ { exit } !/^[ \t]*(\/\/|$)/ { n += 1 } END { print n + 0 }' "$file"
+  done | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+below() { find "$@" -name '*.rs'; }
+
+{
+  echo "0 threads|$(lines stage0-threads/src/fetch.rs stage0-threads/src/connector.rs)|$(lines stage0-threads/src/crawl.rs)|0|the kernel runs it"
+  echo "1 callbacks|$(lines stage1-callbacks/src/fetch.rs stage1-callbacks/src/connection.rs stage1-callbacks/src/connector.rs)|$(lines stage1-callbacks/src/crawl.rs)|$(lines stage1-callbacks/src/event_loop.rs)|"
+  echo "2 coroutines|$(lines stage2-coroutines/src/fetch.rs $(below stage2-coroutines/src/net))|$(lines stage2-coroutines/src/crawl.rs)|$(lines $(below stage2-coroutines/src/runtime))|"
+  echo "3 queue|$(lines stage3-queue/src/fetch.rs stage3-queue/src/connector.rs)|$(lines stage3-queue/src/crawler.rs)|$(lines stage3-queue/src/queue.rs)|and the runtime of stage 2"
+} | awk -F'|' '
+BEGIN {
+  print "<svg viewBox=\"0 0 700 200\" role=\"img\" aria-labelledby=\"staircase-title staircase-desc\" font-size=\"14\">"
+  print "<title id=\"staircase-title\">Lines of code of the four stages</title>"
+}
+{
+  name[NR] = $1; fetch[NR] = $2; crawl[NR] = $3; runs[NR] = $4; more[NR] = $5
+  sum = $2 + $3 + $4
+  if (sum > most) most = sum
+  desc = desc $1 ": fetch and connections " $2 ", crawl " $3 ", what runs them " $4 ". "
+}
+END {
+  print "<desc id=\"staircase-desc\">" desc "</desc>"
+  for (i = 1; i <= NR; i++) {
+    y = 34 + (i - 1) * 40; x = 120; unit = 440 / most
+    printf "<text class=\"text\" x=\"108\" y=\"%d\" text-anchor=\"end\">%s</text>\n", y + 19, name[i]
+    split(fetch[i] " " crawl[i] " " runs[i], part, " ")
+    split("accent-fill second-fill third-fill", class, " ")
+    for (k = 1; k <= 3; k++) {
+      if (part[k] == 0) continue
+      printf "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"26\"/>\n", class[k], x, y, part[k] * unit - 2
+      x += part[k] * unit
+    }
+    printf "<text class=\"text\" x=\"%.1f\" y=\"%d\">%d</text>\n", x + 6, y + 19, fetch[i] + crawl[i] + runs[i]
+    if (more[i] != "") printf "<text class=\"dim\" x=\"%.1f\" y=\"%d\">%s</text>\n", x + 44, y + 19, more[i]
+  }
+  print "<rect class=\"accent-fill\" x=\"120\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"138\" y=\"19\">a fetch and its connection</text>"
+  print "<rect class=\"second-fill\" x=\"330\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"348\" y=\"19\">the crawl</text>"
+  print "<rect class=\"third-fill\" x=\"440\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"458\" y=\"19\">what runs them</text>"
+  print "</svg>"
+}'

@@ -1,0 +1,1 @@
+../../../crates/playground/web/wasi.js

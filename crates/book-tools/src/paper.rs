@@ -1,0 +1,147 @@
+//! The book as PDF and as EPUB, from its print page.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::{Captures, Regex};
+
+/// The colours of figures on paper, and their classes, for pictures that stand alone.
+const FIGURE_STYLE: &str = "svg{color:#1d232a;font-family:sans-serif}\
+.text{fill:#1d232a}.dim{fill:#1d232a;opacity:.85}.halo{stroke:#fff;stroke-width:5;paint-order:stroke}\
+.ink,.arrow{fill:none;stroke:#1d232a;stroke-width:1.3}.accent{fill:none;stroke:#0b4f8a;stroke-width:2}\
+.second{fill:none;stroke:#8f3800;stroke-width:2}.third{fill:none;stroke:#5d2a8c;stroke-width:2}\
+.soft{fill:#1d232a;fill-opacity:.07}.accent-fill{fill:#0b4f8a}.second-fill{fill:#8f3800}.third-fill{fill:#5d2a8c}";
+
+/// Names of SVG as mdBook writes them, in small letters, and as they are in a file.
+const NAMES: [(&str, &str); 6] = [
+    ("viewbox=", "viewBox="),
+    ("markerwidth=", "markerWidth="),
+    ("markerheight=", "markerHeight="),
+    ("refx=", "refX="),
+    ("refy=", "refY="),
+    ("clippath", "clipPath"),
+];
+
+/// The style of the EPUB: its reader has a type of its own.
+const EPUB_STYLE: &str = "pre{white-space:pre-wrap;font-size:.8em}p.file{font-family:monospace;font-size:.8em;margin-bottom:0}\
+figure{margin:1em 0}img{max-width:100%}figcaption{font-size:.9em;text-align:center}\
+.scene-head{display:none}.scene-lanes ol{list-style:none;padding:0}.scene-name{font-weight:bold}.scene-lanes small{font-size:1em}\
+table{font-size:.85em}aside{margin:1em;font-size:.9em}blockquote{margin:1em}";
+
+/// Writes `book.pdf` (with Chromium) and `book.epub` (with pandoc) into `folder`.
+///
+/// # Errors
+/// When a program is missing or fails, or a file cannot be written.
+pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
+    fs::create_dir_all(folder)?;
+    let folder = folder.canonicalize()?;
+    let built = folder.join("html");
+    run(Command::new("mdbook").arg("build").arg(root.join("book")).arg("--dest-dir").arg(&built))?;
+    let print = built.join("print.html");
+
+    let chromium = std::env::var_os("CHROMIUM").unwrap_or_else(|| "chromium".into());
+    let mut to_pdf = Command::new(chromium);
+    to_pdf.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]);
+    to_pdf.arg(format!("--print-to-pdf={}", folder.join("book.pdf").display()));
+    run(to_pdf.arg("--generate-pdf-document-outline").arg(format!("file://{}", print.display())))?;
+
+    let page = with_pictures(&main_of(&fs::read_to_string(&print)?), &folder)?;
+    let (source, style) = (folder.join("epub.html"), folder.join("epub.css"));
+    fs::write(&source, page)?;
+    fs::write(&style, EPUB_STYLE)?;
+    let mut to_epub = Command::new("pandoc");
+    to_epub.args(["--from=html", "--to=epub3", "--toc", "--toc-depth=2", "--epub-chapter-level=1"]);
+    to_epub.args(["--metadata", "title=The same crawl, four ways of waiting"]);
+    to_epub.args(["--metadata", "lang=en"]).arg("--css").arg(&style);
+    to_epub.arg("--epub-cover-image").arg(root.join("book/src/social-card.png"));
+    to_epub.arg("--output").arg(folder.join("book.epub")).arg(&source).current_dir(&folder);
+    run(&mut to_epub)?;
+    println!("written to {}: book.pdf, book.epub", folder.display());
+    Ok(true)
+}
+
+/// Runs a command that has to succeed.
+fn run(command: &mut Command) -> io::Result<()> {
+    let name = PathBuf::from(command.get_program());
+    let failed = |why: String| io::Error::other(format!("{}: {why}", name.display()));
+    let status = command.status().map_err(|error| failed(error.to_string()))?;
+    if status.success() { Ok(()) } else { Err(failed(status.to_string())) }
+}
+
+/// Returns the text of the page without its frame and its scripts. What is folded is open:
+/// a book that is printed or on a reader may not unfold.
+fn main_of(page: &str) -> String {
+    let begin = page.find("<main>").map_or(0, |at| at + "<main>".len());
+    let end = page.rfind("</main>").unwrap_or(page.len());
+    let script = Regex::new(r"(?s)<script.*?</script>|</?details[^>]*>").expect("a pattern");
+    let summary = Regex::new(r"(?s)<summary>(.*?)</summary>").expect("a pattern");
+    // Pandoc keeps one picture of a figure, and a heading is no link on paper.
+    let figure = Regex::new(r"<(/?)figure[^>]*>").expect("a pattern");
+    let caption = Regex::new(r"<(/?)figcaption[^>]*>").expect("a pattern");
+    let heading = Regex::new(r#"(?s)<a class="header"[^>]*>(.*?)</a>"#).expect("a pattern");
+    let main = script.replace_all(&page[begin..end], "");
+    let main = summary.replace_all(&main, "<p><b>$1</b></p>");
+    let main = figure.replace_all(&main, "<${1}div>");
+    let main = caption.replace_all(&main, "<${1}p>");
+    heading.replace_all(&main, "$1").into_owned()
+}
+
+/// Writes each drawing of a page to a file of its own, and returns the page with pictures
+/// in their place.
+fn with_pictures(page: &str, folder: &Path) -> io::Result<String> {
+    let drawing = Regex::new(r"(?s)<svg\b.*?</svg>").expect("a pattern");
+    let title = Regex::new(r"(?s)<title[^>]*>(.*?)</title>").expect("a pattern");
+    fs::create_dir_all(folder.join("pictures"))?;
+    let mut written = Vec::new();
+    let page = drawing.replace_all(page, |found: &Captures<'_>| {
+        let svg = &found[0];
+        let name = format!("pictures/{}.svg", written.len() + 1);
+        let described =
+            title.captures(svg).map_or("", |title| title.get(1).map_or("", |it| it.as_str()));
+        let picture =
+            format!("<img src=\"{name}\" alt=\"{}\">", described.trim().replace('"', "'"));
+        let own = svg.replacen('>', &format!("><style>{FIGURE_STYLE}</style>"), 1);
+        let own = own.replacen("<svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"", 1);
+        let cased = |own: String, (small, name): &(&str, &str)| own.replace(small, name);
+        let own = NAMES.iter().fold(own, cased);
+        written.push((name, own.replace("var(--bg)", "#fff").replace("var(--fg)", "#1d232a")));
+        picture
+    });
+    for (name, svg) in &written {
+        fs::write(folder.join(name), svg)?;
+    }
+    Ok(page.into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_is_left_without_frame_scripts_and_folds() {
+        let page = "<body><main><h1><a class=\"header\" href=\"#a\">A</a></h1>\
+                    <details open><summary>An <b>answer</b></summary>42</details>\
+                    <figure class=\"x\">f<figcaption>c</figcaption></figure>\
+                    <script>x</script></main><nav></nav>";
+        let main = "<h1>A</h1><p><b>An <b>answer</b></b></p>42<div>f<p>c</p></div>";
+        assert_eq!(main_of(page), main);
+    }
+
+    #[test]
+    fn drawings_become_pictures_with_colours_of_their_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let page = "<p>a</p><svg viewbox=\"0 0 1 1\"><title id=\"t\">A loop</title><path style=\"fill: var(--bg)\"/></svg><p>b</p>";
+        let page = with_pictures(page, folder.path()).unwrap();
+        assert_eq!(page, "<p>a</p><img src=\"pictures/1.svg\" alt=\"A loop\"><p>b</p>");
+        let svg = fs::read_to_string(folder.path().join("pictures/1.svg")).unwrap();
+        assert!(
+            svg.contains("xmlns=")
+                && svg.contains("viewBox=")
+                && svg.contains("fill: #fff")
+                && svg.contains(".ink"),
+            "{svg}"
+        );
+    }
+}

@@ -1,0 +1,12 @@
+//! The registrable domain of a name, by the public suffix list.
+
+#[cfg(not(target_family = "wasm"))]
+pub(crate) use psl::domain_str;
+
+/// Returns the last two labels of a name. The list would be half of a program for a
+/// browser, where no names of the real network are fetched.
+#[cfg(target_family = "wasm")]
+pub(crate) fn domain_str(name: &str) -> Option<&str> {
+    let (front, _) = name.rsplit_once('.')?;
+    Some(front.rsplit_once('.').map_or(name, |(before, _)| &name[before.len() + 1..]))
+}
