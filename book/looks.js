@@ -20,19 +20,4 @@
       if (shorter !== text) node.nodeValue = shorter;
     }
   }
-
-  // The time that a page takes: 200 words of prose a minute, 25 lines of code.
-  const main = document.querySelector("main");
-  const title = main?.querySelector("h1");
-  if (!title || document.querySelectorAll("main h1").length > 1) return;
-  const copy = main.cloneNode(true);
-  copy.querySelectorAll("pre, svg, script, nav").forEach((element) => element.remove());
-  const words = copy.textContent.split(/\s+/).length;
-  const code = [...main.querySelectorAll("pre")].map((pre) => pre.textContent.trim().split("\n").length);
-  const lines = code.reduce((sum, count) => sum + count, 0);
-  const minutes = Math.max(1, Math.round(words / 200 + lines / 25));
-  const line = document.createElement("p");
-  line.className = "reading-time";
-  line.textContent = `About ${minutes} minutes`;
-  title.after(line);
 })();

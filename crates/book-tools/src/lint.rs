@@ -4,11 +4,15 @@ pub(crate) mod captions;
 mod contents;
 mod fences;
 mod figures;
+mod glossary;
 mod includes;
 pub(crate) mod links;
 mod measurements;
 mod names;
 mod outputs;
+mod prose;
+pub(crate) mod reading;
+mod shown;
 mod steps;
 
 use std::fmt;
@@ -45,11 +49,15 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         contents::check,
         fences::check,
         figures::check,
+        glossary::check,
         includes::check,
         links::check,
         measurements::check,
         names::check,
         outputs::check,
+        prose::check,
+        reading::check,
+        shown::check,
         steps::check,
     ];
     let mut findings: Vec<Finding> = checks.iter().flat_map(|check| check(book)).collect();

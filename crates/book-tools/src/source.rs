@@ -71,6 +71,34 @@ pub(crate) fn anchor_error(text: &str, anchor: &str) -> Option<&'static str> {
     }
 }
 
+/// Returns the number of the first line behind the mark of an anchor.
+pub(crate) fn anchor_line(text: &str, anchor: &str) -> Option<usize> {
+    let mark = format!("ANCHOR: {anchor}");
+    let index = text.lines().position(|line| line.trim_end().ends_with(&mark))?;
+    Some(index + 2)
+}
+
+/// Returns the lines of a file that an include shows: those between the marks of the
+/// anchor, or all, without marks.
+pub(crate) fn lines_of_anchor(text: &str, anchor: Option<&str>) -> Vec<String> {
+    let marks = |marker: &str, line: &str| {
+        let line = line.trim_end().trim_end_matches(" -->");
+        anchor.is_some_and(|anchor| line.ends_with(&format!("{marker}: {anchor}")))
+    };
+    let mut is_shown = anchor.is_none();
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if marks("ANCHOR", line) {
+            is_shown = true;
+        } else if marks("ANCHOR_END", line) {
+            is_shown = false;
+        } else if is_shown && !line.contains("ANCHOR") {
+            lines.push(line.to_owned());
+        }
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::Path;
@@ -90,6 +118,15 @@ mod tests {
             (found[1].path.as_path(), &found[1].anchor),
             (Path::new("book/src/out/d.txt"), &None)
         );
+    }
+
+    #[test]
+    fn an_include_shows_the_lines_of_its_anchor() {
+        let text = "use a;\n// ANCHOR: a\none\n// ANCHOR: ab\ntwo\n// ANCHOR_END: ab\n\
+                    // ANCHOR_END: a\nlast\n";
+        assert_eq!(lines_of_anchor(text, Some("a")), ["one", "two"]);
+        assert_eq!(lines_of_anchor(text, Some("ab")), ["two"]);
+        assert_eq!(lines_of_anchor(text, None), ["use a;", "one", "two", "last"]);
     }
 
     #[test]

@@ -34,7 +34,7 @@ mod trace_svg;
 #[cfg(feature = "redis")]
 pub use arguments::{FrontierAction, FrontierArguments};
 pub use log::print;
-pub use progress::{Progress, num_writes};
+pub use progress::{Progress, write_under_way};
 pub use sources::{FilePaths, Files};
 pub use trace_file::TraceFile;
 pub use trace_page::trace_page;
@@ -126,7 +126,7 @@ pub fn tool_main(
     recorded: fn(&Path) -> Result<Recorded, String>,
     crawl: fn(Invocation) -> io::Result<CrawlSummary>,
     locate: fn(&Files, &str) -> Option<String>,
-    #[cfg(feature = "redis")] manage: fn(&FrontierArguments) -> io::Result<String>,
+    #[cfg(feature = "redis")] manage: fn(&FrontierArguments, &Options) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
     let ToolInvocation { arguments, recordable: mut recorded_arguments, seed, config } =
@@ -141,7 +141,8 @@ pub fn tool_main(
     let frontier = arguments.redis.frontier();
     #[cfg(feature = "redis")]
     if let Some(frontier) = frontier.as_ref().filter(|frontier| !frontier.action.has_rows()) {
-        return run::print(manage(frontier), arguments.common.output.level()).into();
+        let state = manage(frontier, &arguments.options(Vec::new()));
+        return run::print(state, arguments.common.output.level()).into();
     }
     #[cfg(feature = "redis")]
     let is_part = frontier.is_some();
@@ -226,7 +227,7 @@ fn tool_command() -> clap::Command {
         })
         .mut_arg(
             "max_tasks",
-            with_default("Number of fetches at a time, at most 100000 [default: 10]"),
+            with_default("Number of fetches (at most 100000) at a time [default: 10]"),
         )
         .mut_arg(
             "check",

@@ -109,22 +109,25 @@ impl Drop for Progress {
     }
 }
 
-/// Number of writes of this process that have come to their end.
-static NUM_WRITES: AtomicU64 = AtomicU64::new(0);
+/// Numbers of writes of this process that have begun, and that have come to their end.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+static ENDED: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the number of writes to the output and the log that have come to their
-/// end. When it stands still, a write may be blocked: nothing reads the pipe.
-pub fn num_writes() -> u64 {
-    NUM_WRITES.load(Ordering::Relaxed)
+/// Returns the number of the write to the output or the log that is under way, if there
+/// is one. When it stays the same, the write is blocked: nothing reads the pipe.
+pub fn write_under_way() -> Option<u64> {
+    let ended = ENDED.load(Ordering::SeqCst);
+    (BEGUN.load(Ordering::SeqCst) > ended).then_some(ended)
 }
 
 /// Calls `write` while the progress line is hidden, so that the two do not mix on
 /// the terminal.
 pub(crate) fn with_progress_hidden<T>(write: impl FnOnce() -> T) -> T {
+    BEGUN.fetch_add(1, Ordering::SeqCst);
     let result = match LINE.get() {
         Some(line) if !line.is_finished() => line.suspend(write),
         _ => write(),
     };
-    NUM_WRITES.fetch_add(1, Ordering::Relaxed);
+    ENDED.fetch_add(1, Ordering::SeqCst);
     result
 }

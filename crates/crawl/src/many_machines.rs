@@ -3,19 +3,22 @@
 use std::io;
 
 use cli::{FrontierAction, FrontierArguments, Invocation, Progress};
-use crawl_core::CrawlSummary;
+use crawl_core::{CrawlSummary, Options};
 use frontier_redis::{RedisOptions, Server, delete, report, status, work};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
 use crate::signals;
 
-fn options(frontier: &FrontierArguments) -> io::Result<RedisOptions> {
+fn redis_options(frontier: &FrontierArguments, options: &Options) -> io::Result<RedisOptions> {
     let server = Server::parse(&frontier.url)
         .map_err(|why| io::Error::new(io::ErrorKind::InvalidInput, format!("--frontier: {why}")))?;
-    let mut options = RedisOptions::new(server, &frontier.crawl);
-    options.max_wait = frontier.wait.unwrap_or(options.max_wait);
-    Ok(options)
+    let mut redis = RedisOptions::new(server, &frontier.crawl);
+    redis.max_wait = frontier.wait.unwrap_or(redis.max_wait);
+    redis.ca_certificates.clone_from(&options.ca_certificates);
+    redis.insecure = options.insecure;
+    redis.journal.clone_from(&frontier.journal);
+    Ok(redis)
 }
 
 /// Works on a crawl, or reports it.
@@ -23,7 +26,7 @@ pub(crate) fn crawl(
     frontier: &FrontierArguments,
     invocation: Invocation,
 ) -> io::Result<CrawlSummary> {
-    let redis = options(frontier)?;
+    let redis = redis_options(frontier, &invocation.options)?;
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
     let Invocation { options, mut sink, mut progress, warn, .. } = invocation;
@@ -41,8 +44,8 @@ pub(crate) fn crawl(
 }
 
 /// Returns the state of a crawl as a text, or deletes it.
-pub(crate) fn manage(frontier: &FrontierArguments) -> io::Result<String> {
-    let redis = options(frontier)?;
+pub(crate) fn manage(frontier: &FrontierArguments, options: &Options) -> io::Result<String> {
+    let redis = redis_options(frontier, options)?;
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
     let text = if frontier.action == FrontierAction::Drop {

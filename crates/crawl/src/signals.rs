@@ -16,9 +16,8 @@ use signal_hook::iterator::Signals;
 /// Time after the second signal until the process exits by force.
 const FORCED_EXIT_DELAY: Duration = Duration::from_secs(1);
 
-/// Time without any output after which a process that should come to its end is
-/// taken for blocked, and exits by force: nothing reads what it writes. It is longer
-/// than fetches in flight have to finish, and than a report takes to be sorted.
+/// Time after which a write of a process that should come to its end is taken for
+/// blocked, and the process exits by force: nothing reads what it writes.
 const STALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time between two looks at the output.
@@ -84,14 +83,14 @@ pub(crate) fn watch(
     Ok(guard)
 }
 
-/// Exits the process as soon as nothing was written for a while.
+/// Exits the process as soon as one write has been under way for a while.
 fn exit_when_stalled(code: i32) {
-    let (mut num_writes, mut since) = (cli::num_writes(), Instant::now());
-    while since.elapsed() < STALL_TIMEOUT {
+    let (mut write, mut since) = (None, Instant::now());
+    while write.is_none() || since.elapsed() < STALL_TIMEOUT {
         thread::sleep(STALL_INTERVAL);
-        let now = cli::num_writes();
-        if now != num_writes {
-            (num_writes, since) = (now, Instant::now());
+        let now = cli::write_under_way();
+        if now != write {
+            (write, since) = (now, Instant::now());
         }
     }
     // Not written here: stderr may be blocked, too.

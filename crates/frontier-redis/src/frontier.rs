@@ -9,8 +9,8 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crawl_core::{
-    Admission, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait, Job,
-    JournalEntry, LocalAdmission, LocalCompletion, Options, Sink, StopReason, Via, Visit,
+    Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait,
+    Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Sink, StopReason, Via, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
@@ -20,9 +20,10 @@ use web::{Address, http};
 use crate::cluster::{elements_of, number_of, text_of};
 use crate::event::Event;
 use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
+use crate::journal_file::JournalFile;
 use crate::node::{CallError, CallResult};
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, RELEASE, RENEW, RULES, Script};
-use crate::store::Store;
+use crate::store::{Batch, Counters, Store};
 use crate::{RedisOptions, settings};
 
 /// Limit on the jobs of one claim.
@@ -72,7 +73,7 @@ struct Inner {
     /// Number of calls for claims: with the name, it names each call.
     calls: Cell<u64>,
     waiting: RefCell<VecDeque<Future<RedisClaim>>>,
-    /// Tokens of the leases that this worker holds, with their partitions.
+    /// The leases that this worker holds, with their partitions.
     leases: RefCell<HashMap<Rc<str>, usize>>,
     released: RefCell<Vec<(usize, Rc<str>)>>,
     rules: RefCell<HashMap<String, (Instant, Rc<Rules>)>>,
@@ -84,6 +85,10 @@ struct Inner {
     is_failed: Cell<bool>,
     counts: RefCell<Counts>,
     progress: RefCell<CrawlProgress>,
+    /// The statuses with which hosts were busy.
+    busy_statuses: RefCell<HashMap<String, u16>>,
+    /// The hosts that were busy all the time, once the crawl has ended.
+    busy_hosts: RefCell<Vec<BusyHost>>,
     tasks: RefCell<Vec<Task<()>>>,
 }
 
@@ -103,7 +108,8 @@ struct Counts {
 /// it gives the job back.
 pub struct RedisClaim {
     claimed: ClaimedJob,
-    token: Rc<str>,
+    /// The lease as Redis has it: a token, which no other lease has, and the job.
+    lease: Rc<str>,
     partition: usize,
     frontier: Rc<Inner>,
     /// True if the host need not be asked: the job is refused.
@@ -128,8 +134,8 @@ impl Claim for RedisClaim {
 
 impl Drop for RedisClaim {
     fn drop(&mut self) {
-        if self.frontier.leases.borrow_mut().remove(&self.token).is_some() {
-            let released = (self.partition, Rc::clone(&self.token));
+        if self.frontier.leases.borrow_mut().remove(&self.lease).is_some() {
+            let released = (self.partition, Rc::clone(&self.lease));
             self.frontier.released.borrow_mut().push(released);
             self.frontier.has_released.set();
         }
@@ -168,9 +174,8 @@ impl RedisFrontier {
         // Each worker does, since the one that has created the crawl may be gone.
         store.put_roots(&local).await?;
         store.mend(&local).await?;
+        let journal = redis.journal.first().map(|path| JournalFile::open(path)).transpose()?;
         let worker = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
-        let progress =
-            CrawlProgress { done: 0, queued: 0, in_flight: 0, broken: 0, waits_for: None };
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
             store,
@@ -191,12 +196,18 @@ impl RedisFrontier {
             is_stopped: Cell::default(),
             is_failed: Cell::default(),
             counts: RefCell::default(),
-            progress: RefCell::new(progress),
+            progress: RefCell::new(progress(&Counters::default())),
+            busy_statuses: RefCell::default(),
+            busy_hosts: RefCell::default(),
             tasks: RefCell::default(),
         });
         let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
         let renewing = Task::spawn(event_loop, Rc::clone(&inner).renew_leases());
         let releasing = Task::spawn(event_loop, Rc::clone(&inner).release_leases());
+        if let Some(file) = journal {
+            let moving = Rc::clone(&inner).move_journal(file, redis.journal_age);
+            inner.tasks.borrow_mut().push(Task::spawn(event_loop, moving).named("journal"));
+        }
         inner.tasks.borrow_mut().extend([
             claiming.named("claims"),
             renewing.named("leases"),
@@ -345,14 +356,13 @@ impl Inner {
         let wait = reply.next().as_ref().map_or(-1, number_of);
         let mut claimed = 0;
         for claim in claims {
-            let texts: Vec<_> = elements_of(claim).iter().flat_map(text_of).collect();
-            let [token, job] = &texts[..] else { continue };
-            let Some(job) = job_text::read(job) else {
-                let message = format!("no job of this version: {job}");
+            let Some(lease) = text_of(&claim) else { continue };
+            let Some(job) = job_text::read(&lease) else {
+                let message = format!("no job of this version: {lease}");
                 self.fail(&CallError::Refused(message));
                 continue;
             };
-            self.hand_over(token.as_str().into(), partition, job);
+            self.hand_over(lease.into(), partition, job);
             claimed += 1;
         }
         Ok((claimed, u64::try_from(wait).ok().map(Duration::from_micros)))
@@ -360,14 +370,14 @@ impl Inner {
 
     /// Hands a claim to a worker that waits. If there is none any more, it is dropped,
     /// and so released.
-    fn hand_over(self: &Rc<Self>, token: Rc<str>, partition: usize, claimed: ClaimedJob) {
-        self.leases.borrow_mut().insert(Rc::clone(&token), partition);
+    fn hand_over(self: &Rc<Self>, lease: Rc<str>, partition: usize, claimed: ClaimedJob) {
+        self.leases.borrow_mut().insert(Rc::clone(&lease), partition);
         let peak = self.leases.borrow().len() as u64;
         let mut counts = self.counts.borrow_mut();
         counts.peak = counts.peak.max(peak);
         drop(counts);
         let frontier = Rc::clone(self);
-        let claim = RedisClaim { claimed, token, partition, frontier, is_refused: false };
+        let claim = RedisClaim { claimed, lease, partition, frontier, is_refused: false };
         self.step(Step::Claimed);
         let waiter = self.waiting.borrow_mut().pop_front();
         if let Some(waiter) = waiter {
@@ -381,30 +391,34 @@ impl Inner {
         let period = (self.lease / 3).min(Duration::from_secs(1));
         loop {
             let leases: Vec<_> =
-                self.leases.borrow().iter().map(|(token, at)| (Rc::clone(token), *at)).collect();
+                self.leases.borrow().iter().map(|(lease, at)| (Rc::clone(lease), *at)).collect();
             for partition in 0..self.store.partitions {
                 let description = format!("process {}", std::process::id());
                 let mut arguments =
                     vec![micros(self.lease), self.worker.clone().into(), description.into()];
                 let of_partition = leases.iter().filter(|(_, at)| *at == partition);
-                arguments.extend(of_partition.map(|(token, _)| token.as_bytes().to_vec()));
+                arguments.extend(of_partition.map(|(lease, _)| lease.as_bytes().to_vec()));
                 let Ok(lost) = self.script(&RENEW, partition, &arguments).await else { return };
-                for token in elements_of(lost).iter().flat_map(text_of) {
+                for lease in elements_of(lost).iter().flat_map(text_of) {
                     // Its result is refused, if it was not completed meanwhile.
-                    self.leases.borrow_mut().remove(&*token);
+                    self.leases.borrow_mut().remove(&*lease);
                 }
             }
             let Ok(counters) = self.store.counters().await else { return };
-            self.progress.replace(CrawlProgress {
-                done: counters.done,
-                queued: counters
-                    .put
-                    .saturating_sub(counters.done + counters.left + counters.leases),
-                in_flight: counters.leases,
-                broken: counters.bad,
-                waits_for: None,
-            });
+            self.progress.replace(progress(&counters));
             sleep(&self.event_loop, period).await;
+        }
+    }
+
+    /// Moves old records of the journal to a file, again and again.
+    async fn move_journal(self: Rc<Self>, mut file: JournalFile, age: Duration) {
+        loop {
+            sleep(&self.event_loop, age / 4).await;
+            let moving = self.store.move_journal(&self.local, &self.worker, age, &mut file);
+            if let Err(error) = moving.await {
+                return self
+                    .fail(&CallError::Lost(format!("the journal cannot be moved: {error}")));
+            }
         }
     }
 
@@ -419,9 +433,9 @@ impl Inner {
         let released = self.released.take();
         for partition in 0..self.store.partitions {
             let of_partition = released.iter().filter(|(at, _)| *at == partition);
-            let tokens: Vec<_> = of_partition.map(|(_, token)| token.as_bytes().to_vec()).collect();
-            if !tokens.is_empty() {
-                self.script(&RELEASE, partition, &tokens).await?;
+            let leases: Vec<_> = of_partition.map(|(_, lease)| lease.as_bytes().to_vec()).collect();
+            if !leases.is_empty() {
+                self.script(&RELEASE, partition, &leases).await?;
             }
         }
         if !released.is_empty() {
@@ -432,7 +446,7 @@ impl Inner {
 
     /// Ends a claim: its lease is not given back any more.
     fn end(&self, claim: &RedisClaim) {
-        self.leases.borrow_mut().remove(&claim.token);
+        self.leases.borrow_mut().remove(&claim.lease);
     }
 
     /// Returns the rules of the origin of a job; `None` if they are not known any more.
@@ -505,12 +519,12 @@ impl Inner {
 
     /// Sets the rules of an origin for all workers: those in its robots.txt, or that it
     /// does not answer.
-    async fn set_rules(&self, token: &str, host: &str, is_secure: bool, rules: Rules) {
+    async fn set_rules(&self, lease: &str, host: &str, is_secure: bool, rules: Rules) {
         let delay = rules.crawl_delay().unwrap_or_default().min(MAX_DELAY);
         let Ok(text) = serde_json::to_vec(&rules) else { return };
         let key = format!("{}{host}", u8::from(is_secure));
         let arguments = [
-            token.as_bytes().to_vec(),
+            lease.as_bytes().to_vec(),
             vec![b'0' + u8::from(is_secure)],
             host.as_bytes().to_vec(),
             micros(delay),
@@ -534,7 +548,7 @@ impl Inner {
         let LocalCompletion { mut row, candidates, out_links, ids, nofollow, left_out, content } =
             completion;
         row.referrer.clone_from(&claim.claimed.referrer);
-        let batch = self.store.batch(&candidates, Some(&job.url), &self.local.borrow());
+        let (batch, hashes) = self.store.unknown(candidates, &job.url, &self.local.borrow());
         let mut calls = batch.calls();
         let own = calls.iter().rposition(|(partition, _)| *partition == claim.partition);
         let own = own.map(|own| calls.swap_remove(own).1).unwrap_or_default();
@@ -554,14 +568,19 @@ impl Inner {
             // Equal pages are counted by each worker for itself.
             content: None,
         };
-        let record =
-            serde_json::to_string(&entry).map_err(|e| CallError::Refused(e.to_string()))?;
+        let mut record =
+            serde_json::to_value(&entry).map_err(|e| CallError::Refused(e.to_string()))?;
+        // Read back, a field that is not there is null, too.
+        if let Some(row) = record["row"].as_object_mut() {
+            row.retain(|_, value| !value.is_null());
+        }
+        let record = record.to_string();
         // A quotation mark in a string would have a backslash before it.
         const NEW: &str = "\"num_new_urls\":";
         let (before, after) = record.split_once(NEW).unwrap_or((&record, "}"));
         let flag = |flag: bool| vec![b'0' + u8::from(flag)];
         let mut arguments = vec![
-            claim.token.as_bytes().to_vec(),
+            claim.lease.as_bytes().to_vec(),
             flag(!claim.is_refused),
             flag(answered),
             flag(is_broken),
@@ -578,6 +597,7 @@ impl Inner {
             counts.late += 1;
             return Ok(());
         };
+        self.store.remember(hashes);
         if row.outcome == crawl_core::Outcome::Page {
             row.num_new_urls = new;
             self.local.borrow_mut().end_page(job, content, new);
@@ -609,7 +629,13 @@ impl Inner {
             return if self.is_failed.get() { pending().await } else { Ok(true) };
         }
         let counters = self.store.counters().await?;
-        Ok(counters.done + counters.left == counters.put && self.store.mend(&self.local).await?)
+        let is_ended =
+            counters.done + counters.left == counters.put && self.store.mend(&self.local).await?;
+        if is_ended {
+            self.progress.replace(progress(&counters));
+            self.busy_hosts.replace(self.store.busy_hosts().await?);
+        }
+        Ok(is_ended)
     }
     // ANCHOR_END: is_ended
 }
@@ -662,7 +688,9 @@ impl Frontier for RedisFrontier {
             .and_then(|retry| http::retry_after(retry, std::time::SystemTime::now()))
             .map_or(b"-1".to_vec(), micros);
         let max_wait = self.0.local.borrow().options().max_wait;
-        let arguments = [claim.token.as_bytes().to_vec(), retry, micros(max_wait), b"429".to_vec()];
+        let status = self.0.busy_statuses.borrow().get(&claim.claimed.host).copied();
+        let status = status.unwrap_or(429).to_string().into_bytes();
+        let arguments = [claim.lease.as_bytes().to_vec(), retry, micros(max_wait), status];
         self.0.counts.borrow_mut().visits -= u64::from(!claim.is_for_rules());
         let _ = self.0.script(&DEFER, claim.partition, &arguments).await;
         self.0.end(&claim);
@@ -671,7 +699,7 @@ impl Frontier for RedisFrontier {
 
     async fn set_rules(&self, claim: RedisClaim, rules: Rules) {
         let is_secure = claim.claimed.rules_of == Some(true);
-        self.0.set_rules(&claim.token, &claim.claimed.host, is_secure, rules).await;
+        self.0.set_rules(&claim.lease, &claim.claimed.host, is_secure, rules).await;
         self.0.end(&claim);
     }
 
@@ -684,7 +712,8 @@ impl Frontier for RedisFrontier {
         let Ok(address) = Address::of(url) else { return };
         let candidate = self.0.local.borrow_mut().candidate(address, Via::Sitemap);
         let Some(candidate) = candidate else { return };
-        let batch = self.0.store.batch(&[candidate], None, &self.0.local.borrow());
+        let mut batch = Batch::default();
+        self.0.store.add(&mut batch, &[candidate], None, &self.0.local.borrow());
         let put = self.0.store.put(batch).await;
         let _ = put.inspect_err(|error| self.0.fail(error));
     }
@@ -710,6 +739,10 @@ impl Frontier for RedisFrontier {
     }
 
     fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool {
+        if let Some(status) = visit.status().filter(|_| visit.is_busy()) {
+            let host = visit.url().authority().to_owned();
+            self.0.busy_statuses.borrow_mut().insert(host, status);
+        }
         let key = rules_key(visit.url());
         let mut health = self.0.health.borrow_mut();
         let Some(error) = error.filter(|_| !visit.has_response()) else {
@@ -774,21 +807,35 @@ impl Frontier for RedisFrontier {
         self.0.stop();
         let mut counts = self.0.counts.borrow_mut();
         let progress = self.0.progress.borrow();
+        let busy_hosts = self.0.busy_hosts.take();
+        let left = busy_hosts.iter().map(|busy_host| busy_host.todo).sum::<u64>();
         counts.warnings.extend(self.0.local.borrow().warnings());
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,
             root_problem: None,
-            todo: progress.queued + progress.in_flight,
+            todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
             nofollow: counts.nofollow,
             warnings: std::mem::take(&mut counts.warnings),
             peak_in_flight: counts.peak,
             max_tasks: None,
             admission: Admission::default(),
-            busy_hosts: Vec::new(),
+            busy_hosts,
             stopped: None,
         }
+    }
+}
+
+/// Returns the progress that these counters show.
+fn progress(counters: &Counters) -> CrawlProgress {
+    let Counters { put, done, left, bad, leases, .. } = *counters;
+    CrawlProgress {
+        done,
+        queued: put.saturating_sub(done + left + leases),
+        in_flight: leases,
+        broken: bad,
+        waits_for: None,
     }
 }
 

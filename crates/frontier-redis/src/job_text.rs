@@ -52,11 +52,11 @@ pub(crate) struct ClaimedJob {
     pub(crate) is_poison: bool,
 }
 
-/// Parses a job as the script for claims returns it: `host kind start before entry`.
-/// Returns `None` if it is no such text.
-pub(crate) fn read(text: &str) -> Option<ClaimedJob> {
-    let mut fields = text.splitn(5, ' ');
-    let (host, kind, entry) = (fields.next()?, fields.next()?, fields.nth(2)?);
+/// Parses a lease as the script for claims returns it: `token host kind start before
+/// entry`. Returns `None` if it is no such text.
+pub(crate) fn read(lease: &str) -> Option<ClaimedJob> {
+    let mut fields = lease.splitn(6, ' ');
+    let (host, kind, entry) = (fields.nth(1)?, fields.next()?, fields.nth(2)?);
     let (state, entry) = match entry.strip_prefix('!') {
         Some(rest) => rest.split_once('!')?,
         None => ("", entry),
@@ -113,7 +113,7 @@ mod tests {
                     let job = Job::of_candidate("http://a.test/?a=!,", 9, 31, purpose);
                     let text = write(&job, referrer, mark);
                     for (state, is_last) in [("", false), ("!10,4,3,0,61000000,1!", true)] {
-                        let claimed = read(&format!("a.test f 17 0 {state}{text}")).unwrap();
+                        let claimed = read(&format!("1.2 a.test f 17 0 {state}{text}")).unwrap();
                         assert_eq!((&claimed.job, &*claimed.host), (&job, "a.test"));
                         assert_eq!(claimed.referrer.as_deref(), referrer);
                         assert_eq!((claimed.mark, claimed.rules_of), (mark, None));
@@ -126,10 +126,10 @@ mod tests {
 
     #[test]
     fn the_job_for_a_robots_txt_is_a_file() {
-        let claimed = read("a.test:81 1 17 0 ").unwrap();
+        let claimed = read("1.2 a.test:81 1 17 0 ").unwrap();
         assert_eq!(&*claimed.job.url, "https://a.test:81/robots.txt");
         assert!(claimed.job.is_file() && claimed.rules_of == Some(true) && !claimed.is_last);
-        assert!(read("a.test 0 17 0 !0,3,3,0,7,1!").unwrap().is_last);
-        assert_eq!(read("a.test f 17"), None);
+        assert!(read("1.2 a.test 0 17 0 !0,3,3,0,7,1!").unwrap().is_last);
+        assert_eq!(read("1.2 a.test f 17"), None);
     }
 }

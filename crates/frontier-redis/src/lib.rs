@@ -12,9 +12,9 @@
 //!    claimed is claimed by others when the lease has ended, so a page may be asked twice.
 //! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
 //!    changes everything or nothing, and may be sent twice.
-//! 3. **A token is the fence.** Each lease has a token of its own. A result that comes
-//!    after its lease has ended has no token any more, and changes nothing: so each URL has
-//!    exactly one record in the journal.
+//! 3. **The lease is the fence.** Each lease begins with a token of its own. A result that
+//!    comes after its lease has ended changes nothing: so each URL has exactly one record in
+//!    the journal.
 //! 4. **Children first.** The URLs of a page that belong to other partitions are put in
 //!    before the page is completed, and those of its own partition in the same script. A
 //!    crash in between repeats the puts, and what was seen is not put in again.
@@ -29,18 +29,23 @@
 //!
 //! | key | type | content |
 //! |---|---|---|
-//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, and the `run` id of the server |
+//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, `moved`, and the `run` id of the server |
 //! | `:seen` | set | 128-bit hashes of the URLs |
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
-//! | `:h:HOST`, `:rulesNHOST` | hash, string | the politeness of a host, and the rules of its http (0) and https (1) origin |
-//! | `:leases`, `:jobs` | sorted set, hash | tokens by the ends of their leases, and the jobs behind them |
+//! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin |
+//! | `:leases` | sorted set | leases by their ends: a token, the host, the moments of the claim and of the one before, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
+//! | `:duty` | string | the worker that moves the journal to a file |
 //! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
 //! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |
 //!
 //! The settings hold the headers of the crawl and its login (`--header`, `--user`): who
-//! can read the server can read them.
+//! can read the server can read them. A user of its own needs these rights:
+//!
+//! ```text
+//! ACL SETUSER crawler ON >PASSWORD ~{NAME:* +@all -@admin -@dangerous +info +bgrewriteaof
+//! ```
 //!
 //! # Options and rows
 //!
@@ -51,7 +56,7 @@
 //! | limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
-//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert`, `--insecure`, proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
+//! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert` and `--insecure` (also for the server of Redis), proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
 //! | cookies, `--cookie-jar`, `--no-cookies` | per worker: each has a jar of its own, and gets and sends its own cookies |
 //! | `--max-depth`, `--follow-root`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
 //!
@@ -79,6 +84,7 @@ mod cluster;
 mod event;
 mod frontier;
 mod job_text;
+mod journal_file;
 mod node;
 mod scripts;
 mod server;
@@ -86,6 +92,7 @@ mod settings;
 mod store;
 
 use std::io;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -104,6 +111,11 @@ use crate::store::Store;
 pub struct RedisOptions {
     /// The server, or a node of a cluster.
     pub server: Server,
+    /// The certificates in DER that are trusted beside the system's, if the server speaks
+    /// TLS.
+    pub ca_certificates: Vec<Vec<u8>>,
+    /// True if any certificate of the server is accepted.
+    pub insecure: bool,
     /// The name of the crawl: letters, digits, `-`, `_` and `.`, at most 64.
     pub name: String,
     /// The length of a lease, 30 s by default. A worker renews its leases three times in
@@ -111,6 +123,13 @@ pub struct RedisOptions {
     pub lease: Duration,
     /// The time for which an unreachable server is waited for, 60 s by default.
     pub max_wait: Duration,
+    /// The files of the journal. A worker moves the records to the first one that have been
+    /// in Redis for [`journal_age`](Self::journal_age), unless another worker does; a report
+    /// reads all of them.
+    pub journal: Vec<PathBuf>,
+    /// The time that a record stays in Redis, a minute by default. It must be longer than
+    /// what a server loses that is killed.
+    pub journal_age: Duration,
     /// The number of partitions of a new crawl. By default one, and four for each node of
     /// a cluster.
     pub partitions: Option<usize>,
@@ -123,9 +142,13 @@ impl RedisOptions {
     pub fn new(server: Server, name: &str) -> Self {
         Self {
             server,
+            ca_certificates: Vec::new(),
+            insecure: false,
             name: name.to_owned(),
             lease: Duration::from_secs(30),
             max_wait: Duration::from_secs(60),
+            journal: Vec::new(),
+            journal_age: Duration::from_secs(60),
             partitions: None,
             on_step: None,
         }
@@ -179,13 +202,14 @@ pub async fn status(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<
 /// returns the summary of what is done.
 ///
 /// # Errors
-/// When the server is lost, there is no such crawl, or its journal is damaged.
+/// When the server is lost, there is no such crawl, its journal is damaged, or a part of it
+/// is in files that are not named.
 pub async fn report(
     event_loop: &EventLoop,
     redis: &RedisOptions,
     sink: &mut dyn FnMut(Row),
 ) -> io::Result<CrawlSummary> {
-    open(event_loop, redis).await?.report(sink).await
+    open(event_loop, redis).await?.report(&redis.journal, sink).await
 }
 
 /// Deletes all that Redis keeps of a crawl.

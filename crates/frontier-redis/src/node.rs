@@ -64,9 +64,9 @@ pub(crate) struct Command {
 
 impl Command {
     /// Appends the command in the protocol of Redis. A script is named by its hash
-    /// unless `with_text`.
-    fn encode(&self, with_text: bool, bytes: &mut Vec<u8>) {
-        let mut frames = Vec::with_capacity(self.words.len() + 3);
+    /// unless `with_text`; its first argument says whether the call `is_repeated`.
+    fn encode(&self, with_text: bool, is_repeated: bool, bytes: &mut Vec<u8>) {
+        let mut frames = Vec::with_capacity(self.words.len() + 4);
         if let Some(script) = self.script {
             let (verb, name) =
                 if with_text { ("EVAL", &script.text) } else { ("EVALSHA", &script.sha1) };
@@ -74,6 +74,11 @@ impl Command {
             frames.extend(head.map(BorrowedFrame::BulkString));
         }
         frames.extend(self.words.iter().map(|word| BorrowedFrame::BulkString(word)));
+        if self.script.is_some() {
+            // Behind the words `EVALSHA`, hash, number of keys, key.
+            let flag: &[u8] = if is_repeated { b"1" } else { b"0" };
+            frames.insert(4, BorrowedFrame::BulkString(flag));
+        }
         let frame = BorrowedFrame::Array(&frames);
         let begin = bytes.len();
         bytes.resize(begin + frame.encode_len(false), 0);
@@ -86,6 +91,8 @@ impl Command {
 struct Call {
     command: Command,
     with_text: bool,
+    /// True if it was sent before, on a connection that has failed since.
+    is_repeated: bool,
     reply: Future<CallResult>,
 }
 
@@ -148,6 +155,7 @@ impl Node {
         self.inner.queued.borrow_mut().push_back(Call {
             command,
             with_text: false,
+            is_repeated: false,
             reply: reply.clone(),
         });
         self.inner.wake();
@@ -192,6 +200,7 @@ impl Inner {
             };
             // They are sent once more, in the same order.
             let mut sent = self.sent.take();
+            sent.iter_mut().for_each(|call| call.is_repeated = true);
             sent.append(&mut self.queued.borrow_mut());
             self.queued.replace(sent);
             let now = self.event_loop.now();
@@ -307,7 +316,7 @@ impl Inner {
         while bytes.len() < MAX_BATCH
             && let Some(call) = queued.pop_front()
         {
-            call.command.encode(call.with_text, &mut bytes);
+            call.command.encode(call.with_text, call.is_repeated, &mut bytes);
             sent.push_back(call);
         }
         bytes
@@ -356,7 +365,7 @@ fn is_temporary(message: &str) -> bool {
 async fn greet(connection: &mut Connection, words: &[&str]) -> io::Result<OwnedFrame> {
     let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
     let (mut bytes, mut received) = (Vec::new(), Vec::new());
-    Command { script: None, words }.encode(false, &mut bytes);
+    Command { script: None, words }.encode(false, false, &mut bytes);
     write_all(connection, &bytes).await?;
     loop {
         let take = |bytes: &[u8]| received.extend_from_slice(bytes);

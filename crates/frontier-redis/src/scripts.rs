@@ -37,4 +37,6 @@ scripts! {
     RENEW "renew"
     RULES "rules"
     PACE "pace"
+    DUTY "duty"
+    TRIM "trim"
 }

@@ -1,13 +1,18 @@
 //! One crawl in Redis: its settings, its partitions, its journal and its counters.
 
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hasher;
 use std::io;
 use std::mem;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crawl_core::{
-    Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome, Purpose, Row,
+    BusyHost, Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome,
+    Purpose, Row,
 };
 use redis_protocol::resp2::types::OwnedFrame;
 use serde_json::{Map, Value};
@@ -17,19 +22,23 @@ use transport::TlsConnector;
 
 use crate::cluster::{Cluster, elements_of, number_of, pairs_of, text_of};
 use crate::job_text::{self, REFUSED};
+use crate::journal_file::{self, JournalFile};
 use crate::node::{CallError, Command};
-use crate::scripts::{CREATE, PUT};
+use crate::scripts::{CREATE, DUTY, PUT, TRIM};
 use crate::{RedisOptions, settings};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
 /// work together.
-const FORMAT: &str = concat!("1, ", env!("CARGO_PKG_VERSION"));
+const FORMAT: &str = concat!("2, ", env!("CARGO_PKG_VERSION"));
 
 /// Number of jobs in one call of a script: a longer one would keep others waiting.
 pub(crate) const MAX_JOBS: usize = 1_000;
 
 /// Number of records of the journal in one reply.
 const PAGE: &[u8] = b"200";
+
+/// Time after which another worker may take the duty of moving the journal.
+const DUTY_TIME: Duration = Duration::from_secs(60);
 
 /// Number of partitions of a crawl, unless it is told: on one server, and on each node
 /// of a cluster.
@@ -43,7 +52,16 @@ pub(crate) struct Store {
     /// The record of the crawl: names and values.
     fields: Vec<Vec<u8>>,
     hasher: SipHasher13,
+    /// The hashes of URLs that this worker has put in: most links of a page lead to one of
+    /// them, and those need not be sent again.
+    known: RefCell<HashSet<UrlHash>>,
 }
+
+/// The hash of a URL.
+pub(crate) type UrlHash = [u8; 16];
+
+/// Limit on the hashes that a worker remembers: 32 MB.
+const MAX_KNOWN: usize = 1 << 20;
 
 /// The jobs to put in, by partition and host.
 #[derive(Default)]
@@ -85,7 +103,7 @@ impl Store {
                 format!("'{name}' cannot name a crawl: use letters, digits, '-', '_', '.'");
             return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         }
-        let tls = TlsConnector::new(&options.ca_certificates, options.insecure);
+        let tls = TlsConnector::new(&redis.ca_certificates, redis.insecure);
         let cluster =
             Cluster::new(event_loop, redis.server.clone(), tls, redis.max_wait, &redis.name);
         let fields = if create {
@@ -127,10 +145,10 @@ impl Store {
         let key = u128::from_str_radix(field("key"), 16).map_err(io::Error::other)?;
         let partitions = field("partitions").parse().map_err(io::Error::other)?;
         let hasher = SipHasher13::new_with_key(&key.to_le_bytes());
-        Ok(Self { cluster, partitions, settings, fields: words, hasher })
+        Ok(Self { cluster, partitions, settings, fields: words, hasher, known: RefCell::default() })
     }
 
-    fn hash(&self, text: &str) -> [u8; 16] {
+    fn hash(&self, text: &str) -> UrlHash {
         let mut hasher = self.hasher;
         hasher.write(text.as_bytes());
         hasher.finish128().as_bytes()
@@ -143,20 +161,39 @@ impl Store {
         (low % self.partitions as u64) as usize
     }
 
-    /// Returns the jobs of candidates as they are put in.
-    pub(crate) fn batch(
+    /// Returns the jobs of those candidates that this worker does not know, as they are
+    /// put in, and the hashes of their URLs, to be [remembered](Self::remember).
+    pub(crate) fn unknown(
         &self,
-        candidates: &[Candidate],
-        referrer: Option<&str>,
+        mut candidates: Vec<Candidate>,
+        referrer: &str,
         local: &LocalAdmission,
-    ) -> Batch {
+    ) -> (Batch, Vec<UrlHash>) {
+        let known = self.known.borrow();
+        let mut hashes = Vec::new();
+        candidates.retain(|candidate| {
+            let hash = self.hash(&candidate.job.url);
+            let is_new = !known.contains(&hash);
+            hashes.extend(is_new.then_some(hash));
+            is_new
+        });
         let mut batch = Batch::default();
-        self.add(&mut batch, candidates, referrer, local);
-        batch
+        self.add(&mut batch, &candidates, Some(referrer), local);
+        (batch, hashes)
+    }
+
+    /// Remembers URLs that are in Redis now. Should Redis lose them, [`mend`](Self::mend)
+    /// puts them in again without asking what this worker knows.
+    pub(crate) fn remember(&self, hashes: Vec<UrlHash>) {
+        let mut known = self.known.borrow_mut();
+        if known.len() + hashes.len() > MAX_KNOWN {
+            known.clear();
+        }
+        known.extend(hashes);
     }
 
     /// Adds the jobs of candidates to a batch.
-    fn add(
+    pub(crate) fn add(
         &self,
         batch: &mut Batch,
         candidates: &[Candidate],
@@ -172,7 +209,7 @@ impl Store {
             let max = local.options().max_pages_per_host;
             let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
             let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
-            let pages = max.map(|max| format!("{}!{max}", key(&format!("pages of {host}"))));
+            let pages = max.map(|max| format!("{max}!"));
             let counts = local.trap_counts(job).filter(|_| refusal.is_none()).map(|count| {
                 let key = key(&format!("{} {}", count.what, count.name));
                 format!("{key}:{}:{}", count.cost, count.limit)
@@ -228,6 +265,28 @@ impl Store {
         Ok(counters)
     }
 
+    /// Returns records of the journal between two ids, the first ones, and the id of the
+    /// last of them; `None` if there is none.
+    async fn page_of_journal(
+        &self,
+        partition: usize,
+        from: &str,
+        to: &str,
+    ) -> Result<Option<(Vec<Vec<u8>>, String)>, CallError> {
+        let words: [&[u8]; 5] = [b"XRANGE", from.as_bytes(), to.as_bytes(), b"COUNT", PAGE];
+        let page = self.cluster.command(partition, ":journal", &words).await?;
+        let (mut records, mut last) = (Vec::new(), None);
+        for record in elements_of(page) {
+            let mut record = elements_of(record).into_iter();
+            last = record.next().as_ref().and_then(text_of);
+            let field = record.next().map(elements_of).unwrap_or_default().pop();
+            if let Some(OwnedFrame::BulkString(json)) = field {
+                records.push(json);
+            }
+        }
+        Ok(last.map(|last| (records, last)))
+    }
+
     /// Hands all records of the journal to `take`.
     ///
     /// # Errors
@@ -237,21 +296,54 @@ impl Store {
         partition: usize,
         mut take: impl AsyncFnMut(JournalEntry<'_>) -> io::Result<()>,
     ) -> io::Result<()> {
-        let mut from = b"-".to_vec();
-        loop {
-            let words: [&[u8]; 5] = [b"XRANGE", &from, b"+", b"COUNT", PAGE];
-            let page = self.cluster.command(partition, ":journal", &words).await?;
-            let page = elements_of(page);
-            let Some(last) = page.last().cloned().map(elements_of) else { return Ok(()) };
+        let mut from = "-".to_owned();
+        while let Some((records, last)) = self.page_of_journal(partition, &from, "+").await? {
+            for json in records {
+                take(serde_json::from_slice(&json)?).await?;
+            }
             // Behind the last one.
-            from = format!("({}", last.first().and_then(text_of).unwrap_or_default()).into();
-            for record in page {
-                let record = elements_of(record).pop().map(elements_of).unwrap_or_default();
-                if let Some(OwnedFrame::BulkString(json)) = record.last() {
-                    take(serde_json::from_slice(json)?).await?;
+            from = format!("({last}");
+        }
+        Ok(())
+    }
+
+    /// Moves the records of the journal that are older than `age` to a file, if this worker
+    /// has that duty, or nothing else does.
+    ///
+    /// What a killed server may have lost is mended before: the records that are needed for
+    /// it are younger than `age`, and so are still in Redis.
+    ///
+    /// # Errors
+    /// When the server is lost or the file cannot be written.
+    pub(crate) async fn move_journal(
+        &self,
+        local: &RefCell<LocalAdmission>,
+        worker: &str,
+        age: Duration,
+        file: &mut JournalFile,
+    ) -> io::Result<()> {
+        self.mend(local).await?;
+        let worker = worker.as_bytes().to_vec();
+        for partition in 0..self.partitions {
+            let duty = [worker.clone(), DUTY_TIME.as_millis().to_string().into_bytes()];
+            if number_of(&self.cluster.script(&DUTY, partition, &duty).await?) != 1 {
+                continue;
+            }
+            let until = (self.now().await? / 1_000).saturating_sub(age.as_millis() as u64);
+            let until = until.to_string();
+            while let Some((records, last)) = self.page_of_journal(partition, "-", &until).await? {
+                file.append(&records)?;
+                // The id behind the last one.
+                let (time, number) = last.split_once('-').unwrap_or((&last, "0"));
+                let number: u64 = number.parse().map_err(io::Error::other)?;
+                let keep = format!("{time}-{}", number + 1).into_bytes();
+                let trim = [worker.clone(), keep];
+                if number_of(&self.cluster.script(&TRIM, partition, &trim).await?) < 0 {
+                    break;
                 }
             }
         }
+        Ok(())
     }
 
     /// Mends what a restart may have lost. When a server is another run than before, its
@@ -261,10 +353,7 @@ impl Store {
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn mend(
-        &self,
-        local: &std::cell::RefCell<LocalAdmission>,
-    ) -> io::Result<bool> {
+    pub(crate) async fn mend(&self, local: &RefCell<LocalAdmission>) -> io::Result<bool> {
         let mut restarted = Vec::new();
         for partition in 0..self.partitions {
             let run = self.cluster.run_id(partition).await?;
@@ -301,37 +390,62 @@ impl Store {
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn put_roots(
-        &self,
-        local: &std::cell::RefCell<LocalAdmission>,
-    ) -> Result<(), CallError> {
+    pub(crate) async fn put_roots(&self, local: &RefCell<LocalAdmission>) -> Result<(), CallError> {
         let roots = local.borrow_mut().roots();
-        let batch = self.batch(&roots, None, &local.borrow());
+        let mut batch = Batch::default();
+        self.add(&mut batch, &roots, None, &local.borrow());
         self.put(batch).await?;
         Ok(())
     }
 
-    /// Reports the crawl from its journal, even while it runs: hands its rows to `sink`.
-    /// The fields of a row that depend on other URLs follow from the records.
+    /// Reports the crawl from its journal, in these files and in Redis, even while it runs:
+    /// hands its rows to `sink`. The fields of a row that depend on other URLs follow from
+    /// the records.
     ///
     /// # Errors
-    /// When the server is lost or the journal is damaged.
-    pub(crate) async fn report(&self, sink: &mut dyn FnMut(Row)) -> io::Result<CrawlSummary> {
+    /// When the server is lost, the journal is damaged or a part of it is in other files.
+    pub(crate) async fn report(
+        &self,
+        files: &[PathBuf],
+        sink: &mut dyn FnMut(Row),
+    ) -> io::Result<CrawlSummary> {
         let mut options = Options::new(Vec::new());
         settings::apply(&self.settings, &mut options)?;
         let mut crawl = Crawl::new(options);
         // A root that is refused has its record, like all others.
         crawl.roots(&mut drop);
+        let mut moved = 0;
+        for partition in 0..self.partitions {
+            let reply = self.cluster.command(partition, "", &[b"HGET", b"moved"]).await?;
+            moved += number_of(&reply) as usize;
+        }
+        let mut in_files = HashSet::new();
+        let mut replay = |entry: JournalEntry<'_>| {
+            let completion = crawl.replay(entry);
+            let rows = completion.rows().enumerate().collect::<Vec<_>>();
+            let last = rows.len() - 1;
+            for (n, row) in rows {
+                // A trap has its record, too.
+                if n == last || row.outcome != Outcome::Skipped {
+                    sink(row);
+                }
+            }
+        };
+        journal_file::read(files, |entry| {
+            if in_files.insert(Arc::clone(&entry.row.url)) {
+                replay(entry);
+            }
+            Ok(())
+        })?;
+        if in_files.len() < moved {
+            let missing = moved - in_files.len();
+            let message = format!("{missing} records are in a file: name it with --journal");
+            return Err(io::Error::new(io::ErrorKind::NotFound, message));
+        }
         for partition in 0..self.partitions {
             let replay = async |entry: JournalEntry<'_>| {
-                let completion = crawl.replay(entry);
-                let rows = completion.rows().enumerate().collect::<Vec<_>>();
-                let last = rows.len() - 1;
-                for (n, row) in rows {
-                    // A trap has its record, too.
-                    if n == last || row.outcome != Outcome::Skipped {
-                        sink(row);
-                    }
+                if !in_files.contains(&entry.row.url) {
+                    replay(entry);
                 }
                 Ok(())
             };
@@ -339,7 +453,28 @@ impl Store {
         }
         let counters = self.counters().await?;
         let todo = counters.put.saturating_sub(counters.done);
-        Ok(crawl.end(todo as usize, None))
+        let summary = crawl.end(todo as usize, None);
+        Ok(CrawlSummary { busy_hosts: self.busy_hosts().await?, ..summary })
+    }
+
+    /// Returns the hosts of which jobs are left because they were busy all the time.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn busy_hosts(&self) -> Result<Vec<BusyHost>, CallError> {
+        let mut busy_hosts = Vec::new();
+        for partition in 0..self.partitions {
+            let reply = self.cluster.command(partition, ":gone", &[b"HGETALL"]).await?;
+            // Names of the form `status host`.
+            let busy_host = |(name, count): (String, String)| {
+                let (status, host) = name.split_once(' ')?;
+                let (status, todo) = (status.parse().ok()?, count.parse().ok()?);
+                Some(BusyHost { host: host.into(), status, todo }).filter(|_| todo > 0)
+            };
+            busy_hosts.extend(pairs_of(reply).into_iter().filter_map(busy_host));
+        }
+        busy_hosts.sort_by(|one, other| one.host.cmp(&other.host));
+        Ok(busy_hosts)
     }
 
     /// Returns the state of the crawl.

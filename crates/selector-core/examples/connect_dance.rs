@@ -13,7 +13,7 @@ fn main() -> io::Result<()> {
     dance(address)?;
 
     drop(listener);
-    println!("a port where nobody does any more:");
+    println!("a port where no server does any more:");
     dance(address)
 }
 
@@ -22,7 +22,7 @@ fn dance(address: SocketAddr) -> io::Result<()> {
     let mut selector = Selector::new()?;
     let (socket, key) = selector.connect(address)?;
     println!("  connect has returned");
-    selector.register(key, Interest::Writable, "whoever waits");
+    selector.register(key, Interest::Writable, "the waiter");
     let mut keys = Vec::new();
     loop {
         selector.select(None, &mut keys)?;

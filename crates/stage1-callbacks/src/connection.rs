@@ -65,6 +65,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    // ANCHOR: write_all
     /// Sends as many bytes as the socket takes. After `WouldBlock` the call has to
     /// be repeated with the same bytes; it goes on where it was.
     pub(crate) fn write_all<S>(
@@ -85,6 +86,7 @@ impl Connection {
         self.registration.sent = 0;
         Ok(())
     }
+    // ANCHOR_END: write_all
 
     // ANCHOR: read_all
     /// Reads what has arrived, all of it: the selector is edge-triggered, so there

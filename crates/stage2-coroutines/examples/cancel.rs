@@ -35,12 +35,12 @@ async fn three_ways(event_loop: &EventLoop) {
     let task = Task::spawn(event_loop, work(event_loop.clone(), "the worker"));
     sleep(event_loop, SECOND).await;
     println!("  there was something to cancel: {}", task.cancel());
-    println!("  whoever awaits it gets {:?}", task.await);
+    println!("  what awaits it gets {:?}", task.await);
 
     println!("a coroutine that is not a task runs out of time:");
     let deadline = event_loop.now() + SECOND;
     let outcome = timeout_at(event_loop, || deadline, work(event_loop.clone(), "the guest")).await;
-    println!("  whoever gave it the time gets {outcome:?}");
+    println!("  what gave it the time gets {outcome:?}");
 
     println!("the handle of a task is dropped:");
     let task = Task::spawn(event_loop, work(event_loop.clone(), "the orphan"));

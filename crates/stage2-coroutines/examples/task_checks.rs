@@ -78,7 +78,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
     let task = Task::spawn(event_loop, async move { myself.current_task() });
     let key = task.key();
     println!("a task knows whose turn it is: {}", task.await? == Some(key));
-    println!("outside of tasks it is nobody's: {}", event_loop.current_task().is_none());
+    println!("outside of tasks it is no task's: {}", event_loop.current_task().is_none());
 
     let task = event_loop.create_task(async { println!("a bare yield: others have a turn,") });
     yield_now(event_loop).await;

@@ -37,7 +37,9 @@ async fn fetch(event_loop: &EventLoop, address: SocketAddr, path: &str) -> Trace
     write_all(&mut connection, format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await?;
     read_page(&mut connection).await.traced_in("fetch")
 }
+// ANCHOR_END: crawl
 
+// ANCHOR: read_page
 async fn read_page(connection: &mut Connection) -> Traceable<Vec<String>> {
     let mut response = Vec::new();
     let too_large = read_all(connection, |bytes| {
@@ -68,7 +70,7 @@ fn parse_links(response: &str) -> Traceable<Vec<String>> {
     }
     Ok(links)
 }
-// ANCHOR_END: crawl
+// ANCHOR_END: read_page
 
 /// The largest page, in bytes.
 const LIMIT: usize = 64 * 1024;

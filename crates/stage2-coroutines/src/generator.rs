@@ -82,7 +82,9 @@ pub trait Generator {
     /// the number of the `yield` at which it is suspended; `None` when it has
     /// ended.
     fn last_yield(&self) -> Option<i32>;
+    // ANCHOR_END: trait
 
+    // ANCHOR: resume
     /// Resumes it at the last `yield`, whose value is `input`: Python's `send`.
     ///
     /// # Errors
@@ -106,8 +108,8 @@ pub trait Generator {
     fn throw(&mut self, error: Thrown) -> Resumed<Self::Yield, Self::Return> {
         self.advance(Err(error))
     }
+    // ANCHOR_END: resume
 }
-// ANCHOR_END: trait
 // ANCHOR_END: generator
 
 /// The value of [`Generator::last_yield`] before the first instruction.

@@ -12,6 +12,7 @@ use crate::fetch::Client;
 use crate::frontier::{Claim, Frontier, LocalFrontier};
 use crate::robots::{Rules, fetch_robots};
 use crate::sitemaps::read_sitemaps;
+use crate::turns::Turns;
 
 /// Default number of workers.
 const MAX_TASKS: usize = 10;
@@ -30,6 +31,7 @@ pub struct Crawler<F = LocalFrontier> {
     pub(crate) event_loop: EventLoop,
     max_tasks: usize,
     client: Client<F>,
+    turns: Turns,
     stopper: Stopper,
 }
 
@@ -54,9 +56,9 @@ impl<F: Frontier> Crawler<F> {
     ) -> Rc<Self> {
         let max_tasks = max_tasks(&options);
         let connector = Connector::new(event_loop, &options, max_tasks);
-        let event_loop = event_loop.clone();
+        let (event_loop, turns) = (event_loop.clone(), Turns::new(event_loop));
         let client = Client { event_loop: event_loop.clone(), options, connector, frontier };
-        Rc::new(Self { event_loop, max_tasks, client, stopper })
+        Rc::new(Self { event_loop, max_tasks, client, turns, stopper })
     }
 
     pub(crate) fn frontier(&self) -> &F {
@@ -129,6 +131,11 @@ impl<F: Frontier> Crawler<F> {
         let mut visit = self.frontier().visit(claim);
         trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
+        // Its selections may take long.
+        let _turn = match self.client.options.select[..] {
+            [] => None,
+            _ => Some(self.turns.next().await),
+        };
         Box::new(visit.finish(self.event_loop.now()))
     }
 

@@ -42,7 +42,9 @@ pub trait Frontier: 'static {
     /// Defers a job whose server is busy, for as long as `Retry-After` says, and
     /// behind the other jobs of its host.
     fn defer(&self, claim: Self::Claim, retry_after: Option<&[u8]>) -> impl Coroutine<Output = ()>;
+    // ANCHOR_END: frontier
 
+    // ANCHOR: frontier_rest
     /// Records the rules in a robots.txt, and ends the claim on its
     /// [job](Claim::is_for_rules).
     fn set_rules(&self, claim: Self::Claim, rules: Rules) -> impl Coroutine<Output = ()>;
@@ -84,8 +86,10 @@ pub trait Frontier: 'static {
 
     /// Ends the crawl and returns its summary.
     fn end(&self) -> CrawlSummary;
+    // ANCHOR_END: frontier_rest
 }
 
+// ANCHOR: claim
 /// The claim of a worker on a job. Dropping it releases the job.
 pub trait Claim: AsRef<Job> {
     /// Returns true if the job is for a robots.txt: the jobs of its origin wait for
@@ -96,7 +100,7 @@ pub trait Claim: AsRef<Job> {
     /// too often.
     fn is_last(&self) -> bool;
 }
-// ANCHOR_END: frontier
+// ANCHOR_END: claim
 
 /// A job that may start now: the item of the crawl's queue.
 pub(crate) struct ReadyJob {

@@ -59,6 +59,7 @@ mod segmented_deque;
 mod shutdown;
 mod sitemaps;
 mod tunnel;
+mod turns;
 
 #[cfg(feature = "os")]
 pub use builder::crawl;

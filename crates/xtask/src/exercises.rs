@@ -490,6 +490,19 @@ mod tests {}
     }
 
     #[test]
+    fn the_book_lists_every_task() {
+        let page = fs::read_to_string(root().join("book/src/exercises.md")).unwrap();
+        for name in names(&root()).unwrap() {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+            let exercise = Exercise::load(&root(), &name).unwrap();
+            for (index, task) in exercise.tasks.iter().enumerate() {
+                let row = format!("| {}. {} |", index + 1, task.title);
+                assert!(page.contains(&row), "{name}: {row}");
+            }
+        }
+    }
+
+    #[test]
     fn every_exercise_can_be_made_and_has_a_test_for_each_task() {
         let folder = tempfile::tempdir().unwrap();
         let names = names(&root()).unwrap();

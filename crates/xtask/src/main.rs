@@ -15,7 +15,8 @@ mod process;
 mod readmes;
 mod words;
 
-use std::io;
+use std::env;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -34,10 +35,13 @@ struct Arguments {
 enum Chore {
     /// Builds the book into book/book; needs mdBook
     Book,
+    /// Adds lines to the captions of code: a preprocessor of mdBook
+    #[command(hide = true)]
+    BookLines { question: Vec<String> },
     /// Looks for everything in the book that is broken or could drift; needs
     /// mdBook
     LintBook {
-        /// Corrects the captions of code instead of complaining about them
+        /// Corrects captions of code and reading times instead of complaining
         #[arg(long)]
         fix: bool,
     },
@@ -92,7 +96,11 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> io::Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
     match chore {
-        Chore::Book => book_tools::build(&root),
+        Chore::Book => {
+            let program = env::current_exe()?;
+            book_tools::build(&root, &format!("'{}' book-lines", program.display()))
+        }
+        Chore::BookLines { question } => book_lines(&root, &question),
         Chore::LintBook { fix } => book_tools::lint(&root, fix),
         Chore::LintWords => lint_words(&root),
         Chore::Readmes { check: true } => lint_readmes(&root),
@@ -105,6 +113,17 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Lab(arguments) => labs::run(&root, &arguments),
         Chore::WalkBook => book_tools::walk(&root),
     }
+}
+
+/// Answers mdBook: yes to its question about a renderer, and the book with lines in its
+/// captions.
+fn book_lines(root: &Path, question: &[String]) -> io::Result<bool> {
+    if question.is_empty() {
+        let mut input = String::new();
+        io::stdin().read_to_string(&mut input)?;
+        println!("{}", book_tools::caption_lines(root, &input)?);
+    }
+    Ok(true)
 }
 
 /// Lints the READMEs of the stages and cores.

@@ -77,6 +77,10 @@ fn fragments(page: &Page) -> Vec<String> {
         ids.push(if *times == 0 { id } else { format!("{id}-{times}") });
         *times += 1;
     }
+    // A term of a definition list is a line before one that begins with a colon.
+    let lines: Vec<&str> = page.text.lines().collect();
+    let terms = lines.windows(2).filter(|pair| pair[1].starts_with(": "));
+    ids.extend(terms.map(|pair| id_of(pair[0])));
     for (_, line) in page.prose() {
         for id in ID.captures_iter(&line) {
             ids.extend(id.iter().skip(1).flatten().map(|id| id.as_str().to_owned()));
@@ -124,10 +128,10 @@ mod tests {
         let page = "# The `take` of it: why?\n\n## Twice\n\n## Twice\n\n<a id=\"here\"></a>\n\
                     [1](#the-take-of-it-why) [2](#twice) [3](a.md#twice-1) [4](#here)\n\
                     [5](https://example.org/#x) `[6](no-link.md)` [7](out/o.txt \"title\")\n\
-                    [8](b.md#part-one) [9](b.md#end)";
+                    [8](b.md#part-one) [9](b.md#end) [10](b.md#a-term)";
         let files = [
             ("book/src/a.md", page),
-            ("book/src/b.md", "# Part *one*\n\n## The end {#end}\n"),
+            ("book/src/b.md", "# Part *one*\n\n## The end {#end}\n\nA term\n: what it is\n"),
             ("book/src/out/o.txt", "o"),
             ("book/src/SUMMARY.md", "- [Later]()\n"),
         ];

@@ -11,7 +11,7 @@ use crate::parsers;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Speed and manners")]
 pub(super) struct Limits {
-    /// Number of fetches at a time, at most 100000 [default: 10, or as many as files may
+    /// Number of fetches (at most 100000) at a time [default: 10, or as many as files may
     /// be open]
     #[arg(
         short = 'j', long, visible_alias = "max-concurrency", value_name = "N",

@@ -1,5 +1,6 @@
 //! Flags for a crawl on many machines.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
@@ -26,6 +27,11 @@ pub(crate) struct Redis {
     #[arg(long, value_name = "DURATION", requires = "frontier", value_parser = parsers::duration)]
     frontier_wait: Option<Duration>,
 
+    /// Move finished records of the crawl to this file, so that Redis need not have room for
+    /// all of them; with --report, read them there, too (repeatable)
+    #[arg(long, value_name = "FILE", requires = "frontier", conflicts_with_all = ["status", "drop"])]
+    journal: Vec<PathBuf>,
+
     /// Show the state of the crawl, its workers and the hosts that it waits for
     #[arg(long, requires = "frontier", conflicts_with_all = ["sources", "report", "drop"])]
     status: bool,
@@ -48,6 +54,8 @@ pub struct FrontierArguments {
     pub crawl: String,
     /// The time for which an unreachable server is waited for, if it was given.
     pub wait: Option<Duration>,
+    /// The files to which its journal is moved.
+    pub journal: Vec<PathBuf>,
     /// The thing to do.
     pub action: FrontierAction,
 }
@@ -82,6 +90,7 @@ impl Redis {
             _ => FrontierAction::Work,
         };
         let (url, crawl) = (self.frontier.clone()?, self.crawl.clone()?);
-        Some(FrontierArguments { url, crawl, wait: self.frontier_wait, action })
+        let (wait, journal) = (self.frontier_wait, self.journal.clone());
+        Some(FrontierArguments { url, crawl, wait, journal, action })
     }
 }

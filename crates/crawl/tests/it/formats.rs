@@ -396,7 +396,7 @@ fn a_crawl_that_is_interrupted_is_still_a_json_object() {
         let site = Server::start(|request, reply| {
             let n: u64 = request.path()[1..].parse().unwrap_or(0);
             if n > 20 {
-                reply.sleep(Duration::from_secs(10));
+                reply.sleep(Duration::from_secs(2));
             }
             reply.page(format!("<a href=/{}>on</a> <a href=/{}>on</a>", 2 * n + 1, 2 * n + 2));
         })

@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::net::IpAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crawl::{Crawler, Options};
@@ -79,7 +80,7 @@ fn site() -> Server {
 
 #[test]
 fn a_replay_has_the_same_rows_and_the_same_trace() {
-    for flags in [&["-j", "1"][..], &["-j", "7"], &["-j", "40", "--no-robots"], &["--sitemap"]] {
+    let replay = |flags: &[&str]| {
         let (server, crawl) = (site(), Recorded::new());
         let root = server.url("/");
         let arguments = crawl.arguments(&[flags, &[&*root]].concat());
@@ -93,7 +94,13 @@ fn a_replay_has_the_same_rows_and_the_same_trace() {
         // Nothing is waited for, not even for the late page and the retries.
         assert!(begun.elapsed() < took, "{:?} after {took:?}", begun.elapsed());
         crawl.expect_same(&recorded);
-    }
+    };
+    thread::scope(|scope| {
+        for flags in [&["-j", "1"][..], &["-j", "7"], &["-j", "40", "--no-robots"], &["--sitemap"]]
+        {
+            scope.spawn(move || replay(flags));
+        }
+    });
 }
 
 /// The URLs of a list are in the record, so the list need not be there any more.
@@ -128,21 +135,26 @@ fn a_crawl_of_files_is_not_recorded() {
 
 #[test]
 fn a_crawl_that_was_interrupted_is_interrupted_again() {
-    for after in [1, 2, 3, 5, 8, 11, 15, 19, 23, 27] {
+    let interrupt = |after| {
         let (server, crawl) = (site(), Recorded::new());
         let root = server.url("/");
         let running = Running::start(program(&crawl.arguments(&["-j", "2", "-q", &root])));
         wait_until(|| server.requests() >= after);
         running.signal("-INT");
         let recorded = running.wait();
-        crawl.expect_same(&ProgramOutput { stderr: crawl.warning(&recorded), ..recorded });
-    }
+        crawl.expect_same(&ProgramOutput { stderr: crawl.warning(), ..recorded });
+    };
+    thread::scope(|scope| {
+        for after in [1, 2, 3, 5, 8, 11, 15, 19, 23, 27] {
+            scope.spawn(move || interrupt(after));
+        }
+    });
 }
 
 impl Recorded {
     /// Returns what the replay says that was said with `-q` while it was recorded: the
     /// warning that something is left to do.
-    fn warning(&self, _recorded: &ProgramOutput) -> String {
+    fn warning(&self) -> String {
         Running::start(program(&["--replay", self.record.as_str()])).wait().stderr
     }
 }

@@ -183,7 +183,7 @@ fn wait_until_stuck(server: &Server) {
 /// seconds, and the exit code is that of the signal.
 #[test]
 fn one_signal_ends_a_program_whose_output_is_blocked() {
-    for (format, signal, code) in [("jsonl", "-TERM", 143), ("csv", "-INT", 130)] {
+    let rows = |format: &str, signal: &str, code: i32| {
         let server = long_site();
         let mut command = crawl(&["--format", format, &server.url("/")]);
         let program = Running::start_unread(&mut command);
@@ -195,14 +195,57 @@ fn one_signal_ends_a_program_whose_output_is_blocked() {
         let (warning, error) = output.stderr.split_once('\n').unwrap();
         assert!(warning.starts_with("[warning] stopping: "), "{warning}");
         assert_eq!(error, "[error] the output is blocked, so its rest is lost\n");
-    }
-    let server = long_site();
-    let program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
-    wait_until(|| server.requests() > 400);
-    program.signal("-TERM");
-    let begun = Instant::now();
-    program.wait().expect_code(143);
-    assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
+    };
+    let report = || {
+        let server = long_site();
+        let program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
+        wait_until(|| server.requests() > 400);
+        program.signal("-TERM");
+        let begun = Instant::now();
+        program.wait().expect_code(143);
+        assert!(begun.elapsed() < 12 * SECOND, "{:?}", begun.elapsed());
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| rows("jsonl", "-TERM", 143));
+        scope.spawn(|| rows("csv", "-INT", 130));
+        scope.spawn(report);
+    });
+}
+
+/// Signals and the limit on time are heard while pages are selected from, each of which
+/// takes all the steps that it may, and no row is lost.
+#[test]
+fn a_crawl_whose_pages_take_long_is_ended_in_time() {
+    let html = "<p>".repeat(20_000);
+    let ended = |flags: &[&str], signal: Option<&str>, code| {
+        let html = html.clone();
+        let serve = move |request: &Request, reply: &mut Reply<'_>| match request.path() {
+            "/" => {
+                reply.page((0..500).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>())
+            }
+            _ => reply.page(&html),
+        };
+        let server = Server::start(serve).unwrap();
+        let root = server.url("/");
+        let always = ["-j", "100", "--format", "jsonl", "--select", "one=p:has(~ h1)"];
+        let program = Running::start(crawl(&[&always, flags, &[&*root]].concat()));
+        let mut begun = Instant::now();
+        if let Some(signal) = signal {
+            wait_until(|| server.requests() >= 5);
+            begun = Instant::now();
+            program.signal(signal);
+        }
+        let output = program.wait().expect_code(code);
+        // What is in flight has two seconds.
+        assert!(begun.elapsed() < 6 * SECOND, "{flags:?}: {:?}", begun.elapsed());
+        assert!(!output.stderr.contains("blocked"), "{}", output.stderr);
+        let rows = rows(&output.stdout);
+        assert!(rows.len() > 1 && rows.len() < 300, "{}", rows.len());
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| ended(&[], Some("-TERM"), 143));
+        scope.spawn(|| ended(&["--max-time", "1s"], None, 0));
+    });
 }
 
 /// The limit on time ends it as well.

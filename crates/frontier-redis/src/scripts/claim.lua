@@ -1,66 +1,69 @@
--- Claims jobs whose hosts may be asked now. ARGV: a name for this call, the number of
--- jobs, the length of a lease, the interval between two requests to a host, 1 if
--- robots.txt is obeyed. Returns the jobs with their tokens, and the time until the next
--- host may be asked (-1 if none waits).
-local name, count, lease = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local interval, robots = tonumber(ARGV[4]), ARGV[5] == '1'
-local claims = {}
+-- Claims jobs whose hosts may be asked now. ARGV: 1 for a call that is repeated, a name
+-- for this call, the number of jobs, the length of a lease, the interval between two
+-- requests to a host, 1 if robots.txt is obeyed. Returns the leases, and the time until
+-- the next host may be asked (-1 if none waits).
+local name, count, robots = ARGV[2], tonumber(ARGV[3]), ARGV[6] == '1'
+local interval, now = tonumber(ARGV[5]), clock()
+local claims, scores = {}, {}
 
--- A call that is sent once more gets what it got before.
-for i = 1, count do
-  local token = name .. '.' .. i
-  local job = call('HGET', JOBS, token)
-  if not job then
-    break
+if ARGV[1] == '1' then
+  -- It gets what it got before.
+  for _, lease in ipairs(call('ZRANGE', P .. ':leases', 0, -1)) do
+    if lease:sub(1, #name + 1) == name .. '.' then
+      claims[#claims + 1] = lease
+    end
   end
-  claims[i] = { token, job }
-end
-if #claims > 0 then
-  return { claims, 0 }
+  if #claims > 0 then
+    return { claims, 0 }
+  end
 end
 
-for _, token in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', int(now), 'LIMIT', 0, 100)) do
-  give_back(token, true)
+-- Claims the first job of a host, or takes the host out if it has none for now.
+local function claim(host, h)
+  local queue, is_busy = P .. ':q:' .. host, h.queued == 0
+  local entry
+  if is_busy then
+    entry = call('ZRANGEBYSCORE', P .. ':b:' .. host, '-inf', now, 'LIMIT', 0, 1)[1]
+  else
+    entry = call('LPOP', queue)
+    h.queued = h.queued - 1
+  end
+  if entry then
+    local kind, _, text = 'f', state(entry)
+    local secure = robots and text:match('^%a%d+,%d+ http(s?)')
+    local file = secure and (secure == 's' and '1' or '0')
+    if file and (h['until' .. file] or 0) <= now then
+      if not is_busy then
+        h.queued = call('LPUSH', queue, entry)
+      end
+      kind, entry, h.waits = file, h.rules or '', true
+    elseif is_busy then
+      call('ZREM', P .. ':b:' .. host, entry)
+    end
+    local token = name .. '.' .. (#claims + 1)
+    claims[#claims + 1] =
+      string.format('%s %s %s %.0f %.0f %s', token, host, kind, now, h.next, entry)
+    scores[#scores + 1], scores[#scores + 2] = now + ARGV[4], claims[#claims]
+    h.open, h.last, h.next = h.open + 1, token, now + math.max(interval, h.delay or 0)
+    save(host, h)
+  end
+  schedule(host, h)
 end
 
 while #claims < count do
-  local host = call('ZRANGEBYSCORE', READY, '-inf', int(now), 'LIMIT', 0, 1)[1]
-  if not host then
+  local ready =
+    call('ZRANGEBYSCORE', P .. ':ready', '-inf', now, 'LIMIT', 0, count - #claims)
+  if #ready == 0 then
     break
   end
-  local entry, is_busy = call('LINDEX', QUEUE .. host, 0), false
-  if not entry then
-    entry = call('ZRANGEBYSCORE', BUSY .. host, '-inf', int(now), 'LIMIT', 0, 1)[1]
-    is_busy = true
-  end
-  if not entry then
-    schedule(host)
-  else
-    local h = call('HMGET', HOST .. host, 'next', 'delay', 'rules')
-    local kind, _, text = 'f', state(entry)
-    local secure, file = text:match('^%a%d+,%d+ http(s?)'), nil
-    if robots and secure then
-      file = (secure == 's' and '1' or '0') .. host
-    end
-    if file and call('EXISTS', RULES .. file) == 0 then
-      kind, entry = file:sub(1, 1), h[3] or ''
-      call('HSET', HOST .. host, 'waits', 1)
-    elseif is_busy then
-      call('ZREM', BUSY .. host, entry)
-    else
-      call('LPOP', QUEUE .. host)
-    end
-    local token = name .. '.' .. (#claims + 1)
-    local job = table.concat({ host, kind, int(now), h[1] or '0', entry }, ' ')
-    local step = math.max(interval, tonumber(h[2] or 0))
-    call('HSET', JOBS, token, job)
-    call('ZADD', LEASES, int(now + lease), token)
-    call('HINCRBY', HOST .. host, 'open', 1)
-    call('HSET', HOST .. host, 'next', int(now + step), 'last', token)
-    schedule(host)
-    claims[#claims + 1] = { token, job }
+  for _, host in ipairs(ready) do
+    claim(host, host_of(host))
   end
 end
 
-local first = call('ZRANGE', READY, 0, 0, 'WITHSCORES')
+if #claims > 0 then
+  call('ZADD', P .. ':leases', unpack(scores))
+  return { claims, 0 }
+end
+local first = call('ZRANGE', P .. ':ready', 0, 0, 'WITHSCORES')
 return { claims, first[2] and math.max(0, tonumber(first[2]) - now) or -1 }

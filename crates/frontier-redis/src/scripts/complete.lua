@@ -1,39 +1,48 @@
--- Completes a job. ARGV: its token, 1 if its host was asked, 1 if it has answered, 1 if
--- the row is broken, the number of new URLs that other calls have put in, the record
--- before and after the number of new URLs, and then jobs to put in. Returns the number
--- of new URLs, or -1 if the lease was lost; then nothing is changed.
-local token, asked, answered, is_broken = ARGV[1], ARGV[2] == '1', ARGV[3] == '1', ARGV[4] == '1'
--- ANCHOR: complete
-local job = take(token)
-if not job then
-  return -1
-end
-local host, _, started, before = parts(job)
-local new = tonumber(ARGV[5]) + put(8)
-local h = call('HMGET', HOST .. host, 'last', 'limit', 'busy', 'grow')
-call('HINCRBY', HOST .. host, 'open', -1)
-if not asked and h[1] == token then
-  -- The moment was not used: another job may have it.
-  call('HSET', HOST .. host, 'next', int(before))
-end
-if answered then
-  call('HINCRBY', HOST .. host, 'answers', 1)
-  local limit = tonumber(h[2] or 0)
-  if limit > 0 and started > tonumber(h[3] or 0) then
-    -- No longer busy: after ten answers, a tenth more requests at a time.
-    call('HDEL', HOST .. host, 'spell', 'count', 'paused')
-    local grow = tonumber(h[4] or 0) + 1
-    if grow == 10 then
-      grow, limit = 0, limit + 1 + math.floor(limit / 10)
+-- Completes a job. ARGV: 1 for a call that is repeated, the lease, 1 if the host was
+-- asked, 1 if it has answered, 1 if the row is broken, the number of new URLs that other
+-- calls have put in, the record before and after the number of new URLs, and then jobs to
+-- put in. Returns the number of new URLs, or -1 if the lease was lost; then nothing is
+-- changed.
+local lease, asked, answered, is_broken = ARGV[2], ARGV[3] == '1', ARGV[4] == '1', ARGV[5] == '1'
+
+-- Lets a host that was busy, and has answered a request that began after that, have more
+-- requests: after ten answers, a tenth more at a time.
+local function grow(h, started)
+  if started > h.busy then
+    h.spell, h.count, h.paused, h.grow = nil, nil, nil, h.grow + 1
+    if h.grow == 10 then
+      h.grow, h.limit = 0, h.limit + 1 + math.floor(h.limit / 10)
     end
-    call('HSET', HOST .. host, 'grow', grow, 'limit', limit)
   end
 end
-call('XADD', P .. ':journal', '*', 'r', ARGV[6] .. int(new) .. ARGV[7])
+
+-- ANCHOR: complete
+if not take(lease) then
+  return -1
+end
+local name, _, started, before = parts(lease)
+local new = ARGV[6] + put(9)
+local h = host_of(name)
+h.open = h.open - 1
+if answered then
+  h.answers = (h.answers or 0) + 1
+end
+-- A moment that was not used: another job may have it.
+local is_given_back = not asked and lease:sub(1, #h.last + 1) == h.last .. ' '
+if is_given_back then
+  h.next = before
+end
+if h.limit and answered then
+  grow(h, started)
+end
+save(name, h)
+if h.limit or is_given_back then
+  schedule(name, h)
+end
+call('XADD', P .. ':journal', '*', 'r', ARGV[7] .. new .. ARGV[8])
 call('HINCRBY', P, 'done', 1)
 if is_broken then
   call('HINCRBY', P, 'bad', 1)
 end
-schedule(host)
 return new
 -- ANCHOR_END: complete

@@ -1,30 +1,31 @@
 -- Defers a job whose server is busy: its URL waits behind the others of its host, and
--- its host gets fewer requests. ARGV: its token, the wait that the server asks for (-1
--- if it says nothing), the longest wait, the status.
-local job = take(ARGV[1])
-if not job then
+-- its host gets fewer requests. ARGV: 1 for a call that is repeated, the lease, the wait
+-- that the server asks for (-1 if it says nothing), the longest wait, the status.
+local lease = ARGV[2]
+if not take(lease) then
   return -1
 end
-local retry, max_wait = tonumber(ARGV[2]), tonumber(ARGV[3])
-local host, kind, started, _, entry = parts(job)
-local key = HOST .. host
-local h = call('HMGET', key, 'answers', 'spell', 'busy', 'count', 'paused', 'pause', 'limit', 'open',
-  'gone')
-local answers, spell, busy = tonumber(h[1] or 0), tonumber(h[2] or now), tonumber(h[3] or 0)
-local count, paused, pause_end = tonumber(h[4] or 0), tonumber(h[5] or 0), tonumber(h[6] or 0)
-local open = tonumber(h[8] or 1)
-local limit = tonumber(h[7] or open)
+local retry, max_wait, now = tonumber(ARGV[3]), tonumber(ARGV[4]), clock()
+local name, kind, started, _, entry = parts(lease)
+local h = host_of(name)
+local answers = h.answers or 0
 
 -- The host: all requests that were open at the first busy answer count as one.
-if busy <= started then
-  limit, count, busy = math.max(1, math.floor(math.min(limit, open) / 2)), count + 1, now
+h.spell, h.count, h.paused, h.grow = h.spell or now, h.count or 0, h.paused or 0, 0
+h.limit = h.limit or h.open
+if (h.busy or 0) <= started then
+  h.limit = math.max(1, math.floor(math.min(h.limit, h.open) / 2))
+  h.count, h.busy = h.count + 1, now
 end
-local has_others = call('EXISTS', QUEUE .. host) == 1
-local backoff = (count >= 2 and has_others) and 1000000 * 2 ^ math.min(count - 2, 16) or 0
-local budget = math.max(0, max_wait * 3 / 4 - paused)
-local pause = budget == 0 and max_wait / 120 or math.min(retry >= 0 and retry or backoff, budget)
-paused = paused + math.max(0, now + pause - math.max(pause_end, now))
-pause_end = math.max(pause_end, now + pause)
+local backoff = (h.count >= 2 and h.queued > 0) and 1000000 * 2 ^ math.min(h.count - 2, 16) or 0
+local budget = math.max(0, max_wait * 3 / 4 - h.paused)
+local pause = math.min(retry >= 0 and retry or backoff, budget)
+if budget == 0 then
+  pause = max_wait / 120
+end
+local before = h.pause or 0
+h.paused = h.paused + math.max(0, now + pause - math.max(before, now))
+h.pause = math.max(before, math.floor(now + pause))
 
 -- The URL: it waits as long as it is asked to, at least a second, which doubles.
 local s, text = state(entry)
@@ -36,24 +37,22 @@ s[5] = s[5] + wait
 if s[3] + 1 >= 4 or s[2] + 1 >= 10 or s[5] >= max_wait then
   s[6] = 1
 end
-local due = math.min(now + wait, math.max(now, spell + max_wait))
+local due = math.min(now + wait, math.max(now, h.spell + max_wait))
 if kind ~= 'f' then
-  pause_end = math.max(pause_end, due)
-  call('HSET', key, 'rules', with_state(s, ''))
-  call('HDEL', key, 'waits')
-elseif h[9] then
-  leave(host, 1)
+  h.pause, h.rules, h.waits = math.max(h.pause, due), with_state(s, ''), nil
+elseif h.gone then
+  leave(name, h, 1)
 else
-  call('ZADD', BUSY .. host, int(due), with_state(s, text))
+  call('ZADD', P .. ':b:' .. name, due, with_state(s, text))
 end
-call('HINCRBY', key, 'open', -1)
-call('HSET', key, 'spell', int(spell), 'busy', int(busy), 'count', count, 'paused', int(paused),
-  'pause', int(pause_end), 'limit', limit, 'grow', 0, 'status', ARGV[4])
+h.open = h.open - 1
 -- It has answered nothing else for twice the longest wait.
-if not h[9] and now >= spell + 2 * max_wait then
-  call('HSET', key, 'gone', ARGV[4])
-  leave(host, call('LLEN', QUEUE .. host) + call('ZCARD', BUSY .. host))
-  call('DEL', QUEUE .. host, BUSY .. host)
+if not h.gone and now >= h.spell + 2 * max_wait then
+  h.gone = ARGV[5]
+  leave(name, h, h.queued + call('ZCARD', P .. ':b:' .. name))
+  call('DEL', P .. ':q:' .. name, P .. ':b:' .. name)
+  h.queued = 0
 end
-schedule(host)
+save(name, h)
+schedule(name, h)
 return 1

@@ -1,39 +1,67 @@
 -- What all scripts share. KEYS[1] is the key of a partition: a hash of its counters,
--- and the beginning of its other keys. All moments are microseconds of the clock of
--- Redis. A script changes everything or nothing, and may be sent twice.
+-- and the beginning of its other keys. ARGV[1] is 1 if the call may have been made before:
+-- its reply was lost. All moments are microseconds of the clock of Redis. A script changes
+-- everything or nothing. A command takes Redis a microsecond or two, so each thing is read
+-- once and written once.
 local P, call = KEYS[1], redis.call
-local time = call('TIME')
-local now = time[1] * 1000000 + time[2]
-local QUEUE, BUSY, HOST, RULES = P .. ':q:', P .. ':b:', P .. ':h:', P .. ':rules'
-local READY, LEASES, JOBS, SEEN = P .. ':ready', P .. ':leases', P .. ':jobs', P .. ':seen'
+local hosts = {}
 
-local function int(number)
-  return string.format('%.0f', number)
+local function clock()
+  local time = call('TIME')
+  return time[1] * 1000000 + time[2]
+end
+
+-- A host, as a table; its record is written by `save`. A field that is not there is nil:
+--   queued          the number of jobs in its queue
+--   next, last      the moment of its next request, and the lease that was given last
+--   open            the number of its leases
+--   answers, pages  how many it has given; how many are known
+--   delay           the delay that its robots.txt asks for
+--   until0, until1  the end of its rules for http and for https
+--   waits, rules    its robots.txt is being fetched; the state of that job, see `state`
+--   gone            it is given up: the status with which it was busy all the time
+-- and of one that was busy:
+--   limit, grow     how many requests it may have at a time; answers since that has grown
+--   pause           the moment before which it is not asked
+--   busy, spell     the moments of the last busy answer, and of the first without others
+--   count, paused   the number of such answers since then, and the sum of its pauses
+local function host_of(name)
+  local h = hosts[name]
+  if not h then
+    local record = call('GET', P .. ':h:' .. name)
+    h = record and cmsgpack.unpack(record) or { queued = 0, next = 0, open = 0 }
+    hosts[name] = h
+  end
+  return h
+end
+
+local function save(name, h)
+  call('SET', P .. ':h:' .. name, cmsgpack.pack(h))
 end
 
 -- Sets the moment at which a host may be asked next, or takes it out if it may not:
 -- nothing waits for it, it has as many requests as it may have, its robots.txt is
 -- being fetched, or it is given up.
-local function schedule(host)
-  local h = call('HMGET', HOST .. host, 'next', 'pause', 'open', 'limit', 'waits', 'gone')
-  local limit, at = tonumber(h[4] or 0), nil
-  if not h[5] and not h[6] and (limit == 0 or tonumber(h[3] or 0) < limit) then
-    at = math.max(tonumber(h[1] or 0), tonumber(h[2] or 0))
-    if call('EXISTS', QUEUE .. host) == 0 then
-      local first = call('ZRANGE', BUSY .. host, 0, 0, 'WITHSCORES')
+local function schedule(name, h)
+  local at
+  if not h.waits and not h.gone and (not h.limit or h.open < h.limit) then
+    at = math.max(h.next, h.pause or 0)
+    if h.queued == 0 then
+      -- Only a host that was busy has jobs that are not in its queue.
+      local first = h.limit and call('ZRANGE', P .. ':b:' .. name, 0, 0, 'WITHSCORES') or {}
       at = first[2] and math.max(at, tonumber(first[2]))
     end
   end
   if at then
-    call('ZADD', READY, int(at), host)
+    call('ZADD', P .. ':ready', at, name)
   else
-    call('ZREM', READY, host)
+    call('ZREM', P .. ':ready', name)
   end
 end
 
--- The parts of a leased job: host, kind, start, the moment before it, entry.
-local function parts(job)
-  local host, kind, started, before, entry = job:match('^(%S+) (%S+) (%S+) (%S+) (.*)$')
+-- The parts of a lease: host, kind, start, the moment before it, entry.
+local function parts(lease)
+  local host, kind, started, before, entry = lease:match('^%S+ (%S+) (%S+) (%S+) (%S+) (.*)$')
   return host, kind, tonumber(started), tonumber(before), entry
 end
 
@@ -52,73 +80,70 @@ end
 
 local function with_state(s, job)
   for i = 1, 6 do
-    s[i] = int(s[i])
+    s[i] = string.format('%.0f', s[i])
   end
   return '!' .. table.concat(s, ',') .. '!' .. job
 end
 
--- Takes the lease of a job away. Returns nothing if there is none: this is the fence.
-local function take(token)
-  local job = call('HGET', JOBS, token)
-  if job then
-    call('HDEL', JOBS, token)
-    call('ZREM', LEASES, token)
-  end
-  return job
+-- Takes a lease away. Returns false if it has ended: this is the fence.
+local function take(lease)
+  return call('ZREM', P .. ':leases', lease) == 1
 end
 
--- Counts a job that will not be asked, since its host is given up.
-local function leave(host, count)
+-- Counts jobs that will not be asked, since their host is given up.
+local function leave(name, h, count)
   call('HINCRBY', P, 'left', count)
-  call('HINCRBY', P .. ':gone', host, count)
+  call('HINCRBY', P .. ':gone', h.gone .. ' ' .. name, count)
 end
 
 -- Gives a job back that was not finished: it comes first.
-local function give_back(token, is_broken)
-  local job = take(token)
-  if not job then
+local function give_back(lease, is_broken)
+  if not take(lease) then
     return
   end
-  local host, kind, _, _, entry = parts(job)
-  call('HINCRBY', HOST .. host, 'open', -1)
-  if kind == 'f' then
+  local name, kind, _, _, entry = parts(lease)
+  local h = host_of(name)
+  h.open = h.open - 1
+  if kind ~= 'f' then
+    h.waits = nil
+  else
     if is_broken then
       local s, text = state(entry)
       s[1] = s[1] + 1
       entry = with_state(s, text)
     end
-    if call('HEXISTS', HOST .. host, 'gone') == 1 then
-      leave(host, 1)
+    if h.gone then
+      leave(name, h, 1)
     else
-      call('LPUSH', QUEUE .. host, entry)
+      h.queued = call('LPUSH', P .. ':q:' .. name, entry)
     end
-  else
-    call('HDEL', HOST .. host, 'waits')
   end
   if is_broken then
     call('HINCRBY', P, 'broken', 1)
   end
-  schedule(host)
+  save(name, h)
+  schedule(name, h)
 end
 
 -- Adds to the counts of a new job. Returns a mark for it: empty, or 1 if its host has as
 -- many pages as it may, or one more than the number of the first other count that exceeds
 -- its limit. Of the jobs beyond the pages of a host only the first has a mark, and the
 -- others have nil: there may be any number of them, so they are not put in.
-local function trap(counts)
-  local traps, n = P .. ':traps', 1
-  local pages, max = counts:match('(%x+)!(%d+)')
-  if pages and tonumber(call('HGET', traps, pages) or 0) >= tonumber(max) then
-    return call('HINCRBY', traps, pages .. '+', 1) == 1 and '#1' or nil
+local function trap(h, counts)
+  local n, max = 1, counts:match('^(%d+)!')
+  if max and (h.pages or 0) >= tonumber(max) then
+    local is_first = not h.is_full
+    h.is_full = true
+    return is_first and '#1' or nil
   end
   for key, cost, limit in counts:gmatch('(%x+):(%d+):(%d+)') do
     n = n + 1
-    if call('HINCRBY', traps, key, cost) > tonumber(limit) then
+    if call('HINCRBY', P .. ':traps', key, cost) > tonumber(limit) then
       return '#' .. n
     end
   end
-  if pages then
-    call('HINCRBY', traps, pages, 1)
+  if max then
+    h.pages = (h.pages or 0) + 1
   end
   return ''
 end
@@ -129,34 +154,38 @@ end
 local function put(i)
   local new, of_site = 0, 0
   while ARGV[i] do
-    local host, entries, hashes, fresh = ARGV[i], {}, {}, {}
-    local last = i + 3 * tonumber(ARGV[i + 1])
+    local name, entries, hashes, fresh = ARGV[i], {}, {}, {}
+    local last = i + 3 * ARGV[i + 1]
     for j = i + 2, last, 3 do
       hashes[#hashes + 1] = ARGV[j]
     end
-    local seen = call('SMISMEMBER', SEEN, unpack(hashes))
+    local seen, h = call('SMISMEMBER', P .. ':seen', unpack(hashes)), nil
     for n, hash in ipairs(hashes) do
       if seen[n] == 0 and not fresh[hash] then
-        local j = i + 3 * n - 1
-        local counts = ARGV[j + 2]
-        local mark = counts == '' and '' or trap(counts)
+        h = h or host_of(name)
+        local text, counts = ARGV[i + 3 * n], ARGV[i + 3 * n + 1]
+        local mark = counts == '' and '' or trap(h, counts)
         if mark then
           fresh[hash], fresh[#fresh + 1] = true, hash
-          entries[#entries + 1] = mark .. ARGV[j + 1]
-          of_site = of_site + (ARGV[j + 1]:find('^#?%d*e') and 0 or 1)
+          entries[#entries + 1] = mark .. text
+          of_site = of_site + (text:find('^#?%d*e') and 0 or 1)
         end
       end
     end
     i = last + 2
     if #entries > 0 then
       new = new + #entries
-      call('SADD', SEEN, unpack(fresh))
-      if call('HEXISTS', HOST .. host, 'gone') == 1 then
-        leave(host, #entries)
+      call('SADD', P .. ':seen', unpack(fresh))
+      if h.gone then
+        leave(name, h, #entries)
       else
-        call('RPUSH', QUEUE .. host, unpack(entries))
-        schedule(host)
+        local is_idle = h.queued == 0
+        h.queued = call('RPUSH', P .. ':q:' .. name, unpack(entries))
+        if is_idle then
+          schedule(name, h)
+        end
       end
+      save(name, h)
     end
   end
   if new > 0 then

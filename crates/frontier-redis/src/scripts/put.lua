@@ -1,2 +1,2 @@
--- Puts jobs in. ARGV: the jobs.
-return put(1)
+-- Puts jobs in. ARGV: 1 for a call that is repeated, and the jobs.
+return put(2)

@@ -1,5 +1,6 @@
--- Gives jobs back that were not finished. ARGV: their tokens.
-for _, token in ipairs(ARGV) do
-  give_back(token, false)
+-- Gives jobs back that were not finished. ARGV: 1 for a call that is repeated, and their
+-- leases.
+for i = 2, #ARGV do
+  give_back(ARGV[i], false)
 end
 return 1

@@ -1,21 +1,22 @@
 -- Sets the rules of an origin, from its robots.txt or since it does not answer. ARGV:
--- the token of the job for that file, or an empty one; 1 for https and 0 for http; the
--- host; the delay between two requests; the text of the rules; seconds until they are
--- fetched again.
-local token, host = ARGV[1], ARGV[3]
-if token ~= '' then
-  if not take(token) then
+-- 1 for a call that is repeated; the lease of the job for that file, or an empty text; 1
+-- for https and 0 for http; the host; the delay between two requests; the text of the
+-- rules; seconds until they are fetched again.
+local lease, secure, name, now = ARGV[2], ARGV[3], ARGV[4], clock()
+local h = host_of(name)
+if lease ~= '' then
+  if not take(lease) then
     return -1
   end
-  call('HINCRBY', HOST .. host, 'open', -1)
-  call('HDEL', HOST .. host, 'waits', 'rules')
+  h.open, h.waits, h.rules = h.open - 1, nil, nil
 end
-call('SET', RULES .. ARGV[2] .. host, ARGV[5], 'EX', ARGV[6])
-local delay = math.max(tonumber(ARGV[4]), tonumber(call('HGET', HOST .. host, 'delay') or 0))
+call('SET', P .. ':rules' .. secure .. name, ARGV[6], 'EX', ARGV[7])
+-- A second before they are gone, so that all that ask for them find them.
+h['until' .. secure] = now + (ARGV[7] - 1) * 1000000
+local delay = math.max(tonumber(ARGV[5]), h.delay or 0)
 if delay > 0 then
-  local h = call('HMGET', HOST .. host, 'next', 'delay')
-  local more = delay - tonumber(h[2] or 0)
-  call('HSET', HOST .. host, 'delay', int(delay), 'next', int(tonumber(h[1] or 0) + more))
+  h.next, h.delay = h.next + delay - (h.delay or 0), delay
 end
-schedule(host)
+save(name, h)
+schedule(name, h)
 return 1

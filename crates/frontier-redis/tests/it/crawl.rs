@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crawl_core::StopReason;
 use demo_site::{DemoSite, Latency, SiteOptions};
-use frontier_redis::{delete, status};
+use frontier_redis::{delete, report, status};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
@@ -143,4 +143,38 @@ fn a_worker_with_other_settings_is_refused() {
     redis.command(&["HSET", "{settings:0}:crawl", "format", "0, 0.0.1"]);
     let error = open(options(&site.root())).err().unwrap().to_string();
     assert!(error.contains("another version (0, 0.0.1"), "{error}");
+}
+
+/// A worker moves the journal to a file while it crawls. A report from the file and from Redis has each URL once; one without the file says what it lacks.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn the_journal_moves_to_a_file() {
+    let redis = Redis::start();
+    let latency = Latency::Fixed(Duration::from_millis(20));
+    let site = DemoSite::start(SiteOptions { pages: 400, latency, ..SiteOptions::default() });
+    let site = site.unwrap();
+    let expected = witness(options(&site.root()));
+    let mut of_moved = redis.options("moved");
+    of_moved.partitions = Some(2);
+    of_moved.journal_age = Duration::from_millis(200);
+    of_moved.journal = vec![redis.folder.join("journal")];
+    run(of_moved.clone(), options(&site.root()));
+    let left = |partition| -> usize {
+        redis.command(&["XLEN", &format!("{{moved:{partition}}}:journal")]).parse().unwrap()
+    };
+    let left = left(0) + left(1);
+    assert!(left < expected.len() * 3 / 4, "{left} of {} are left", expected.len());
+    // A crash has left the last record in both, and a line that was cut short.
+    let path = &of_moved.journal[0];
+    let mut text = std::fs::read_to_string(path).unwrap();
+    let last = text.lines().last().unwrap().to_owned();
+    text += &format!("{last}\n{}", &last[..20]);
+    std::fs::write(path, text).unwrap();
+    assert_same(&journal(&of_moved), &expected);
+    let event_loop = EventLoop::new().unwrap();
+    let (without, mut rows) = (redis.options("moved"), 0);
+    let mut count = |_| rows += 1;
+    let reporting = report(&event_loop, &without, &mut count);
+    let error = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
+    assert!(error.to_string().contains("records are in a file"), "{error}");
 }

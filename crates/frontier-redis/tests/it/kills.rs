@@ -10,14 +10,16 @@ use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisOptions, Step};
 
 use crate::redis::{Redis, start_cluster};
-use crate::worker::{WATCHDOG, assert_same, journal, options, run, spawn, witness};
+use crate::worker::{assert_same, journal, options, run, spawn, watchdog, witness};
 
-/// Pages of the site, and number of kills: the soak sets them to 20,000 and 30.
+/// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
+pub(crate) fn soak_size() -> Option<(u32, u32)> {
+    let number = |name| std::env::var(name).ok()?.parse().ok();
+    Some((number("FRONTIER_TEST_PAGES")?, number("FRONTIER_TEST_KILLS")?))
+}
+
 fn size() -> (u32, u32) {
-    let number = |name, default| {
-        std::env::var(name).ok().and_then(|text: String| text.parse().ok()).unwrap_or(default)
-    };
-    (number("FRONTIER_TEST_PAGES", 1_500), number("FRONTIER_TEST_KILLS", 6))
+    soak_size().unwrap_or((1_500, 6))
 }
 
 /// Starts a site whose crawl by four workers lasts longer than the kills, a second each.
@@ -36,7 +38,7 @@ fn join(mut worker: Child) {
             assert!(status.success(), "{status}");
             return;
         }
-        if begun.elapsed() > WATCHDOG {
+        if begun.elapsed() > watchdog() {
             worker.kill().unwrap();
             panic!("join does not return");
         }
@@ -108,7 +110,7 @@ fn a_worker_may_die_at_any_step() {
             let mut worker = spawn(&redis.url(), &name, &site.root(), Some((step, n)));
             let begun = Instant::now();
             while worker.try_wait().unwrap().is_none() {
-                assert!(begun.elapsed() < WATCHDOG, "it is alive");
+                assert!(begun.elapsed() < watchdog(), "it is alive");
                 thread::sleep(Duration::from_millis(5));
             }
         }

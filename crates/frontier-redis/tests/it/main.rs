@@ -3,6 +3,7 @@
 
 mod ceilings;
 mod crawl;
+mod doors;
 mod kills;
 mod politeness;
 mod redis;

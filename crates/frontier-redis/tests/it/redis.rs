@@ -24,7 +24,8 @@ impl Redis {
         Self::start_with(Vec::new())
     }
 
-    fn start_with(arguments: Vec<String>) -> Self {
+    /// Starts a server with these arguments, beside its own.
+    pub(crate) fn start_with(arguments: Vec<String>) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let n = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("frontier-redis-{}-{n}", std::process::id());

@@ -10,8 +10,12 @@ use frontier_redis::{RedisOptions, Server, Step, report, work};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
-/// Time in which each crawl of these tests must end.
-pub(crate) const WATCHDOG: Duration = Duration::from_secs(60);
+/// Returns the time in which each crawl of these tests must end: a minute, and three seconds
+/// for each kill that the soak asks for.
+pub(crate) fn watchdog() -> Duration {
+    let (_, kills) = crate::kills::soak_size().unwrap_or_default();
+    Duration::from_secs(u64::from(60 + 3 * kills))
+}
 
 /// Returns the options of a crawl from this root.
 pub(crate) fn options(root: &str) -> Options {
@@ -36,7 +40,7 @@ pub(crate) fn run_with(
     let event_loop = EventLoop::new().unwrap();
     let watch = (Duration::from_secs(1), |_: &_| ());
     let working = work(&event_loop, redis, options, sink, stopper, watch);
-    let summary = event_loop.run_sync(working, WATCHDOG).expect("the crawl hangs").unwrap();
+    let summary = event_loop.run_sync(working, watchdog()).expect("the crawl hangs").unwrap();
     event_loop.close();
     let rows = std::mem::take(&mut *rows.lock().unwrap());
     (summary, rows)
@@ -53,7 +57,7 @@ pub(crate) fn journal(redis: &RedisOptions) -> BTreeMap<String, Row> {
         let url = row.url.to_string();
         assert!(rows.insert(url.clone(), row).is_none(), "two rows of {url}");
     };
-    event_loop.run_sync(report(&event_loop, redis, &mut sink), WATCHDOG).unwrap().unwrap();
+    event_loop.run_sync(report(&event_loop, redis, &mut sink), watchdog()).unwrap().unwrap();
     event_loop.close();
     rows
 }

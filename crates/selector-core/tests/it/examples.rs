@@ -61,11 +61,11 @@ fn connect_dance() {
     let expected = "\
 a server that listens:
   connect has returned
-  whoever waits is told: writable
+  the waiter is told: writable
   connected
-a port where nobody does any more:
+a port where no server does any more:
   connect has returned
-  whoever waits is told: writable
+  the waiter is told: writable
   not connected: connection refused
 ";
     assert_eq!(common::example("connect_dance", &[]), expected);
@@ -96,6 +96,22 @@ one read per event, registered anew each time:
   read 4,096 bytes
 ";
     assert_eq!(common::example("edge_triggered", &[]), expected);
+}
+
+/// The bytes that a socket takes at once depend on the system.
+#[test]
+fn partial_writes() {
+    let output = common::example("partial_writes", &[]);
+    let lines: Vec<&str> = output.lines().collect();
+    let [one_write, taken, part, of_std, refused, other_part, write_all, all] = lines[..] else {
+        panic!("{output}")
+    };
+    assert_eq!([one_write, part], ["one write:", "  only a part has arrived"]);
+    assert!(taken.starts_with("  16,777,216 bytes are offered, "), "{output}");
+    assert_eq!([of_std, other_part], ["write_all of the standard library:", part]);
+    assert_eq!(refused, "  operation would block: how much is sent, it does not say");
+    assert_eq!(write_all, "write, and wait until there is room for more:");
+    assert_eq!(all, "  all of it has arrived");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use selector_core::{Interest, Key, MockSocket, Readiness, Selector, Socket};
+use selector_core::{Interest, Key, MockSocket, Notifier, Readiness, Selector, Socket};
 use socket2::{Domain, Type};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -168,6 +168,14 @@ fn a_notifier_ends_the_wait_from_another_thread() {
     selector.select(Some(SOON), &mut keys).unwrap();
     assert!(start.elapsed() < SOON, "woken before the timeout");
     thread.join().unwrap();
+}
+
+/// A loop over real sockets has other threads, and one in virtual time has none.
+#[test]
+fn a_notifier_knows_whether_its_loop_has_other_threads() {
+    let selector: Selector<()> = Selector::new().unwrap();
+    assert!(!selector.notifier().has_no_threads());
+    assert!(Notifier::without_threads(|| ()).has_no_threads());
 }
 
 #[test]

@@ -110,9 +110,9 @@ impl<T: 'static> Future<T> {
         let mut state = self.0.borrow_mut();
         let Outcome::Pending(callbacks) = &mut state.outcome else { return 0 };
         let is_it = |callback: &Callback<T>| matches!(callback, Callback::Call(i, _) if *i == id);
-        let removed: Vec<_> = callbacks.extract_if(.., |callback| is_it(callback)).collect();
+        let removed = callbacks.iter().position(is_it).map(|at| callbacks.remove(at));
         drop(state);
-        removed.len()
+        usize::from(removed.is_some())
     }
 }
 

@@ -112,7 +112,9 @@ pub struct AsyncGenerator<C, I, Y> {
     coroutine: Option<Pin<Box<C>>>,
     channel: Channel<I, Y>,
 }
+// ANCHOR_END: async_generator
 
+// ANCHOR: async_advance
 impl<C, I, Y, R> Generator for AsyncGenerator<C, I, Y>
 where
     C: Coroutine<Output = Result<R, Thrown>>,
@@ -153,7 +155,7 @@ where
         }
     }
 }
-// ANCHOR_END: async_generator
+// ANCHOR_END: async_advance
 
 impl<C: Coroutine, I, Y> AsyncGenerator<C, I, Y> {
     /// Calls an `async fn` with a channel. The call runs nothing of the

@@ -147,6 +147,7 @@ pub async fn read_to_end(connection: &mut Connection, limit: usize) -> io::Resul
     }
 }
 
+// ANCHOR: write_all
 /// Writes all bytes, however few the socket accepts at a time.
 ///
 /// # Errors
@@ -166,3 +167,4 @@ pub fn write_all(
         poll
     })
 }
+// ANCHOR_END: write_all

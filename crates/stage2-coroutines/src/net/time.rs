@@ -100,7 +100,9 @@ pin_project! {
         timer: Timer<'l>,
     }
 }
+// ANCHOR_END: timeout_at
 
+// ANCHOR: timeout_at_poll
 impl<C: Coroutine, D: Fn() -> Instant> Coroutine for TimeoutAt<'_, C, D> {
     type Output = Result<C::Output, Elapsed>;
 
@@ -121,7 +123,7 @@ impl<C: Coroutine, D: Fn() -> Instant> Coroutine for TimeoutAt<'_, C, D> {
         poll.map(|()| Err(Elapsed))
     }
 }
-// ANCHOR_END: timeout_at
+// ANCHOR_END: timeout_at_poll
 
 /// A timer of one coroutine: at most one entry among the timers of the loop,
 /// which is removed when the timer is dropped.

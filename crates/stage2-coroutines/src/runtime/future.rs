@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
+use smallvec::SmallVec;
 
 use crate::{EventLoop, Exception, InvalidState, Wait};
 
@@ -36,7 +37,8 @@ pub(crate) struct State<T> {
 
 // ANCHOR: outcome
 pub(crate) enum Outcome<T> {
-    Pending(Vec<Callback<T>>),
+    /// Most futures have one waiter, so the first callback is stored in place.
+    Pending(SmallVec<[Callback<T>; 1]>),
     Done(Option<Result<T, Exception>>),
 }
 
@@ -57,7 +59,7 @@ impl<T: 'static> Future<T> {
     /// Returns a pending future of this loop.
     pub fn new(event_loop: &EventLoop) -> Self {
         Self(Rc::new(RefCell::new(State {
-            outcome: Outcome::Pending(Vec::new()),
+            outcome: Outcome::Pending(SmallVec::new()),
             event_loop: event_loop.clone(),
             task: None,
             retrieved: false,
@@ -133,7 +135,6 @@ impl<T: 'static> Future<T> {
         let next_id = &state.event_loop.0.next_callback_id;
         let id = CallbackId(next_id.replace(next_id.get() + 1));
         if let Outcome::Pending(callbacks) = &mut state.outcome {
-            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Call(id, Box::new(callback)));
         } else {
             drop(state);
@@ -187,8 +188,6 @@ impl<T: 'static> std::future::Future for Future<T> {
         let waker = context.waker();
         let is_it = |c: &Callback<T>| matches!(c, Callback::Wake(it) if it.will_wake(waker));
         if !callbacks.iter().any(is_it) {
-            // Most futures have one waiter.
-            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Wake(waker.clone()));
             event_loop.0.inspector.local_wakers.update(|wakers| wakers + 1);
         }

@@ -111,7 +111,7 @@ cancelled before the first step: cancelled
   (its variables are dropped)
 cancelled before the next step: cancelled
 a task knows whose turn it is: true
-outside of tasks it is nobody's: true
+outside of tasks it is no task's: true
 a bare yield: others have a turn,
 and then one goes on: ()
 resumed with an error: no route to host

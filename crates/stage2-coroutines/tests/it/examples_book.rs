@@ -94,11 +94,11 @@ a task is cancelled:
     the worker begins
     the worker puts out the light
   there was something to cancel: true
-  whoever awaits it gets Err(Cancelled)
+  what awaits it gets Err(Cancelled)
 a coroutine that is not a task runs out of time:
     the guest begins
     the guest puts out the light
-  whoever gave it the time gets Err(Elapsed)
+  what gave it the time gets Err(Elapsed)
 the handle of a task is dropped:
     the orphan begins
   which changes nothing

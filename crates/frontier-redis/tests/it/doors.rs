@@ -1,0 +1,110 @@
+//! The ways to a server: TLS, a login, a Unix socket.
+
+use std::fs;
+use std::io;
+use std::net::TcpListener;
+use std::time::Duration;
+
+use demo_site::{DemoSite, SiteOptions};
+use frontier_redis::{RedisOptions, Server, report, status};
+use stage2_coroutines::EventLoop;
+use test_support::authority::Authority;
+
+use crate::redis::Redis;
+use crate::worker::{assert_same, journal, options, run, witness};
+
+/// Returns a port that is free.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+fn at(url: &str, name: &str) -> RedisOptions {
+    let mut redis = RedisOptions::new(Server::parse(url).unwrap(), name);
+    redis.max_wait = Duration::from_secs(10);
+    redis
+}
+
+/// Crawls a site through this door, and reads the journal through it.
+fn assert_crawls(redis: &RedisOptions) {
+    let site = DemoSite::start(SiteOptions::default()).unwrap();
+    let (summary, _) = run(redis.clone(), options(&site.root()));
+    assert!(summary.stopped.is_none(), "{:?}", summary.stopped);
+    assert_same(&journal(redis), &witness(options(&site.root())));
+}
+
+/// Returns the error with which a crawl of this name is not shown.
+fn refusal(redis: &RedisOptions) -> String {
+    let event_loop = EventLoop::new().unwrap();
+    let state = event_loop.run_sync(status(&event_loop, redis), Duration::from_secs(20));
+    state.unwrap().unwrap_err().to_string()
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_server_with_tls_is_known_by_its_certificate() {
+    let (authority, port) = (Authority::new("of the test"), free_port());
+    let identity = authority.issue(&["localhost", "127.0.0.1"]);
+    let folder = std::env::temp_dir().join(format!("frontier-tls-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.join(name);
+        fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    let redis = Redis::start_with(vec![
+        "--tls-port".to_owned(),
+        port.to_string(),
+        "--tls-cert-file".to_owned(),
+        file("chain.pem", identity.chain_pem()),
+        "--tls-key-file".to_owned(),
+        file("key.pem", &identity.key_pem()),
+        "--tls-ca-cert-file".to_owned(),
+        file("authority.pem", &authority.pem()),
+        "--tls-auth-clients".to_owned(),
+        "no".to_owned(),
+    ]);
+    let mut secure = at(&format!("rediss://localhost:{port}/"), "tls");
+    secure.max_wait = Duration::from_millis(100);
+    assert!(refusal(&secure).contains("certificate"), "{}", refusal(&secure));
+    secure.ca_certificates = vec![authority.der()];
+    assert_crawls(&secure);
+    let (mut any, mut rows) = (at(&format!("rediss://127.0.0.1:{port}/"), "tls"), 0);
+    any.insecure = true;
+    let event_loop = EventLoop::new().unwrap();
+    let mut count = |_| rows += 1;
+    let report: io::Result<_> = event_loop
+        .run_sync(report(&event_loop, &any, &mut count), Duration::from_secs(20))
+        .unwrap();
+    assert!(report.is_ok() && rows > 0);
+    drop(redis);
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_password_is_asked_for() {
+    let port = free_port();
+    let redis = Redis::start_with(vec!["--port".to_owned(), port.to_string()]);
+    redis.command(&["CONFIG", "SET", "requirepass", "s3 cret"]);
+    let url = |login: &str| format!("redis://{login}127.0.0.1:{port}/3");
+    assert!(refusal(&at(&url(""), "password")).contains("NOAUTH"));
+    let wrong = refusal(&at(&url(":other@"), "password"));
+    assert!(wrong.contains("WRONGPASS") && !wrong.contains("other"), "{wrong}");
+    assert_crawls(&at(&url(":s3%20cret@"), "password"));
+    let socket = format!("{}?db=3&password=s3%20cret", redis.url());
+    assert!(!journal(&at(&socket, "password")).is_empty());
+}
+
+/// A user has the rights that the crate's documentation names, and no others.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_user_needs_no_more_than_its_own_keys() {
+    let redis = Redis::start();
+    let rules =
+        ["ON", ">secret", "~{mine:*", "+@all", "-@admin", "-@dangerous", "+info", "+bgrewriteaof"];
+    redis.command(&[&["ACL", "SETUSER", "crawler"], &rules[..]].concat());
+    let url = format!("{}?user=crawler&password=secret", redis.url());
+    assert_crawls(&at(&url, "mine"));
+    let other = refusal(&at(&url, "yours"));
+    assert!(other.contains("NOPERM"), "{other}");
+}
