@@ -7,21 +7,43 @@
 //! others use the same URL table, and take a minute and more to close so many
 //! connections. The pages are small, computed on request, and not stored.
 //!
+//! `growth/known/10000000` is the table of URLs alone, with ten million URLs that are
+//! generated and never fetched: the time that one link takes, and the memory.
+//!
 //! An argument is a filter, as usual; with `--exact` it is the id of one bench.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
+use std::time::{Duration, Instant};
 
 use benches::subjects::Subject;
-use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_role_if_asked};
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, machine, play_role_if_asked};
+use crawl_core::{Admission, Decision, Options, Via};
+use encoding_rs::UTF_8;
 use serde::Serialize;
+use url::Url;
+use web::{Address, BaseUrl};
 
 const SUBJECTS: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
 const TASKS: usize = 100;
 const TIMES: usize = 3;
 /// The only subject that crawls a million pages, once.
 const LAST: (&str, u32) = ("stage3-queue", 1_000_000);
+
+/// The number of URLs that are known and never fetched.
+const KNOWN: u32 = 10_000_000;
+/// The number of links on a page; half of them are new.
+const LINKS: u32 = 10;
+
+/// The figures of a table of known URLs.
+#[derive(Serialize)]
+struct KnownFigures {
+    /// The time to join a link with the URL of its page, and to admit it.
+    nanoseconds_per_link: f64,
+    /// The growth of the resident memory, in bytes: the table, and the jobs to do.
+    resident: u64,
+}
 
 /// The figures of one subject and size.
 #[derive(Serialize)]
@@ -58,6 +80,41 @@ fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result
     })
 }
 
+/// Admits the links of pages until so many URLs are known. Half of the links of a page
+/// are new, the others lead to any URL that is known.
+fn admit(urls: u32) -> KnownFigures {
+    let before = machine::resident();
+    let root = Url::parse("http://site.test/").unwrap();
+    // The URLs are of one host, which may have fewer pages by default.
+    let mut options = Options::new(vec![root.clone()]);
+    options.max_pages_per_host = None;
+    let mut admission = Admission::new(&options);
+    let mut base = BaseUrl::new(&root, UTF_8);
+    let root = admission.admit(Address::of(&root).unwrap(), Via::Root);
+    let Decision::Admitted(root) = root else { panic!("a root is let in") };
+    let (mut jobs, mut random) = (VecDeque::from([root]), fastrand::Rng::with_seed(1));
+    let (mut known, mut links, mut time) = (1, 0, Duration::ZERO);
+    while known < urls {
+        let page = jobs.pop_front().unwrap();
+        let new = known..known + LINKS / 2;
+        let numbers = new.chain((0..LINKS / 2).map(|_| random.u32(..known)));
+        let hrefs: Vec<_> = numbers.map(|number| format!("/page/{number}")).collect();
+        let begun = Instant::now();
+        for href in &hrefs {
+            match admission.admit(base.join(href).unwrap(), Via::Link(&page)) {
+                Decision::Admitted(job) => jobs.push_back(job),
+                _ => {}
+            }
+        }
+        time += begun.elapsed();
+        (known, links) = (known + LINKS / 2, links + LINKS);
+    }
+    KnownFigures {
+        nanoseconds_per_link: time.as_nanos() as f64 / f64::from(links),
+        resident: machine::resident().saturating_sub(before),
+    }
+}
+
 fn main() -> io::Result<()> {
     play_role_if_asked(None)?;
     let sizes: &[u32] =
@@ -89,6 +146,17 @@ fn main() -> io::Result<()> {
             );
             kept.insert(id, figures);
         }
+    }
+    let urls = if figures::is_test() { 10_000 } else { KNOWN };
+    let id = format!("growth/known/{urls}");
+    if is_selected(&id) {
+        let figures = admit(urls);
+        println!(
+            "{id:36} {:8.0} ns/link {:8.1} MB",
+            figures.nanoseconds_per_link,
+            figures.resident as f64 / 1e6
+        );
+        figures::keep("growth-known", &BTreeMap::from([(id, figures)]))?;
     }
     figures::keep("growth", &kept).map(drop)
 }

@@ -27,3 +27,49 @@ pub fn keep(name: &str, figures: &impl Serialize) -> io::Result<PathBuf> {
 pub fn is_test() -> bool {
     env::args().any(|argument| argument == "--test")
 }
+
+/// The median and the quartiles of some numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Quartiles {
+    /// A quarter of the numbers is below it.
+    pub lower: f64,
+    /// Half of the numbers is below it.
+    pub median: f64,
+    /// A quarter of the numbers is above it.
+    pub upper: f64,
+}
+
+impl Quartiles {
+    /// Computes the quartiles of at least one number.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub fn of(numbers: impl Iterator<Item = f64>) -> Self {
+        let mut sorted: Vec<f64> = numbers.collect();
+        sorted.sort_by(f64::total_cmp);
+        let at = |quarter: usize| {
+            // Interpolates between two numbers.
+            let position = quarter as f64 / 4.0 * (sorted.len() - 1) as f64;
+            let (below, above) =
+                (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
+            below + (above - below) * position.fract()
+        };
+        Self { lower: at(1), median: at(2), upper: at(3) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quartiles_are_interpolated() {
+        let of = |numbers: &[f64]| {
+            let Quartiles { lower, median, upper } = Quartiles::of(numbers.iter().copied());
+            [lower, median, upper]
+        };
+        assert_eq!(of(&[3.0]), [3.0, 3.0, 3.0]);
+        assert_eq!(of(&[5.0, 1.0, 3.0, 2.0, 4.0]), [2.0, 3.0, 4.0]);
+        assert_eq!(of(&[1.0, 2.0]), [1.25, 1.5, 1.75]);
+    }
+}

@@ -17,6 +17,8 @@
 pub mod crawl;
 pub mod fetch_memory;
 pub mod figures;
+#[cfg(target_os = "linux")]
+pub mod line;
 pub mod machine;
 pub mod pages;
 pub mod role;

@@ -36,6 +36,11 @@ pub fn cpu_time() -> Duration {
     clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap_or_default()
 }
 
+/// Returns the resident memory of this process, in bytes.
+pub fn resident() -> u64 {
+    status("VmRSS")
+}
+
 /// Returns a figure of `/proc/self/status`, in bytes.
 #[cfg(target_os = "linux")]
 pub(crate) fn status(name: &str) -> u64 {

@@ -2,7 +2,6 @@
 //! lines of JSON, over its standard input and output.
 
 use std::io::{self, BufRead, BufReader, Write};
-use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::Serialize;
@@ -22,9 +21,13 @@ pub(crate) struct RoleProcess {
 }
 
 impl RoleProcess {
-    /// Starts `program` in the role of this name.
-    pub(crate) fn start(role: &str, settings: &impl Serialize, program: &Path) -> io::Result<Self> {
-        let mut process = Command::new(program)
+    /// Starts `program`, one of this package, in the role of this name.
+    pub(crate) fn start(
+        role: &str,
+        settings: &impl Serialize,
+        mut program: Command,
+    ) -> io::Result<Self> {
+        let mut process = program
             .env(ROLE, role)
             .env(SETTINGS, serde_json::to_string(settings)?)
             .stdin(Stdio::piped())

@@ -2,6 +2,8 @@
 
 use std::{env, io, process};
 
+#[cfg(target_os = "linux")]
+use crate::line;
 use crate::process::{ROLE, SETTINGS};
 use crate::{site, worker_process};
 
@@ -20,6 +22,8 @@ pub fn play_role_if_asked(heap: Option<fn() -> u64>) -> io::Result<()> {
     let settings = env::var(SETTINGS).unwrap_or_default();
     match role.as_str() {
         site::ROLE => site::serve(serde_json::from_str(&settings)?)?,
+        #[cfg(target_os = "linux")]
+        line::DOWNLOAD => line::download(serde_json::from_str(&settings)?)?,
         worker_process::ROLE => worker_process::crawl(serde_json::from_str(&settings)?, heap)?,
         _ => return Err(io::Error::other(format!("there is no role {role}"))),
     }

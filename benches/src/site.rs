@@ -2,7 +2,9 @@
 
 use std::env;
 use std::io::{self, BufRead};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -50,12 +52,40 @@ impl Default for Site {
     }
 }
 
+impl Site {
+    /// Returns the options of the demo site that is served.
+    pub(crate) fn options(&self) -> SiteOptions {
+        SiteOptions {
+            pages: self.pages,
+            page_size: self.page_size,
+            latency: match self.latency {
+                Duration::ZERO => Latency::None,
+                latency => Latency::Fixed(latency),
+            },
+            connections: if self.keep_alive { Connections::KeepAlive } else { Connections::Close },
+            is_html: self.is_html,
+            special_cases: false,
+            ..SiteOptions::default()
+        }
+    }
+}
+
 /// The name of the serving role.
 pub(crate) const ROLE: &str = "serve";
+
+/// The settings of the serving role.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Served {
+    site: Site,
+    /// The address to listen on.
+    at: IpAddr,
+}
 
 /// A message to the server process.
 #[derive(Debug, Serialize, Deserialize)]
 enum Question {
+    /// Asks for the number of pages that were requested at least once.
+    Pages,
     /// Asks for the number of waiting requests, once it has reached this number or
     /// the timeout has passed.
     Await(usize),
@@ -64,17 +94,9 @@ enum Question {
 }
 
 /// Serves a site until standard input ends.
-pub(crate) fn serve(site: Site) -> io::Result<()> {
+pub(crate) fn serve(Served { site, at }: Served) -> io::Result<()> {
     pin(Core::Second);
-    let served = DemoSite::start(SiteOptions {
-        pages: site.pages,
-        page_size: site.page_size,
-        latency: if site.latency.is_zero() { Latency::None } else { Latency::Fixed(site.latency) },
-        connections: if site.keep_alive { Connections::KeepAlive } else { Connections::Close },
-        is_html: site.is_html,
-        special_cases: false,
-        ..SiteOptions::default()
-    })?;
+    let served = DemoSite::start_on(SocketAddr::new(at, 0), site.options())?;
     let site_address = match site.is_secure {
         true => tls_front::start(served.address())?,
         false => SiteAddress { root: served.root(), authority: Vec::new() },
@@ -90,6 +112,11 @@ pub(crate) fn serve(site: Site) -> io::Result<()> {
                 reply(&served.in_flight_now())?;
             }
             Question::Release => reply(&served.release()?)?,
+            Question::Pages => {
+                let hits = served.all_hits();
+                let is_page = |path: &&String| *path == "/" || path.starts_with("/page/");
+                reply(&hits.keys().filter(is_page).count())?;
+            }
         }
     }
     Ok(())
@@ -118,7 +145,16 @@ impl ServerProcess {
     /// # Errors
     /// When the process or the site cannot be started.
     pub fn start_program(program: &Path, site: Site) -> io::Result<Self> {
-        let mut process = RoleProcess::start(ROLE, &site, program)?;
+        Self::start_command(Command::new(program), Ipv4Addr::LOCALHOST.into(), site)
+    }
+
+    /// Starts `program`, a command that runs a program of this package, in the
+    /// serving role. It listens at this address; over TLS, only on loopback.
+    ///
+    /// # Errors
+    /// When the process or the site cannot be started.
+    pub fn start_command(program: Command, at: IpAddr, site: Site) -> io::Result<Self> {
+        let mut process = RoleProcess::start(ROLE, &Served { site, at }, program)?;
         let site_address = process.receive()?;
         Ok(Self { process, site, site_address })
     }
@@ -149,6 +185,14 @@ impl ServerProcess {
             return Err(io::Error::other(message));
         }
         Ok(())
+    }
+
+    /// Returns the number of pages that were requested at least once.
+    ///
+    /// # Errors
+    /// When the server is gone.
+    pub fn requested_pages(&mut self) -> io::Result<u32> {
+        self.process.ask(&Question::Pages)
     }
 
     /// Ends the latency: answers all waiting requests, and later ones without

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, BufRead};
+use std::process;
 use std::thread::{self, JoinHandle};
 
 use serde::{Deserialize, Serialize};
@@ -66,7 +67,15 @@ impl SubjectProcess {
     /// # Errors
     /// When the process cannot be started.
     pub fn start(crawl: Crawl) -> io::Result<Self> {
-        RoleProcess::start(ROLE, &crawl, &env::current_exe()?).map(Self)
+        Self::start_program(process::Command::new(env::current_exe()?), crawl)
+    }
+
+    /// Starts `program`, a command that runs this program, in the crawling role.
+    ///
+    /// # Errors
+    /// When the process cannot be started.
+    pub fn start_program(program: process::Command, crawl: Crawl) -> io::Result<Self> {
+        RoleProcess::start(ROLE, &crawl, program).map(Self)
     }
 
     /// Runs one crawl and returns its costs.

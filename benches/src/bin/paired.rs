@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use benches::figures::Quartiles;
 use benches::subjects::Subject;
 use benches::workload::Workload;
 use benches::{Crawl, Run, ServerProcess, SubjectProcess, figures, play_role_if_asked};
@@ -33,30 +34,6 @@ struct Arguments {
     /// How many pages the site has
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
     pages: u32,
-}
-
-/// The median and the quartiles of some numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Quartiles {
-    lower: f64,
-    median: f64,
-    upper: f64,
-}
-
-impl Quartiles {
-    /// Computes the quartiles of at least one number.
-    fn of(numbers: impl Iterator<Item = f64>) -> Self {
-        let mut sorted: Vec<f64> = numbers.collect();
-        sorted.sort_by(f64::total_cmp);
-        let at = |quarter: usize| {
-            // Interpolates between two numbers.
-            let position = quarter as f64 / 4.0 * (sorted.len() - 1) as f64;
-            let (below, above) =
-                (sorted[position.floor() as usize], sorted[position.ceil() as usize]);
-            below + (above - below) * position.fract()
-        };
-        Self { lower: at(1), median: at(2), upper: at(3) }
-    }
 }
 
 /// A line of the table: the figures of one subject.
@@ -151,20 +128,4 @@ fn main() -> Result<(), Box<dyn Error>> {
     let kept = figures::keep(&format!("paired-{}", workload.name), &lines)?;
     println!("kept in {}", kept.display());
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quartiles_are_interpolated() {
-        let of = |numbers: &[f64]| {
-            let Quartiles { lower, median, upper } = Quartiles::of(numbers.iter().copied());
-            [lower, median, upper]
-        };
-        assert_eq!(of(&[3.0]), [3.0, 3.0, 3.0]);
-        assert_eq!(of(&[5.0, 1.0, 3.0, 2.0, 4.0]), [2.0, 3.0, 4.0]);
-        assert_eq!(of(&[1.0, 2.0]), [1.25, 1.5, 1.75]);
-    }
 }

@@ -45,8 +45,17 @@ const PAIRED: [(&str, &str); 5] = [
 const PEERS: &str = " reqwest smol spider";
 
 /// All benches, in the order of their runs.
-const BENCHES: [&str; 8] =
-    ["paired", "throughput", "memory", "c10k", "scheduling", "links", "growth", "instructions"];
+const BENCHES: [&str; 9] = [
+    "paired",
+    "throughput",
+    "memory",
+    "c10k",
+    "scheduling",
+    "links",
+    "growth",
+    "instructions",
+    "line",
+];
 
 /// The arguments of the chore `measurements`.
 #[derive(Debug, clap::Args)]
@@ -219,6 +228,16 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
         }
         "instructions" => {
             vec!["cargo bench -p benches --features instructions --bench instructions".to_owned()]
+        }
+        "line" => {
+            let line = format!("cargo run --release -p benches{features} --bin line --");
+            let peers = if peers { " spider" } else { "" };
+            vec![
+                format!("{line} ours"),
+                format!("{line} ours --rounds 1 --loss 1 --congestion bbr"),
+                format!("{line} wget2{peers} --rounds 1"),
+                format!("{line} wget --rounds 1 --loss 0"),
+            ]
         }
         // These have no plots to turn off.
         "growth" | "memory" => vec![format!("cargo bench -p benches{features} --bench {bench}")],

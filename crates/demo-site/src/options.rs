@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use crate::graph::Graph;
+
 /// The options of a site. The same options are the same site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteOptions {
@@ -43,6 +45,14 @@ impl SiteOptions {
     pub const MAX_PAGE_SIZE: usize = 1 << 30;
     /// The longest latency.
     pub const MAX_LATENCY: Duration = Duration::from_secs(24 * 60 * 60);
+
+    /// Returns the numbers of the pages that the links of `page` lead to, in the order
+    /// of the links.
+    #[must_use]
+    pub fn links(&self, page: u32) -> Vec<u32> {
+        let graph = Graph::new(self.seed, self.pages, self.links_per_page);
+        graph.links(page).map(|link| link.target).collect()
+    }
 
     /// Refuses options that cannot be served.
     pub(crate) fn validate(&self) -> io::Result<()> {

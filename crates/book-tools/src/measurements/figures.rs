@@ -23,6 +23,11 @@ impl Figures {
         self.0.get(id)?.get(quantity).copied()
     }
 
+    /// Returns the ids that begin with `prefix`, in alphabetical order.
+    pub(crate) fn ids<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.keys().map(String::as_str).filter(move |id| id.starts_with(prefix))
+    }
+
     pub(crate) fn set(&mut self, id: &str, quantity: &str, value: f64) {
         self.0.entry(id.to_owned()).or_default().insert(quantity.to_owned(), value);
     }

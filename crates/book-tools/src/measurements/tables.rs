@@ -1,5 +1,7 @@
 //! The tables of the measurements, in Markdown.
 
+use std::cmp::Reverse;
+
 use super::aims;
 use super::figures::Figures;
 use super::numbers::{plain, whole};
@@ -53,6 +55,8 @@ const WORKLOADS: [&str; 9] = [
     "8KB-1000-tasks",
     "8KB-100-tasks-https",
 ];
+/// The subjects of the bench `line`.
+const OVER_A_LINE: [&str; 4] = ["stage3-queue", "spider", "wget2", "wget"];
 /// The titles of ratios: stage 3, divided by the subject of the row.
 const TIME_RATIO: &str = "stage 3's time ÷ its time";
 const CPU_RATIO: &str = "stage 3's CPU ÷ its CPU";
@@ -78,6 +82,7 @@ pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
         ("links", links(figures)),
         ("growth", growth(figures)),
         ("instructions", instructions(figures)),
+        ("line", line(figures)),
         ("aims", aims::table(figures)),
         ("peers_taken", Provenance::table(&peers_taken)),
         ("peers_commands", peers::commands()),
@@ -117,9 +122,9 @@ pub(super) fn table(corner: &str, rows: &[(&str, &str)], columns: &[Column<'_>])
     text
 }
 
-/// Returns rows whose keys have two parts, each with a cell of its own.
-fn in_two_cells(keys: &[String]) -> Vec<(&str, String)> {
-    let number = |part: &str| part.parse().map_or_else(|_| part.to_owned(), plain);
+/// Returns rows whose keys have several parts, each with a cell of its own.
+fn in_cells(keys: &[String]) -> Vec<(&str, String)> {
+    let number = |part: &str| part.parse().map_or_else(|_| part.to_owned(), whole);
     let name = |key: &str| key.split('/').map(number).collect::<Vec<_>>().join(" | ");
     keys.iter().map(|key| (key.as_str(), name(key))).collect()
 }
@@ -176,13 +181,15 @@ fn with_quartiles<'a>(
     before: &'a str,
     quantity: &'a str,
 ) -> Column<'a> {
-    let show = move |key: &str| {
-        let id = format!("{before}{key}");
-        let get = |part| figures.get(&id, &format!("{quantity}.{part}"));
-        let (median, lower, upper) = (get("median")?, get("lower")?, get("upper")?);
-        Some(format!("{median:.2} ({lower:.2}–{upper:.2})"))
-    };
+    let show = move |key: &str| ratio(figures, &format!("{before}{key}"), quantity);
     (title.to_owned(), Box::new(show))
+}
+
+/// Renders a median with its quartiles.
+fn ratio(figures: &Figures, id: &str, quantity: &str) -> Option<String> {
+    let get = |part| figures.get(id, &format!("{quantity}.{part}"));
+    let (median, lower, upper) = (get("median")?, get("lower")?, get("upper")?);
+    Some(format!("{median:.2} ({lower:.2}–{upper:.2})"))
 }
 
 fn paired(figures: &Figures) -> String {
@@ -206,7 +213,7 @@ fn ratios(figures: &Figures) -> String {
         with_quartiles(figures, TIME_RATIO, "paired/", "wall_ratio"),
         with_quartiles(figures, CPU_RATIO, "paired/", "cpu_ratio"),
     ];
-    table("workload | stage 3 against", &borrowed(&in_two_cells(&ids)), &columns)
+    table("workload | stage 3 against", &borrowed(&in_cells(&ids)), &columns)
 }
 
 /// Renders the throughput in several tables, each as wide as a page.
@@ -247,7 +254,7 @@ fn memory_kinds(figures: &Figures) -> String {
         column(figures, "resident in all, MB", ("memory/", ""), "all.resident", 1e6),
         column(figures, "with one in flight, MB", ("memory/", ""), "one.resident", 1e6),
     ];
-    table("bytes a fetch | in flight", &borrowed(&in_two_cells(&keys)), &columns)
+    table("bytes a fetch | in flight", &borrowed(&in_cells(&keys)), &columns)
 }
 
 fn c10k(figures: &Figures) -> String {
@@ -298,7 +305,15 @@ fn growth(figures: &Figures) -> String {
         of("peak, MB", "peak", 1e6),
         bytes(figures, "bytes a URL", ("growth/", ""), "bytes_per_url"),
     ];
-    table(" | pages", &borrowed(&in_two_cells(&ids)), &columns)
+    let mut text = table(" | pages", &borrowed(&in_cells(&ids)), &columns);
+    let known = |quantity| figures.get("growth/known/10000000", quantity);
+    if let (Some(time), Some(bytes)) = (known("nanoseconds_per_link"), known("resident")) {
+        let (time, bytes) = (plain(time), plain(bytes / 1e9));
+        text += &format!(
+            "\nWith 10,000,000 known URLs that are never fetched: {time} ns a link, {bytes} GB.\n"
+        );
+    }
+    text
 }
 
 fn instructions(figures: &Figures) -> String {
@@ -314,6 +329,28 @@ fn instructions(figures: &Figures) -> String {
     ];
     let before = "instructions/crawls/thousand_pages/";
     table("", &rows, &[column(figures, "instructions a page", (before, ""), "instructions", 1e3)])
+}
+
+/// Renders the crawls over lines, with a row for each line and number of connections.
+fn line(figures: &Figures) -> String {
+    let rows = figures.ids("line/").filter_map(|id| Some(id.rsplit_once('/')?.0));
+    let mut rows: Vec<_> = rows.map(|row| row.trim_start_matches("line/").to_owned()).collect();
+    let numbers =
+        |row: &String| row.split('/').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>();
+    // The usual congestion control, cubic, comes before bbr.
+    rows.sort_by_key(|row| (Reverse(row.split('/').nth(3).map(str::to_owned)), numbers(row)));
+    rows.dedup();
+    let bound = |row: &str| {
+        let ids = OVER_A_LINE.map(|subject| format!("line/{row}/{subject}"));
+        ids.iter().find_map(|id| figures.get(id, "bound")).map(plain)
+    };
+    let mut columns: Vec<Column<'_>> = vec![("least seconds".to_owned(), Box::new(bound))];
+    columns.extend(OVER_A_LINE.map(|subject| -> Column<'_> {
+        let show = move |row: &str| ratio(figures, &format!("line/{row}/{subject}"), "ratio");
+        (subject.to_owned(), Box::new(show))
+    }));
+    let corner = "round trip, ms | Mbit/s | lost, % | congestion | connections";
+    table(corner, &borrowed(&in_cells(&rows)), &columns)
 }
 
 #[cfg(test)]
@@ -342,6 +379,27 @@ mod tests {
         let expected = "| bytes a fetch | in flight | heap |\n|---|---|--:|\n\
                         | smol | 1,000 | 65 |\n";
         assert_eq!(memory_kinds(&figures), expected);
+    }
+
+    #[test]
+    fn crawls_over_lines_are_in_the_order_of_their_numbers() {
+        let mut figures = Figures::default();
+        let csv = "id,bound,ratio.median,ratio.lower,ratio.upper\n\
+                   line/100/10/0/cubic/5/stage3-queue,40,1.05,1.04,1.06\n\
+                   line/20/10/0/cubic/10/stage3-queue,14,1.01,1,1.02\n\
+                   line/20/10/0/cubic/5/stage3-queue,14,1,1,1\n\
+                   line/20/10/0/cubic/5/wget2,14,2,1.5,3\n";
+        figures.add_csv(csv).unwrap();
+        let shown = line(&figures);
+        let rows: Vec<_> = shown.lines().skip(2).collect();
+        assert_eq!(
+            rows,
+            [
+                "| 20 | 10 | 0 | cubic | 5 | 14.0 | 1.00 (1.00–1.00) | 2.00 (1.50–3.00) |",
+                "| 20 | 10 | 0 | cubic | 10 | 14.0 | 1.01 (1.00–1.02) | – |",
+                "| 100 | 10 | 0 | cubic | 5 | 40.0 | 1.05 (1.04–1.06) | – |",
+            ]
+        );
     }
 
     #[test]

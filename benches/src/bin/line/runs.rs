@@ -1,0 +1,246 @@
+//! The runs, and their figures.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::time::{Duration, Instant};
+use std::{env, io};
+
+use benches::figures::{self, Quartiles};
+use benches::line::{Line, LineOptions};
+use benches::subjects::Subject;
+use benches::{Crawl, ServerProcess, Site, SubjectProcess, play_role_if_asked};
+use clap::Parser;
+use serde::Serialize;
+
+/// Crawls a site over emulated lines, and compares the times with what is possible.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// The subjects: ours (stage3-queue), wget, wget2, spider, or another one
+    #[arg(default_value = "ours")]
+    subjects: Vec<String>,
+
+    /// From one end to the other, in milliseconds: half of a round trip
+    #[arg(long, value_delimiter = ',', default_value = "10,50")]
+    delay: Vec<u64>,
+
+    /// In millions of bits per second
+    #[arg(long, value_delimiter = ',', default_value = "10,100",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    bandwidth: Vec<u64>,
+
+    /// Of the packets, in percent
+    #[arg(long, value_delimiter = ',', default_value = "0,1",
+        value_parser = clap::value_parser!(u8).range(..100))]
+    loss: Vec<u8>,
+
+    /// The length of the queue before the wire, in packets
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..))]
+    queue: u32,
+
+    /// Decides which packets are lost
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// The congestion control: cubic, bbr, or what else the kernel has
+    #[arg(long, value_delimiter = ',', default_value = "cubic")]
+    congestion: Vec<String>,
+
+    /// How many fetches at a time; wget has one, whatever this says
+    #[arg(long, value_delimiter = ',', default_value = "5,10,50",
+        value_parser = clap::value_parser!(u16).range(1..))]
+    connections: Vec<u16>,
+
+    /// How often everybody crawls
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+
+    /// How many pages of 8 KB the site has
+    #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
+    pages: u32,
+}
+
+/// The figures of one subject.
+#[derive(Debug, Serialize)]
+struct Figures {
+    seconds: Quartiles,
+    bound: f64,
+    /// The time by the bound.
+    ratio: Quartiles,
+}
+
+/// A subject: one of the benches, or a program as it is installed.
+#[derive(Clone, Copy, Debug)]
+enum Runner {
+    Subject(Subject),
+    Program(Program),
+}
+
+/// A program that crawls.
+#[derive(Clone, Copy, Debug)]
+struct Program {
+    name: &'static str,
+    /// Its arguments but for the number of fetches, a folder and the URL.
+    arguments: &'static [&'static str],
+    /// The argument before the number of fetches at a time; `None` if it can only
+    /// have one.
+    connections: Option<&'static str>,
+}
+
+const PROGRAMS: [Program; 2] = [
+    Program {
+        name: "wget",
+        arguments: &["-q", "-r", "-l", "inf", "-e", "robots=off", "--delete-after", "-P"],
+        connections: None,
+    },
+    Program {
+        name: "wget2",
+        arguments: &["-q", "-r", "-l", "inf", "--robots=off", "--delete-after", "-P"],
+        connections: Some("--max-threads"),
+    },
+];
+
+impl Runner {
+    fn named(name: &str) -> Option<Self> {
+        let program = PROGRAMS.into_iter().find(|program| program.name == name);
+        let subject = || Subject::named(if name == "ours" { "stage3-queue" } else { name });
+        program.map(Self::Program).or_else(|| subject().map(Self::Subject))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Subject(subject) => subject.name,
+            Self::Program(program) => program.name,
+        }
+    }
+
+    fn has_one_connection(self) -> bool {
+        matches!(self, Self::Program(Program { connections: None, .. }))
+    }
+
+    /// Crawls the site once, over a line of its own, and returns the time.
+    fn run(self, options: &LineOptions, site: Site, connections: u16) -> io::Result<Duration> {
+        let line = Line::start(options)?;
+        let this = env::current_exe()?;
+        let server = line.server.command(&this);
+        let mut server = ServerProcess::start_command(server, line.server_address(), site)?;
+        match self {
+            Self::Subject(subject) => {
+                let crawl = Crawl::new(subject.name, &server, connections.into(), false);
+                let command = line.client.command(this);
+                Ok(SubjectProcess::start_program(command, crawl)?.run()?.wall)
+            }
+            Self::Program(program) => {
+                let folder = tempfile::tempdir()?;
+                let mut command = line.client.command(program.name);
+                if let Some(argument) = program.connections {
+                    command.arg(format!("{argument}={connections}"));
+                }
+                command.args(program.arguments).arg(folder.path()).arg(server.url(0));
+                let begun = Instant::now();
+                let status = command.status()?;
+                let wall = begun.elapsed();
+                let pages = server.requested_pages()?;
+                if !status.success() || pages != site.pages {
+                    let message = format!("{} has found {pages} pages: {status}", program.name);
+                    return Err(io::Error::other(message));
+                }
+                Ok(wall)
+            }
+        }
+    }
+}
+
+pub(super) fn main() -> Result<(), Box<dyn Error>> {
+    play_role_if_asked(None)?;
+    let arguments = Arguments::parse();
+    let site = Site { pages: arguments.pages, ..Site::default() };
+    let named = |name: &String| Runner::named(name).ok_or_else(|| format!("there is no {name}"));
+    let runners = arguments.subjects.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    let mut kept = BTreeMap::new();
+    for options in lines(&arguments) {
+        measure(&arguments, &options, site, &runners, &mut kept)?;
+    }
+    let names = runners
+        .iter()
+        .map(|runner| runner.name())
+        .chain(arguments.congestion.iter().map(String::as_str));
+    let name = ["line"].into_iter().chain(names).collect::<Vec<_>>().join("-");
+    println!("kept in {}", figures::keep(&name, &kept)?.display());
+    Ok(())
+}
+
+/// Returns all lines that the arguments ask for.
+fn lines(arguments: &Arguments) -> Vec<LineOptions> {
+    let mut lines = Vec::new();
+    for congestion in &arguments.congestion {
+        for loss in &arguments.loss {
+            for delay in &arguments.delay {
+                for bandwidth in &arguments.bandwidth {
+                    lines.push(LineOptions {
+                        round_trip: 2 * Duration::from_millis(*delay),
+                        bandwidth: bandwidth * 1_000_000,
+                        queue: arguments.queue as usize,
+                        loss: f64::from(*loss) / 100.0,
+                        seed: arguments.seed,
+                        congestion: congestion.clone(),
+                    });
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Lets all subjects crawl over one kind of line, in turns.
+fn measure(
+    arguments: &Arguments,
+    options: &LineOptions,
+    site: Site,
+    runners: &[Runner],
+    kept: &mut BTreeMap<String, Figures>,
+) -> io::Result<()> {
+    let line_name = format!(
+        "{}/{}/{:.0}/{}",
+        options.round_trip.as_millis(),
+        options.bandwidth / 1_000_000,
+        options.loss * 100.0,
+        options.congestion
+    );
+    let (single, several): (Vec<Runner>, Vec<Runner>) =
+        runners.iter().copied().partition(|runner| runner.has_one_connection());
+    let several = arguments.connections.iter().map(|connections| (*connections, several.clone()));
+    for (connections, runners) in several.chain([(1, single)]) {
+        let bound = options.bound(site, connections.into()).as_secs_f64();
+        let mut seconds = vec![Vec::new(); runners.len()];
+        for round in 0..arguments.rounds {
+            let seed = options.seed.wrapping_add(round.into());
+            let options = LineOptions { seed, ..options.clone() };
+            for (runner, seconds) in runners.iter().zip(&mut seconds) {
+                let check = Line::check(&options)?;
+                let wall = runner.run(&options, site, connections)?;
+                seconds.push(wall.as_secs_f64());
+                eprintln!(
+                    "{line_name}/{connections}/{}: {wall:.2?} (ping {:.1?}, bulk {:.3})",
+                    runner.name(),
+                    check.round_trip,
+                    check.rate
+                );
+            }
+        }
+        for (runner, seconds) in runners.iter().zip(seconds) {
+            let figures = Figures {
+                seconds: Quartiles::of(seconds.iter().copied()),
+                bound,
+                ratio: Quartiles::of(seconds.iter().map(|seconds| seconds / bound)),
+            };
+            let id = format!("line/{line_name}/{connections}/{}", runner.name());
+            let Quartiles { lower, median, upper } = figures.ratio;
+            println!(
+                "{id:40} {:7.2} s, bound {bound:7.2} s: {median:.2} [{lower:.2} {upper:.2}]",
+                figures.seconds.median
+            );
+            kept.insert(id, figures);
+        }
+    }
+    Ok(())
+}
