@@ -1,9 +1,7 @@
 //! 16 KiB arrive at once, and are read 4 KiB at a time: under edge or level triggering,
 //! one read per event or until there is nothing left.
 
-use std::io::{self, ErrorKind, Read};
-
-use crate::scene::{Choices, Scene, failed};
+use crate::scene::{Choices, Scene};
 
 const LENGTH: usize = 16 * 1024;
 const CHUNK: usize = 4 * 1024;
@@ -14,7 +12,7 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let is_level = choices.among("trigger", &["edge", "level"])? == 1;
     let reads_all = choices.among("read", &["once", "all"])? == 1;
     let scene = Scene::new(&["operating system", "program"]);
-    let mut socket = Socket { arrived: vec![0; LENGTH], has_changed: true };
+    let mut socket = Socket { unread: LENGTH, has_changed: true };
     let mut received = 0;
     scene.add_with(SYSTEM, "16 KiB arrive, all at once", [socket.left()]);
     while received < LENGTH {
@@ -26,18 +24,12 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
         }
         scene.add(SYSTEM, "event: readable");
         loop {
-            match socket.read(&mut [0; CHUNK]) {
-                Ok(count) => {
-                    received += count;
-                    let text = format!("reads {}", kib(count));
-                    scene.add_with(PROGRAM, text, [socket.left()]);
-                }
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    scene.add(PROGRAM, "reads: it would block");
-                    break;
-                }
-                Err(error) => return Err(failed(error)),
-            }
+            let Some(count) = socket.read() else {
+                scene.add(PROGRAM, "reads: it would block");
+                break;
+            };
+            received += count;
+            scene.add_with(PROGRAM, format!("reads {}", kib(count)), [socket.left()]);
             if !reads_all {
                 break;
             }
@@ -49,7 +41,8 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
 
 /// A socket as an operating system keeps it.
 struct Socket {
-    arrived: Vec<u8>,
+    /// The bytes that have arrived and are unread.
+    unread: usize,
     /// True if something has arrived since the last event.
     has_changed: bool,
 }
@@ -58,24 +51,19 @@ impl Socket {
     /// Returns true if the program gets an event: for a change, or for a level.
     fn has_event(&mut self, is_level: bool) -> bool {
         let has_changed = std::mem::take(&mut self.has_changed);
-        if is_level { !self.arrived.is_empty() } else { has_changed }
+        if is_level { self.unread > 0 } else { has_changed }
+    }
+
+    /// Reads at most 4 KiB. Returns their number, or nothing if it would block.
+    fn read(&mut self) -> Option<usize> {
+        let count = CHUNK.min(self.unread);
+        self.unread -= count;
+        (count > 0).then_some(count)
     }
 
     /// The state that is shown.
     fn left(&self) -> (&'static str, String) {
-        ("in the socket", kib(self.arrived.len()))
-    }
-}
-
-impl Read for Socket {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = buffer.len().min(self.arrived.len());
-        if count == 0 {
-            return Err(ErrorKind::WouldBlock.into());
-        }
-        buffer[..count].copy_from_slice(&self.arrived[..count]);
-        self.arrived.drain(..count);
-        Ok(count)
+        ("in the socket", kib(self.unread))
     }
 }
 

@@ -90,14 +90,16 @@ impl Scene {
         text: impl Into<String>,
         state: [(&'static str, String); N],
     ) {
-        let (text, state) = (text.into(), state.into());
-        self.moments.borrow_mut().push(Moment { lane, text, state, is_last: false });
+        self.push(Moment { lane, text: text.into(), state: state.into(), is_last: false });
+    }
+
+    fn push(&self, moment: Moment) {
+        self.moments.borrow_mut().push(moment);
     }
 
     /// Adds the sentence that says how it ended, over all lanes.
     pub(crate) fn end(&self, text: impl Into<String>) {
-        let moment = Moment { lane: 0, text: text.into(), state: Vec::new(), is_last: true };
-        self.moments.borrow_mut().push(moment);
+        self.push(Moment { lane: 0, text: text.into(), state: Vec::new(), is_last: true });
     }
 
     /// Returns the list as HTML without blank lines, for the middle of a `<figure>`.
