@@ -101,9 +101,9 @@ fn admit(urls: u32) -> KnownFigures {
         let hrefs: Vec<_> = numbers.map(|number| format!("/page/{number}")).collect();
         let begun = Instant::now();
         for href in &hrefs {
-            match admission.admit(base.join(href).unwrap(), Via::Link(&page)) {
-                Decision::Admitted(job) => jobs.push_back(job),
-                _ => {}
+            let decision = admission.admit(base.join(href).unwrap(), Via::Link(&page));
+            if let Decision::Admitted(job) = decision {
+                jobs.push_back(job);
             }
         }
         time += begun.elapsed();
