@@ -30,7 +30,7 @@ fn many_tasks_await_a_future_each_and_take_two_steps() {
         future.set_result(number).unwrap();
     }
     run(&event_loop, yield_now(&event_loop));
-    assert_eq!(sum.get(), (0..MANY).sum());
+    assert_eq!(sum.get(), (0..MANY).sum::<u64>());
     assert_eq!(event_loop.pending_tasks(), 0);
     let after = event_loop.stats();
     assert_eq!(after.polls - before.polls, MANY + 2, "one for each, two for whoever watches");
