@@ -4,14 +4,13 @@
 //! opened from a folder may load scripts, and no other files.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::process::Command;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::Compression;
-use flate2::write::GzEncoder;
+use zopfli::Format;
 
 /// The folder of the scripts.
 const FOLDER: &str = "book/src/play";
@@ -35,9 +34,8 @@ pub fn write(root: &Path) -> io::Result<bool> {
     let mut all_are_small = true;
     for (name, limit) in PROGRAMS {
         let program = fs::read(target.join(format!("wasm32-wasip1/wasm/{name}.wasm")))?;
-        let mut packed = GzEncoder::new(Vec::new(), Compression::best());
-        packed.write_all(&program)?;
-        let packed = packed.finish()?;
+        let mut packed = Vec::new();
+        zopfli::compress(zopfli::Options::default(), Format::Gzip, &*program, &mut packed)?;
         println!("{name}: {} bytes, packed {} of {limit}", program.len(), packed.len());
         all_are_small &= packed.len() <= limit;
         let text = STANDARD.encode(packed);

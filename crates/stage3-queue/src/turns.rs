@@ -5,37 +5,41 @@
 //! timers, signals and sockets for ten. So a worker waits for its turn, and the loop
 //! looks at everything else between two of them.
 
-use stage2_coroutines::{EventLoop, yield_now};
+use std::cell::RefCell;
 
-use crate::JoinableQueue;
+use stage2_coroutines::{EventLoop, Future, yield_now};
 
-/// A queue with one item in it: the task that has the item has the turn.
+/// The queue for a turn: each task waits for the end of the turn before its own.
 pub(crate) struct Turns {
     event_loop: EventLoop,
-    queue: JoinableQueue<()>,
+    /// The end of the last turn that was asked for.
+    last: RefCell<Option<Future<()>>>,
 }
 
-/// A guard: while it lives, no other task has the turn.
-pub(crate) struct Turn<'a>(&'a Turns);
+/// A guard: the turn ends when it is dropped, even by a task that still waits for its
+/// own.
+pub(crate) struct Turn(Future<()>);
 
 impl Turns {
     pub(crate) fn new(event_loop: &EventLoop) -> Self {
-        let queue = JoinableQueue::new(event_loop);
-        queue.put_nowait(());
-        Self { event_loop: event_loop.clone(), queue }
+        Self { event_loop: event_loop.clone(), last: RefCell::default() }
     }
 
     /// Waits for the turn, which begins with a batch of its own.
-    pub(crate) async fn next(&self) -> Turn<'_> {
-        self.queue.get().await.task_done();
-        let turn = Turn(self);
+    pub(crate) async fn next(&self) -> Turn {
+        let turn = Turn(Future::new(&self.event_loop));
+        let before = self.last.replace(Some(turn.0.clone()));
+        if let Some(before) = before {
+            // Never cancelled while it is awaited.
+            let _ = before.await;
+        }
         yield_now(&self.event_loop).await;
         turn
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Turn {
     fn drop(&mut self) {
-        self.0.queue.put_nowait(());
+        let _ = self.0.set_result(());
     }
 }
