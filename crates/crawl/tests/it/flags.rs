@@ -9,7 +9,7 @@ use crate::program::{Running, Scratch, program, rows, run};
 
 /// The flags with a value, each with bad values, which the message must name beside
 /// the flag.
-const BAD: [(&str, &[&str]); 51] = [
+const BAD: [(&str, &[&str]); 52] = [
     ("--include", &["(", "[a"]),
     ("--exclude", &["(", "a{2,1}"]),
     ("--max-depth", &["-1", "deep", "4294967296"]),
@@ -62,6 +62,7 @@ const BAD: [(&str, &[&str]); 51] = [
     ("--frontier", &[]),
     ("--crawl", &[]),
     ("--frontier-wait", &["0", "soon"]),
+    ("--journal", &[]),
 ];
 
 /// The flags without a value.
@@ -125,6 +126,7 @@ fn contradictions_are_refused() {
         (&["--strict", "--lenient"][..], "--lenient"),
         (&["--verbose", "--quiet"], "--quiet"),
         (&["--fresh"], "--state"),
+        (&["--journal", "a"], "--frontier"),
         (&["--proxy", "a.test", "--no-proxy"], "--no-proxy"),
         (&["--proxy", "ftp://a.test"], "--proxy"),
         (&["--record-secrets"], "--record "),
