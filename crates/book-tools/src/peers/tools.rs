@@ -51,7 +51,7 @@ pub(super) enum Place {
 /// The one that the others are compared with.
 pub(crate) const OURS: &str = "crawl";
 /// The same with fragments, for the planted site alone.
-pub(crate) const WITH_FRAGMENTS: &str = "crawl --check +fragments";
+pub(crate) const WITH_FRAGMENTS: &str = "crawl +fragments";
 
 const PLAIN: Tool = Tool {
     name: OURS,
