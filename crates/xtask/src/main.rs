@@ -104,7 +104,10 @@ fn main() -> ExitCode {
 
 /// Runs a chore. Returns false if it has failed or has findings.
 fn run(chore: Chore) -> io::Result<bool> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize()?;
+    // Told by `cargo run`: a checkout that shares its target folder may have built this.
+    let package = env::var_os("CARGO_MANIFEST_DIR");
+    let package = package.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
+    let root = package.join("../..").canonicalize()?;
     match chore {
         Chore::Book => {
             let program = env::current_exe()?;
