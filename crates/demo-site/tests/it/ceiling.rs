@@ -52,7 +52,8 @@ fn a_longer_response_or_a_closed_connection_is_an_error() {
     {
         let server = Server::start(|request, reply| match request.path() {
             _ if request.connection == 1 => reply.page(""),
-            "/differs" => reply.page("longer"),
+            // Longer even if its head arrives alone.
+            "/differs" => reply.page("longer".repeat(1000)),
             _ => reply.close(),
         })
         .unwrap();
