@@ -158,12 +158,12 @@ mod tests {
     fn figures() -> Figures {
         let mut figures = Figures::default();
         let csv = "id,aiohttp,cpu,cpu_ratio.lower,cpu_ratio.median,cpu_ratio.upper,\
-                   crawl --check +fragments,found,memory,pages,requests,timed_out,wall\n\
+                   crawl +fragments,found,memory,pages,requests,timed_out,wall\n\
                    peers/generated,,,,,,,,,5000,,,\n\
                    peers/generated/crawl,,0.1,1,1,1,,,8e6,,5001,0,0.2\n\
                    peers/generated/aiohttp,,2.5,0.03,0.04,0.05,,,4e7,,5001,0,3.1\n\
                    peers/generated/blc,,90,0.001,0.001,0.001,,,2e8,,900,1,120\n\
-                   peers/planted/crawl --check +fragments,,,,,,,3,,,,,\n\
+                   peers/planted/crawl +fragments,,,,,,,3,,,,,\n\
                    peers/planted/aiohttp,,,,,,,2,,,,,\n\
                    peers/plant/img,0,,,,,1,,,,,,\npeers/plant/a,1,,,,,1,,,,,,\n";
         figures.add_csv(csv).unwrap();
