@@ -1,6 +1,7 @@
 //! The response to one request, as far as a visit keeps it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use url::Url;
 
@@ -21,7 +22,7 @@ pub(crate) struct ResponseBody {
     pub(crate) content_type: Option<ContentType>,
     pub(crate) location: Option<Vec<u8>>,
     /// The value of `Retry-After`.
-    pub(crate) retry_after: Option<Vec<u8>>,
+    pub(crate) retry_after: Option<Duration>,
     /// The values of all `X-Robots-Tag` headers.
     pub(crate) robots_tags: Vec<Vec<u8>>,
     /// True if the head sets a cookie that is kept.
@@ -145,7 +146,9 @@ impl http::Sink for ResponseSink<'_> {
         response.status = Some(head.status);
         response.location = head.get("location").map(<[u8]>::to_vec);
         response.content_type = head.get("content-type").map(ContentType::parse);
-        response.retry_after = head.get("retry-after").map(<[u8]>::to_vec);
+        let date = head.get("date");
+        response.retry_after =
+            head.get("retry-after").and_then(|value| http::retry_after(value, date));
         response.robots_tags = head.get_all("x-robots-tag").map(<[u8]>::to_vec).collect();
         self.keep_cookies(head)?;
         if !has_content(head.status) {
