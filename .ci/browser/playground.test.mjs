@@ -79,7 +79,7 @@ for (const stage of [1, 2, 3]) {
         // Callbacks have names, and the page finds their lines.
         const callbacks = new Set(trace.traceEvents.filter(({ name }) => name === "callback").map(({ args }) => args.name).filter(Boolean));
         if (stage === 1) assert.ok(callbacks.has("read_response") && callbacks.has("writable"), [...callbacks].join());
-        else assert.ok(files.has(`crates/stage${stage === 2 ? "2-coroutines" : "3-queue"}/src/fetch.rs`), [...files].join());
+        else assert.ok([...files].some((file) => file.startsWith(`crates/stage${stage}-`)), [...files].join());
       });
     }
   }
@@ -101,7 +101,7 @@ for (const stage of [1, 2, 3]) {
     assert.deepEqual(ends["edge all"], ends["level all"]);
     assert.equal(ends["edge all"].rows.length, 12);
     assert.deepEqual(ends["level once"].rows, ends["edge all"].rows);
-    assert.ok(ends["level once"].reads >= 3 * ends["level all"].reads);
+    assert.ok(ends["level once"].reads >= 2 * ends["level all"].reads);
     assert.deepEqual(ends["edge once"].rows, ["http://10.0.0.1/ failed timeout"]);
   });
 }
