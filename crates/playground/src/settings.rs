@@ -50,7 +50,7 @@ pub(crate) struct Settings {
     /// from half of it to one and a half.
     pub(crate) latency: Duration,
     pub(crate) fault: Fault,
-    /// What reports bytes that a read has left.
+    /// The moments at which bytes are reported that have arrived.
     pub(crate) trigger: Trigger,
     /// True if a read gets a part of what has arrived, as if a stage read once per event.
     pub(crate) reads_once: bool,

@@ -97,9 +97,9 @@ pub enum Fault {
 /// The moments at which bytes that have arrived are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trigger {
-    /// When they arrive. What a read leaves is not reported again.
+    /// Their arrival. The rest that a read leaves is not reported again.
     Edge,
-    /// When they arrive, and again after each read that leaves some.
+    /// Their arrival, and the end of each read that leaves some.
     Level,
 }
 

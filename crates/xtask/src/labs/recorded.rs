@@ -19,7 +19,7 @@ struct Run {
     title: String,
     /// The files with the bug, and their changed lines.
     bug: String,
-    /// What the program says.
+    /// The text that the program says.
     output: String,
     /// The trace, with the source files that it names.
     trace: Value,
