@@ -1,9 +1,9 @@
 //! A reader of pages, and of what else names other files: from bytes to links.
 
-use encoding_rs::{Encoding, UTF_8};
 use url::{Host, Url};
 
 use crate::body::{ContentType, TextDecoder};
+use crate::encoding::{Encoding, UTF_8};
 use crate::links::{
     Element, ExtractOptions, LinkExtractor, MAX_TREE_BYTES, PageLinks, StyleSheet,
     style_sheets_of_prolog,

@@ -76,7 +76,7 @@ mod tests {
     fn mistakes_are_told_from_other_schemes() {
         let base = Url::parse("http://site.test/a/").unwrap();
         let why = |reference: &str| {
-            let mut base_url = BaseUrl::new(&base, encoding_rs::UTF_8);
+            let mut base_url = BaseUrl::new(&base, crate::encoding::UTF_8);
             let error = match base_url.join(reference) {
                 Ok(address) => return why_no_host(address),
                 Err(error) => error,
