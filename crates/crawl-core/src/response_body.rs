@@ -158,7 +158,8 @@ impl http::Sink for ResponseSink<'_> {
             Expected::SiteFile => return self.begin_body(head, None),
         };
         let content_type = self.response.content_type.as_ref();
-        let kind = content_type.and_then(|it| FileKind::of(it, options, may_be_sitemap));
+        let kind = content_type
+            .and_then(|it| FileKind::of(it, self.url.as_str(), options, may_be_sitemap));
         // Most files name no others, so that their URL need not be parsed.
         if kind.is_none() && head.get("link").or(head.get("refresh")).is_none() {
             return Ok(());

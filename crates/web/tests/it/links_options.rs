@@ -93,6 +93,22 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<svg><style><![CDATA[a{b:url(/x)}]]></style></svg>", styles, &["style /x"]),
         ("<iframe srcdoc='<img src=/x>&lt;p>'></iframe>", images, &["img /x"]),
         ("<div><template shadowrootmode=open><img src=/x></template></div>", images, &["img /x"]),
+        ("<form action=/x><button formaction=/y>", relations, &["form /x", "form /y"]),
+        ("<form method=GET action='/x?no=1#no'></form>", relations, &["form /x"]),
+        (
+            "<form method=odd action=/x><input type=submit formaction=/y>",
+            relations,
+            &["form /x", "form /y"],
+        ),
+        ("<form method=post><button formmethod=get formaction=/x>", relations, &["form /x"]),
+        ("<script type=importmap>{\"imports\":{\"x\":\"/x\"}}</script>", scripts, &["script /x"]),
+        (
+            "<script type='SpeculationRules'>{\"prefetch\":[{\"urls\":[\"/x\"]}]}</script>",
+            relations,
+            &["script /x"],
+        ),
+        ("<style type='Text/CSS'>@import '/x'</style>", styles, &["style /x"]),
+        ("<style type=''>@import '/x'</style>", styles, &["style /x"]),
     ] {
         assert_found(html, options, expected);
         assert_found(html, NOTHING, &[]);
@@ -122,7 +138,14 @@ fn what_names_no_document_is_not_found() {
         "<link rel='preconnect dns-prefetch' href=/no><link rel=schema.DC href=/no>",
         "<input src=/no><input type=text src=/no>",
         "<script type=text/template src=/no></script><script type=importmap src=/no></script>",
-        "<a xlink:href=/no></a><form action=/no><button formaction=/no></form>",
+        "<a xlink:href=/no></a><button formaction=/no></button>",
+        "<form method=POST action=/no><button formaction=/no></form>",
+        "<form method=dialog action=/no></form><form method=post><input formaction=/no></form>",
+        "<form><button formmethod=post formaction=/no></form><form action='?no'></form>",
+        "<form rel=nofollow action=/no></form>",
+        "<script type=application/json>{\"imports\":{\"x\":\"/no\"}}</script>",
+        "<script type=importmap>{\"imports\":{\"x/\":\"/no/\",\"y\":\"no\"}}</script>",
+        "<style type=text/less>@import '/no'; a { b: url(/no) }</style>",
         "<svg><use href='#no' /><rect fill='url(#no)' /></svg>",
         "<style>@namespace url(/no); @supports (background: url(/no)) {}</style>",
         "<style>a {} @import '/no'; @import url(/no);</style>",
