@@ -155,6 +155,11 @@ pub const PLANTS: &[Plant] = &[
     fault("embed", "<embed src='/gone/embed.swf'>", "/gone/embed.swf"),
     fault("object", "<object data='/gone/object.pdf'></object>", "/gone/object.pdf"),
     fault("applet", "<applet archive='/gone/applet.jar'></applet>", "/gone/applet.jar"),
+    fault(
+        "applet, in a folder",
+        "<applet codebase='/gone/classes/' archive='a.jar'></applet>",
+        "/gone/classes/a.jar",
+    ),
     fault("HEAD that lies: HTML", "<video src='/head/html'></video>", "/head/html"),
     fault("HEAD that lies: no type", "<audio src='/head/typeless'></audio>", "/head/typeless"),
     // Scripts.
@@ -243,6 +248,11 @@ pub const PLANTS: &[Plant] = &[
     fault("cite", "<blockquote cite='/gone/cite'>x</blockquote>", "/gone/cite"),
     header("header Link", &[("Link", "</gone/link.css>; rel=stylesheet")], Some("/gone/link.css")),
     header(
+        "header Speculation-Rules",
+        &[("Speculation-Rules", "\"/gone/rules.json\"")],
+        Some("/gone/rules.json"),
+    ),
+    header(
         "second header Link",
         &[("Link", "<https://a.test>; rel=preconnect"), ("Link", "</gone/l.js>;rel=\"preload\"")],
         Some("/gone/l.js"),
@@ -254,7 +264,8 @@ pub const PLANTS: &[Plant] = &[
     ),
     fault(
         "image of the Open Graph protocol",
-        "<meta property='og:image' content='http://og.test:99999/'><meta name='og:title' content='/never/o1'>",
+        "<meta property='og:image' content='http://og.test:99999/'>\
+         <meta name='og:title' content='/never/o1'>",
         "http://og.test:99999/",
     ),
     fault(
@@ -412,6 +423,8 @@ pub const FRAGMENTS: &[Plant] = &[
     sound("name", "<a name='named'></a><a href='#named'>x</a>"),
     sound("top", "<a href='#'>x</a><a href='#TOP'>x</a>"),
     sound("text", "<a href='/fine#:~:text=fine'>x</a><a href='/fine#one:~:text=fine'>x</a>"),
+    fault("map of an image", "<img src='/fine.png' usemap='#nomap'>", "/fragment/7#nomap"),
+    sound("map", "<img src='/fine.png' usemap='#here'><map name='here'><area href='/fine'></map>"),
 ];
 
 /// Links to another host, `OTHER`: what leads to `/gone/...` there is a fault, and nothing

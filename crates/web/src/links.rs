@@ -32,7 +32,7 @@ mod tree;
 mod tree_sink;
 
 pub use extractor::LinkExtractor;
-pub use header::{of_link, of_refresh};
+pub use header::{of_link, of_refresh, of_speculation_rules};
 pub use manifest::Manifest;
 pub use page_links::{Element, Link, PageLinks};
 pub use position::Position;

@@ -381,8 +381,10 @@ impl CollectorSink<'_> {
         let attributes = std::mem::take(&mut collector.attributes);
         for &(name, value) in &attributes {
             let Some(value) = value else { continue };
-            if name == ID || (tag.name == A && name == NAME) {
+            if name == ID || (matches!(tag.name, A | MAP) && name == NAME) {
                 collector.add_id(value);
+            } else if name == USEMAP && collector.page_links.text(value).starts_with('#') {
+                collector.add_link(Element::Img, value, position);
             } else if name == STYLE || (tag.is_foreign && is_presentation(name)) {
                 let css = collector.page_links.text(value).to_owned();
                 let urls = css::urls_of_declarations(&css);
@@ -401,8 +403,18 @@ impl CollectorSink<'_> {
                     }
                     ARCHIVE => {
                         let archives = text();
-                        let urls = archives.split(',').map(str::trim);
-                        urls.for_each(|url| collector.add_link_to(element, url, position));
+                        let folder = attributes.iter().find(|(name, _)| *name == CODEBASE);
+                        let folder = folder.and_then(|(_, value)| *value);
+                        let folder = folder.map(|folder| {
+                            collector.page_links.text(folder).trim_end_matches('/').to_owned()
+                        });
+                        for archive in archives.split(',').map(str::trim) {
+                            let is_within = !archive.starts_with('/') && !archive.contains(':');
+                            let folder = folder.as_deref().filter(|_| is_within);
+                            let url = folder.map(|folder| format!("{folder}/{archive}"));
+                            let url = url.as_deref().unwrap_or(archive);
+                            collector.add_link_to(element, url, position);
+                        }
                     }
                     _ => collector.add_link(element, value, position),
                 }

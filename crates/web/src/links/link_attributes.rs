@@ -13,6 +13,7 @@ pub(super) const IFRAME: Name = Name::of(b"iframe");
 pub(super) const IMG: Name = Name::of(b"img");
 pub(super) const INPUT: Name = Name::of(b"input");
 pub(super) const LINK: Name = Name::of(b"link");
+pub(super) const MAP: Name = Name::of(b"map");
 pub(super) const META: Name = Name::of(b"meta");
 pub(super) const SCRIPT: Name = Name::of(b"script");
 /// The name of an element and also of an attribute.
@@ -22,6 +23,7 @@ pub(super) const TEMPLATE: Name = Name::of(b"template");
 pub(super) const ACTION: Name = Name::of(b"action");
 pub(super) const ALT: Name = Name::of(b"alt");
 pub(super) const ARCHIVE: Name = Name::of(b"archive");
+pub(super) const CODEBASE: Name = Name::of(b"codebase");
 pub(super) const CONTENT: Name = Name::of(b"content");
 pub(super) const FORMACTION: Name = Name::of(b"formaction");
 pub(super) const FORMMETHOD: Name = Name::of(b"formmethod");
@@ -40,6 +42,7 @@ pub(super) const SHADOWROOTMODE: Name = Name::of(b"shadowrootmode");
 pub(super) const SRCDOC: Name = Name::of(b"srcdoc");
 pub(super) const SRCSET: Name = Name::of(b"srcset");
 pub(super) const TYPE: Name = Name::of(b"type");
+pub(super) const USEMAP: Name = Name::of(b"usemap");
 pub(super) const XLINK_HREF: Name = Name::of(b"xlink:href");
 
 const APPLET: Name = Name::of(b"applet");
@@ -118,7 +121,9 @@ impl ExtractOptions {
             STYLE => self.styles,
             FILL | FILTER | STROKE | MASK | CLIP_PATH | CURSOR | MARKER_START | MARKER_MID
             | MARKER_END => self.styles,
-            NAME => (tag == A && self.ids) || (tag == META && self.relations),
+            NAME => (matches!(tag, A | MAP) && self.ids) || (tag == META && self.relations),
+            USEMAP => self.ids && matches!(tag, IMG | INPUT | OBJECT),
+            CODEBASE => tag == APPLET && self.media,
             ALT => self.details && matches!(tag, AREA | IMG),
             REL if tag == FORM => self.relations,
             REL | REV | ITEMPROP => tag == LINK && (self.styles || self.relations || self.images),
