@@ -174,7 +174,8 @@ impl RedisFrontier {
         // Each worker does, since the one that has created the crawl may be gone.
         store.put_roots(&local).await?;
         store.mend(&local).await?;
-        let journal = redis.journal.first().map(|path| JournalFile::open(path)).transpose()?;
+        let open = |path: &std::path::PathBuf| JournalFile::open(path, &store.first_line);
+        let journal = redis.journal.first().map(open).transpose()?;
         let worker = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),

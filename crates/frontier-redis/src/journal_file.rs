@@ -1,28 +1,31 @@
 //! The journal in files: records that are old enough are moved there, so that Redis need
 //! not have room for all of them.
 //!
-//! A record is a line of JSON. It is in the file, and synced, before it is taken out of
-//! Redis, so a crash leaves a record in both at worst. Readers take the first record of
-//! each URL.
+//! The first line names the crawl, each other one is a record in JSON. A record is in the
+//! file, and synced, before it is taken out of Redis, so a crash leaves a record in both at
+//! worst. Readers take the first record of each URL.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crawl_core::JournalEntry;
 
-/// A file to which records are moved.
+/// Limit on the length of a line in bytes: a damaged file may be one line of many
+/// gigabytes.
+const MAX_LINE: u64 = 64 << 20;
+
+/// A file to which records are moved. It is locked: no other worker writes to it.
 pub(crate) struct JournalFile(File);
 
 impl JournalFile {
-    /// Opens a file, or creates it. What is in it stays.
+    /// Opens the file of the crawl with this first line, or creates it.
     ///
     /// # Errors
-    /// The system's.
-    pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let with_path = |error| io::Error::other(format!("{}: {error}", path.display()));
-        let file = OpenOptions::new().create(true).append(true).open(path).map_err(with_path)?;
-        Ok(Self(file))
+    /// The system's; when the file is no ordinary one, is not of this crawl, or another
+    /// worker has it.
+    pub(crate) fn open(path: &Path, first_line: &str) -> io::Result<Self> {
+        open_for_writing(path, first_line).map(Self).map_err(|error| with_path(path, &error))
     }
 
     /// Appends records and waits until they are on the disk.
@@ -41,25 +44,75 @@ impl JournalFile {
     }
 }
 
-/// Hands all records of these files to `take`. Lines that were cut short are left out:
-/// their records are in Redis.
+fn open_for_writing(path: &Path, first_line: &str) -> io::Result<File> {
+    check_is_ordinary(path)?;
+    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    file.try_lock().map_err(|error| match error {
+        TryLockError::WouldBlock => {
+            io::Error::new(io::ErrorKind::ResourceBusy, "another worker is using it")
+        }
+        TryLockError::Error(error) => error,
+    })?;
+    if file.metadata()?.len() == 0 {
+        file.write_all(first_line.as_bytes())?;
+    } else {
+        check_first_line(&mut BufReader::new(&file), first_line)?;
+    }
+    Ok(file)
+}
+
+/// Hands all records of the files of a crawl to `take`. Lines that were cut short are left
+/// out: their records are in Redis.
 ///
 /// # Errors
-/// The system's, and those of `take`.
+/// The system's, those of `take`, and when a file is not of this crawl.
 pub(crate) fn read(
     paths: &[PathBuf],
+    first_line: &str,
     mut take: impl FnMut(JournalEntry<'_>) -> io::Result<()>,
 ) -> io::Result<()> {
     for path in paths {
-        let with_path = |error| io::Error::other(format!("{}: {error}", path.display()));
-        let mut file = BufReader::new(File::open(path).map_err(with_path)?);
-        let mut line = Vec::new();
-        while file.read_until(b'\n', &mut line)? > 0 {
-            if let Ok(entry) = serde_json::from_slice(&line) {
-                take(entry)?;
-            }
-            line.clear();
-        }
+        read_one(path, first_line, &mut take).map_err(|error| with_path(path, &error))?;
     }
     Ok(())
+}
+
+fn read_one(
+    path: &Path,
+    first_line: &str,
+    take: &mut impl FnMut(JournalEntry<'_>) -> io::Result<()>,
+) -> io::Result<()> {
+    check_is_ordinary(path)?;
+    let mut file = BufReader::new(File::open(path)?);
+    check_first_line(&mut file, first_line)?;
+    let mut line = Vec::new();
+    while (&mut file).take(MAX_LINE).read_until(b'\n', &mut line)? > 0 {
+        if let Ok(entry) = serde_json::from_slice(&line) {
+            take(entry)?;
+        }
+        line.clear();
+    }
+    Ok(())
+}
+
+/// Refuses pipes and devices: to open one may do something, and it may not end.
+fn check_is_ordinary(path: &Path) -> io::Result<()> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return Err(io::Error::other("this is no ordinary file"));
+    }
+    Ok(())
+}
+
+/// Reads the first line, and compares it.
+fn check_first_line(file: &mut impl BufRead, first_line: &str) -> io::Result<()> {
+    let mut found = Vec::new();
+    file.take(first_line.len() as u64).read_to_end(&mut found)?;
+    if found != first_line.as_bytes() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "this is no journal of this crawl"));
+    }
+    Ok(())
+}
+
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("the journal {}: {error}", path.display()))
 }

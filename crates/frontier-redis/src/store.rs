@@ -51,6 +51,8 @@ pub(crate) struct Store {
     pub(crate) settings: Map<String, Value>,
     /// The record of the crawl: names and values.
     fields: Vec<Vec<u8>>,
+    /// The first line of the files of its journal.
+    pub(crate) first_line: String,
     hasher: SipHasher13,
     /// The hashes of URLs that this worker has put in: most links of a page lead to one of
     /// them, and those need not be sent again.
@@ -145,7 +147,13 @@ impl Store {
         let key = u128::from_str_radix(field("key"), 16).map_err(io::Error::other)?;
         let partitions = field("partitions").parse().map_err(io::Error::other)?;
         let hasher = SipHasher13::new_with_key(&key.to_le_bytes());
-        Ok(Self { cluster, partitions, settings, fields: words, hasher, known: RefCell::default() })
+        let known = RefCell::default();
+        // The key is random, and so this is no other crawl's. It stays a secret.
+        let mut id = hasher;
+        id.write(b"journal");
+        let first_line =
+            format!("journal of the crawl {name}, {:032x}\n", id.finish128().as_u128());
+        Ok(Self { cluster, partitions, settings, fields: words, first_line, hasher, known })
     }
 
     fn hash(&self, text: &str) -> UrlHash {
@@ -310,8 +318,8 @@ impl Store {
     /// Moves the records of the journal that are older than `age` to a file, if this worker
     /// has that duty, or nothing else does.
     ///
-    /// What a killed server may have lost is mended before: the records that are needed for
-    /// it are younger than `age`, and so are still in Redis.
+    /// Losses of a killed server are mended before: the records that are needed for it are
+    /// younger than `age`, and so are still in Redis.
     ///
     /// # Errors
     /// When the server is lost or the file cannot be written.
@@ -431,7 +439,7 @@ impl Store {
                 }
             }
         };
-        journal_file::read(files, |entry| {
+        journal_file::read(files, &self.first_line, |entry| {
             if in_files.insert(Arc::clone(&entry.row.url)) {
                 replay(entry);
             }

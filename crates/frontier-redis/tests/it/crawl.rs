@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crawl_core::StopReason;
 use demo_site::{DemoSite, Latency, SiteOptions};
-use frontier_redis::{delete, report, status};
+use frontier_redis::{RedisFrontier, delete, report, status};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
@@ -145,7 +145,9 @@ fn a_worker_with_other_settings_is_refused() {
     assert!(error.contains("another version (0, 0.0.1"), "{error}");
 }
 
-/// A worker moves the journal to a file while it crawls. A report from the file and from Redis has each URL once; one without the file says what it lacks.
+/// A worker moves the journal to a file while it crawls. A report from the file and from
+/// Redis has each URL once; one without the file says what it lacks. No other file is
+/// touched.
 #[test]
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn the_journal_moves_to_a_file() {
@@ -177,4 +179,27 @@ fn the_journal_moves_to_a_file() {
     let reporting = report(&event_loop, &without, &mut count);
     let error = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
     assert!(error.to_string().contains("records are in a file"), "{error}");
+    let foreign = redis.folder.join("foreign");
+    std::fs::write(&foreign, "precious\n").unwrap();
+    for (path, why) in
+        [(foreign.clone(), "no journal of this crawl"), ("/dev/zero".into(), "no ordinary file")]
+    {
+        of_moved.journal = vec![path];
+        let stopper = Stopper::new();
+        let open = RedisFrontier::open(
+            &event_loop,
+            of_moved.clone(),
+            options(&site.root()),
+            Box::new(drop),
+            stopper,
+        );
+        let opened = event_loop.run_sync(open, Duration::from_secs(20)).unwrap();
+        let error = opened.err().unwrap().to_string();
+        assert!(error.contains(why), "{error}");
+        let mut count = |_| ();
+        let reporting = report(&event_loop, &of_moved, &mut count);
+        let error = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
+        assert!(error.to_string().contains(why), "{error}");
+    }
+    assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "precious\n");
 }
