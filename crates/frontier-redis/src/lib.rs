@@ -96,8 +96,8 @@
 //!
 //! A claim that gets nothing takes a call, too, and all workers without a job ask when a host
 //! is due: with many workers and few hosts left, a page takes ten calls and more. The book's
-//! page on many machines says where each part is the limit (`cargo run --release -p simulation
-//! --bin scale`).
+//! page on many machines says where each part is the limit, from a model:
+//! `cargo run --release -p simulation --bin scale`.
 
 mod cluster;
 mod event;
