@@ -50,7 +50,7 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs on the machine of the book's measurements.
+    /// The costs of one run, rounded; see the table in the book's page on many machines.
     pub const MEASURED: Self = Self {
         call: Duration::from_micros(8),
         claim: Duration::from_micros(30),
