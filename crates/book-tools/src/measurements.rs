@@ -8,6 +8,7 @@ mod peers;
 mod plot;
 mod plots;
 pub(crate) mod provenance;
+mod scale;
 mod tables;
 
 use std::fs;
@@ -45,7 +46,7 @@ const PAIRED: [(&str, &str); 5] = [
 const PEERS: &str = " reqwest smol spider";
 
 /// All benches, in the order of their runs.
-const BENCHES: [&str; 9] = [
+const BENCHES: [&str; 10] = [
     "paired",
     "throughput",
     "memory",
@@ -55,6 +56,7 @@ const BENCHES: [&str; 9] = [
     "growth",
     "instructions",
     "line",
+    "scale",
 ];
 
 /// The arguments of the chore `measurements`.
@@ -188,7 +190,8 @@ fn run(
             }
             begun = Instant::now();
         }
-        let environment = [("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun)];
+        let environment =
+            [("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun), ("FIGURES_HOME", &kept)];
         is_good = run_command(root, command, &environment)?;
         // Only this bench has limits, and it runs to its end if one is exceeded.
         if !is_good && bench != "instructions" {
@@ -239,6 +242,10 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
                 format!("{line} wget --rounds 1 --loss 0"),
             ]
         }
+        "scale" => vec![
+            "cargo run --release -p simulation --bin scale".to_owned(),
+            "cargo run --release -p fourways-frontier-redis --example costs".to_owned(),
+        ],
         // These have no plots to turn off.
         "growth" | "memory" => vec![format!("cargo bench -p benches{features} --bench {bench}")],
         _ => vec![format!("cargo bench -p benches{features} --bench {bench} -- --noplot")],

@@ -1,27 +1,47 @@
-//! The costs of a crawl for its server of Redis: processor time and calls per page, memory per
-//! URL. Two workers crawl a site on loopback whose pages have ten links each, and Redis
-//! is asked for its own figures. Needs redis-server.
+//! The costs of a crawl for its server of Redis: processor time and calls per page, that of
+//! each script, memory per URL. Two workers crawl a site on loopback whose pages have ten
+//! links each, and then fifty hosts; and Redis is asked for its own figures. Needs
+//! redis-server.
 //!
 //! ```console
 //! $ cargo run --release -p fourways-frontier-redis --example costs -- 5000
 //! ```
 #![allow(clippy::print_stdout)] // A program for people at a terminal.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
 use crawl_core::{CrawlSummary, Options};
 use demo_site::scripted;
 use frontier_redis::{RedisOptions, Server, work};
+use sha1_smol::Sha1;
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
 /// The memory of a job beyond its text is measured on so many that wait.
 const QUEUED: usize = 20_000;
+
+/// The number of hosts on which scripts are measured.
+const HOSTS: u64 = 50;
+
+/// The numbers of seen URLs whose memory is measured: the table of 2^20 is full, and doubled.
+const SEEN: [u64; 6] = [10_000, 100_000, 1 << 20, 1_100_000, 3_000_000, 10_000_000];
+
+/// The figures of the book, by their ids.
+type Figures = BTreeMap<String, BTreeMap<&'static str, f64>>;
+
+const SCRIPTS: [(&str, &str); 4] = [
+    ("claim", include_str!("../src/scripts/claim.lua")),
+    ("complete", include_str!("../src/scripts/complete.lua")),
+    ("put", include_str!("../src/scripts/put.lua")),
+    ("renew", include_str!("../src/scripts/renew.lua")),
+];
 
 fn main() -> io::Result<()> {
     let pages = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(5_000);
@@ -60,7 +80,7 @@ fn measure(folder: &Path, pages: u64) -> io::Result<()> {
     let workers: Vec<_> = (0..2)
         .map(|_| {
             let (server, root) = (of(&socket), site.url("/0"));
-            thread::spawn(move || crawl(&RedisOptions::new(server, "pages"), &root, None))
+            thread::spawn(move || crawl(&RedisOptions::new(server, "pages"), options(&root)))
         })
         .collect();
     for worker in workers {
@@ -110,11 +130,135 @@ fn measure(folder: &Path, pages: u64) -> io::Result<()> {
     let list = scripted::Server::start(|_, reply| {
         reply.page((0..QUEUED).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>());
     })?;
-    crawl(&RedisOptions::new(of(&socket), "list"), &list.url("/"), Some(1))?;
+    let first = Options { max_pages: Some(1), ..options(&list.url("/")) };
+    crawl(&RedisOptions::new(of(&socket), "list"), first)?;
     let queue = format!("{{list:0}}:q:{}", list.address());
     let text: usize = (0..QUEUED).map(|n| list.url(&format!("/{n}")).len()).sum();
     let beyond = key(&queue)? - text as f64;
     println!("memory of a queued URL beyond its text: {:.0} B", beyond / QUEUED as f64);
+    let mut figures = Figures::new();
+    figures.insert(
+        "scale/redis".into(),
+        [
+            ("cpu", per_page(used * 1e6)),
+            ("scripts", per_page(field("usec"))),
+            ("calls", per_page(field("calls"))),
+            ("record", per_page(journal)),
+        ]
+        .into(),
+    );
+    measure_scripts(&socket, pages, &mut figures)?;
+    measure_seen(&socket, &mut figures)?;
+    if let Some(folder) = std::env::var_os("FIGURES_HOME") {
+        let figures = serde_json::to_vec_pretty(&figures)?;
+        std::fs::write(Path::new(&folder).join("scale-costs.json"), figures)?;
+    }
+    Ok(())
+}
+
+/// Measures the processor time of each script, in crawls of fifty hosts with one task and
+/// with fifty: the more tasks, the more jobs a claim gets.
+fn measure_scripts(socket: &Path, pages: u64, figures: &mut Figures) -> io::Result<()> {
+    let pages = pages / HOSTS;
+    let roots: Arc<OnceLock<Vec<String>>> = Arc::default();
+    let sites = (0..HOSTS).map(|_| {
+        let roots = Arc::clone(&roots);
+        scripted::Server::start(move |request, reply| {
+            let page: u64 = request.path()[1..].parse().unwrap_or(0);
+            let own = (0..9).map(|n| page * 9 + n + 1).filter(|page| *page < pages);
+            let own: String = own.map(|page| format!("<a href=/{page}>x</a>")).collect();
+            let roots = roots.get().map_or(&[][..], Vec::as_slice);
+            let other = &roots[(page * 7_919 + request.number) as usize % roots.len()];
+            reply.page(format!("{own}<a href={other}{}>x</a>", page * 104_729 % pages));
+        })
+    });
+    let sites = sites.collect::<io::Result<Vec<_>>>()?;
+    let _ = roots.set(sites.iter().map(|site| site.url("/")).collect());
+    ask(socket, &["CONFIG", "SET", "slowlog-max-len", "1000000"])?;
+    // The commands in scripts are faster than that.
+    ask(socket, &["CONFIG", "SET", "slowlog-log-slower-than", "5"])?;
+    let mut costs = Vec::new();
+    for tasks in [1, 50] {
+        ask(socket, &["SLOWLOG", "RESET"])?;
+        let workers: Vec<_> = (0..2)
+            .map(|_| {
+                let (server, name) = (of(socket), format!("scripts-{tasks}"));
+                let mut options = options(&sites[0].url("/0"));
+                options.roots = sites.iter().flat_map(|site| site.url("/0").parse()).collect();
+                options.max_tasks = Some(tasks);
+                thread::spawn(move || {
+                    let mut redis = RedisOptions::new(server, &name);
+                    redis.partitions = Some(4);
+                    crawl(&redis, options)
+                })
+            })
+            .collect();
+        for worker in workers {
+            worker.join().map_err(|_| io::Error::other("a worker has panicked"))??;
+        }
+        costs.push(costs_of_scripts(socket)?);
+    }
+    let mut row: BTreeMap<_, _> =
+        costs[1].iter().map(|(name, (calls, micros))| (*name, micros / calls)).collect();
+    let of_claims = |n: usize| costs[n].get("claim").copied().unwrap_or_default();
+    let ((more, slow), (few, fast)) = (of_claims(0), of_claims(1));
+    let claim = (slow - fast) / (more - few);
+    row.insert("claim", claim);
+    row.insert("job", (fast - claim * few) / (pages * HOSTS) as f64);
+    println!("processor time of scripts, that of a claim without its jobs, in us: {row:.1?}");
+    figures.insert("scale/costs".into(), row);
+    Ok(())
+}
+
+/// Returns the numbers of calls of scripts, and the microseconds that they took together,
+/// without those in which another process had the processor.
+fn costs_of_scripts(socket: &Path) -> io::Result<BTreeMap<&'static str, (f64, f64)>> {
+    const SUM: &str = "local sums = {}
+        for _, entry in ipairs(redis.call('SLOWLOG', 'GET', 1000000)) do
+          local verb, name = unpack(entry[4])
+          if verb:upper() == 'EVALSHA' and entry[3] < 1000 then
+            local sum = sums[name] or { 0, 0 }
+            sums[name] = { sum[1] + 1, sum[2] + entry[3] }
+          end
+        end
+        local text = ''
+        for name, sum in pairs(sums) do
+          text = text .. name .. ' ' .. sum[1] .. ' ' .. sum[2] .. ';'
+        end
+        return text";
+    let sums = ask(socket, &["EVAL", SUM, "0"])?;
+    let names = SCRIPTS.map(|(name, text)| {
+        let text = format!("{}\n{text}", include_str!("../src/scripts/prelude.lua"));
+        (Sha1::from(text).digest().to_string(), name)
+    });
+    let sum = |text: &str| {
+        let mut words = text.split(' ');
+        let hash = words.next()?;
+        let (_, name) = names.iter().find(|(known, _)| known == hash)?;
+        Some((*name, (words.next()?.parse().ok()?, words.next()?.parse().ok()?)))
+    };
+    Ok(sums.split(';').filter_map(sum).collect())
+}
+
+/// Measures the memory of the set of seen URLs as it grows. Its table doubles when it is
+/// full.
+fn measure_seen(socket: &Path, figures: &mut Figures) -> io::Result<()> {
+    const ADD: &str = "for n = ARGV[1], ARGV[2] do
+          redis.call('SADD', KEYS[1], redis.sha1hex(n):sub(1, 16))
+        end
+        return 1";
+    let mut known = 0;
+    for urls in SEEN {
+        while known < urls {
+            let next = urls.min(known + 50_000);
+            ask(socket, &["EVAL", ADD, "1", "seen", &(known + 1).to_string(), &next.to_string()])?;
+            known = next;
+        }
+        let bytes = ask(socket, &["MEMORY", "USAGE", "seen", "SAMPLES", "0"])?;
+        let each = bytes.parse::<f64>().map_err(io::Error::other)? / urls as f64;
+        println!("memory of {urls} seen URLs: {each:.1} B each");
+        figures.insert(format!("scale/seen/{urls}"), [("bytes", each)].into());
+    }
     Ok(())
 }
 
@@ -128,9 +272,8 @@ fn options(root: &str) -> Options {
     options
 }
 
-fn crawl(redis: &RedisOptions, root: &str, max_pages: Option<u64>) -> io::Result<CrawlSummary> {
+fn crawl(redis: &RedisOptions, options: Options) -> io::Result<CrawlSummary> {
     let event_loop = EventLoop::new()?;
-    let options = Options { max_pages, ..options(root) };
     let watch = (Duration::from_secs(1), |_: &_| ());
     let working = work(&event_loop, redis.clone(), options, Box::new(drop), Stopper::new(), watch);
     event_loop.run_until_complete(working)?

@@ -93,6 +93,11 @@
 //! after another: so a server is at its limit at some ten thousand pages a second. A seen
 //! URL takes about 65 bytes of memory, a queued one ten beside its text and the path of its
 //! referrer, and a record about 1.2 times its text.
+//!
+//! A claim that gets nothing takes a call, too, and all workers without a job ask when a host
+//! is due: with many workers and few hosts left, a page takes ten calls and more. The book's
+//! page on many machines says where each part is the limit, from a model:
+//! `cargo run --release -p simulation --bin scale`.
 
 mod cluster;
 mod event;

@@ -12,6 +12,7 @@
 
 mod orders;
 mod random;
+pub mod scale;
 mod site;
 mod watch;
 

@@ -2,6 +2,7 @@
 
 use super::figures::Figures;
 use super::plot::{Caption, Lines, Rows, Scale};
+use super::scale;
 use super::tables::{CRAWLERS, EXTRACTORS, GROWING, GROWTH, OPERATIONS, RUNTIMES, USUAL};
 
 /// Draws all plots; returns them with the names of their files. Plots without
@@ -14,6 +15,9 @@ pub(super) fn all(figures: &Figures) -> Vec<(String, String)> {
         ("links", links(figures)),
         ("growth", growth(figures)),
         ("growth-memory", growth_memory(figures)),
+        ("scale", scale::draw_workers(figures)),
+        ("scale-rest", scale::draw_rest(figures)),
+        ("scale-memory", scale::draw_memory(figures)),
     ];
     let file = |(name, plot): (&str, Option<String>)| Some((format!("{name}.svg"), plot?));
     plots.into_iter().filter_map(file).collect()

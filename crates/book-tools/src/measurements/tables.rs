@@ -7,6 +7,7 @@ use super::figures::Figures;
 use super::numbers::{plain, whole};
 use super::peers;
 use super::provenance::Provenance;
+use super::scale;
 
 /// The crawling subjects, in the order of the rows.
 pub(super) const CRAWLERS: [&str; 12] = [
@@ -64,7 +65,7 @@ const CPU_RATIO: &str = "stage 3's CPU ÷ its CPU";
 const IN_FLIGHT: [&str; 4] = ["100", "1000", "10000", "19000"];
 
 /// A column: its title, and its cell for the key of a row.
-type Column<'a> = (String, Box<dyn Fn(&str) -> Option<String> + 'a>);
+pub(super) type Column<'a> = (String, Box<dyn Fn(&str) -> Option<String> + 'a>);
 
 /// Renders all tables, each between its own anchors.
 pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
@@ -83,6 +84,10 @@ pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
         ("growth", growth(figures)),
         ("instructions", instructions(figures)),
         ("line", line(figures)),
+        ("scale", scale::beginnings(figures)),
+        ("scale_rest", scale::rest(figures)),
+        ("scale_costs", scale::costs(figures)),
+        ("scale_seen", scale::seen(figures)),
         ("aims", aims::table(figures)),
         ("peers_taken", Provenance::table(&peers_taken)),
         ("peers_commands", peers::commands()),

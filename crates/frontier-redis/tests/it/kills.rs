@@ -128,7 +128,7 @@ fn a_worker_may_die_at_any_step() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_paused_worker_changes_nothing() {
     let redis = Redis::start();
-    let latency = Latency::Fixed(Duration::from_millis(400));
+    let latency = Latency::Fixed(Duration::from_millis(1_000));
     let site = DemoSite::start(SiteOptions { pages: 60, latency, ..SiteOptions::default() });
     let site = site.unwrap();
     let paused = spawn(&redis.url(), "paused", &site.root(), None);
@@ -136,8 +136,13 @@ fn a_paused_worker_changes_nothing() {
         let id = paused.id().to_string();
         std::process::Command::new("kill").args([name, &id]).status().unwrap();
     };
-    // In the midst of its fetches.
-    thread::sleep(Duration::from_millis(1_500));
+    // In the midst of its fetches, however long it took to start: the root is done, and its
+    // links are asked.
+    let begun = Instant::now();
+    while site.all_hits().len() < 2 {
+        assert!(begun.elapsed() < watchdog(), "it does not begin");
+        thread::sleep(Duration::from_millis(10));
+    }
     signal("-STOP");
     site.release().unwrap();
     let begun = Instant::now();

@@ -7,4 +7,5 @@ mod doors;
 mod kills;
 mod politeness;
 mod redis;
+mod scale;
 mod worker;

@@ -2,6 +2,8 @@
 //! few of each, and `.ci/run` and `.ci/soak` have more.
 #![allow(clippy::unwrap_used)]
 
+mod scale;
+
 use simulation::{SEEDS, Totals, run, run_orders, run_with_early_task_done, write_trace};
 
 /// Runs the sites of these seeds.
