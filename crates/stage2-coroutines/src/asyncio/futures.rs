@@ -120,8 +120,12 @@ impl<T> State<T> {
     /// Subtracts the wakers among `callbacks` from those that are stored in futures.
     pub(crate) fn forget_wakers(&self, callbacks: &[Callback<T>]) {
         let wakers = callbacks.iter().filter(|callback| matches!(callback, Callback::Wake(_)));
-        let wakers = wakers.count();
-        self.event_loop.0.inspector.local_wakers.update(|stored| stored - wakers);
+        let (wakers, stored) = (wakers.count(), &self.event_loop.0.inspector.local_wakers);
+        debug_assert!(
+            wakers <= stored.get(),
+            "a waker was stored, and not counted in local_wakers"
+        );
+        stored.update(|stored| stored - wakers);
     }
 }
 

@@ -2,7 +2,7 @@
 //! it.
 
 use std::cell::{Cell, RefCell};
-use std::future::poll_fn;
+use std::future::{pending, poll_fn};
 use std::net::TcpListener;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -15,7 +15,8 @@ use std::time::Duration;
 use crawl_core::Options;
 use demo_site::scripted::Server;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, Task, connect, crawl, read_to_end, sleep, yield_now,
+    Coroutine, Elapsed, EventLoop, Exception, Future, Task, connect, crawl, read_to_end, sleep,
+    timeout_at, yield_now,
 };
 use transport::TlsLayer;
 
@@ -46,6 +47,51 @@ fn task_1_a_future_wakes_what_awaits_it() {
     assert!(future.set_result(8).is_err(), "there is one result");
 }
 
+thread_local!(static FOREIGN_CODE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) });
+
+/// A waker of foreign code, which it runs when it wakes, and when it is dropped.
+struct ForeignWaker;
+
+impl ForeignWaker {
+    fn new(code: impl Fn() + 'static) -> Waker {
+        FOREIGN_CODE.set(Some(Box::new(code)));
+        Waker::from(Arc::new(Self))
+    }
+}
+
+impl Wake for ForeignWaker {
+    fn wake(self: Arc<Self>) {
+        FOREIGN_CODE.with_borrow(|code| code.iter().for_each(|code| code()));
+    }
+}
+
+impl Drop for ForeignWaker {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            FOREIGN_CODE.with_borrow(|code| code.iter().for_each(|code| code()));
+        }
+    }
+}
+
+/// Polls a coroutine by hand.
+fn poll<C: Coroutine>(coroutine: Pin<&mut C>, waker: &Waker) -> Poll<C::Output> {
+    coroutine.poll(&mut Context::from_waker(waker))
+}
+
+#[test]
+fn task_1_a_waker_may_use_the_future_that_wakes_it() {
+    let future = Future::new(&EventLoop::in_virtual_time());
+    let (looked_at, results) = (future.clone(), Rc::new(RefCell::new(Vec::new())));
+    let seen = Rc::clone(&results);
+    let waker = ForeignWaker::new(move || {
+        let result = looked_at.take_result();
+        seen.borrow_mut().extend(result);
+    });
+    assert!(poll(pin!(future.clone()), &waker).is_pending());
+    future.set_result(7).unwrap();
+    assert!(matches!(results.take()[..], [Ok(7)]), "the result is there before the wake-up");
+}
+
 /// Spawns a task that stops the loop.
 fn spawn_stop(event_loop: &EventLoop) -> Task<()> {
     let inside = event_loop.clone();
@@ -71,6 +117,18 @@ fn task_2_a_panic_is_the_exception_of_its_task_only() {
 }
 
 #[test]
+fn task_2_a_task_that_cancels_itself_is_cancelled_even_if_it_returns() {
+    let event_loop = EventLoop::in_virtual_time();
+    let inside = event_loop.clone();
+    let task = Task::spawn(&event_loop, async move {
+        inside.stop();
+        inside.cancel(inside.current_task().unwrap())
+    });
+    event_loop.run_forever().unwrap();
+    assert!(matches!(task.take_result(), Some(Err(Exception::Cancelled))));
+}
+
+#[test]
 fn task_3_a_task_that_is_woken_twice_takes_one_step() {
     let event_loop = EventLoop::in_virtual_time();
     let (steps, inside) = (Rc::new(Cell::new(0)), event_loop.clone());
@@ -91,10 +149,10 @@ fn task_3_a_task_that_is_woken_twice_takes_one_step() {
     event_loop.run_forever().unwrap();
     assert_eq!(steps.get(), 1, "a wake-up runs nothing");
     event_loop.run_forever().unwrap();
-    assert_eq!(steps.get(), 2);
+    assert_eq!(steps.get(), 2, "the task that was woken takes its step");
     let _stops = spawn_stop(&event_loop);
     event_loop.run_forever().unwrap();
-    assert_eq!(steps.get(), 2);
+    assert_eq!(steps.get(), 2, "it was in the queue once, though it was woken twice");
 }
 
 #[test]
@@ -144,6 +202,77 @@ fn task_5_a_sleep_that_is_given_up_leaves_no_timer() {
     assert_eq!(event_loop.pending_timers(), 0);
 }
 
+/// A waker that notes its number when it wakes.
+struct Log(u8, Arc<Mutex<Vec<u8>>>);
+
+impl Wake for Log {
+    fn wake(self: Arc<Self>) {
+        self.1.lock().unwrap().push(self.0);
+    }
+}
+
+#[test]
+fn task_5_a_timer_that_is_set_stays_where_it_is() {
+    let event_loop = EventLoop::in_virtual_time();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let [first, second] = [1, 2].map(|number| Waker::from(Arc::new(Log(number, order.clone()))));
+    let mut asleep = pin!(sleep(&event_loop, Duration::from_secs(2)));
+    let mut other = pin!(sleep(&event_loop, Duration::from_secs(2)));
+    assert!(poll(asleep.as_mut(), &first).is_pending());
+    assert!(poll(other.as_mut(), &second).is_pending());
+    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
+    assert!(poll(asleep.as_mut(), &first).is_pending());
+    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
+    assert_eq!(*order.lock().unwrap(), [1, 2], "as they were set, at the same moment");
+}
+
+#[test]
+fn task_5_a_sleep_that_another_task_polls_wakes_that_one() {
+    let event_loop = EventLoop::in_virtual_time();
+    let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
+    let mut asleep = pin!(sleep(&event_loop, Duration::from_secs(1)));
+    for count in &counts {
+        assert!(poll(asleep.as_mut(), &Waker::from(Arc::clone(count))).is_pending());
+    }
+    assert_eq!(event_loop.pending_timers(), 1);
+    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
+    assert_eq!(counts.map(|count| count.0.load(Relaxed)), [0, 1]);
+}
+
+#[test]
+fn task_5_a_deadline_may_move_to_either_side() {
+    for seconds in [1, 5] {
+        let event_loop = EventLoop::in_virtual_time();
+        let begun = event_loop.now();
+        let moved = Duration::from_secs(seconds);
+        let deadline = Cell::new(begun + Duration::from_secs(3));
+        let moves = async {
+            sleep(&event_loop, Duration::from_millis(500)).await;
+            deadline.set(begun + moved);
+            pending::<()>().await;
+        };
+        let with_deadline = timeout_at(&event_loop, || deadline.get(), moves);
+        let ended = event_loop.run_until_complete(with_deadline).unwrap();
+        assert_eq!((ended, event_loop.now() - begun), (Err(Elapsed), moved));
+    }
+}
+
+/// What the tick of task 4 wakes is a task of this loop, until task 5 is done.
+#[test]
+fn task_5_a_tick_has_not_borrowed_the_timers_while_it_wakes() {
+    let event_loop = EventLoop::in_virtual_time();
+    let (inside, looks) = (event_loop.clone(), Rc::new(Cell::new(0)));
+    let counted = Rc::clone(&looks);
+    let waker = ForeignWaker::new(move || {
+        inside.pending_timers();
+        counted.set(counted.get() + 1);
+    });
+    let mut asleep = pin!(sleep(&event_loop, Duration::from_secs(1)));
+    assert!(poll(asleep.as_mut(), &waker).is_pending());
+    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
+    assert_eq!(looks.get(), 1);
+}
+
 #[test]
 fn task_6_what_is_not_ready_stores_its_waker_and_what_is_ready_does_not_wait() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -168,6 +297,44 @@ fn task_6_what_is_not_ready_stores_its_waker_and_what_is_ready_does_not_wait() {
     assert_eq!(event_loop.connections(), 0);
 }
 
+/// The second half is about the tick of task 4.
+#[test]
+fn task_6_the_selector_is_not_borrowed_while_a_waker_is_dropped_or_wakes() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let event_loop = EventLoop::new().unwrap();
+    let looks = Rc::new(Cell::new(0));
+    let mut connecting = pin!(connect(&event_loop, address, TlsLayer::plain()));
+    for _ in 0..2 {
+        let (inside, counted) = (event_loop.clone(), Rc::clone(&looks));
+        let waker = ForeignWaker::new(move || {
+            inside.connections();
+            counted.set(counted.get() + 1);
+        });
+        assert!(poll(connecting.as_mut(), &waker).is_pending());
+    }
+    assert_eq!(looks.get(), 1, "the first one was replaced, and dropped");
+    let woken = async {
+        while looks.get() == 1 {
+            sleep(&event_loop, Duration::from_millis(1)).await;
+        }
+    };
+    event_loop.run_until_complete(woken).unwrap();
+}
+
+/// Crawls the URLs of a server, and returns the path and the status of each row.
+fn rows(server: &Server, options: Options) -> Vec<(String, Option<u16>)> {
+    let rows = Arc::new(Mutex::new(Vec::new()));
+    let (sink, root) = (Arc::clone(&rows), server.url(""));
+    let write = move |row: crawl_core::Row| {
+        sink.lock().unwrap().push((row.url.to_string().replace(&root, ""), row.status));
+    };
+    crawl(options, Box::new(write)).unwrap();
+    let mut rows = std::mem::take(&mut *rows.lock().unwrap());
+    rows.sort();
+    rows
+}
+
 #[test]
 fn task_7_the_crawl_finds_every_page_and_ends() {
     let server = Server::start(|request, reply| match request.path() {
@@ -177,13 +344,24 @@ fn task_7_the_crawl_finds_every_page_and_ends() {
     })
     .unwrap();
     let options = Options::new(vec![server.url("/").parse().unwrap()]);
-    let rows = Arc::new(Mutex::new(Vec::new()));
-    let sink = Arc::clone(&rows);
-    let write = move |row: crawl_core::Row| {
-        sink.lock().unwrap().push((row.url.to_string(), row.status));
+    let expected = ["/", "/a", "/b", "/c"].map(|path| (path.to_owned(), Some(200)));
+    assert_eq!(rows(&server, options), expected);
+}
+
+#[test]
+fn task_7_the_timeout_is_one_for_silence_and_begins_anew_with_every_part() {
+    let server = Server::start(|_, reply| {
+        for part in ["HTTP/1.1 200 OK\r\n", "Content-Length: 0\r\n\r\n"] {
+            std::thread::sleep(Duration::from_millis(700));
+            reply.send(part);
+        }
+    })
+    .unwrap();
+    let options = Options {
+        connect_timeout: Duration::from_millis(500),
+        read_timeout: Duration::from_millis(1200),
+        max_tries: 1,
+        ..Options::new(vec![server.url("/").parse().unwrap()])
     };
-    crawl(options, Box::new(write)).unwrap();
-    let mut rows = rows.lock().unwrap().clone();
-    rows.sort();
-    assert_eq!(rows, ["/", "/a", "/b", "/c"].map(|path| (server.url(path), Some(200))));
+    assert_eq!(rows(&server, options), [("/".to_owned(), Some(200))]);
 }

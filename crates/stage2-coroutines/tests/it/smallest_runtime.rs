@@ -1,6 +1,8 @@
 //! The tests of the smallest runtime, one for each task of its exercise.
 
 use std::cell::{Cell, RefCell};
+#[cfg(target_os = "linux")]
+use std::fs;
 use std::future::{Future as Coroutine, poll_fn};
 use std::pin::pin;
 use std::rc::Rc;
@@ -39,6 +41,38 @@ fn task_1_a_future_wakes_what_awaits_it() {
     assert_eq!(count.0.load(SeqCst), 1);
     assert_eq!(poll(), Poll::Ready(7));
     assert_eq!(count.0.load(SeqCst), 1);
+}
+
+thread_local!(static FOREIGN_CODE: RefCell<Option<Box<dyn Fn()>>> = const { RefCell::new(None) });
+
+/// A waker of foreign code, which it runs when it wakes.
+struct ForeignWaker;
+
+impl ForeignWaker {
+    fn new(code: impl Fn() + 'static) -> Waker {
+        FOREIGN_CODE.set(Some(Box::new(code)));
+        Waker::from(Arc::new(Self))
+    }
+}
+
+impl Wake for ForeignWaker {
+    fn wake(self: Arc<Self>) {
+        FOREIGN_CODE.with_borrow(|code| code.iter().for_each(|code| code()));
+    }
+}
+
+#[test]
+fn task_1_a_waker_may_use_the_future_that_wakes_it() {
+    let (future, seen) = (Future::new(), Rc::new(Cell::new(Poll::Pending)));
+    let (looked_at, found) = (future.clone(), Rc::clone(&seen));
+    let waker = ForeignWaker::new(move || {
+        let result = pin!(looked_at.clone()).poll(&mut Context::from_waker(Waker::noop()));
+        found.set(result);
+    });
+    let awaited = pin!(future.clone());
+    assert_eq!(awaited.poll(&mut Context::from_waker(&waker)), Poll::Pending);
+    future.set_result(7);
+    assert_eq!(seen.get(), Poll::Ready(7), "the result is there before the wake-up");
 }
 
 /// Runs two tasks that yield to each other, and returns the order of their steps.
@@ -101,6 +135,75 @@ fn task_2_no_wake_up_of_another_thread_is_lost() {
     event_loop.run();
     thread.join().unwrap();
     assert_eq!((result.get(), counted.load(SeqCst)), (ROUNDS, ROUNDS));
+}
+
+/// Returns the processor time that this thread has used: the fields 14 and 15 of its
+/// line are in hundredths of a second.
+#[cfg(target_os = "linux")]
+fn processor_time() -> Duration {
+    let line = fs::read_to_string("/proc/thread-self/stat").unwrap();
+    let (_, fields) = line.rsplit_once(')').unwrap();
+    let used = fields.split_whitespace().skip(11).take(2).map(|it| it.parse::<u32>().unwrap());
+    MILLISECOND * 10 * used.sum()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor_time() -> Duration {
+    Duration::ZERO
+}
+
+/// Runs a task that another thread wakes after 300 ms. Returns how long that took, and
+/// the processor time of the loop.
+fn woken_by_a_thread(event_loop: &EventLoop) -> (Duration, Duration) {
+    let (begun, used) = (Instant::now(), processor_time());
+    let mut has_asked = false;
+    event_loop.spawn(poll_fn(move |context| {
+        if std::mem::replace(&mut has_asked, true) {
+            return Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        thread::spawn(move || {
+            thread::sleep(MILLISECOND * 300);
+            waker.wake();
+        });
+        Poll::Pending
+    }));
+    event_loop.run();
+    (begun.elapsed(), processor_time() - used)
+}
+
+const LITTLE: Duration = Duration::from_millis(50);
+
+#[test]
+fn task_2_an_idle_loop_takes_no_processor_time() {
+    let (_, used) = woken_by_a_thread(&EventLoop::new());
+    assert!(used <= LITTLE, "{used:?} while it had nothing to do");
+}
+
+#[test]
+fn task_3_another_thread_wakes_although_a_timer_is_far() {
+    let (event_loop, far) = (EventLoop::new(), MILLISECOND * 3000);
+    let _timer = event_loop.sleep(far);
+    let (elapsed, used) = woken_by_a_thread(&event_loop);
+    assert!(elapsed < far, "the wake-up was lost until the timer was due");
+    assert!(used <= LITTLE, "{used:?} while it had nothing to do");
+}
+
+#[test]
+fn task_3_a_waker_may_set_a_timer() {
+    let event_loop = EventLoop::new();
+    let (inside, calls) = (event_loop.clone(), Rc::new(Cell::new(0)));
+    let counted = Rc::clone(&calls);
+    let waker = ForeignWaker::new(move || {
+        inside.sleep(MILLISECOND);
+        counted.set(counted.get() + 1);
+    });
+    let timer = pin!(event_loop.sleep(MILLISECOND));
+    assert!(timer.poll(&mut Context::from_waker(&waker)).is_pending());
+    let inside = event_loop.clone();
+    event_loop.spawn(async move { inside.sleep(MILLISECOND * 20).await });
+    event_loop.run();
+    assert_eq!(calls.get(), 1);
 }
 
 #[test]
