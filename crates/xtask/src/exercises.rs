@@ -10,7 +10,7 @@ mod manifest;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -25,6 +25,12 @@ const LISTS: &str = "crates/labs/exercises";
 
 /// The file that says, in the folder of an exercise, which one it is.
 const NAME_FILE: &str = "exercise.txt";
+
+/// The page of the book with what each task needs.
+const PAGE: &str = "book/src/exercises.md";
+
+/// The page of the book to read when a test hangs.
+const PAGE_ON_HANGS: &str = "book/src/why-does-it-hang.md";
 
 /// The timeout of one test; a task that is done wrong may hang.
 const TEST_TIMEOUT: Duration = Duration::from_secs(20);
@@ -136,21 +142,46 @@ impl Exercise {
         stripped
     }
 
-    /// Returns the text that stands at the beginning of the exercise.
-    fn readme(&self, name: &str) -> String {
-        let mut text = format!(
-            "# {}\n\nRed is expected: all tests fail until you have written the bodies that \
-             say `todo!`.\nAbove each is a hint. `cargo test` runs the tests, and\n\n    cargo \
-             xtask check\n\nsays how far you are. The solution is in the workspace: `{}`.\n",
-            self.title,
-            self.sources.display(),
-        );
-        for (number, task) in (1..).zip(&self.tasks) {
-            text += &format!("\n{number}. {}", task.title);
+    /// Returns what the tests say when the first `solved` tasks are done.
+    fn expectation(&self, solved: usize) -> String {
+        let until = "until you have written the bodies that say `todo!`";
+        match solved {
+            0 => format!("Red is expected: all tests fail {until}."),
+            _ if solved >= self.tasks.len() => "All tasks are done, and all tests pass.".into(),
+            _ => format!(
+                "Red is expected: the tests of tasks 1 to {solved} pass, the others fail\n{until}."
+            ),
         }
-        text + &format!(
-            "\n\nStuck? `cargo xtask exercise {name} NEW-FOLDER --solved 1` writes it with the first task done.\n"
-        )
+    }
+
+    /// Returns the text that stands at the beginning of the exercise.
+    fn readme(&self, root: &Path, name: &str, solved: usize) -> io::Result<String> {
+        let mut text = format!(
+            "# {}\n\n{}\nAbove each is a hint.\n\n    cargo xtask check\n\n\
+             says how far you are, and what is next. It gives up a test that hangs; plain\n\
+             `cargo test` waits for it for ever.\n\n{}\n\nThe tasks, and what each needs:\n\n",
+            self.title,
+            self.expectation(solved),
+            match self.sources.extension() {
+                Some(_) => "`cargo run` runs the program of the page, on your runtime.",
+                None => {
+                    "`cargo doc -p selector-core --open` shows what a neighbour has to offer; \
+                     `Cargo.toml`\nnames the others."
+                }
+            },
+        );
+        let page = fs::read_to_string(root.join(PAGE))?;
+        for (number, task) in (1..).zip(&self.tasks) {
+            let needs = needs(&page, name, number, &task.title).unwrap_or_default();
+            let book = format!("]({}/book/src/", root.display());
+            text += &format!("{number}. {}: {}\n", task.title, needs.replace("](", &book));
+        }
+        Ok(text
+            + &format!(
+                "\nStuck? `cargo xtask exercise {name} NEW-FOLDER --solved 1` writes it with the \
+                 first task done.\nThe solution is in the workspace: `{}`.\n",
+                self.sources.display()
+            ))
     }
 
     /// Writes the exercise, with the first `solved` tasks done. Files that are as they
@@ -163,8 +194,13 @@ impl Exercise {
         let mut files = Vec::new();
         if sources.is_file() {
             let text = self.strip(&fs::read_to_string(&sources)?, solved, &mut found);
-            files.push((PathBuf::from("src/lib.rs"), with_allowance(&text)));
             let stem = sources.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            // The reader's own program, and not the solution's.
+            let text = text.replace("\nfn main()", "\npub fn main()");
+            let text = text.replace(&format!(" -p stage2-coroutines --example {stem}"), "");
+            files.push((PathBuf::from("src/lib.rs"), with_allowance(&text)));
+            let program = format!("fn main() {{\n    {stem}::main();\n}}\n");
+            files.push(("src/main.rs".into(), program));
             files.push((
                 "tests/exercise.rs".into(),
                 with_allowance(&tests.replace(&format!("crate::{stem}_example"), &stem)),
@@ -189,7 +225,7 @@ impl Exercise {
         if let Some(marker) = self.markers().difference(&found).next() {
             return Err(io::Error::other(format!("{}: no {marker}", self.sources.display())));
         }
-        files.push(("README.md".into(), self.readme(name)));
+        files.push(("README.md".into(), self.readme(root, name, solved)?));
         files.push((NAME_FILE.into(), format!("{name}\n")));
         // As cargo does for the workspace: all builds share one folder.
         let target = process::target_folder()?;
@@ -213,6 +249,13 @@ impl Exercise {
         }
         Ok(())
     }
+}
+
+/// Returns what a task needs, according to the page: the second cell of its row.
+fn needs<'p>(page: &'p str, name: &str, number: usize, title: &str) -> Option<&'p str> {
+    let (_, rows) = page.split_once(&format!("`{name}`"))?;
+    let (_, row) = rows.split_once(&format!("\n| {number}. {title} | "))?;
+    row.lines().next()?.strip_suffix(" |")
 }
 
 /// Returns a text as a comment, in lines that are not too long.
@@ -256,12 +299,16 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         None => process::target_folder()?.join("exercises").join(name),
     };
     if folder.exists() && fs::read_dir(&folder)?.next().is_some() {
-        let message = format!("{} is there already, and is left as it is", folder.display());
+        let message = format!(
+            "{} is there already, and is left as it is: delete it, or give another FOLDER",
+            folder.display()
+        );
         return Err(io::Error::other(message));
     }
     exercise.write(root, name, &folder, arguments.solved)?;
-    println!("{} is in {}. Red is expected:", exercise.title, folder.display());
-    println!("all tests fail until you have written what says todo!. How far you are, says");
+    println!("{} is in {}", exercise.title, folder.display());
+    println!("{}", exercise.expectation(arguments.solved));
+    println!("How far you are, says (its first build takes minutes)");
     println!("  cargo xtask check {}", folder.display());
     Ok(true)
 }
@@ -275,8 +322,9 @@ struct Report {
 }
 
 /// Runs the tests of an exercise, each in a process of its own: one that hangs or
-/// aborts does not hide the others.
-fn test(folder: &Path) -> io::Result<Result<Report, String>> {
+/// aborts does not hide the others. Has `say` print what is being done, and found.
+fn test(folder: &Path, say: impl Fn(&str)) -> io::Result<Result<Report, String>> {
+    say("building the tests; the first time, that takes minutes ...\n");
     let arguments = ["test", "--quiet", "--offline", "--test", "exercise"];
     let build =
         process::run(process::cargo(folder)?.args(arguments).arg("--no-run"), BUILD_TIMEOUT)?;
@@ -293,12 +341,21 @@ fn test(folder: &Path) -> io::Result<Result<Report, String>> {
     tests.sort();
     let (mut passed, mut first_failure) = (BTreeSet::new(), None);
     for test in &tests {
+        say(&format!("  {test} ... "));
         let ended = run(&["--exact", test])?;
+        say(match (ended.code, ended.timed_out) {
+            (Some(0), _) => "green\n",
+            (_, true) => "red: it hangs, and is given up\n",
+            _ => "red\n",
+        });
         if ended.code == Some(0) {
             passed.insert(test.clone());
         } else if first_failure.is_none() {
-            let hint = if ended.timed_out { "It hangs.\n" } else { "" };
-            first_failure = Some((test.clone(), ended.output + hint));
+            let hint = match ended.timed_out {
+                true => format!("It hangs. What may be the cause, says {PAGE_ON_HANGS}.\n"),
+                false => String::new(),
+            };
+            first_failure = Some((test.clone(), ended.output + &hint));
         }
     }
     Ok(Ok(Report { tests, passed, first_failure }))
@@ -337,19 +394,26 @@ fn check_folder(root: &Path, folder: &Path) -> io::Result<bool> {
         .map_err(|_| io::Error::other(format!("{} is no exercise", folder.display())))?;
     let exercise = Exercise::load(root, name.trim())?;
     println!("{} ({})", exercise.title, folder.display());
-    let report = match test(folder)? {
+    // What waits is seen: a test that hangs takes a while.
+    let say = |text: &str| {
+        print!("{text}");
+        let _ = io::stdout().flush();
+    };
+    let report = match test(folder, say)? {
         Ok(report) => report,
         Err(errors) => {
             println!("It does not compile:\n{errors}");
             return Ok(false);
         }
     };
-    for test in &report.tests {
-        let mark = if report.passed.contains(test) { "green" } else { "red  " };
-        println!("  {mark}  {test}");
-    }
     println!("{} of {} green", report.passed.len(), report.tests.len());
-    let Some((test, output)) = report.first_failure else { return Ok(true) };
+    let Some((test, output)) = report.first_failure else {
+        println!("The solution is in {}. Compare.", root.join(&exercise.sources).display());
+        if let Some(next) = names(root)?.iter().skip_while(|it| *it != name.trim()).nth(1) {
+            println!("The next exercise: cargo xtask exercise {next}");
+        }
+        return Ok(true);
+    };
     println!("Next: {test}");
     let task = number(&test).and_then(|number| exercise.tasks.get(number.checked_sub(1)?));
     let hints = todos(folder, number(&test).unwrap_or(0))?;
@@ -399,7 +463,7 @@ fn check_all(root: &Path, steps: bool) -> io::Result<bool> {
         for solved in (0..=count).filter(|solved| steps || [0, count].contains(solved)) {
             let folder = all.join(format!("{name}-{solved}"));
             exercise.write(root, &name, &folder, solved)?;
-            let finding = match test(&folder)? {
+            let finding = match test(&folder, |_| ())? {
                 Err(errors) => Some(format!("does not compile:\n{errors}")),
                 Ok(report) => exercise.finding(&report, solved),
             };
@@ -498,8 +562,23 @@ mod tests {}
             for (index, task) in exercise.tasks.iter().enumerate() {
                 let row = format!("| {}. {} |", index + 1, task.title);
                 assert!(page.contains(&row), "{name}: {row}");
+                let needs = needs(&page, &name, index + 1, &task.title).unwrap();
+                assert!(needs.starts_with('[') && needs.ends_with(')'), "{name}: {needs}");
             }
         }
+    }
+
+    #[test]
+    fn a_readme_says_what_is_needed_and_what_fails() {
+        let readme = |name, solved| {
+            let exercise = Exercise::load(&root(), name).unwrap();
+            exercise.readme(&root(), name, solved).unwrap()
+        };
+        let (smallest, stage2) = (readme("smallest", 0), readme("stage2", 2));
+        assert!(smallest.contains("book/src/smallest-runtime.md#") && !smallest.contains("doc -p"));
+        assert!(smallest.contains("all tests fail until") && smallest.contains("`cargo run`"));
+        assert!(stage2.contains("book/src/futures-and-tasks.md#what-is-to-be-woken)"), "{stage2}");
+        assert!(stage2.contains("tests of tasks 1 to 2 pass") && stage2.contains("doc -p"));
     }
 
     #[test]

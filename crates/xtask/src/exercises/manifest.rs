@@ -33,9 +33,14 @@ fn manifest(package: Table) -> Table {
     tables.into_iter().map(|(name, table)| (name.to_owned(), Value::Table(table))).collect()
 }
 
-/// Returns the manifest of a library that is one file of the standard library's only.
+/// Returns the manifest of a library that is one file of the standard library's only,
+/// and of the program that runs its `main`.
 pub(super) fn of_example(name: &str, folder: &Path) -> String {
-    manifest(package(name, folder)).to_string()
+    let mut manifest = manifest(package(name, folder));
+    let program = [("name", name.into()), ("path", "src/main.rs".into()), ("test", false.into())];
+    let program = Table::from_iter(program.map(|(key, value): (_, Value)| (key.to_owned(), value)));
+    manifest.insert("bin".into(), Value::Array(vec![program.into()]));
+    manifest.to_string()
 }
 
 /// Returns the manifest of a copy of a crate: with its dependencies where they are,
