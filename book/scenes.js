@@ -26,15 +26,20 @@ const Programs = (() => {
     return loaded.get(name);
   }
 
+  /** Loads what a script holds, and unpacks it. */
+  async function unpack(name) {
+    await script(name);
+    const packed = Uint8Array.from(atob(globalThis.Blobs[name]), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip")));
+  }
+
   /** Loads a program, unpacks and compiles it, once. */
   function program(name) {
     const key = `program ${name}`;
     if (!loaded.has(key)) {
       const compiled = (async () => {
-        await Promise.all([script("wasi"), script(name)]);
-        const packed = Uint8Array.from(atob(globalThis.Blobs[name]), (letter) => letter.charCodeAt(0));
-        const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-        return WebAssembly.compile(await new Response(stream).arrayBuffer());
+        const [unpacked] = await Promise.all([unpack(name), script("wasi")]);
+        return WebAssembly.compile(await unpacked.arrayBuffer());
       })();
       compiled.catch(() => loaded.delete(key));
       loaded.set(key, compiled);
@@ -48,7 +53,7 @@ const Programs = (() => {
     return Wasi.run(compiled, words);
   }
 
-  return { script, run };
+  return { script, unpack, run };
 })();
 
 (() => {

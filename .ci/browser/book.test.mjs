@@ -199,6 +199,11 @@ for (const [width, theme] of [[390, "light"], [1280, "navy"]]) {
       await page.keyboard.press("]");
       await page.keyboard.press("ArrowRight");
       assert.match(await page.locator(".tv-live").textContent(), /^\d+: /);
+      // An event with a line in the sources is shown with it.
+      const line = page.locator(".tv-source [aria-current]");
+      for (let i = 0; i < 100 && !(await line.count()); i += 1) await page.keyboard.press("ArrowRight");
+      assert.match(await line.textContent(), stage === "1" ? /fn (writable|exchange|read_response)\(/ : /\S/);
+      assert.match(await page.locator(".tv-source h3").textContent(), /^crates\/stage[123]-[a-z]+\/src\/.*\.rs:\d+$/);
     }
     await form.getByLabel("Beside it").selectOption("1");
     await form.getByRole("button", { name: "Run it" }).click();
@@ -209,6 +214,47 @@ for (const [width, theme] of [[390, "light"], [1280, "navy"]]) {
     await form.getByRole("spinbutton", { name: "Pages" }).fill("0");
     await form.getByRole("button", { name: "Run it" }).click();
     assert.equal(await form.getByRole("spinbutton", { name: "Pages" }).evaluate((input) => input.validity.valid), false);
+  });
+}
+
+test("the playground hangs under edge triggering with one read for an event", async (t) => {
+  const { page, open } = await reader(t);
+  await open("playground.html");
+  const form = page.locator("#playground");
+  for (const [trigger, read, told] of [["edge", "once", "1 URLs in 6"], ["level", "once", "12 URLs in 1"]]) {
+    await form.getByLabel("Triggering").selectOption(trigger);
+    await form.getByLabel("Reads for an event").selectOption(read);
+    await form.getByRole("button", { name: "Run it" }).click();
+    await form.getByText(`Stage 2: ${told}`).waitFor({ timeout: 30_000 });
+  }
+});
+
+for (const [width, theme] of [[390, "navy"], [1280, "light"]]) {
+  test(`the playground shows every lab, ${width} px, ${theme}`, async (t) => {
+    const { page, open, loaded } = await reader(t, { width, theme });
+    await open("playground.html");
+    const form = page.locator("#playground");
+    const labs = readdirSync(new URL("../../crates/labs/bugs/", import.meta.url)).map((file) => file.replace(".toml", "")).sort();
+    const lab = form.getByLabel("A lab");
+    assert.deepEqual((await lab.locator("option").evaluateAll((options) => options.map(({ value }) => value))).sort(), labs);
+    assert.ok(![...loaded.keys()].some((url) => url.includes("/play/lab-")), "a run is loaded only when it is wanted");
+    let withLine = 0;
+    for (const name of labs) {
+      await lab.selectOption(name);
+      await form.getByRole("button", { name: "Show its run" }).click();
+      const title = await lab.locator(`option[value=${name}]`).textContent();
+      await form.getByText(`${title}: a run that was recorded`).waitFor({ timeout: 30_000 });
+      assert.equal(await form.getByRole("link", { name: title }).getAttribute("href"), `lab-${name}.html`);
+      assert.match(await form.getByLabel("The bug").innerText(), /^crates\/.*\.rs\n(.*\n)*[-+]/);
+      assert.ok((await form.getByLabel("What it says").innerText()).trim().length > 10);
+      assert.ok((await widthOf(page)) <= width, `${await widthOf(page)} px`);
+      // The runtime knows the line of a wait on most operations, and not of all.
+      await form.getByRole("application", { name: /^Timeline/ }).focus();
+      const line = page.locator(".tv-source [aria-current]");
+      for (let i = 0; i < 40 && !(await line.count()); i += 1) await page.keyboard.press("ArrowLeft");
+      withLine += await line.count();
+    }
+    assert.ok(withLine >= 8, `${withLine} labs with a line of the source`);
   });
 }
 

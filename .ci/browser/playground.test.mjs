@@ -12,11 +12,18 @@ const { CRAWL_NATIVE, CRAWL_WASM } = process.env;
 /** The most bytes of each program, packed. */
 const LIMITS = { playground: 500 * 1024, scenes: 80 * 1024 };
 
-/** The program that the book has: packed, in a script. */
+const ROOT = new URL("../../", import.meta.url);
+
+/** What a script of the book holds, unpacked: a program, for example. */
 function inBook(name) {
-  const script = readFileSync(new URL(`../../book/src/play/${name}.js`, import.meta.url), "utf8");
-  return gunzipSync(Buffer.from(/"([^"]+)"/.exec(script)[1], "base64"));
+  const script = readFileSync(new URL(`book/src/play/${name}.js`, ROOT), "utf8");
+  return gunzipSync(Buffer.from(/= "([^"]+)"/.exec(script)[1], "base64"));
 }
+
+const sources = JSON.parse(inBook("sources"));
+
+/** The lines of sources that a trace names, as `file:line`. */
+const places = (trace) => trace.traceEvents.flatMap(({ args }) => (args?.at ? [`${args.at.file}:${args.at.line}`] : []));
 
 const programs = Object.keys(LIMITS).flatMap((name) => [
   { name, from: "built", bytes: readFileSync(`${CRAWL_WASM}/${name}.wasm`) },
@@ -67,10 +74,42 @@ for (const stage of [1, 2, 3]) {
         assert.equal(trace.otherData.stage, `stage${stage}`);
         const begun = trace.traceEvents.filter(({ ph, name }) => ph === "B" && name === "fetch");
         assert.ok(begun.length >= rows, "each fetch is in the trace");
+        const files = new Set(places(trace).map((place) => place.split(":")[0]));
+        for (const file of files) assert.ok(file in sources, `${file} is among the sources of the book`);
+        // Callbacks have names, and the page finds their lines.
+        const callbacks = new Set(trace.traceEvents.filter(({ name }) => name === "callback").map(({ args }) => args.name).filter(Boolean));
+        if (stage === 1) assert.ok(callbacks.has("read_response") && callbacks.has("writable"), [...callbacks].join());
+        else assert.ok([...files].some((file) => file.startsWith(`crates/stage${stage}-`)), [...files].join());
       });
     }
   }
 }
+
+for (const stage of [1, 2, 3]) {
+  test(`only one read for an event under edge triggering hangs, stage ${stage}`, async () => {
+    const ends = {};
+    for (const trigger of ["edge", "level"]) {
+      for (const read of ["all", "once"]) {
+        const { stdout } = await same("playground", [`stage=${stage}`, `trigger=${trigger}`, `read=${read}`, "trace=yes"]);
+        const lines = stdout.trim().split("\n");
+        const { traceEvents } = JSON.parse(lines.pop());
+        const rows = lines.slice(0, -1).map((line) => JSON.parse(line));
+        const reads = traceEvents.filter(({ name, args }) => name === "read" && args.bytes > 0).length;
+        ends[`${trigger} ${read}`] = { rows: rows.map(({ url, outcome, error }) => `${url} ${outcome} ${error?.class ?? ""}`).sort(), reads };
+      }
+    }
+    assert.deepEqual(ends["edge all"], ends["level all"]);
+    assert.equal(ends["edge all"].rows.length, 12);
+    assert.deepEqual(ends["level once"].rows, ends["edge all"].rows);
+    assert.ok(ends["level once"].reads >= 2 * ends["level all"].reads);
+    assert.deepEqual(ends["edge once"].rows, ["http://10.0.0.1/ failed timeout"]);
+  });
+}
+
+test("the sources of the book are those of the programs", () => {
+  for (const [file, text] of Object.entries(sources)) assert.equal(text, readFileSync(new URL(file, ROOT), "utf8"), file);
+  assert.ok(Object.keys(sources).length > 10);
+});
 
 test("each scene is the same", async () => {
   // Natively there are also those that have no choices.

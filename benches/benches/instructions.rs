@@ -182,7 +182,7 @@ fn switch_local_pool(runtime: Pool) {
     switches(&runtime, TIMES);
 }
 
-#[library_benchmark(setup = Ours::new, config = at_most(156_200_000))]
+#[library_benchmark(setup = Ours::new, config = at_most(154_580_000))]
 fn spawn_ours(runtime: Ours) {
     spawns(&runtime, TIMES);
 }

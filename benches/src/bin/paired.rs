@@ -27,11 +27,11 @@ struct Arguments {
     #[arg(required = true)]
     subjects: Vec<String>,
 
-    /// How often everybody crawls; there is one more round, which does not count
+    /// Number of crawls of each subject; there is one more, which does not count
     #[arg(long, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// How many pages the site has
+    /// Number of pages of the site
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
     pages: u32,
 }

@@ -1,5 +1,6 @@
 // The playground: a crawl of a simulated site with the choices of the reader, run in the
-// page, with its trace in the viewer. The program is loaded when the reader runs it.
+// page, with its trace in the viewer; and the recorded run of a lab. The program, the
+// sources and the recorded runs are loaded when the reader wants them.
 "use strict";
 
 (() => {
@@ -12,7 +13,25 @@
     ["tasks", "Fetches at once", [1, 1000], 4],
     ["latency", "Latency in ms", [0, 10000], 30],
     ["fault", "Fault of some pages", [["none", "none"], ["close", "connection closed"], ["silence", "no answer"], ["slow", "ten times as slow"], ["missing", "404"]], "none"],
+    ["trigger", "Triggering", [["edge", "edge"], ["level", "level"]], "edge"],
+    ["read", "Reads for an event", [["all", "all there is"], ["once", "one of 64 bytes"]], "all"],
     ["seed", "Seed", [0, 9999], 1],
+  ];
+
+  /** The labs of crates/labs/bugs, by their names and titles. */
+  const LABS = [
+    ["one-read", "One read per event"],
+    ["lost-wakeup", "The waker is stored after the check"],
+    ["unqueued", "A wake-up that puts nothing into the run queue"],
+    ["unregistered", "A closed socket stays registered"],
+    ["stale-key", "Keys without a generation"],
+    ["borrowed", "A borrow that lasts while callbacks are called"],
+    ["task-done-on-error", "task_done is not reached after an error"],
+    ["promised-item", "A getter is cancelled with an item promised to it"],
+    ["unfair-loop", "A loop that looks at timers only when it has nothing else to do"],
+    ["blocking-call", "A blocking call in a task"],
+    ["early-task-done", "Old work is handed back before new work is put in"],
+    ["early-acknowledgement", "A page is acknowledged before its links are put in"],
   ];
 
   const make = (name, properties = {}, ...children) => {
@@ -39,7 +58,11 @@
   const rows = make("details", { hidden: true }, make("summary", { textContent: "The rows" }));
   const viewer = make("div");
   form.append(button);
-  place.replaceChildren(form, message, rows, viewer);
+  const lab = make("select", { name: "lab" }, ...LABS.map(([name, title]) => new Option(title, name)));
+  const labButton = make("button", { type: "submit", textContent: "Show its run" });
+  const labForm = make("form", { className: "crawl-playground-lab" }, make("label", {}, "A lab", lab), labButton);
+  const recorded = make("div", { hidden: true });
+  place.replaceChildren(form, labForm, message, rows, recorded, viewer);
 
   /** Runs a stage. Returns its rows, what it says of the whole, and its trace. */
   async function crawl(stage) {
@@ -49,7 +72,23 @@
     const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
     const trace = lines.pop();
     const whole = lines.pop();
+    await addSources(trace);
     return { rows: lines, whole, trace, stage };
+  }
+
+  /** Adds to a trace the source files that its program was built from. */
+  async function addSources(trace) {
+    const sources = await (await Programs.unpack("sources")).json();
+    trace.otherData.sources = sources;
+    // The program knows the names of callbacks, and not their lines.
+    const files = Object.keys(sources).filter((file) => file.startsWith("crates/stage1"));
+    for (const { name, args } of trace.traceEvents) {
+      if (name !== "callback" || !args.name) continue;
+      for (const file of files) {
+        const line = sources[file].split("\n").findIndex((text) => text.includes(`fn ${args.name}(`)) + 1;
+        if (line) args.at = { file, line };
+      }
+    }
   }
 
   const told = ({ whole, stage }) =>
@@ -74,21 +113,47 @@
     await Programs.script("viewer");
   }
 
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    button.disabled = true;
-    message.textContent = "Runs …";
-    try {
-      const [found, other] = [await crawl(inputs.get("stage").value), compare.value && (await crawl(compare.value))];
-      await loadViewer();
-      message.textContent = [found, other].filter(Boolean).map(told).join(" ");
-      showRows(found);
-      const box = make("div");
-      viewer.replaceChildren(box);
-      TraceViewer.mount(box, { trace: found.trace, other: other ? other.trace : undefined });
-    } catch (error) {
-      message.textContent = error.message;
-    }
-    button.disabled = false;
+  /** Does what a form is for, with its button switched off meanwhile. */
+  function onSubmit(form, button, doing, what) {
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      button.disabled = true;
+      message.textContent = doing;
+      try {
+        await what();
+      } catch (error) {
+        message.textContent = error.message;
+      }
+      button.disabled = false;
+    });
+  }
+
+  /** Shows traces, in a new viewer. */
+  async function show(options) {
+    await loadViewer();
+    const box = make("div");
+    viewer.replaceChildren(box);
+    TraceViewer.mount(box, options);
+  }
+
+  onSubmit(form, button, "Runs …", async () => {
+    const [found, other] = [await crawl(inputs.get("stage").value), compare.value && (await crawl(compare.value))];
+    await show({ trace: found.trace, other: other ? other.trace : undefined });
+    message.textContent = [found, other].filter(Boolean).map(told).join(" ");
+    recorded.hidden = true;
+    showRows(found);
+  });
+
+  onSubmit(labForm, labButton, "Loads …", async () => {
+    const name = lab.value;
+    const run = await (await Programs.unpack(`lab-${name}`)).json();
+    await show({ trace: run.trace, event: run.trace.traceEvents.length });
+    message.textContent = `${run.title}: a run that was recorded when the book was made, and is not run in this page.`;
+    rows.hidden = true;
+    recorded.hidden = false;
+    recorded.replaceChildren(
+      make("p", {}, "The bug, and what ", make("code", { textContent: `cargo xtask lab ${name}` }), " says of it. More of it: ", make("a", { href: `lab-${name}.html`, textContent: run.title }), "."),
+      make("pre", { tabIndex: 0, ariaLabel: "The bug" }, make("code", { textContent: run.bug })),
+      make("pre", { tabIndex: 0, ariaLabel: "What it says" }, make("code", { textContent: run.output })));
   });
 })();

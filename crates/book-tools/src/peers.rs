@@ -29,13 +29,13 @@ use tools::{OURS, Place, Places, Setting, TOOLS, Tool, WITH_FRAGMENTS};
 /// The arguments of the chore `peers`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// How often each tool runs on each site; one that takes long runs once
+    /// Number of runs of each tool on each site; one that takes long runs once
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Only this site; may be given several times
     #[arg(long, value_name = "SITE", value_parser = SITES)]
     only: Vec<String>,
-    /// How many plain pages there are
+    /// Number of plain pages
     #[arg(long, default_value_t = 5000, value_parser = clap::value_parser!(u32).range(1..))]
     pages: u32,
 }
@@ -267,8 +267,8 @@ impl<'a> Comparison<'a> {
     }
 
     /// Runs a tool that has crashed on a part of the plants, and again on each half of it,
-    /// down to the single plants at which it crashes, or does not end. Returns what it tells in all the
-    /// other runs, and the number of those plants.
+    /// down to the single plants at which it crashes, or does not end. Returns what it tells
+    /// in all the other runs, and the number of those plants.
     fn piecemeal(
         &self,
         tool: &'static Tool,

@@ -18,6 +18,7 @@ use crawl_core::{Check, Options};
 use url::Url;
 
 use self::limits::Limits;
+use self::output::is_same_file;
 use self::request::Request;
 use self::scope::Scope;
 use crate::Recorded;
@@ -230,27 +231,26 @@ fn flags(command: &Command, matches: &ArgMatches) -> Vec<(String, Flag)> {
 /// A check for flags that are valid alone but contradict each other.
 pub(crate) trait Consistency {
     /// Returns the message for a contradiction, if there is one.
-    fn contradiction(&self) -> Option<&'static str>;
+    fn contradiction(&self) -> Option<String>;
 }
 
 impl Consistency for Arguments {
-    fn contradiction(&self) -> Option<&'static str> {
+    fn contradiction(&self) -> Option<String> {
         if self.urls().len() < self.sources.len() {
-            return Some("files, folders and lists of URLs are for the program crawl");
+            return Some("files, folders and lists of URLs are for the program crawl".into());
         }
         self.contradiction_with(Format::Chapter)
     }
 }
 
 impl Consistency for ToolArguments {
-    fn contradiction(&self) -> Option<&'static str> {
-        let is_overwritten = |state| self.common.output.goes_to(state);
-        if self.tool.state.as_deref().is_some_and(is_overwritten) {
-            Some("--output and --state are the same file, and the report would replace the journal")
+    fn contradiction(&self) -> Option<String> {
+        if let Some((flag, other)) = self.same_file() {
+            Some(format!("{flag} and {other} are the same file: one would replace the other"))
         } else if self.tool.selects() && !self.common.output.has_json(Format::Text) {
-            Some("--select adds to JSON rows, and so needs --format json or jsonl")
+            Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
         } else if self.tool.follow_root && self.is_part() {
-            Some("--follow-root is for one process: begin at the host itself")
+            Some("--follow-root is for one process: begin at the host itself".into())
         } else {
             self.common.contradiction_with(Format::Text)
         }
@@ -264,6 +264,34 @@ impl ToolArguments {
         return self.redis.frontier().is_some();
         #[cfg(not(feature = "redis"))]
         false
+    }
+
+    /// Returns two flags that name one file, if it is to be written for either.
+    fn same_file(&self) -> Option<(&'static str, &'static str)> {
+        let Tool { state, record, cache, cookie_jar, replay, baseline, input, .. } = &self.tool;
+        let mut written: Vec<(&'static str, &Path)> = Vec::new();
+        let trace = &self.common.output.trace;
+        for (flag, file) in
+            [("--state", state), ("--record", record), ("--cache", cache), ("--trace", trace)]
+        {
+            written.extend(file.as_deref().map(|file| (flag, file)));
+        }
+        written.extend(cookie_jar.as_ref().map(|file| ("--cookie-jar", &*file.path)));
+        #[cfg(feature = "redis")]
+        written.extend(self.redis.journal().map(|file| ("--journal", file)));
+        let read = [("--replay", replay), ("--baseline", baseline), ("--input", input)];
+        let read = read.into_iter().filter_map(|(flag, file)| Some((flag, file.as_deref()?)));
+        let read: Vec<_> = read.collect();
+        if let Some((flag, _)) =
+            written.iter().chain(&read).find(|(_, file)| self.common.output.goes_to(file))
+        {
+            return Some(("--output", flag));
+        }
+        written.iter().enumerate().find_map(|(n, (flag, file))| {
+            let others = written[n + 1..].iter().chain(&read);
+            let (other, _) = others.into_iter().find(|(_, other)| is_same_file(file, other))?;
+            Some((*flag, *other))
+        })
     }
 
     /// Returns true if the user wants a progress line.
@@ -335,14 +363,16 @@ impl Arguments {
         self.sources.iter().filter_map(url).collect()
     }
 
-    fn contradiction_with(&self, default: Format) -> Option<&'static str> {
+    fn contradiction_with(&self, default: Format) -> Option<String> {
         if self.request.logs_in_twice() {
-            return Some("--user and --header 'Authorization: ...' say the same in two ways");
+            return Some(
+                "--user and --header 'Authorization: ...' say the same in two ways".into(),
+            );
         }
         if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {
-            return Some("--output and --trace are the same file");
+            return Some("--output and --trace are the same file".into());
         }
-        self.output.contradiction(default)
+        self.output.contradiction(default).map(str::to_owned)
     }
 
     /// Returns the options of the crawl.

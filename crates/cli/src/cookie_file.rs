@@ -11,7 +11,7 @@ use crawl_core::CookieJar;
 /// A file of cookies, and the jar that begins with them.
 #[derive(Clone, Debug)]
 pub(crate) struct CookieFile {
-    path: PathBuf,
+    pub(crate) path: PathBuf,
     pub(crate) jar: CookieJar,
 }
 

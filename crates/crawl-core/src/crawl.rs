@@ -411,7 +411,7 @@ impl Crawl {
             && let Some(job) =
                 self.admission.admit_again(address, row.depth, redirects_left, purpose)
         {
-            let mut base_url = BaseUrl::new(&url, encoding_rs::UTF_8);
+            let mut base_url = BaseUrl::new(&url, web::encoding::UTF_8);
             if row.outcome == Outcome::Redirect {
                 let out_link =
                     out_links.first().map(|out_link| &out_link.to).or(row.next_url.as_ref());

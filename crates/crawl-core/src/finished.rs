@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
@@ -21,7 +22,7 @@ pub struct Finished {
     /// it is settled.
     pub row: Row,
     /// The value of the header `Retry-After` (RFC 9110 section 10.2.3).
-    pub retry_after: Option<Vec<u8>>,
+    pub retry_after: Option<Duration>,
     pub(crate) discovery: Discovery,
 }
 

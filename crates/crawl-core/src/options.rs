@@ -33,7 +33,8 @@ pub struct Check {
     pub frames: bool,
     /// Pages to which a page or a header leads by itself (`Refresh`).
     pub refresh: bool,
-    /// Documents that a `link`, the header `Link` or a quotation names.
+    /// Documents that a `link`, the header `Link`, a quotation or the manifest of a web app
+    /// names, and forms that are sent by `GET`.
     pub relations: bool,
     /// Audio and video, and what is embedded.
     pub media: bool,

@@ -15,7 +15,7 @@ use web::Address;
 #[derive(Clone, PartialEq, Eq)]
 pub struct Proxy {
     kind: ProxyKind,
-    /// `http://host:port/`, whatever the kind.
+    /// `https://host:port/` of a proxy with TLS, otherwise `http://host:port/`.
     url: Url,
     credentials: Option<(Vec<u8>, Vec<u8>)>,
 }
@@ -25,6 +25,8 @@ pub struct Proxy {
 pub enum ProxyKind {
     /// HTTP: `CONNECT` for https, and requests with a whole URL for http.
     Http,
+    /// HTTP within TLS.
+    Https,
     /// SOCKS version 5 (RFC 1928), which gets addresses.
     Socks5,
     /// SOCKS version 5, which gets names and looks them up itself.
@@ -32,12 +34,9 @@ pub enum ProxyKind {
 }
 
 impl Proxy {
-    /// The port of a proxy without one, as in curl.
-    const PORT: u16 = 1080;
-
-    /// Parses a proxy: `http://`, `socks5://` or `socks5h://`, then a host, which may
-    /// have `NAME:PASSWORD@` before it and `:PORT` behind it. Without a scheme it is
-    /// http, and without a port 1080.
+    /// Parses a proxy: `http://`, `https://`, `socks5://` or `socks5h://`, then a host,
+    /// which may have `NAME:PASSWORD@` before it and `:PORT` behind it. Without a scheme it
+    /// is http, and without a port 1080, or 443 for https, as in curl.
     ///
     /// # Errors
     /// When it is no such text. The message does not repeat it, since it may have a
@@ -46,11 +45,15 @@ impl Proxy {
         let (scheme, rest) = text.trim().split_once("://").unwrap_or(("http", text.trim()));
         let kind = match scheme.to_ascii_lowercase().as_str() {
             "http" => ProxyKind::Http,
+            "https" => ProxyKind::Https,
             "socks5" => ProxyKind::Socks5,
             "socks5h" => ProxyKind::Socks5h,
-            _ => return Err("a proxy begins with http://, socks5:// or socks5h://".into()),
+            _ => {
+                return Err("a proxy begins with http://, https://, socks5:// or socks5h://".into());
+            }
         };
-        let url = Url::parse(&format!("http://{rest}"));
+        let scheme = if kind == ProxyKind::Https { "https" } else { "http" };
+        let url = Url::parse(&format!("{scheme}://{rest}"));
         let mut url = url.map_err(|error| format!("the URL of the proxy is wrong: {error}"))?;
         let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
         let (name, password) = (decoded(url.username()), url.password().map(decoded));
@@ -62,7 +65,11 @@ impl Proxy {
         }
         // The port 80 is left out of a URL, but is not that of a proxy without one.
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let port = url.port().unwrap_or(if authority.ends_with(":80") { 80 } else { Self::PORT });
+        let port = url.port().unwrap_or(match kind {
+            ProxyKind::Https => 443,
+            _ if authority.ends_with(":80") => 80,
+            _ => 1080,
+        });
         let without = url.set_username("").and_then(|()| url.set_password(None));
         let with_port = without.and_then(|()| url.set_port(Some(port)));
         with_port.map_err(|()| "the proxy has no host".to_owned())?;
@@ -75,6 +82,11 @@ impl Proxy {
     /// Returns the protocol.
     pub fn kind(&self) -> ProxyKind {
         self.kind
+    }
+
+    /// Returns true for a proxy of HTTP, with TLS or without.
+    pub fn is_http(&self) -> bool {
+        matches!(self.kind, ProxyKind::Http | ProxyKind::Https)
     }
 
     /// Returns a URL with the host and the port of the proxy.
@@ -102,6 +114,7 @@ impl fmt::Display for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match self.kind {
             ProxyKind::Http => "http",
+            ProxyKind::Https => "https",
             ProxyKind::Socks5 => "socks5",
             ProxyKind::Socks5h => "socks5h",
         };
@@ -267,10 +280,13 @@ mod tests {
             ("HTTP://P.test:3128/x?y#z", "http://p.test:3128"),
             ("socks5://me:word@[::1]:9", "socks5://[::1]:9"),
             ("socks5h://me@p.test", "socks5h://p.test:1080"),
+            ("https://p.test", "https://p.test:443"),
+            ("https://me:word@p.test:443", "https://p.test:443"),
+            ("https://p.test:80", "https://p.test:80"),
         ] {
             assert_eq!(Proxy::parse(text).unwrap().to_string(), expected, "{text}");
         }
-        for text in ["", "https://p.test", "socks4://p.test", "http://", "p test", "p.test:99999"] {
+        for text in ["", "ftp://p.test", "socks4://p.test", "http://", "p test", "p.test:99999"] {
             assert!(Proxy::parse(text).is_err(), "{text}");
         }
     }

@@ -1,6 +1,7 @@
 //! The response to one request, as far as a visit keeps it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use url::Url;
 
@@ -10,7 +11,7 @@ use web::Address;
 use web::UrlCache;
 use web::body::{BodyDecoder, Codings, ContentType};
 use web::http::{self, Head};
-use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh};
+use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh, of_speculation_rules};
 use web::page::{FileKind, Page, PageReader};
 
 /// The part of a response that a visit keeps, as far as it has arrived: some
@@ -21,7 +22,7 @@ pub(crate) struct ResponseBody {
     pub(crate) content_type: Option<ContentType>,
     pub(crate) location: Option<Vec<u8>>,
     /// The value of `Retry-After`.
-    pub(crate) retry_after: Option<Vec<u8>>,
+    pub(crate) retry_after: Option<Duration>,
     /// The values of all `X-Robots-Tag` headers.
     pub(crate) robots_tags: Vec<Vec<u8>>,
     /// True if the head sets a cookie that is kept.
@@ -145,7 +146,9 @@ impl http::Sink for ResponseSink<'_> {
         response.status = Some(head.status);
         response.location = head.get("location").map(<[u8]>::to_vec);
         response.content_type = head.get("content-type").map(ContentType::parse);
-        response.retry_after = head.get("retry-after").map(<[u8]>::to_vec);
+        let date = head.get("date");
+        response.retry_after =
+            head.get("retry-after").and_then(|value| http::retry_after(value, date));
         response.robots_tags = head.get_all("x-robots-tag").map(<[u8]>::to_vec).collect();
         self.keep_cookies(head)?;
         if !has_content(head.status) {
@@ -158,9 +161,11 @@ impl http::Sink for ResponseSink<'_> {
             Expected::SiteFile => return self.begin_body(head, None),
         };
         let content_type = self.response.content_type.as_ref();
-        let kind = content_type.and_then(|it| FileKind::of(it, options, may_be_sitemap));
+        let kind = content_type
+            .and_then(|it| FileKind::of(it, self.url.as_str(), options, may_be_sitemap));
         // Most files name no others, so that their URL need not be parsed.
-        if kind.is_none() && head.get("link").or(head.get("refresh")).is_none() {
+        let names_links = |name: &str| head.get(name).is_some();
+        if kind.is_none() && !LINKING_HEADERS.into_iter().any(names_links) {
             return Ok(());
         }
         let url = self.urls.parse(self.url).map_err(invalid_url)?;
@@ -239,15 +244,20 @@ impl ResponseSink<'_> {
     }
 }
 
+/// The headers that hold links.
+const LINKING_HEADERS: [&str; 3] = ["link", "refresh", "speculation-rules"];
+
 /// Returns the links in a head, resolved as far as they are URLs. (`Content-Location`
 /// names the body itself.)
 fn links_of_head(head: &Head<'_>, url: &Url, options: ExtractOptions) -> Vec<(Element, String)> {
     let links = head.get_all("link").flat_map(|value| of_link(value, options));
+    let rules = head.get_all("speculation-rules");
+    let rules = rules.flat_map(|value| of_speculation_rules(value, options));
     let refresh = head.get("refresh").and_then(|value| of_refresh(value, options));
     let resolved = |(element, target): (Element, String)| {
         (element, url.join(&target).map_or(target, String::from))
     };
-    links.chain(refresh).map(resolved).collect()
+    links.chain(refresh).chain(rules).map(resolved).collect()
 }
 
 /// Makes the error for a URL that does not parse. An admitted URL always parses,

@@ -157,7 +157,7 @@ pub struct SiteFile {
     /// The target of a redirect.
     pub next_url: Option<Url>,
     /// The value of `Retry-After`.
-    pub retry_after: Option<Vec<u8>>,
+    pub retry_after: Option<Duration>,
 }
 
 impl SiteFile {
@@ -497,8 +497,8 @@ impl Visit {
     }
 
     /// Returns the value of the header `Retry-After` (RFC 9110 section 10.2.3).
-    pub fn retry_after(&self) -> Option<&[u8]> {
-        self.response()?.retry_after.as_deref()
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.response()?.retry_after
     }
 
     /// Returns the file of a finished [visit of a file](Visit::for_file).

@@ -65,6 +65,28 @@ pub const PLANTS: &[Plant] = &[
         "<div><template shadowrootmode='open'><a href='/gone/shadow'>x</a></template></div>",
         "/gone/shadow",
     ),
+    fault(
+        "form that is sent by GET",
+        "<form action='/gone/form?x=1'><input name='q'></form>",
+        "/gone/form",
+    ),
+    fault(
+        "button",
+        "<form action='/fine'><button formaction='/gone/button'></form>",
+        "/gone/button",
+    ),
+    fault(
+        "button of a form that posts",
+        "<form method='post' action='/never/f4'><input type='submit' formmethod='get' \
+         formaction='/gone/submit'></form>",
+        "/gone/submit",
+    ),
+    fault("a, in MathML", "<math><mrow href='/gone/math'><mi>x</mi></mrow></math>", "/gone/math"),
+    fault(
+        "a, behind a conditional comment",
+        "<!--[if !IE]><!--><a href='/gone/conditional'>x</a><!--<![endif]-->",
+        "/gone/conditional",
+    ),
     // Pages in pages, and after pages.
     fault("frame", "<frameset><frame src='/gone/frame'></frameset>", "/gone/frame"),
     fault("iframe", "<iframe src='/gone/iframe'></iframe>", "/gone/iframe"),
@@ -91,6 +113,11 @@ pub const PLANTS: &[Plant] = &[
         "img srcset",
         "<img src='/fine.png' srcset='/fine.png 1x, /gone/2x.png 2x'>",
         "/gone/2x.png",
+    ),
+    fault(
+        "img srcset with commas",
+        "<img src='/fine.png' srcset='/gone/w_1,h_2.png 1x, /fine.png 2x'>",
+        "/gone/w_1,h_2.png",
     ),
     fault(
         "picture",
@@ -128,6 +155,11 @@ pub const PLANTS: &[Plant] = &[
     fault("embed", "<embed src='/gone/embed.swf'>", "/gone/embed.swf"),
     fault("object", "<object data='/gone/object.pdf'></object>", "/gone/object.pdf"),
     fault("applet", "<applet archive='/gone/applet.jar'></applet>", "/gone/applet.jar"),
+    fault(
+        "applet, in a folder",
+        "<applet codebase='/gone/classes/' archive='a.jar'></applet>",
+        "/gone/classes/a.jar",
+    ),
     fault("HEAD that lies: HTML", "<video src='/head/html'></video>", "/head/html"),
     fault("HEAD that lies: no type", "<audio src='/head/typeless'></audio>", "/head/typeless"),
     // Scripts.
@@ -139,6 +171,12 @@ pub const PLANTS: &[Plant] = &[
         "/gone/old.js",
     ),
     fault("script of SVG", "<svg><script href='/gone/svg.js' /></svg>", "/gone/svg.js"),
+    fault(
+        "import map",
+        "<script type='importmap'>{\"imports\": {\"x\": \"/gone/x.js\", \"y/\": \"/never/y/\"}}\
+         </script>",
+        "/gone/x.js",
+    ),
     // Style sheets.
     fault("style sheet", "<link rel='stylesheet' href='/gone/style.css'>", "/gone/style.css"),
     fault(
@@ -210,15 +248,47 @@ pub const PLANTS: &[Plant] = &[
     fault("cite", "<blockquote cite='/gone/cite'>x</blockquote>", "/gone/cite"),
     header("header Link", &[("Link", "</gone/link.css>; rel=stylesheet")], Some("/gone/link.css")),
     header(
+        "header Speculation-Rules",
+        &[("Speculation-Rules", "\"/gone/rules.json\"")],
+        Some("/gone/rules.json"),
+    ),
+    header(
         "second header Link",
         &[("Link", "<https://a.test>; rel=preconnect"), ("Link", "</gone/l.js>;rel=\"preload\"")],
         Some("/gone/l.js"),
+    ),
+    fault(
+        "speculation rules",
+        "<script type='speculationrules'>{\"prefetch\": [{\"urls\": [\"/gone/likely\"]}]}</script>",
+        "/gone/likely",
+    ),
+    fault(
+        "image of the Open Graph protocol",
+        "<meta property='og:image' content='http://og.test:99999/'>\
+         <meta name='og:title' content='/never/o1'>",
+        "http://og.test:99999/",
+    ),
+    fault(
+        "icon of a manifest",
+        "<link rel='manifest' href='/app/icons.webmanifest'>",
+        "/app/gone.png",
+    ),
+    fault(
+        "start of a manifest",
+        "<link rel='manifest' href='/app/manifest.json'>",
+        "/app/gone?from=home",
+    ),
+    fault(
+        "shortcut of a manifest",
+        "<link rel='manifest' href='/app/typed'>",
+        "/app/gone-shortcut",
     ),
     // Redirects.
     fault("redirect to nothing", "<a href='/moved/gone'>x</a>", "/gone/moved"),
     fault("permanent redirect to nothing", "<a href='/moved/308'>x</a>", "/gone/308"),
     fault("redirect to itself", "<a href='/moved/self'>x</a>", "/moved/self"),
     fault("two redirects in a circle", "<a href='/moved/ping'>x</a>", "/moved/pong"),
+    fault("three redirects in a circle", "<a href='/moved/one'>x</a>", "/moved/three"),
     fault("redirects without end", "<a href='/moved/on/1'>x</a>", "/moved/on/11"),
     fault("redirect without target", "<a href='/moved/nowhere'>x</a>", "/moved/nowhere"),
     fault("redirect to no URL", "<a href='/moved/bad'>x</a>", "/moved/bad"),
@@ -239,6 +309,8 @@ pub const PLANTS: &[Plant] = &[
     fault("page in gzip", "<a href='/encoded/gzip'>x</a>", "/gone/gzip"),
     fault("page in chunks", "<a href='/encoded/chunked'>x</a>", "/gone/chunked"),
     fault("page in XHTML", "<a href='/encoded/xhtml'>x</a>", "/gone/xhtml"),
+    fault("script in XHTML", "<a href='/encoded/xhtml-script'>x</a>", "/gone/behind-script"),
+    fault("style sheet of XHTML", "<a href='/encoded/xhtml-sheet'>x</a>", "/gone/of-xhtml.css"),
     // What is no URL.
     fault("host without end", "<a href='http://[bad'>x</a>", "http://[bad"),
     fault("port too large", "<a href='http://host.test:99999/'>x</a>", "http://host.test:99999/"),
@@ -250,6 +322,9 @@ pub const PLANTS: &[Plant] = &[
         "http://https://twice.test/",
     ),
     fault("image of no URL", "<img src='https://'>", "https://"),
+    fault("mail without address", "<a href='mailto:'>x</a>", "mailto:"),
+    fault("mail to no host", "<a href='mailto:somebody'>x</a>", "mailto:somebody"),
+    fault("mail with blanks", "<a href='mailto:me at site.test'>x</a>", "mailto:me at site.test"),
     // What looks like a fault and is none: it is inert.
     sound("template", "<template><a href='/never/t1'>x</a><img src='/never/t2'></template>"),
     sound(
@@ -287,6 +362,20 @@ pub const PLANTS: &[Plant] = &[
         "<link rel='schema.DC' href='/never/r6'><p itemscope itemtype='/never/r7'>",
     ),
     sound("form", "<form action='/never/f1' method='post'><button formaction='/never/f2'></form>"),
+    sound(
+        "forms that are not sent by GET",
+        "<form method='POST' action='/never/f3'></form><form method='dialog' action='/never/f5'>\
+         </form><form action=''></form><form action='?x'></form>",
+    ),
+    sound("style in another language", "<style type='text/less'>@import '/never/css7';</style>"),
+    sound(
+        "data of scripts",
+        "<script type='application/ld+json'>{\"url\": \"/never/j1\"}</script>\
+         <p data-src='/never/d1'>",
+    ),
+    sound("conditional comment", "<!--[if IE]><a href='/never/c3'>x</a><![endif]-->"),
+    sound("manifest that is none", "<link rel='manifest' href='/app/other.json'>"),
+    sound("mail", "<a href='mailto:me@site.test?subject=x'>x</a><a href='mailto:?body=x'>x</a>"),
     sound("ping", "<a href='/fine' ping='/never/p1'>x</a>"),
     header(
         "headers that are no links",
@@ -334,6 +423,8 @@ pub const FRAGMENTS: &[Plant] = &[
     sound("name", "<a name='named'></a><a href='#named'>x</a>"),
     sound("top", "<a href='#'>x</a><a href='#TOP'>x</a>"),
     sound("text", "<a href='/fine#:~:text=fine'>x</a><a href='/fine#one:~:text=fine'>x</a>"),
+    fault("map of an image", "<img src='/fine.png' usemap='#nomap'>", "/fragment/7#nomap"),
+    sound("map", "<img src='/fine.png' usemap='#here'><map name='here'><area href='/fine'></map>"),
 ];
 
 /// Links to another host, `OTHER`: what leads to `/gone/...` there is a fault, and nothing
@@ -361,6 +452,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[
     ("/gone/moved", "/moved/gone"),
     ("/gone/308", "/moved/308"),
     ("/moved/pong", "/moved/ping"),
+    ("/moved/three", "/moved/one"),
+    ("/moved/three", "/moved/two"),
     ("/moved/on/11", "/moved/on/1"),
     ("/moved/on/11", "/moved/on/10"),
     ("/moved/on/11", "/moved/on/12"),
@@ -399,7 +492,9 @@ pub fn start_with(numbers: Range<usize>) -> io::Result<Server> {
 const HTML: (&str, &str) = ("Content-Type", "text/html; charset=utf-8");
 const CSS: (&str, &str) = ("Content-Type", "text/css");
 const PNG: (&str, &str) = ("Content-Type", "image/png");
+const JSON: (&str, &str) = ("Content-Type", "application/json");
 const SVG: (&str, &str) = ("Content-Type", "image/svg+xml");
+const XHTML: (&str, &str) = ("Content-Type", "application/xhtml+xml");
 const VIDEO: (&str, &str) = ("Content-Type", "video/mp4");
 
 /// The page `<a href='/gone/gzip'>x</a>`, compressed.
@@ -444,6 +539,16 @@ fn answer(request: &Request, reply: &mut Reply<'_>) {
             let sheet = "<?xml-stylesheet type=\"text/css\" href=\"/gone/of-svg.css\"?>";
             ok(reply, SVG, &format!("<?xml version=\"1.0\"?>{sheet}<svg/>"));
         }
+        "/app/icons.webmanifest" => {
+            let kind = ("Content-Type", "application/octet-stream");
+            ok(reply, kind, "{\"icons\": [{\"src\": \"gone.png\"}, {\"src\": \"/fine.png\"}]}");
+        }
+        "/app/manifest.json" => ok(reply, JSON, "{\"start_url\": \"gone?from=home\"}"),
+        "/app/typed" => {
+            let kind = ("Content-Type", "application/manifest+json");
+            ok(reply, kind, "{\"shortcuts\": [{\"name\": \"x\", \"url\": \"gone-shortcut\"}]}");
+        }
+        "/app/other.json" => ok(reply, JSON, "{\"icons\": [{\"src\": \"/never/m1\"}]}"),
         "/css/file.css" => ok(reply, CSS, "p { background: url(gone.png) }"),
         "/css/imports.css" => ok(reply, CSS, "@charset \"utf-8\"; @import \"gone.css\";"),
         "/css/outer.css" => ok(reply, CSS, "@import url(in/inner.css) screen;"),
@@ -480,6 +585,9 @@ fn answer(request: &Request, reply: &mut Reply<'_>) {
         "/moved/self" => moved(reply, "/moved/self"),
         "/moved/ping" => moved(reply, "/moved/pong"),
         "/moved/pong" => moved(reply, "/moved/ping"),
+        "/moved/one" => moved(reply, "/moved/two"),
+        "/moved/two" => moved(reply, "/moved/three"),
+        "/moved/three" => moved(reply, "/moved/one"),
         "/moved/nowhere" => reply.status(302, "Found", &[], ""),
         "/moved/bad" => moved(reply, "http://[bad"),
         "/status/204" => reply.status(204, "No Content", &[], ""),
@@ -520,10 +628,17 @@ fn answer(request: &Request, reply: &mut Reply<'_>) {
             "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n\
              9\r\n<a href=/\r\nc\r\ngone/chunked\r\n1\r\n>\r\n0\r\n\r\n",
         ),
-        "/encoded/xhtml" => {
-            let kind = ("Content-Type", "application/xhtml+xml");
-            ok(reply, kind, "<html><body><a href=\"/gone/xhtml\"/></body></html>");
+        "/encoded/xhtml" => ok(reply, XHTML, "<html><body><a href=\"/gone/xhtml\"/></body></html>"),
+        "/encoded/xhtml-script" => {
+            let inert =
+                "<script src=\"/fine.js\"/><title/><p><![CDATA[<a href=\"/never/x2\"/>]]></p>";
+            ok(reply, XHTML, &format!("<html>{inert}<a href=\"/gone/behind-script\"/></html>"));
         }
+        "/encoded/xhtml-sheet" => {
+            let sheet = "<?xml-stylesheet href=\"/gone/of-xhtml.css\"?>";
+            ok(reply, XHTML, &format!("<?xml version=\"1.0\"?>{sheet}<html/>"));
+        }
+        "/fine.js" => ok(reply, ("Content-Type", "text/javascript"), "x"),
         path => match path.strip_prefix("/moved/on/").and_then(|n| n.parse::<u32>().ok()) {
             Some(n) => moved(reply, &format!("/moved/on/{}", n + 1)),
             None => failed(reply, 404),

@@ -15,7 +15,7 @@ use crawl_core::{
 use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
 use url::Url;
-use web::{Address, http};
+use web::Address;
 
 use crate::cluster::{elements_of, number_of, text_of};
 use crate::event::Event;
@@ -696,10 +696,8 @@ impl Frontier for RedisFrontier {
         self.0.end(&claim);
     }
 
-    async fn defer(&self, claim: RedisClaim, retry_after: Option<&[u8]>) {
-        let retry = retry_after
-            .and_then(|retry| http::retry_after(retry, std::time::SystemTime::now()))
-            .map_or(b"-1".to_vec(), micros);
+    async fn defer(&self, claim: RedisClaim, retry_after: Option<Duration>) {
+        let retry = retry_after.map_or(b"-1".to_vec(), micros);
         let max_wait = self.0.local.borrow().options().max_wait;
         let status = self.0.busy_statuses.borrow().get(&claim.claimed.host).copied();
         let status = status.unwrap_or(429).to_string().into_bytes();

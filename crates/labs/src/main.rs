@@ -7,6 +7,7 @@
 //! 1. **It ends, whatever the bug.** What hangs is asked after [`LIMIT`] what each
 //!    of its tasks waits for, as by SIGUSR1, and ended.
 //! 2. **The exit code is 0 if all went well**, and 1 if not.
+//! 3. **The trace of a run is written to a file** if one is named: `labs NAME FILE`.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
 mod blocking_call;
@@ -18,12 +19,13 @@ mod one_read;
 mod promised_item;
 mod stale_key;
 mod task_done_on_error;
+mod trace_file;
 mod unfair_loop;
 mod unqueued;
 mod unregistered;
 
 use std::error::Error;
-use std::process::{ExitCode, exit};
+use std::process::exit;
 use std::thread;
 use std::time::Duration;
 
@@ -54,24 +56,34 @@ const LABS: [(&str, Program); 12] = [
     ("early-acknowledgement", early_acknowledgement::run),
 ];
 
-fn main() -> ExitCode {
-    let name = std::env::args().nth(1).unwrap_or_default();
+fn main() {
+    let mut arguments = std::env::args_os().skip(1);
+    let name = arguments.next().unwrap_or_default();
     let Some((_, run)) = LABS.iter().find(|(lab, _)| *lab == name) else {
         let names: Vec<_> = LABS.iter().map(|(name, _)| *name).collect();
-        eprintln!("usage: labs NAME, where NAME is one of: {}", names.join(", "));
-        return ExitCode::from(2);
+        eprintln!("usage: labs NAME [FILE], where NAME is one of: {}", names.join(", "));
+        exit(2);
     };
+    let _trace = arguments.next().map(trace_file::begin);
     match run() {
         Ok(true) => {
             println!("All went well.");
-            ExitCode::SUCCESS
+            end(0);
         }
-        Ok(false) => ExitCode::from(1),
+        Ok(false) => end(1),
         Err(error) => {
             println!("{error}");
-            ExitCode::from(1)
+            end(1);
         }
     }
+}
+
+/// Ends the process, after its trace is written.
+fn end(code: i32) -> ! {
+    if let Err(error) = trace_file::write() {
+        eprintln!("the trace cannot be written: {error}");
+    }
+    exit(code)
 }
 
 /// Creates the loop on which a program runs.
@@ -90,7 +102,7 @@ fn run_watched<T>(
         thread::sleep(LIMIT);
         remote.call_soon(|event_loop| {
             print!("It hangs. {}", event_loop.describe_tasks());
-            exit(1);
+            end(1);
         });
     });
     event_loop.run_until_complete(coroutine)

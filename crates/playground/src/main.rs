@@ -22,6 +22,9 @@ use trace::{Tracer, json};
 
 use crate::settings::{Settings, Stage};
 
+/// The bytes of a read if a stage is to read once per event.
+const PART: usize = 64;
+
 fn main() -> ExitCode {
     let (code, message) = match Settings::parse(std::env::args().skip(1)) {
         Ok(settings) => match run(&settings, &mut io::stdout().lock()) {
@@ -40,6 +43,8 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
     let tracer = Tracer::new(Tracer::LIMIT);
     let entered = settings.traces.then(|| tracer.enter());
     let net = SimNet::new(site::handler(settings));
+    let most = if settings.reads_once { PART } else { usize::MAX };
+    net.limit_reads(most, settings.trigger);
     let root = site::ROOT.parse().map_err(io::Error::other)?;
     let mut options = Options::new(vec![root]);
     options.max_tasks = Some(settings.tasks);
@@ -75,7 +80,10 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
             stage: settings.stage.name(),
             program: "playground",
             sources: &[],
-            function: &|_| ("callback".to_owned(), None),
+            function: &|address| {
+                let name = stage1_callbacks::name_of_callback(address);
+                (name.unwrap_or("closure").to_owned(), None)
+            },
         };
         let mut text = Vec::new();
         json::write(&tracer.take(), &about, &mut text)?;

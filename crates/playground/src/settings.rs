@@ -3,6 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use sim_net::Trigger;
+
 /// The stage that crawls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -48,6 +50,10 @@ pub(crate) struct Settings {
     /// from half of it to one and a half.
     pub(crate) latency: Duration,
     pub(crate) fault: Fault,
+    /// The moments at which bytes are reported that have arrived.
+    pub(crate) trigger: Trigger,
+    /// True if a read gets a part of what has arrived, as if a stage read once per event.
+    pub(crate) reads_once: bool,
     /// The site, and the latency of each page, are derived from it.
     pub(crate) seed: u64,
     /// True if the trace is wanted, too.
@@ -66,6 +72,8 @@ impl Settings {
             tasks: 4,
             latency: Duration::from_millis(30),
             fault: Fault::None,
+            trigger: Trigger::Edge,
+            reads_once: false,
             seed: 1,
             traces: false,
         };
@@ -99,6 +107,20 @@ impl Settings {
                         _ => return Err(wrong("none, close, silence, slow or missing")),
                     }
                 }
+                "trigger" => {
+                    settings.trigger = match value {
+                        "edge" => Trigger::Edge,
+                        "level" => Trigger::Level,
+                        _ => return Err(wrong("edge or level")),
+                    }
+                }
+                "read" => {
+                    settings.reads_once = match value {
+                        "all" => false,
+                        "once" => true,
+                        _ => return Err(wrong("all or once")),
+                    }
+                }
                 "seed" => settings.seed = number(value, 0, u64::MAX).map_err(|e| wrong(&e))?,
                 "trace" => {
                     settings.traces = match value {
@@ -107,12 +129,15 @@ impl Settings {
                         _ => return Err(wrong("yes or no")),
                     }
                 }
-                _ => return Err(wrong("stage, pages, tasks, latency, fault, seed or trace")),
+                _ => return Err(wrong(NAMES)),
             }
         }
         Ok(settings)
     }
 }
+
+/// The names of the choices.
+const NAMES: &str = "stage, pages, tasks, latency, fault, trigger, read, seed or trace";
 
 /// Parses a number of a range.
 fn number<T: FromStr + PartialOrd + ToString>(value: &str, low: T, high: T) -> Result<T, String> {
@@ -130,12 +155,16 @@ mod tests {
 
     #[test]
     fn each_word_is_a_choice() {
-        let all = parse("stage=3 pages=1000 tasks=1 latency=0 fault=slow seed=7 tasks=2 trace=yes")
-            .unwrap();
+        let all = parse(
+            "stage=3 pages=1000 tasks=1 latency=0 fault=slow trigger=level read=once seed=7 \
+             tasks=2 trace=yes",
+        );
+        let all = all.unwrap();
         assert_eq!(all.stage, Stage::Queue);
         assert_eq!((all.pages, all.tasks, all.seed), (1_000, 2, 7));
         assert_eq!((all.latency, all.fault), (Duration::ZERO, Fault::Slow));
-        assert!(all.traces);
+        assert_eq!(all.trigger, Trigger::Level);
+        assert!(all.reads_once && all.traces);
     }
 
     #[test]
@@ -147,7 +176,12 @@ mod tests {
             ("latency=-1", "latency=-1: expected a number from 0 to 10000"),
             ("fault=fire", "fault=fire: expected none, close, silence, slow or missing"),
             ("trace=1", "trace=1: expected yes or no"),
-            ("speed=1", "speed=1: expected stage, pages, tasks, latency, fault, seed or trace"),
+            ("trigger=dog", "trigger=dog: expected edge or level"),
+            ("read=never", "read=never: expected all or once"),
+            (
+                "speed=1",
+                "speed=1: expected stage, pages, tasks, latency, fault, trigger, read, seed or trace",
+            ),
             ("fast", "fast: expected name=value"),
         ] {
             assert_eq!(parse(words).unwrap_err(), message);

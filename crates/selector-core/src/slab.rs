@@ -106,19 +106,24 @@ impl<T> Slab<T> {
     // ANCHOR: get
     /// Returns the value of a key, or nothing once it is removed.
     pub fn get(&self, key: Key) -> Option<&T> {
+        if !self.is_current(key) {
+            return None;
+        }
         match self.slots.get(key.index())? {
-            Slot::Taken(value) if self.is_current(key) => Some(value),
-            _ => None,
+            Slot::Taken(value) => Some(value),
+            Slot::Vacant(_) => None,
         }
     }
     // ANCHOR_END: get
 
     /// Returns the value of a key for changing.
     pub fn get_mut(&mut self, key: Key) -> Option<&mut T> {
-        let is_current = self.is_current(key);
+        if !self.is_current(key) {
+            return None;
+        }
         match self.slots.get_mut(key.index())? {
-            Slot::Taken(value) if is_current => Some(value),
-            _ => None,
+            Slot::Taken(value) => Some(value),
+            Slot::Vacant(_) => None,
         }
     }
 

@@ -94,6 +94,15 @@ pub enum Fault {
     Swallow,
 }
 
+/// The moments at which bytes that have arrived are reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    /// Their arrival. The rest that a read leaves is not reported again.
+    Edge,
+    /// Their arrival, and the end of each read that leaves some.
+    Level,
+}
+
 type Handler = dyn FnMut(&Request) -> Response;
 
 /// The function with which a loop looks names up.
@@ -117,6 +126,8 @@ struct State {
     /// The state of the generator of random numbers; zero for none.
     random: Cell<u64>,
     links: RefCell<HashMap<IpAddr, Link>>,
+    /// The most bytes that a read gets, and what reports the rest.
+    reads: Cell<(usize, Trigger)>,
     names: Arc<Mutex<HashMap<String, IpAddr>>>,
     handler: RefCell<Box<Handler>>,
     log: RefCell<Vec<Request>>,
@@ -178,6 +189,7 @@ impl SimNet {
             events: RefCell::default(),
             random: Cell::new(0),
             links: RefCell::default(),
+            reads: Cell::new((usize::MAX, Trigger::Level)),
             names: Arc::default(),
             handler: RefCell::new(Box::new(handler)),
             log: RefCell::default(),
@@ -196,6 +208,13 @@ impl SimNet {
     /// Sets the link to a host.
     pub fn link(&self, host: IpAddr, link: Link) {
         self.0.links.borrow_mut().insert(host, link);
+    }
+
+    /// Has a read get at most so many bytes of what has arrived, although it has room for
+    /// more: as if a program read once per event. `trigger` decides whether it is told of
+    /// the rest; without this call it is.
+    pub fn limit_reads(&self, bytes: usize, trigger: Trigger) {
+        self.0.reads.set((bytes.max(1), trigger));
     }
 
     /// Gives a host a name.
@@ -383,12 +402,14 @@ impl Read for Connection {
             None => {}
         }
         let now = self.state.now.get();
+        let (most, trigger) = self.state.reads.get();
+        let room = buffer.len().min(most);
         let mut length = 0;
         while let Some((at, packet)) = self.packets.front_mut()
             && *at <= now
-            && length < buffer.len()
+            && length < room
         {
-            let part = packet.len().min(buffer.len() - length);
+            let part = packet.len().min(room - length);
             buffer[length..length + part].copy_from_slice(&packet[..part]);
             length += part;
             packet.drain(..part);
@@ -406,7 +427,7 @@ impl Read for Connection {
             (0, Some((_, false))) => Ok(0),
             (0, None) => Err(ErrorKind::WouldBlock.into()),
             (_, end) => {
-                if is_next_here || end.is_some() {
+                if trigger == Trigger::Level && is_next_here || end.is_some() {
                     // The rest has to be read, too: one more event.
                     self.state.push_event(now, self.key, false);
                 }

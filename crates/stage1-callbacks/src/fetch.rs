@@ -83,7 +83,7 @@ impl Fetcher {
     // ANCHOR: request
     /// Sends the request, as much at a time as the socket takes. The connection
     /// remembers how much that is.
-    fn exchange(mut self: Box<Self>, event_loop: &mut Loop) {
+    pub(crate) fn exchange(mut self: Box<Self>, event_loop: &mut Loop) {
         // ANCHOR: exercise_exchange
         let Self { crawl, visit, connection, .. } = &mut *self;
         let connection = connection.as_mut().expect(IS_CONNECTED);
@@ -103,7 +103,7 @@ impl Fetcher {
 
     // ANCHOR: read_response
     /// Reads the response, as much of it as has arrived.
-    fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
+    pub(crate) fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
         // ANCHOR: exercise_read_response
         let Self { visit, deadline, connection, .. } = &mut *self;
         let connection = connection.as_mut().expect(IS_CONNECTED);

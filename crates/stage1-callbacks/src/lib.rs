@@ -21,9 +21,11 @@ mod connector;
 mod crawl;
 mod event_loop;
 mod fetch;
+mod names;
 
 #[cfg(feature = "os")]
 pub use crawl::crawl;
 pub use crawl::{CrawlState, crawl_on};
 pub use event_loop::{Callback, EventLoop, Method, Stats, TimerEvent};
 pub use fetch::Fetcher;
+pub use names::name_of_callback;

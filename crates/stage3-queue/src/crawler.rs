@@ -107,7 +107,7 @@ impl<F: Frontier> Crawler<F> {
             }
             let finished = self.fetch_catching_panic(&claim).await;
             if finished.is_busy() && !claim.is_last() {
-                self.frontier().defer(claim, finished.retry_after.as_deref()).await;
+                self.frontier().defer(claim, finished.retry_after).await;
             } else {
                 self.frontier().complete(claim, finished).await;
             }
@@ -131,11 +131,9 @@ impl<F: Frontier> Crawler<F> {
         let mut visit = self.frontier().visit(claim);
         trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
-        // Its selections may take long.
-        let _turn = match self.client.options.select[..] {
-            [] => None,
-            _ => Some(self.turns.next().await),
-        };
+        // Selections may take long.
+        let is_slow = !self.client.options.select.is_empty();
+        let _turn = if is_slow { Some(self.turns.next().await) } else { None };
         Box::new(visit.finish(self.event_loop.now()))
     }
 
@@ -143,7 +141,7 @@ impl<F: Frontier> Crawler<F> {
     async fn fetch_rules(&self, claim: F::Claim) {
         match fetch_robots(&self.client, claim.as_ref()).await {
             Ok(file) if file.is_busy() && !claim.is_last() => {
-                self.frontier().defer(claim, file.retry_after.as_deref()).await;
+                self.frontier().defer(claim, file.retry_after).await;
             }
             response => {
                 let (url, options) = (&claim.as_ref().url, &self.client.options);

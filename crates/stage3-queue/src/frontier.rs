@@ -4,7 +4,7 @@
 mod local;
 
 use std::rc::Rc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crawl_core::{CrawlProgress, CrawlSummary, FetchError, Finished, HostWait, Job, Visit};
 use stage2_coroutines::Coroutine;
@@ -41,7 +41,11 @@ pub trait Frontier: 'static {
 
     /// Defers a job whose server is busy, for as long as `Retry-After` says, and
     /// behind the other jobs of its host.
-    fn defer(&self, claim: Self::Claim, retry_after: Option<&[u8]>) -> impl Coroutine<Output = ()>;
+    fn defer(
+        &self,
+        claim: Self::Claim,
+        retry_after: Option<Duration>,
+    ) -> impl Coroutine<Output = ()>;
     // ANCHOR_END: frontier
 
     // ANCHOR: frontier_rest

@@ -204,7 +204,7 @@ async fn fetch(
         if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS {
             break file;
         }
-        let wait = backoff(busy_answers, file.retry_after.as_deref()).min(client.options.max_wait);
+        let wait = backoff(busy_answers, file.retry_after).min(client.options.max_wait);
         sleep(&client.event_loop, wait).await;
     };
     match (&file.next_url, file.status) {

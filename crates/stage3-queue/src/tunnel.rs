@@ -12,7 +12,7 @@ use crawl_core::{
     Deadline, ErrorClass, FetchError, Options, Phase, Proxy, ProxyKind, ProxyRules, Visit,
 };
 use stage2_coroutines::{Connection, Connector, EventLoop, lookup, read_all, write_all};
-use transport::{Addresses, ConnectPolicy};
+use transport::{Addresses, ConnectPolicy, is_tls_error};
 use web::Address;
 use web::http::{Head, Limits, Method, Progress, ResponseParser, Sink};
 
@@ -49,10 +49,13 @@ impl Tunnels {
         let visits = options.proxies.proxies().map(|proxy| (proxy.to_string(), visit(proxy)));
         let roots = options.roots.iter().filter_map(|root| root.host_str());
         let Options { ca_certificates, insecure, deny_private, .. } = options;
+        // As in curl, a proxy has to be trusted even if the servers behind it need not be.
+        let trusted = ca_certificates.clone();
         let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private);
         let visits = visits.collect();
         // Proxies are chosen by the user: they may have any address, as roots may.
-        let to_proxies = Options { roots: urls, ..Options::new(Vec::new()) };
+        let to_proxies =
+            Options { roots: urls, ca_certificates: trusted, ..Options::new(Vec::new()) };
         Some(Self {
             event_loop: event_loop.clone(),
             rules: options.proxies.clone(),
@@ -97,8 +100,8 @@ impl Tunnels {
         let mut connection = self.connector.connect(of_proxy, deadline).await?;
         deadline.enter(Phase::Connect { addresses_left: 1 }, self.event_loop.now());
         match proxy.kind() {
-            ProxyKind::Http if server.tls_host.is_none() => {}
-            ProxyKind::Http => {
+            ProxyKind::Http | ProxyKind::Https if server.tls_host.is_none() => {}
+            ProxyKind::Http | ProxyKind::Https => {
                 let request = connect_request(proxy, server.host, server.port);
                 let mut answer = ConnectAnswer::new();
                 exchange(&mut connection, &request, |bytes| answer.take(bytes)).await?;
@@ -128,8 +131,7 @@ impl Tunnels {
 
     /// Returns the proxy that makes the request to a server itself.
     fn forwarding_proxy(&self, url: Address<'_>) -> Option<&Proxy> {
-        let makes_requests = |proxy: &&Proxy| proxy.kind() == ProxyKind::Http;
-        self.proxy(url).filter(makes_requests).filter(|_| !url.is_secure())
+        self.proxy(url).filter(|proxy| proxy.is_http()).filter(|_| !url.is_secure())
     }
 
     /// Returns the result of an attempt with the name of the proxy in its error. That the
@@ -185,6 +187,9 @@ async fn exchange<T>(
     take: impl FnMut(&[u8]) -> ControlFlow<Result<T, FetchError>>,
 ) -> Result<T, FetchError> {
     let closed = |error: std::io::Error| {
+        if is_tls_error(&error) {
+            return FetchError::tls(&error);
+        }
         FetchError::new(ErrorClass::Closed, format!("the proxy closed the connection: {error}"))
     };
     write_all(connection, request).await.map_err(closed)?;

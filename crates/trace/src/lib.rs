@@ -371,7 +371,7 @@ pub fn callback_stored<T>(this: &T, is_read: bool, key: u64) {
 /// Writes that the task with this id is woken by what is happening.
 #[inline(always)]
 pub fn wake(id: u64) {
-    when_on(|current| {
+    when_on(move |current| {
         let mut state = current.tracer.state();
         let lane = state.lane(id);
         let from = (current.cause == "task").then_some(current.lane);

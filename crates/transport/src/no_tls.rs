@@ -39,6 +39,10 @@ pub fn trust_warning() -> Option<String> {
 }
 
 impl Session {
+    pub(crate) fn within(self, _: Option<Session>) -> Self {
+        match self.0 {}
+    }
+
     pub(crate) fn is_drained(&self) -> bool {
         match self.0 {}
     }

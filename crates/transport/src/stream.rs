@@ -37,10 +37,14 @@ impl<S: Read + Write> Stream<S> {
         Self { socket: Probed::new(socket), session: layer.0 }
     }
 
-    /// Starts TLS on a stream that has none, as behind a proxy. The next write does the
-    /// handshake.
+    /// Starts TLS on a stream, as behind a proxy. If it has TLS already, that of the proxy,
+    /// this is within. The next write does the handshake.
     pub fn start_tls(&mut self, layer: TlsLayer) {
-        self.session = layer.0;
+        let Some(inner) = layer.0 else { return };
+        self.session = Some(match self.session.take() {
+            None => inner,
+            Some(outer) => Box::new(inner.within(*outer)),
+        });
     }
 
     /// Returns the socket below.

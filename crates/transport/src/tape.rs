@@ -108,6 +108,22 @@ impl Layer {
         Ok(Self::Taped(Taped { tape: Arc::clone(tape), stream, session }))
     }
 
+    /// Puts the layer into another one, whose handshake is done. From now on only this one
+    /// has a tape: what happens below it is a part of its calls.
+    pub(crate) fn within(self, outer: Self) -> Self {
+        let outer = match outer {
+            Self::Live(session) => Some(session),
+            Self::Taped(taped) => taped.session,
+        };
+        match self {
+            Self::Live(session) => Self::Live(session.within(outer)),
+            Self::Taped(Taped { tape, stream, session }) => {
+                let session = session.map(|session| session.within(outer));
+                Self::Taped(Taped { tape, stream, session })
+            }
+        }
+    }
+
     /// Returns true if everything received, errors included, has been read.
     pub(crate) fn is_drained(&self) -> bool {
         match self {
@@ -157,7 +173,7 @@ impl Layer {
         taped.keep(TapeCall::Write(bytes), result, socket)
     }
 
-    pub(crate) fn close<S: Write>(&mut self, socket: &mut Probed<S>) {
+    pub(crate) fn close<S: Read + Write>(&mut self, socket: &mut Probed<S>) {
         match self {
             Self::Live(session) => session.close(socket),
             Self::Taped(Taped { tape, stream, session: Some(session) }) => {

@@ -6,19 +6,27 @@
 //! whole body, and both buffer a bounded part of it.
 
 mod coding;
+#[cfg(feature = "tables")]
 mod prescan;
+#[cfg_attr(not(feature = "tables"), path = "body/utf_8_text.rs")]
 mod text;
 
 use memchr::memchr;
 
 use crate::cut;
+use crate::encoding::Encoding;
 
 pub use coding::{ACCEPT_ENCODING, BodyDecoder, Codings};
-pub use text::{TextDecoder, encoding_name};
+pub use text::TextDecoder;
 
 /// The maximum length of a media type or of a label, in bytes (RFC 6838 section 4.2:
 /// twice 127 characters and a slash). A longer one is cut.
 const MAX_TYPE_LEN: usize = 255;
+
+/// Returns the name of an encoding in the WHATWG Encoding Standard, in lower case.
+pub fn encoding_name(encoding: &'static Encoding) -> String {
+    encoding.name().to_ascii_lowercase()
+}
 
 /// A parsed `Content-Type` header (RFC 9110 section 8.3), without the parts that
 /// cannot be understood.

@@ -20,6 +20,8 @@
 
 mod comment;
 mod content;
+#[cfg_attr(not(feature = "tables"), path = "html/entities_of_xml.rs")]
+mod entities;
 mod foreign;
 mod name;
 mod raw_text;

@@ -16,10 +16,17 @@
 //! 3. **Dependencies point one way.** A parser does not know its caller, and no
 //!    two files import each other.
 //!
+//! Features, both on by default: `select` for CSS selectors; `tables` for what needs
+//! large tables, which a program for a browser can do without: the content coding br,
+//! character encodings other than UTF-8, and character references by name other than
+//! those of XML.
+//!
 //! Read in the order in which a response passes through: [`http`], [`body`],
 //! [`html`], [`links`]; then [`page`], which puts them together.
 
 pub mod body;
+#[cfg_attr(not(feature = "tables"), path = "utf_8.rs")]
+pub mod encoding;
 pub mod html;
 pub mod http;
 pub mod links;

@@ -15,8 +15,10 @@ mod css;
 mod dedup_cache;
 mod extractor;
 mod header;
+mod json;
 mod link_attributes;
 mod link_text;
+mod manifest;
 #[cfg(feature = "select")]
 mod nesting;
 mod page_links;
@@ -30,7 +32,8 @@ mod tree;
 mod tree_sink;
 
 pub use extractor::LinkExtractor;
-pub use header::{of_link, of_refresh};
+pub use header::{of_link, of_refresh, of_speculation_rules};
+pub use manifest::Manifest;
 pub use page_links::{Element, Link, PageLinks};
 pub use position::Position;
 pub use style_sheet::{StyleSheet, style_sheets_of_prolog};
@@ -58,12 +61,13 @@ pub struct ExtractOptions {
     pub images: bool,
     /// `audio`, `video`, `source`, `track`, `embed`, `object`, `applet`.
     pub media: bool,
-    /// `script src`.
+    /// `script src`, and import maps.
     pub scripts: bool,
     /// `link rel=stylesheet`, and what CSS in the page loads.
     pub styles: bool,
-    /// Every other `link` that names a document, `cite`, `longdesc`, and addresses in
-    /// the properties of the Open Graph protocol.
+    /// Every other `link` that names a document, `cite`, `longdesc`, forms that are sent
+    /// by `GET`, speculation rules, and addresses in the properties of the Open Graph
+    /// protocol.
     pub relations: bool,
     /// The targets of fragments: `id`, and `name` of an `a`.
     pub ids: bool,

@@ -1,11 +1,11 @@
 //! A reader of pages, and of what else names other files: from bytes to links.
 
-use encoding_rs::{Encoding, UTF_8};
 use url::{Host, Url};
 
 use crate::body::{ContentType, TextDecoder};
+use crate::encoding::{Encoding, UTF_8};
 use crate::links::{
-    Element, ExtractOptions, LinkExtractor, MAX_TREE_BYTES, PageLinks, StyleSheet,
+    Element, ExtractOptions, LinkExtractor, MAX_TREE_BYTES, Manifest, PageLinks, StyleSheet,
     style_sheets_of_prolog,
 };
 use crate::sitemap::{Limits, SitemapEntry, SitemapParser};
@@ -22,13 +22,16 @@ pub struct PageReader {
 /// The format of what is read, with its parser.
 #[derive(Debug)]
 enum Format {
-    Html(TextDecoder, LinkExtractor),
-    /// A drawing in XML, which is read as if it stood in a page, and the text of its
-    /// beginning, if that may name style sheets.
-    Svg(TextDecoder, LinkExtractor, Option<Vec<u8>>),
+    Html(TextDecoder, LinkExtractor, Prolog),
+    /// A drawing in XML, which is read as if it stood in a page.
+    Svg(TextDecoder, LinkExtractor, Prolog),
     Css(StyleSheet),
+    Manifest(Manifest),
     Sitemap(Box<SitemapParser>, PageLinks),
 }
+
+/// The text at the beginning of an XML file, if that may name style sheets.
+type Prolog = Option<Vec<u8>>;
 
 /// The contents of a page that matter to a crawl.
 #[derive(Debug)]
@@ -54,26 +57,37 @@ pub struct Page {
 pub enum FileKind {
     /// A page.
     Html,
+    /// A page in the form of XML.
+    Xhtml,
     /// A drawing.
     Svg,
     /// A style sheet.
     Css,
+    /// The manifest of a web app.
+    Manifest,
     /// A sitemap.
     Sitemap,
 }
 
 impl FileKind {
-    /// Returns the kind of a file of this type, if it is one whose links are wanted; a
-    /// sitemap only if `may_be_sitemap` is true.
+    /// Returns the kind of a file of this type at `url`, if it is one whose links are
+    /// wanted; a sitemap only if `may_be_sitemap` is true. Most servers do not know the
+    /// type of a manifest, so that its name counts as well.
     pub fn of(
         content_type: &ContentType,
+        url: &str,
         options: ExtractOptions,
         may_be_sitemap: bool,
     ) -> Option<Self> {
         Some(match content_type.essence.as_str() {
+            "application/xhtml+xml" => Self::Xhtml,
             _ if content_type.is_html() => Self::Html,
             "image/svg+xml" => Self::Svg,
             "text/css" if options.styles => Self::Css,
+            "application/manifest+json" if options.relations => Self::Manifest,
+            essence if options.relations && may_be_json(essence) && is_manifest(url) => {
+                Self::Manifest
+            }
             "application/gzip" | "application/x-gzip" | "text/plain" if may_be_sitemap => {
                 Self::Sitemap
             }
@@ -88,7 +102,7 @@ impl PageReader {
     /// character encoding in its `Content-Type` header.
     pub fn new(url: &Url, charset: Option<&str>, options: ExtractOptions) -> Self {
         let text = TextDecoder::new(charset, tld(url));
-        Self { format: Format::Html(text, LinkExtractor::new(options)), kept: None }
+        Self { format: Format::Html(text, LinkExtractor::new(options), None), kept: None }
     }
 
     /// Creates a reader of the file at `url`. `charset` is that of [`PageReader::new`].
@@ -98,16 +112,21 @@ impl PageReader {
         charset: Option<&str>,
         options: ExtractOptions,
     ) -> Self {
+        let prolog = options.styles.then(Vec::new);
         let format = match kind {
             FileKind::Html => return Self::new(url, charset, options),
+            FileKind::Xhtml => {
+                let text = TextDecoder::new(charset, tld(url));
+                Format::Html(text, LinkExtractor::new(options).for_xml(), prolog)
+            }
             FileKind::Svg => {
-                let prolog = options.styles.then(Vec::new);
                 // What a fragment means in a drawing is more than an id.
                 let options = ExtractOptions { ids: false, ..options };
                 let text = TextDecoder::new(charset, tld(url));
                 Format::Svg(text, LinkExtractor::new(options), prolog)
             }
             FileKind::Css => Format::Css(StyleSheet::new(charset)),
+            FileKind::Manifest => Format::Manifest(Manifest::default()),
             FileKind::Sitemap => {
                 let parser = SitemapParser::new(Limits::default());
                 Format::Sitemap(Box::new(parser), PageLinks::default())
@@ -123,7 +142,7 @@ impl PageReader {
 
     /// Makes the reader hash the visible text of the page.
     pub fn hashing_content(mut self) -> Self {
-        if let Format::Html(_, links) = &mut self.format {
+        if let Format::Html(_, links, _) = &mut self.format {
             links.hash_content();
         }
         self
@@ -139,13 +158,14 @@ impl PageReader {
     pub fn feed(&mut self, bytes: &[u8]) {
         let Self { format, kept } = self;
         match format {
-            Format::Html(text, links) => {
-                text.feed(bytes, &mut |text| read(text, links, kept));
+            Format::Html(text, links, prolog) => {
+                text.feed(bytes, &mut |text| read(text, links, prolog, kept));
             }
             Format::Svg(text, links, prolog) => {
-                text.feed(bytes, &mut |text| read_drawing(text, links, prolog));
+                text.feed(bytes, &mut |text| read(text, links, prolog, &mut None));
             }
             Format::Css(css) => css.feed(bytes),
+            Format::Manifest(manifest) => manifest.feed(bytes),
             // The entries before an error count, and nothing comes behind it.
             Format::Sitemap(parser, links) => {
                 let _ended = parser.feed(bytes, &mut |entry| add_entry(links, entry));
@@ -156,8 +176,9 @@ impl PageReader {
     /// Returns the approximate memory of what is kept of the page, in bytes.
     pub fn memory(&self) -> usize {
         let links = match &self.format {
-            Format::Html(_, links) | Format::Svg(_, links, _) => links.memory(),
+            Format::Html(_, links, _) | Format::Svg(_, links, _) => links.memory(),
             Format::Css(css) => css.memory(),
+            Format::Manifest(manifest) => manifest.memory(),
             Format::Sitemap(_, links) => links.memory(),
         };
         links + self.kept.as_ref().map_or(0, Vec::len)
@@ -168,24 +189,23 @@ impl PageReader {
         let is_html = self.is_html();
         let Self { format, mut kept } = self;
         match format {
-            Format::Html(text, mut links) => {
-                let encoding = text.finish(&mut |text| read(text, &mut links, &mut kept));
+            Format::Html(text, mut links, mut prolog) => {
+                let encoding =
+                    text.finish(&mut |text| read(text, &mut links, &mut prolog, &mut kept));
                 let content = links.content_hash();
-                let found = links.finish();
+                let mut found = links.finish();
+                add_style_sheets(&mut found, prolog.as_deref(), "<html");
                 let base = found.base(url);
                 Page { found, content, base, encoding, text: kept, is_html }
             }
             Format::Svg(text, mut links, mut prolog) => {
-                text.finish(&mut |text| read_drawing(text, &mut links, &mut prolog));
+                text.finish(&mut |text| read(text, &mut links, &mut prolog, &mut kept));
                 let mut found = links.finish();
-                let prolog = String::from_utf8_lossy(prolog.as_deref().unwrap_or_default());
-                let (prolog, _) = prolog.split_once("<svg").unwrap_or((&prolog, ""));
-                for href in style_sheets_of_prolog(prolog) {
-                    found.push(Element::Link, href, None);
-                }
+                add_style_sheets(&mut found, prolog.as_deref(), "<svg");
                 Page::of_links(found, url)
             }
             Format::Css(css) => Page::of_links(css.finish(), url),
+            Format::Manifest(manifest) => Page::of_links(manifest.finish(), url),
             Format::Sitemap(parser, mut links) => {
                 let _ended = parser.finish(&mut |entry| add_entry(&mut links, entry));
                 Page::of_links(links, url)
@@ -202,15 +222,27 @@ impl Page {
     }
 }
 
-/// The length of the beginning of a drawing that is searched for style sheets, in bytes.
+/// The length of the beginning of an XML file that is searched for style sheets, in bytes.
 const MAX_PROLOG_LEN: usize = 4 * 1024;
 
-fn read_drawing(text: &[u8], links: &mut LinkExtractor, prolog: &mut Option<Vec<u8>>) {
-    if let Some(prolog) = prolog {
-        let room = MAX_PROLOG_LEN.saturating_sub(prolog.len());
-        prolog.extend_from_slice(&text[..text.len().min(room)]);
+/// Adds the style sheets that are named before the root element.
+fn add_style_sheets(found: &mut PageLinks, prolog: Option<&[u8]>, root: &str) {
+    let prolog = String::from_utf8_lossy(prolog.unwrap_or_default());
+    let (prolog, _) = prolog.split_once(root).unwrap_or((&prolog, ""));
+    for href in style_sheets_of_prolog(prolog) {
+        found.push(Element::Link, href, None);
     }
-    links.feed(text);
+}
+
+/// Returns true for the types that servers give to JSON, and to files that they do not know.
+fn may_be_json(essence: &str) -> bool {
+    matches!(essence, "application/json" | "text/json" | "text/plain" | "application/octet-stream")
+}
+
+/// Returns true if a file at this address has a name that manifests have.
+fn is_manifest(url: &str) -> bool {
+    let path = url.split(['?', '#']).next().unwrap_or_default();
+    path.ends_with(".webmanifest") || path.ends_with("manifest.json")
 }
 
 fn tld(url: &Url) -> Option<&str> {
@@ -228,8 +260,12 @@ fn add_entry(links: &mut PageLinks, entry: SitemapEntry<'_>) {
     }
 }
 
-fn read(text: &[u8], links: &mut LinkExtractor, kept: &mut Option<Vec<u8>>) {
+fn read(text: &[u8], links: &mut LinkExtractor, prolog: &mut Prolog, kept: &mut Option<Vec<u8>>) {
     links.feed(text);
+    if let Some(prolog) = prolog {
+        let room = MAX_PROLOG_LEN.saturating_sub(prolog.len());
+        prolog.extend_from_slice(&text[..text.len().min(room)]);
+    }
     if let Some(kept) = kept
         && kept.len() <= MAX_TREE_BYTES
     {

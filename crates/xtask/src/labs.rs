@@ -6,11 +6,13 @@
 //! of the book proposes, each with the tests that fail then.
 
 mod copy;
+mod recorded;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use clap::Args;
@@ -47,8 +49,15 @@ pub(crate) struct Arguments {
     /// the tasks shows them: all, or one of them, told by its name
     #[arg(long, exclusive = true, value_name = "all|NAME")]
     orders: Option<String>,
+    /// Plants the bugs, and records their runs for the playground of the book: all, or
+    /// one of them, told by its name
+    #[arg(long, conflicts_with = "name", value_name = "all|NAME")]
+    record: Option<String>,
+    /// Compares with what is recorded instead
+    #[arg(long, requires = "record")]
+    check: bool,
     /// The lab
-    #[arg(required_unless_present_any = ["list", "changes", "orders"])]
+    #[arg(required_unless_present_any = ["list", "changes", "orders", "record"])]
     name: Option<String>,
 }
 
@@ -133,6 +142,10 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         Arguments { list: true, .. } => list(root),
         Arguments { changes: Some(which), .. } => check_changes(root, which),
         Arguments { orders: Some(which), .. } => explore_orders(root, which),
+        Arguments { record: Some(which), check, .. } => {
+            let names = if which == "all" { names(root, BUGS)? } else { vec![which.clone()] };
+            recorded::record(root, &names, *check)
+        }
         Arguments { name: Some(name), .. } if root.join(BUGS).join(file(name)).exists() => {
             show_bug(root, name)
         }
@@ -176,9 +189,13 @@ fn list(root: &Path) -> io::Result<bool> {
 }
 
 fn show_edits(edits: &[Edit]) {
-    for edit in edits {
-        println!("\n{}\n{}", edit.file, edit.diff().trim_end());
-    }
+    print!("\n{}", told(edits));
+}
+
+/// Returns the files of edits, each with its changed lines.
+fn told(edits: &[Edit]) -> String {
+    let told = edits.iter().map(|edit| format!("{}\n{}\n", edit.file, edit.diff().trim_end()));
+    told.collect::<Vec<_>>().join("\n")
 }
 
 /// Plants a bug, and shows what its program says then.
@@ -187,15 +204,7 @@ fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
     println!("{}.", bug.title);
     show_edits(&bug.edits);
     let copy = copy_with(root, &bug.edits)?;
-    let build = process::run(
-        process::cargo(&copy)?.args(["build", "--quiet", "--offline", "--package", "labs"]),
-        BUILD_TIMEOUT,
-    )?;
-    if build.code != Some(0) {
-        return Err(io::Error::other(format!("{name} cannot be built:\n{}", build.output)));
-    }
-    let mut program = std::process::Command::new(process::target_folder()?.join("debug/labs"));
-    let ended = process::run(program.arg(name).env("RUST_BACKTRACE", "0"), RUN_TIMEOUT)?;
+    let ended = process::run(build(name, &copy)?.arg(name), RUN_TIMEOUT)?;
     print!("\n{}", ended.output);
     if ended.timed_out {
         println!("It did not end within {RUN_TIMEOUT:?}.");
@@ -205,6 +214,20 @@ fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
         println!("The bug does not show.");
     }
     Ok(is_shown)
+}
+
+/// Builds the programs of the labs in a copy. Returns the command that runs one.
+fn build(name: &str, copy: &Path) -> io::Result<Command> {
+    let build = process::run(
+        process::cargo(copy)?.args(["build", "--quiet", "--offline", "--package", "labs"]),
+        BUILD_TIMEOUT,
+    )?;
+    if build.code != Some(0) {
+        return Err(io::Error::other(format!("{name} cannot be built:\n{}", build.output)));
+    }
+    let mut program = Command::new(process::target_folder()?.join("debug/labs"));
+    program.env("RUST_BACKTRACE", "0");
+    Ok(program)
 }
 
 /// Plants the bugs of order, all or one, and has the crate `simulation` find each.
@@ -225,8 +248,7 @@ fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
         if build.code != Some(0) {
             return Err(io::Error::other(format!("{name} cannot be built:\n{}", build.output)));
         }
-        let mut program =
-            std::process::Command::new(process::target_folder()?.join("debug/simulate"));
+        let mut program = Command::new(process::target_folder()?.join("debug/simulate"));
         let program = program.args(["--orders", ORDERS]).env("RUST_BACKTRACE", "0");
         let ended = process::run(program, TEST_TIMEOUT)?;
         println!("{}", ended.output.trim_end());

@@ -19,16 +19,16 @@ struct Arguments {
     #[arg(default_value = "ours")]
     subjects: Vec<String>,
 
-    /// From one end to the other, in milliseconds: half of a round trip
+    /// Time from one end to the other, in milliseconds: half of a round trip
     #[arg(long, value_delimiter = ',', default_value = "10,50")]
     delay: Vec<u64>,
 
-    /// In millions of bits per second
+    /// Rate of the line, in millions of bits per second
     #[arg(long, value_delimiter = ',', default_value = "10,100",
         value_parser = clap::value_parser!(u64).range(1..))]
     bandwidth: Vec<u64>,
 
-    /// Of the packets, in percent
+    /// Share of the packets that are lost, in percent
     #[arg(long, value_delimiter = ',', default_value = "0,1",
         value_parser = clap::value_parser!(u8).range(..100))]
     loss: Vec<u8>,
@@ -45,16 +45,16 @@ struct Arguments {
     #[arg(long, value_delimiter = ',', default_value = "cubic")]
     congestion: Vec<String>,
 
-    /// How many fetches at a time; wget has one, whatever this says
+    /// Number of fetches at a time; wget has one, whatever this says
     #[arg(long, value_delimiter = ',', default_value = "5,10,50",
         value_parser = clap::value_parser!(u16).range(1..))]
     connections: Vec<u16>,
 
-    /// How often everybody crawls
+    /// Number of crawls of each subject
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
 
-    /// How many pages of 8 KB the site has
+    /// Number of pages of the site, each of 8 KB
     #[arg(long, default_value_t = 2000, value_parser = clap::value_parser!(u32).range(1..))]
     pages: u32,
 }

@@ -184,7 +184,7 @@ impl OutputFlags {
                 .get(n + 1..)
                 .unwrap_or_default()
                 .iter()
-                .any(|(_, file)| is_same(file, &reports[n].1))
+                .any(|(_, file)| is_same_file(file, &reports[n].1))
         };
         (0..reports.len()).any(is_twice).then_some("two reports would go to the same file")
     }
@@ -201,7 +201,7 @@ impl OutputFlags {
         // The sum of a report in a file goes to stdout.
         let mut reports = self.output.iter().map(|to| to.file.as_path()).chain([Path::new("-")]);
         let is_stderr = id_of(&file).is_some_and(|id| id_of_stream(&io::stderr()) == Some(id));
-        is_stderr || reports.any(|report| is_same(report, &file))
+        is_stderr || reports.any(|report| is_same_file(report, &file))
     }
 
     pub(crate) fn level(&self) -> Level {
@@ -216,7 +216,7 @@ impl OutputFlags {
 
 /// Returns true if two paths name the same file, where "-" is stdout. Files are
 /// compared by device and inode, since one file may have several names.
-fn is_same(a: &Path, b: &Path) -> bool {
+pub(super) fn is_same_file(a: &Path, b: &Path) -> bool {
     let stdout = Path::new("-");
     match (id_of(a), id_of(b)) {
         (Some(a), Some(b)) => a == b,

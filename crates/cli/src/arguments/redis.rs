@@ -1,6 +1,6 @@
 //! Flags for a crawl on many machines.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
@@ -81,6 +81,11 @@ impl FrontierAction {
 }
 
 impl Redis {
+    /// Returns the files to which the journal is moved.
+    pub(crate) fn journal(&self) -> impl Iterator<Item = &Path> {
+        self.journal.iter().map(PathBuf::as_path)
+    }
+
     /// Returns the crawl on many machines, if there is one.
     pub(crate) fn frontier(&self) -> Option<FrontierArguments> {
         let action = match (self.status, self.report, self.drop) {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use crawl_core::{Options, Proxy, ProxyKind, ProxyRules};
+use crawl_core::{Options, Proxy, ProxyRules};
 use url::Url;
 use web::select::Selection;
 
@@ -119,7 +119,7 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Request")]
     no_cookies: bool,
 
-    /// Ask through this proxy: http://HOST:PORT, socks5:// or socks5h://, with
+    /// Ask through this proxy: http://HOST:PORT, https://, socks5:// or socks5h://, with
     /// NAME:PASSWORD@ before the host if it wants them [default: http_proxy,
     /// https_proxy, all_proxy and no_proxy, as curl reads them]
     #[arg(long, value_name = "URL", help_heading = "Request")]
@@ -154,7 +154,7 @@ pub(crate) struct Tool {
 
     /// Report only what is broken and not known to be, by this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
-    baseline: Option<PathBuf>,
+    pub(super) baseline: Option<PathBuf>,
 
     /// Write to the baseline what is broken now; it is known from then on
     #[arg(long, requires = "baseline", help_heading = "Output")]
@@ -256,8 +256,7 @@ impl Tool {
             }
         };
         let hides_secrets = self.record.is_some() && !self.record_secrets;
-        let has_secret =
-            |proxy: &Proxy| proxy.kind() != ProxyKind::Http && proxy.credentials().is_some();
+        let has_secret = |proxy: &Proxy| !proxy.is_http() && proxy.credentials().is_some();
         if hides_secrets && rules.proxies().any(has_secret) {
             return Err("to record a password for SOCKS, add --record-secrets".into());
         }

@@ -18,6 +18,8 @@ pub(super) struct Broken {
     pub(super) error: Option<FetchError>,
     /// The new address, if it is a redirect.
     pub(super) moved_to: Option<String>,
+    /// True if the crawl began with it, or was redirected to it from there.
+    pub(super) is_root: bool,
 }
 
 impl Broken {
@@ -26,7 +28,8 @@ impl Broken {
         let (url, asked) = (Arc::clone(&row.url), Arc::clone(asked));
         let is_redirect = row.outcome == Outcome::Redirect;
         let moved_to = row.next_url.clone().filter(|_| is_redirect);
-        Self { url, asked, status: row.status, error: row.error.clone(), moved_to }
+        let (error, is_root) = (row.error.clone(), row.depth == 0);
+        Self { url, asked, status: row.status, error, moved_to, is_root }
     }
 
     /// Returns true if the URL leads to a file.

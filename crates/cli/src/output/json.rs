@@ -79,7 +79,7 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
 
 /// Returns a broken URL with its referrers.
 fn object(broken: &Broken, end: &End<'_>) -> Value {
-    let Broken { url, asked, status, error, moved_to } = broken;
+    let Broken { url, asked, status, error, moved_to, is_root: _ } = broken;
     let admission = end.summary.ok().map(|summary| &summary.admission);
     let count = admission.map_or(0, |admission| admission.referrers(asked).1);
     let referrers =

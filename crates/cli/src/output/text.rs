@@ -39,7 +39,7 @@ impl Text {
             let mut lines = message(broken);
             lines.extend(shown.map(|place| on_page(place) + "\n"));
             if places.is_empty() {
-                lines += &format!("{INDENT}{}\n", origin(end));
+                lines += &format!("{INDENT}{}\n", origin(broken, end));
             }
             lines += &more(places.len().saturating_sub(self.grouping.max_referrers));
             out.write(&(lines + "\n"))?;
@@ -72,7 +72,7 @@ impl Text {
         }
         for broken in unlinked {
             self.write_heading(&format!("{}  {}", broken.problem_kind(), broken.url), out)?;
-            out.write(&format!("{}{INDENT}{}\n\n", message(broken), origin(end)))?;
+            out.write(&format!("{}{INDENT}{}\n\n", message(broken), origin(broken, end)))?;
         }
         Ok(())
     }
@@ -160,9 +160,10 @@ fn in_parentheses(text: &str) -> String {
 }
 
 /// Returns the words for a URL to which no page links.
-fn origin(end: &End<'_>) -> &'static str {
+fn origin(broken: &Broken, end: &End<'_>) -> &'static str {
     match end.summary {
-        Ok(_) => "a root, or named by a sitemap",
+        Ok(_) if broken.is_root => "the crawl began here",
+        Ok(_) => "named by a sitemap",
         Err(_) => "the crawl did not end",
     }
 }

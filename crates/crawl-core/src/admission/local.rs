@@ -184,7 +184,7 @@ impl LocalAdmission {
         let Ok(url) = Url::parse(&entry.row.url) else { return Vec::new() };
         let row = &entry.row;
         let job = Job::of_candidate(&row.url, entry.redirects_left, row.depth, entry.purpose);
-        let mut base_url = BaseUrl::new(&url, encoding_rs::UTF_8);
+        let mut base_url = BaseUrl::new(&url, web::encoding::UTF_8);
         self.admission.begin_page(&job, None);
         for out_link in &*entry.out_links {
             let Ok(address) = base_url.join(&out_link.to) else { continue };

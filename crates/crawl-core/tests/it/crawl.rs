@@ -189,7 +189,7 @@ fn a_row_says_how_many_urls_a_page_links_to() {
             "/a/a/a/",
             "/a/a/a/",
             "/excluded",
-            "mailto:x",
+            "mailto:x@x.test",
             "http://else.test/",
         ]),
         "/1" => links(["/", "/2", "/deep", "/deep?2", "/deep"]),

@@ -82,6 +82,31 @@ fn a_file_is_known_by_all_its_names() {
     assert!(!new.path().exists());
 }
 
+/// A file may have several names.
+#[test]
+fn a_file_is_not_written_for_two_flags() {
+    let (one, other) = (Scratch::with("kept"), Scratch::with_ending(".json"));
+    fs::hard_link(one.path(), other.path()).unwrap();
+    let (one, other) = (one.as_str(), other.as_str());
+    let frontier = ["--frontier", "redis://127.0.0.1:1/", "--crawl", "x"];
+    for (flags, named) in [
+        (&["--journal", one, "-o", other][..], "--journal"),
+        (&["--journal", one, "--cache", other], "--journal"),
+        (&["--journal", one, "--trace", other], "--journal"),
+    ] {
+        let output = run(&[&["http://localhost:1/"], &frontier[..], flags].concat()).expect_code(2);
+        assert!(output.stderr.contains(named), "{flags:?}: {}", output.stderr);
+        assert!(output.stderr.contains("the same file"), "{flags:?}: {}", output.stderr);
+    }
+    for flag in ["--state", "--record", "--cache", "--baseline", "--replay"] {
+        let output = run(&["http://localhost:1/", flag, one, "-o", other]).expect_code(2);
+        if flag != "--replay" {
+            assert!(output.stderr.contains("the same file"), "{flag}: {}", output.stderr);
+        }
+    }
+    assert_eq!(fs::read_to_string(one).unwrap(), "kept");
+}
+
 /// Each report, the trace and the journal are files of their own, whatever their names.
 #[test]
 fn several_reports_go_to_several_files() {

@@ -145,6 +145,11 @@ fn contradictions_are_refused() {
         (&["-o", "json:x", "-o", "csv:./x"], "same file"),
         (&["-u", "a:b", "-H", "authorization: x"], "--user"),
         (&["-o", "/no/such/file", "--state", "/no/./such/file"], "--state"),
+        (&["-o", "json:x", "--record", "./x"], "--record"),
+        (&["-o", "json:x", "--cache", "./x"], "--cache"),
+        (&["-o", "json:x", "--baseline", "./x"], "--baseline"),
+        (&["--state", "x", "--trace", "x.json", "--cache", "./x.json"], "--cache"),
+        (&["--state", "x", "--input", "./x"], "--input"),
     ] {
         let output = run(&[&["localhost"], flags].concat()).expect_code(2);
         assert!(output.stderr.contains(named), "{flags:?}");

@@ -159,7 +159,7 @@ fn text_lists_what_is_broken_and_ends_with_a_sum() {
     let root = Server::start(|_, reply| reply.status(500, "Oh", &[], "")).unwrap();
     assert_eq!(
         stdout_of(&root, &[], 1),
-        "500 Internal Server Error  /\n    a root, or named by a sitemap\n\n\
+        "500 Internal Server Error  /\n    the crawl began here\n\n\
          Checked 1 URL: 1 is broken.\n"
     );
 }

@@ -144,6 +144,70 @@ fn a_page_with_tls_is_asked_through_a_tunnel() {
     assert_eq!(*heads.lock().unwrap(), [head], "the tunnel is kept");
 }
 
+/// A proxy with TLS: its certificate is checked like that of a site, and the TLS of a
+/// site is within that of the proxy.
+#[test]
+fn a_proxy_may_have_tls_itself() {
+    let (authority, file) = (Authority::new("Root"), Scratch::new());
+    fs::write(file.as_str(), authority.pem()).unwrap();
+    let of_proxy = Arc::new(authority.issue(&["127.0.0.1"]).server());
+    let of_site = Arc::new(authority.issue(&["site.test"]).server());
+    let heads = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heads);
+    let large = "x".repeat(300_000);
+    let proxy = Server::start_raw(move |stream, _| {
+        let session = ServerConnection::new(Arc::clone(&of_proxy)).unwrap();
+        let mut outer = StreamOwned::new(session, stream);
+        let first = |head: &str| head.lines().next().unwrap_or_default().to_owned();
+        let page = format!("<a href=/next>next</a>{large}");
+        loop {
+            let head = read_head(&mut outer);
+            let is_tunnel = head.starts_with("CONNECT");
+            if head.is_empty() {
+                return;
+            }
+            log.lock().unwrap().push((first(&head), head.contains(SECRETS[1])));
+            if is_tunnel {
+                let _ = outer.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n");
+                let session = ServerConnection::new(Arc::clone(&of_site)).unwrap();
+                return serve(StreamOwned::new(session, outer), &page, |_| ());
+            }
+            let length = page.len();
+            let head = format!("Content-Type: text/html\r\nContent-Length: {length}");
+            let _ = write!(outer, "HTTP/1.1 200 OK\r\n{head}\r\n\r\n{page}");
+        }
+    });
+    let proxy = format!("https://me:s3cret@{}", proxy.as_ref().unwrap().address());
+    for (root, expected) in [
+        (
+            "http://site.test/",
+            &["GET http://site.test/ HTTP/1.1", "GET http://site.test/next HTTP/1.1"][..],
+        ),
+        ("https://site.test/", &["CONNECT site.test:443 HTTP/1.1"]),
+    ] {
+        let record = Scratch::new();
+        let arguments = ["-j", "1", "--cacert", file.as_str(), "--record", record.as_str(), root];
+        let output = run_through(&proxy, &arguments).expect_code(0);
+        let sizes: Vec<_> =
+            rows(&output.stdout).into_values().map(|row| row["size"].clone()).collect();
+        assert_eq!(sizes, [300_022, 300_022], "{}", output.stdout);
+        let expected: Vec<_> = expected.iter().map(|head| ((*head).to_owned(), true)).collect();
+        assert_eq!(std::mem::take(&mut *heads.lock().unwrap()), expected);
+        let replayed = Running::start(program(&["--replay", record.as_str()])).wait();
+        assert_eq!(replayed.stdout, output.stdout, "{}", replayed.stderr);
+        let bytes = String::from_utf8_lossy(&fs::read(record.as_str()).unwrap()).into_owned();
+        assert!(SECRETS.iter().all(|secret| !bytes.contains(secret)));
+        // Not even the proxy is trusted without reason.
+        for flags in [&[root][..], &["-k", root]] {
+            let output = run_through(&proxy, flags).expect_code(3);
+            let error = row(&output)["error"].clone();
+            assert_eq!(error["class"], "tls", "{root}: {error}");
+            let message = error["message"].as_str().unwrap();
+            assert!(message.contains("(through the proxy https://127.0.0.1:"), "{message}");
+        }
+    }
+}
+
 /// Reads so many bytes.
 fn read_bytes(stream: &mut TcpStream, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];

@@ -16,6 +16,10 @@ fn site() -> Server {
             "/" => reply.page("<a href=/old>one</a>\n<a href=/later>two</a><a href=/page>x</a>"),
             "/page" => reply.page("<p>\n<a href=/old>three</a>"),
             "/loop" => reply.page("<a href=/a>x</a>"),
+            "/one" => moved(302, "/two"),
+            "/two" => moved(303, "/three?x"),
+            "/three" => moved(301, "/one"),
+            "/longer" => reply.page("<p>\n<a href=/one>y</a>"),
             _ => reply.page(""),
         }
     })
@@ -71,5 +75,18 @@ fn redirects_in_a_circle_are_broken() {
             site.url("/a"),
         );
         assert!(report.contains(&expected), "{policy}: {report}");
+        let arguments = [&*site.url("/longer"), "--redirects", policy, "--format", "json"];
+        let json: Value = serde_json::from_str(&run(&arguments).expect_code(1).stdout).unwrap();
+        let rows = json["rows"].as_array().unwrap();
+        assert_eq!(rows.len(), 4, "each URL has one row: {rows:?}");
+        let broken = json["broken"].as_array().unwrap();
+        let loops: Vec<_> =
+            broken.iter().filter(|broken| broken["error"]["class"] == "redirect_loop").collect();
+        assert_eq!(loops.len(), 1, "{policy}: {broken:?}");
+        assert_eq!(loops[0]["url"], site.url("/three?x"));
+        let referrer = loops[0].pointer("/referrers/0/referrers/0/referrers/0").unwrap();
+        assert_eq!((&referrer["url"], &referrer["line"]), (&site.url("/longer").into(), &2.into()));
+        // Where each redirect is broken, the other two are as well.
+        assert_eq!(broken.len(), if policy == "error" { 3 } else { 1 }, "{policy}: {broken:?}");
     }
 }

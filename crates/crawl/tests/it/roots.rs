@@ -77,6 +77,14 @@ fn a_root_without_links_is_a_problem() {
 }
 
 #[test]
+fn a_url_that_only_a_sitemap_names_is_said_to_be_one() {
+    let site = site();
+    let report = run(&["--sitemap", &site.url("/page")]).expect_code(1).stdout;
+    let expected = format!("404 Not Found  {}\n    named by a sitemap\n", site.url("/gone"));
+    assert!(report.contains(&expected), "{report}");
+}
+
+#[test]
 fn a_root_that_is_a_sitemap_is_read() {
     let site = site();
     for path in ["/sitemap.xml", "/index.xml"] {

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use selector_core::{Interest, Key, Selector, Socket};
-use sim_net::{Fault, Link, Response, SimNet, cut, reset, text};
+use sim_net::{Fault, Link, Response, SimNet, Trigger, cut, reset, text};
 
 const HOST: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const MS: Duration = Duration::from_millis(1);
@@ -91,6 +91,21 @@ fn a_read_gets_at_most_one_packet() {
     let reads = Client::connect(&net(link, response)).get();
     let sizes: Vec<_> = reads.into_iter().map(|(_, read)| read).collect();
     assert_eq!(sizes, [Ok(100), Ok(100), Ok(50), Ok(0)]);
+}
+
+/// The end of a connection is reported by itself, so the host keeps this one open.
+#[test]
+fn what_a_read_leaves_is_reported_again_under_level_triggering_only() {
+    for (trigger, expected) in
+        [(Trigger::Level, &[Ok(100), Ok(100), Ok(50)][..]), (Trigger::Edge, &[Ok(100)])]
+    {
+        let response = Response { bytes: vec![0; 250], ..Response::default() };
+        let net = net(Link::DEFAULT, response);
+        net.limit_reads(100, trigger);
+        let reads = Client::connect(&net).get();
+        let sizes: Vec<_> = reads.into_iter().map(|(_, read)| read).collect();
+        assert_eq!(sizes, expected, "{trigger:?}");
+    }
 }
 
 #[test]

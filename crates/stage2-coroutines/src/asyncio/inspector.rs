@@ -213,10 +213,17 @@ impl Inspector {
     }
 
     /// Removes the name of a task that has ended.
+    #[inline]
     pub(crate) fn forget(&self, key: Key) {
+        // Few loops have names.
         if !self.task_names.borrow().is_empty() {
-            self.task_names.borrow_mut().remove(&key);
+            self.forget_name(key);
         }
+    }
+
+    #[cold]
+    fn forget_name(&self, key: Key) {
+        self.task_names.borrow_mut().remove(&key);
     }
 
     /// Returns the age of the loop at this time, in milliseconds.

@@ -264,9 +264,9 @@ impl Scheduler {
                 None
             }
         };
-        let panic = self.inspector.catch(|| drop(step)).err();
+        let dropped = self.inspector.catch(|| drop(step));
         drop(self.remove_task(key));
-        if let Some(exception) = panic.or(ended) {
+        if let (Err(exception), _) | (Ok(()), Some(exception)) = (dropped, ended) {
             self.inspector.report(&LoopError::Panicked(exception));
         }
         if self.inspector.raises_panics.get() {

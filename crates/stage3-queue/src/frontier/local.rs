@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crawl_core::{
     Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, Finished, HostWait, Job, Options,
@@ -119,7 +119,7 @@ impl Frontier for LocalFrontier {
     }
     // ANCHOR_END: complete
 
-    async fn defer(&self, claim: LocalClaim, retry_after: Option<&[u8]>) {
+    async fn defer(&self, claim: LocalClaim, retry_after: Option<Duration>) {
         let defer = |host_queues: &mut HostQueues, started, now| {
             host_queues.defer(started, retry_after, now)
         };

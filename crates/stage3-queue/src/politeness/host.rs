@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crawl_core::{BusyHost, HostWait, Job};
-use web::http;
 
 use super::rate_limit::RateLimit;
 use crate::frontier::Waiting;
@@ -76,7 +75,7 @@ impl Deferrals {
     /// again, at the earliest.
     pub(super) fn again(
         &mut self,
-        retry_after: Option<&[u8]>,
+        retry_after: Option<Duration>,
         host: &Host,
         max_wait: Duration,
         now: Instant,
@@ -95,14 +94,9 @@ impl Deferrals {
 
 /// Returns the wait for a URL that was busy so many times, one after another: as long
 /// as `Retry-After` says, but at least one second, which doubles from time to time.
-pub(crate) fn backoff(times: u32, retry_after: Option<&[u8]>) -> Duration {
+pub(crate) fn backoff(times: u32, retry_after: Option<Duration>) -> Duration {
     let least = Duration::from_secs(1 << times.saturating_sub(1).min(16));
-    pause(retry_after).unwrap_or_default().max(least)
-}
-
-/// Returns the pause that `Retry-After` asks for.
-pub(super) fn pause(retry_after: Option<&[u8]>) -> Option<Duration> {
-    http::retry_after(retry_after?, SystemTime::now())
+    retry_after.unwrap_or_default().max(least)
 }
 
 impl Host {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Pace, Visit};
 use web::Address;
 
-use super::host::{Deferrals, Host, origin, pause};
+use super::host::{Deferrals, Host, origin};
 use super::rate_limit::RateLimit;
 use crate::crawler::max_tasks;
 use crate::frontier::{HostId, ReadyJob, Started, Waiting, Work};
@@ -177,7 +177,7 @@ impl HostQueues {
     pub(crate) fn defer(
         &mut self,
         (start, reservation): Started,
-        retry_after: Option<&[u8]>,
+        retry_after: Option<Duration>,
         now: Instant,
     ) -> Option<Reservation<ReadyJob>> {
         let ReadyJob { job, work, deferrals, host: id, started } = start;
@@ -280,7 +280,7 @@ impl HostQueues {
             // All of them were busy before, and come to their end.
             Some(_) if is_ending => host.rate_limit.pause(now + max_wait / 600),
             Some(status) => {
-                let pause = pause(visit.retry_after());
+                let pause = visit.retry_after();
                 let in_flight = (host.in_flight, !host.jobs.is_empty());
                 host.rate_limit.busy(status, visit.begun(), in_flight, pause, now);
                 if let Some(status) = host.rate_limit.given_up(now) {

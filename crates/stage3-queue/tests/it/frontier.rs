@@ -210,7 +210,7 @@ impl Model {
         if claim.is_last() {
             now(self.frontier.complete(claim, Box::new(finished)));
         } else {
-            now(self.frontier.defer(claim, finished.retry_after.as_deref()));
+            now(self.frontier.defer(claim, finished.retry_after));
         }
     }
 
@@ -420,7 +420,7 @@ impl Frontier for RemoteFrontier {
         answer.await;
     }
 
-    async fn defer(&self, _: RemoteClaim, _: Option<&[u8]>) {}
+    async fn defer(&self, _: RemoteClaim, _: Option<Duration>) {}
 
     async fn set_rules(&self, _: RemoteClaim, _: Rules) {}
 

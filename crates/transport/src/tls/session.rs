@@ -1,7 +1,7 @@
 //! The TLS session of one connection: the handshake, and reads that first have to
 //! write.
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::mem;
 use std::sync::Arc;
 
@@ -30,6 +30,8 @@ pub(crate) struct Session {
     /// are reported as written only when the socket has taken them all: until
     /// then the caller has to repeat the write.
     accepted: usize,
+    /// The session that this one is in, as behind a proxy with TLS.
+    outer: Option<Box<Session>>,
     /// The error that has ended the session. Bytes that came before it are read
     /// first.
     failure: Option<TlsError>,
@@ -42,12 +44,18 @@ impl Session {
     ) -> Result<Self, Error> {
         let mut tls = ClientConnection::new(config, server)?;
         tls.set_buffer_limit(Some(BUFFER_LIMIT));
-        Ok(Self { tls, accepted: 0, failure: None })
+        Ok(Self { tls, accepted: 0, outer: None, failure: None })
+    }
+
+    /// Puts the session into another one, whose handshake is done.
+    pub(crate) fn within(self, outer: Option<Session>) -> Self {
+        Self { outer: outer.map(Box::new), ..self }
     }
 
     /// Returns true if everything received, errors included, has been read.
     pub(crate) fn is_drained(&self) -> bool {
-        self.tls.wants_read() && self.failure.is_none()
+        let is_drained = self.tls.wants_read() && self.failure.is_none();
+        is_drained && self.outer.as_ref().is_none_or(|outer| outer.is_drained())
     }
 
     pub(crate) fn read<S: Read + Write>(
@@ -92,11 +100,14 @@ impl Session {
 
     /// Sends a `close_notify` (RFC 9112, section 9.8) if that is possible
     /// without waiting.
-    pub(crate) fn close<S: Write>(&mut self, socket: &mut Probed<S>) {
+    pub(crate) fn close<S: Read + Write>(&mut self, socket: &mut Probed<S>) {
         if !self.tls.is_handshaking() && !self.tls.wants_write() {
             self.tls.send_close_notify();
             // A peer that does not get it sees the connection end.
             let _ = self.send(socket);
+        }
+        if let Some(outer) = &mut self.outer {
+            outer.close(socket);
         }
     }
 
@@ -108,7 +119,8 @@ impl Session {
         }
         let sent = self.send(socket);
         // Even if that failed: a peer that hangs up may have sent an alert.
-        let received = match self.tls.read_tls(socket) {
+        let mut below = Below { outer: self.outer.as_deref_mut(), socket };
+        let received = match self.tls.read_tls(&mut below) {
             Ok(received) => received,
             Err(error) => {
                 return Err(match sent {
@@ -144,13 +156,51 @@ impl Session {
         let _ = self.tls.read_tls(&mut NoData);
     }
 
-    fn send<S: Write>(&mut self, socket: &mut Probed<S>) -> io::Result<()> {
+    fn send<S: Read + Write>(&mut self, socket: &mut Probed<S>) -> io::Result<()> {
+        let mut below = Below { outer: self.outer.as_deref_mut(), socket };
         while self.tls.wants_write() {
-            if self.tls.write_tls(socket)? == 0 {
+            if self.tls.write_tls(&mut below)? == 0 {
                 return Err(ErrorKind::WriteZero.into());
             }
         }
         Ok(())
+    }
+}
+
+/// The stream below a session: the session that it is in, or the socket.
+struct Below<'a, S> {
+    outer: Option<&'a mut Session>,
+    socket: &'a mut Probed<S>,
+}
+
+impl<S: Read + Write> Read for Below<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.outer {
+            Some(outer) => outer.read(self.socket, buffer),
+            None => self.socket.read(buffer),
+        }
+    }
+}
+
+impl<S: Read + Write> Write for Below<'_, S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.outer {
+            Some(outer) => outer.write(self.socket, bytes),
+            None => self.socket.write(bytes),
+        }
+    }
+
+    fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
+        match self.outer {
+            // After `WouldBlock` it needs the same bytes again, and others may be behind
+            // the first ones then.
+            Some(_) => self.write(bytes.first().map_or(&[], |first| first)),
+            None => self.socket.write_vectored(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.socket.flush()
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8};
 use memchr::memchr;
 use url::Url;
 
 use super::fast_join::FastJoin;
 use super::{Address, LinkError};
+use crate::encoding::{Encoding, UTF_8};
 
 /// The base URL of a page. It resolves the links of the page as browsers do, with
 /// the query in the encoding of the page (WHATWG URL Standard, section 4.4).

@@ -1,5 +1,6 @@
 //! Links that are no URL, and the reason why.
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 use super::LinkError;
@@ -18,7 +19,10 @@ pub fn why_no_url(base: &Url, reference: &str, error: LinkError) -> Option<Strin
             (!has_host).then(|| error.to_string())
         }
         LinkError::Scheme => {
-            let (scheme, _) = reference.trim_start().split_once(':')?;
+            let (scheme, rest) = reference.trim_start().split_once(':')?;
+            if scheme.eq_ignore_ascii_case("mailto") {
+                return why_no_mail(rest);
+            }
             let meant = MEANT.into_iter().find(|known| is_misspelt(scheme, known))?;
             Some(format!("the scheme {scheme:?} is unknown: {meant}?"))
         }
@@ -37,6 +41,42 @@ pub fn why_no_host(address: super::Address<'_>) -> Option<String> {
     }
     let is_scheme = matches!(address.authority(), "http" | "https");
     is_scheme.then(|| "the scheme is there twice".into())
+}
+
+/// Returns the reason why what follows `mailto:` leads to no letter (RFC 6068, section 2).
+/// Without an address, it may have other things to say in its query.
+fn why_no_mail(rest: &str) -> Option<String> {
+    let (rest, _) = rest.split_once('#').unwrap_or((rest, ""));
+    let (to, query) = rest.trim_ascii().split_once('?').unwrap_or((rest.trim_ascii(), ""));
+    if to.is_empty() && query.is_empty() {
+        return Some("there is no mail address".into());
+    }
+    if to.starts_with("//") {
+        return Some("a mail address has no slashes before it".into());
+    }
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let is_address =
+        |name: &str| ["to", "cc", "bcc"].iter().any(|it| name.eq_ignore_ascii_case(it));
+    let further = pairs.filter(|(name, _)| is_address(name)).map(|(_, value)| value);
+    let lists = [to].into_iter().chain(further);
+    let addresses = lists.flat_map(|list| list.split(',')).map(str::trim_ascii);
+    let decoded = addresses.map(|address| percent_decode_str(address).decode_utf8_lossy());
+    let wrong = decoded.filter(|address| !address.is_empty()).find(|address| !is_mail(address))?;
+    Some(format!("{wrong:?} is no mail address"))
+}
+
+/// Returns true for a mail address (RFC 5322, section 3.4.1), without comments. The
+/// name may have any character of other scripts (RFC 6531), or be in quotes.
+fn is_mail(address: &str) -> bool {
+    let Some((name, host)) = address.rsplit_once('@') else { return false };
+    let is_of_name =
+        |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "!#$%&'*+-/=?^_`{|}~.".contains(c);
+    let is_quoted = name.len() > 2 && name.starts_with('"') && name.ends_with('"');
+    let is_literal = host.starts_with('[') && host.ends_with(']');
+    let is_of_host = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || "-_".contains(c);
+    let is_label = |label: &str| !label.is_empty() && label.chars().all(is_of_host);
+    let has_name = is_quoted || (!name.is_empty() && name.chars().all(is_of_name));
+    has_name && (is_literal || host.split('.').all(is_label))
 }
 
 /// The schemes that are looked for behind a misspelt one.
@@ -76,7 +116,7 @@ mod tests {
     fn mistakes_are_told_from_other_schemes() {
         let base = Url::parse("http://site.test/a/").unwrap();
         let why = |reference: &str| {
-            let mut base_url = BaseUrl::new(&base, encoding_rs::UTF_8);
+            let mut base_url = BaseUrl::new(&base, crate::encoding::UTF_8);
             let error = match base_url.join(reference) {
                 Ok(address) => return why_no_host(address),
                 Err(error) => error,
@@ -97,6 +137,19 @@ mod tests {
             "HTPP:x",
             "hxxps://x",
             "mailot:me@site.test",
+            "mailto:",
+            "mailto: ",
+            "MAILTO:me",
+            "mailto:me at site.test",
+            "mailto:me@",
+            "mailto:@site.test",
+            "mailto:me@site..test",
+            "mailto:me@@site.test",
+            "mailto:me@site.test,you",
+            "mailto:?cc=me",
+            "mailto:me%20you@site.test",
+            "mailto:Me <me@site.test>",
+            "mailto://me@site.test",
             "http://https://x.test/",
             "https://http//x.test/",
         ] {
@@ -113,6 +166,15 @@ mod tests {
             "http:/x",
             "https://x/",
             "mailto:me@site.test",
+            "MailTo: me@site.test , you@site.test",
+            "mailto:?subject=x&body=y",
+            "mailto:?to=me@site.test",
+            "mailto:me@localhost?subject=a,b",
+            "mailto:me+you@b\u{fc}cher.test",
+            "mailto:%22not%40me%22@site.test",
+            "mailto:gorby%25kremvax@site.test",
+            "mailto:me@[IPv6:2001:db8::1]",
+            "tel:",
             "tel:+49",
             "data:,x",
             "javascript:void(0)",

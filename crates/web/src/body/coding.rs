@@ -21,6 +21,7 @@
 //! A window grows with the text. No memory is used for a size that a stream only
 //! announces.
 
+#[cfg(feature = "tables")]
 mod brotli;
 mod deflate;
 mod gzip;
@@ -28,13 +29,13 @@ mod zstd;
 
 use std::fmt;
 
-use encoding_rs::Encoding;
-
+use crate::encoding::Encoding;
 use crate::http::printable;
 use crate::{ErrorClass, FetchError};
 
 /// The value of an `Accept-Encoding` header with all codings that can be decoded.
-pub const ACCEPT_ENCODING: &str = "gzip, deflate, br, zstd";
+pub const ACCEPT_ENCODING: &str =
+    if cfg!(feature = "tables") { "gzip, deflate, br, zstd" } else { "gzip, deflate, zstd" };
 
 /// The maximum number of codings that are applied one after the other. Two are
 /// accepted because some servers compress a page twice by mistake.
@@ -69,6 +70,7 @@ trait Codec: Send {
 enum Coding {
     Gzip,
     Deflate,
+    #[cfg(feature = "tables")]
     Brotli,
     Zstd,
 }
@@ -80,6 +82,7 @@ impl Coding {
         Some(match name.to_ascii_lowercase().as_slice() {
             b"gzip" | b"x-gzip" => Self::Gzip,
             b"deflate" => Self::Deflate,
+            #[cfg(feature = "tables")]
             b"br" => Self::Brotli,
             b"zstd" => Self::Zstd,
             _ => return None,
@@ -90,6 +93,7 @@ impl Coding {
         match self {
             Self::Gzip => "gzip",
             Self::Deflate => "deflate",
+            #[cfg(feature = "tables")]
             Self::Brotli => "br",
             Self::Zstd => "zstd",
         }
@@ -99,6 +103,7 @@ impl Coding {
         match self {
             Self::Gzip => Box::new(gzip::Gzip::new()),
             Self::Deflate => Box::new(deflate::Deflate::new()),
+            #[cfg(feature = "tables")]
             Self::Brotli => Box::new(brotli::Brotli::new()),
             Self::Zstd => Box::new(zstd::Zstd::new()),
         }

@@ -23,11 +23,6 @@ const ESCAPE: u8 = 0x1b;
 /// The size of the output buffer of a conversion.
 const CONVERT_BUFFER_LEN: usize = 4 * 1024;
 
-/// Returns the name of an encoding in the WHATWG Encoding Standard, in lower case.
-pub fn encoding_name(encoding: &'static Encoding) -> String {
-    encoding.name().to_ascii_lowercase()
-}
-
 /// A streaming decoder from the bytes of one page to UTF-8.
 ///
 /// The encoding is found by sniffing, in the order of the HTML standard (section

@@ -1,7 +1,8 @@
 //! Character references such as `&amp;`, and their decoding.
 
-use html5ever::data::{C1_REPLACEMENTS, NAMED_ENTITIES};
 use memchr::{memchr, memchr3};
+
+use super::entities::{C1_REPLACEMENTS, NAMED_ENTITIES};
 
 /// Decodes the value of an attribute and appends it to `decoded`: character
 /// references become characters, line ends become line feeds, and malformed

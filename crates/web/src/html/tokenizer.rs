@@ -27,6 +27,8 @@ pub struct Tokenizer {
     ends_raw_text: bool,
     /// True if the sink may want an attribute of the tag.
     wants_any: bool,
+    /// True if the page is XML, see [`Tokenizer::for_xml`].
+    is_xml: bool,
     attribute: Name,
     /// True if the sink wants the value of the attribute.
     is_wanted: bool,
@@ -83,10 +85,17 @@ impl Tokenizer {
             is_end_tag: false,
             ends_raw_text: false,
             wants_any: false,
+            is_xml: false,
             attribute: Name::default(),
             is_wanted: false,
             value: Vec::new(),
         }
+    }
+
+    /// Creates a tokenizer of HTML in the form of XML: every element may close itself, and
+    /// there are CDATA sections everywhere.
+    pub fn for_xml() -> Self {
+        Self { is_xml: true, ..Self::new() }
     }
 
     /// Creates a tokenizer within an element that holds nothing but text of this
@@ -188,7 +197,7 @@ impl Tokenizer {
             },
             State::MarkupDeclarationOpen => match byte {
                 b'-' => self.switch_to(State::CommentOpen, at + 1),
-                b'[' if self.foreign.in_foreign_content() => {
+                b'[' if self.is_xml || self.foreign.in_foreign_content() => {
                     self.switch_to(State::CdataOpen { matched: 1 }, at + 1)
                 }
                 _ => self.switch_to(State::Comment(Comment::BOGUS), at),
@@ -472,6 +481,7 @@ impl Tokenizer {
             return true;
         }
         match content {
+            _ if self.is_xml && is_self_closing => {}
             Content::Text(kind) => {
                 self.raw_text = RawText::of(self.tag, kind);
                 self.state = State::RawText;

@@ -7,7 +7,7 @@ use super::link_text::LinkText;
 use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
 use super::style_sheet::MAX_STYLE_SHEET_LEN;
-use super::{ExtractOptions, MAX_LINKS, css, refresh, srcset};
+use super::{ExtractOptions, MAX_LINKS, css, json, refresh, srcset};
 use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute, is_plain};
 use crate::robots;
 
@@ -36,8 +36,10 @@ pub(super) struct Collector {
     /// The position of the tag that the end of the last slice cuts through.
     open_tag: Option<Position>,
     link_text: LinkText,
-    /// The style sheet being read, as far as it has arrived.
-    style: Option<StyleSheet>,
+    /// The content of an element that is not HTML, as far as it has arrived.
+    embedded: Option<Embedded>,
+    /// True if the last form is sent by `GET`.
+    is_get_form: bool,
     /// The open `template` elements.
     templates: Templates,
     /// The number of documents around this one: it is in the `srcdoc` of a frame.
@@ -77,11 +79,19 @@ impl Templates {
 /// The number of documents that may be within each other's `srcdoc`.
 const MAX_OUTER: u8 = 4;
 
-/// The content of a `style` element.
+/// The content of a `style` element, or of a `script` that is JSON.
 #[derive(Debug)]
-struct StyleSheet {
-    css: Vec<u8>,
+struct Embedded {
+    language: Language,
+    text: Vec<u8>,
     position: Option<Position>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Css,
+    ImportMap,
+    SpeculationRules,
 }
 
 /// Token sink of one slice: a collector and the slice being read.
@@ -106,7 +116,8 @@ impl Collector {
             line_counter: LineCounter::new(),
             open_tag: None,
             link_text: LinkText::default(),
-            style: None,
+            embedded: None,
+            is_get_form: false,
             templates: Templates::default(),
             num_outer: 0,
         }
@@ -122,9 +133,9 @@ impl Collector {
         {
             content.add(text);
         }
-        if let Some(sheet) = &mut self.style {
-            let room = MAX_STYLE_SHEET_LEN - sheet.css.len();
-            sheet.css.extend_from_slice(&text[..text.len().min(room)]);
+        if let Some(embedded) = &mut self.embedded {
+            let room = MAX_STYLE_SHEET_LEN - embedded.text.len();
+            embedded.text.extend_from_slice(&text[..text.len().min(room)]);
         } else if kind == Text::WithReferences && self.link_text.is_open() {
             self.link_text.feed(text);
         }
@@ -331,12 +342,24 @@ impl CollectorSink<'_> {
         collector.tag_texts = collector.page_links.texts.len();
     }
 
-    pub(super) fn end_style_sheet(&mut self) {
-        if let Some(sheet) = self.collector.style.take() {
-            let css = String::from_utf8_lossy(&sheet.css);
-            for url in css::urls(&css) {
-                self.collector.add_link_to(Element::Css, &url, sheet.position);
+    /// Ends what is embedded, and adds its addresses.
+    pub(super) fn end_embedded(&mut self) {
+        let Some(Embedded { language, text, position }) = self.collector.embedded.take() else {
+            return;
+        };
+        let urls = match language {
+            Language::Css => {
+                let css = String::from_utf8_lossy(&text);
+                for url in css::urls(&css) {
+                    self.collector.add_link_to(Element::Css, &url, position);
+                }
+                return;
             }
+            Language::ImportMap => json::of_import_map(&text),
+            Language::SpeculationRules => json::of_speculation_rules(&text),
+        };
+        for url in urls {
+            self.collector.add_link_to(Element::Script, &url, position);
         }
     }
 
@@ -358,8 +381,10 @@ impl CollectorSink<'_> {
         let attributes = std::mem::take(&mut collector.attributes);
         for &(name, value) in &attributes {
             let Some(value) = value else { continue };
-            if name == ID || (tag.name == A && name == NAME) {
+            if name == ID || (matches!(tag.name, A | MAP) && name == NAME) {
                 collector.add_id(value);
+            } else if name == USEMAP && collector.page_links.text(value).starts_with('#') {
+                collector.add_link(Element::Img, value, position);
             } else if name == STYLE || (tag.is_foreign && is_presentation(name)) {
                 let css = collector.page_links.text(value).to_owned();
                 let urls = css::urls_of_declarations(&css);
@@ -378,8 +403,18 @@ impl CollectorSink<'_> {
                     }
                     ARCHIVE => {
                         let archives = text();
-                        let urls = archives.split(',').map(str::trim);
-                        urls.for_each(|url| collector.add_link_to(element, url, position));
+                        let folder = attributes.iter().find(|(name, _)| *name == CODEBASE);
+                        let folder = folder.and_then(|(_, value)| *value);
+                        let folder = folder.map(|folder| {
+                            collector.page_links.text(folder).trim_end_matches('/').to_owned()
+                        });
+                        for archive in archives.split(',').map(str::trim) {
+                            let is_within = !archive.starts_with('/') && !archive.contains(':');
+                            let folder = folder.as_deref().filter(|_| is_within);
+                            let url = folder.map(|folder| format!("{folder}/{archive}"));
+                            let url = url.as_deref().unwrap_or(archive);
+                            collector.add_link_to(element, url, position);
+                        }
                     }
                     _ => collector.add_link(element, value, position),
                 }
@@ -392,6 +427,12 @@ impl CollectorSink<'_> {
             LINK => self.relation(position),
             META => self.meta(position),
             IFRAME => self.inner_document(position),
+            SCRIPT => self.script(position),
+            FORM | BUTTON | INPUT => self.form(tag.name, position),
+            // Of another language, it is no style sheet.
+            STYLE if collector.text_of(TYPE).is_some_and(|kind| !is_css(kind)) => {
+                collector.embedded = None;
+            }
             _ => {}
         }
     }
@@ -434,6 +475,48 @@ impl CollectorSink<'_> {
         }
     }
 
+    /// Begins a `script` that is JSON with addresses.
+    fn script(&mut self, position: Option<Position>) {
+        let collector = &mut *self.collector;
+        let is = |known: &str| {
+            collector
+                .text_of(TYPE)
+                .is_some_and(|kind| kind.trim_ascii().eq_ignore_ascii_case(known))
+        };
+        let language = if collector.options.scripts && is("importmap") {
+            Language::ImportMap
+        } else if collector.options.relations && is("speculationrules") {
+            Language::SpeculationRules
+        } else {
+            return;
+        };
+        collector.embedded = Some(Embedded { language, text: Vec::new(), position });
+    }
+
+    /// Adds the address that a form is sent to, or that one of its buttons gives instead.
+    /// Only `GET` is harmless; it replaces the query by what is in the fields (HTML
+    /// standard, section 4.10.21.3).
+    fn form(&mut self, tag: Name, position: Option<Position>) {
+        let collector = &mut *self.collector;
+        let is_form = tag == FORM;
+        let (action, method) = if is_form { (ACTION, METHOD) } else { (FORMACTION, FORMMETHOD) };
+        let sends = |method: &str| {
+            !method.eq_ignore_ascii_case("post") && !method.eq_ignore_ascii_case("dialog")
+        };
+        let is_get = collector.text_of(method).map_or(is_form || collector.is_get_form, sends);
+        if is_form {
+            collector.is_get_form = is_get;
+        }
+        let Some(action) = collector.text_of(action).filter(|_| is_get) else { return };
+        let target = action.split(['?', '#']).next().unwrap_or_default().trim_ascii();
+        let is_refused = is_form && collector.is_nofollow();
+        // An empty one is the page itself.
+        if !target.is_empty() && !is_refused {
+            let target = target.to_owned();
+            collector.add_link_to(Element::Form, &target, position);
+        }
+    }
+
     /// Adds the links of a page that stands in an attribute of a frame. They have the
     /// position of the frame.
     fn inner_document(&mut self, position: Option<Position>) {
@@ -451,7 +534,7 @@ impl CollectorSink<'_> {
         let mut sink = CollectorSink { collector: &mut inner, slice, slice_at: *slice_at };
         tokenizer.feed(slice, &mut sink);
         tokenizer.finish(&mut sink);
-        sink.end_style_sheet();
+        sink.end_embedded();
         for link in inner.page_links.links().filter(|link| !link.nofollow) {
             collector.add_link_to(link.element, link.href, position);
         }
@@ -555,7 +638,8 @@ impl TokenSink for CollectorSink<'_> {
         }
         if self.collector.options.styles && tag.name == STYLE {
             let position = self.position_of(tag);
-            self.collector.style = Some(StyleSheet { css: Vec::new(), position });
+            let (language, text) = (Language::Css, Vec::new());
+            self.collector.embedded = Some(Embedded { language, text, position });
         }
         if !self.collector.attributes.is_empty() {
             self.attributes(tag);
@@ -573,16 +657,16 @@ impl TokenSink for CollectorSink<'_> {
         if self.collector.link_text.is_open() {
             self.tag_in_link(tag == A);
         }
-        if tag == STYLE {
-            self.end_style_sheet();
+        if self.collector.embedded.is_some() && matches!(tag, STYLE | SCRIPT) {
+            self.end_embedded();
         }
     }
 
     #[inline(always)]
     fn text(&mut self, text: &[u8], kind: Text) {
-        let Collector { content, style, link_text, .. } = &*self.collector;
+        let Collector { content, embedded, link_text, .. } = &*self.collector;
         // Nearly all text of a page is wanted for none of these.
-        if content.is_some() || style.is_some() || link_text.is_open() {
+        if content.is_some() || embedded.is_some() || link_text.is_open() {
             self.collector.wanted_text(text, kind);
         }
     }

@@ -21,6 +21,12 @@ impl LinkExtractor {
         Self { tokenizer: Tokenizer::new(), collector: Collector::new(options) }
     }
 
+    /// Makes the extractor read XML, see [`Tokenizer::for_xml`].
+    #[must_use]
+    pub fn for_xml(self) -> Self {
+        Self { tokenizer: Tokenizer::for_xml(), ..self }
+    }
+
     /// Takes the next slice of the page's text, in UTF-8 and cut anywhere.
     /// Malformed UTF-8 counts as U+FFFD.
     pub fn feed(&mut self, text: &[u8]) {
@@ -53,7 +59,7 @@ impl LinkExtractor {
         let mut sink = CollectorSink { collector: &mut collector, slice: b"", slice_at };
         tokenizer.finish(&mut sink);
         sink.end_link_text();
-        sink.end_style_sheet();
+        sink.end_embedded();
         collector.page_links
     }
 }

@@ -1,4 +1,4 @@
-//! Links in the head of a response: the headers `Link` and `Refresh`.
+//! Links in the head of a response: the headers `Link`, `Refresh` and `Speculation-Rules`.
 
 use super::ExtractOptions;
 use super::link_attributes::names_document;
@@ -11,6 +11,14 @@ pub fn of_refresh(value: &[u8], options: ExtractOptions) -> Option<(Element, Str
     let value = String::from_utf8_lossy(value);
     let url = refresh::url(&value).filter(|_| options.refresh)?;
     Some((Element::Meta, url.to_owned()))
+}
+
+/// Returns the addresses in a header `Speculation-Rules`, a list of strings (HTML standard,
+/// section 7.6.2), if the options select them.
+pub fn of_speculation_rules(value: &[u8], options: ExtractOptions) -> Vec<(Element, String)> {
+    let value = String::from_utf8_lossy(value);
+    let strings = value.split('"').skip(1).step_by(2).filter(|_| options.relations);
+    strings.map(|url| (Element::Header, url.to_owned())).collect()
 }
 
 /// Returns the addresses in a header `Link` (RFC 8288, section 3) that the options
@@ -77,5 +85,9 @@ mod tests {
         assert!(of_link(b"</x>; rel=next", ExtractOptions::default()).is_empty());
         assert!(of_refresh(b"0; url=/x", ExtractOptions::ALL).is_some());
         assert!(of_refresh(b"5", ExtractOptions::ALL).is_none());
+        let rules = of_speculation_rules(b"\"/x\", \"y\";a=1", ExtractOptions::ALL);
+        assert_eq!(rules.iter().map(|(_, url)| &**url).collect::<Vec<_>>(), ["/x", "y"]);
+        assert!(of_speculation_rules(b"\"/x\"", ExtractOptions::default()).is_empty());
+        assert!(of_speculation_rules(b"5", ExtractOptions::ALL).is_empty());
     }
 }

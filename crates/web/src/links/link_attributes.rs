@@ -7,25 +7,33 @@ use crate::html::Name;
 pub(super) const A: Name = Name::of(b"a");
 pub(super) const AREA: Name = Name::of(b"area");
 pub(super) const BASE: Name = Name::of(b"base");
+pub(super) const BUTTON: Name = Name::of(b"button");
+pub(super) const FORM: Name = Name::of(b"form");
 pub(super) const IFRAME: Name = Name::of(b"iframe");
 pub(super) const IMG: Name = Name::of(b"img");
 pub(super) const INPUT: Name = Name::of(b"input");
 pub(super) const LINK: Name = Name::of(b"link");
+pub(super) const MAP: Name = Name::of(b"map");
 pub(super) const META: Name = Name::of(b"meta");
 pub(super) const SCRIPT: Name = Name::of(b"script");
 /// The name of an element and also of an attribute.
 pub(super) const STYLE: Name = Name::of(b"style");
 pub(super) const TEMPLATE: Name = Name::of(b"template");
 
+pub(super) const ACTION: Name = Name::of(b"action");
 pub(super) const ALT: Name = Name::of(b"alt");
 pub(super) const ARCHIVE: Name = Name::of(b"archive");
+pub(super) const CODEBASE: Name = Name::of(b"codebase");
 pub(super) const CONTENT: Name = Name::of(b"content");
+pub(super) const FORMACTION: Name = Name::of(b"formaction");
+pub(super) const FORMMETHOD: Name = Name::of(b"formmethod");
 pub(super) const HREF: Name = Name::of(b"href");
 pub(super) const HTTP_EQUIV: Name = Name::of(b"http-equiv");
 pub(super) const ID: Name = Name::of(b"id");
 pub(super) const IMAGESRCSET: Name = Name::of(b"imagesrcset");
 pub(super) const ITEMPROP: Name = Name::of(b"itemprop");
 pub(super) const LANGUAGE: Name = Name::of(b"language");
+pub(super) const METHOD: Name = Name::of(b"method");
 pub(super) const NAME: Name = Name::of(b"name");
 pub(super) const PROPERTY: Name = Name::of(b"property");
 pub(super) const REL: Name = Name::of(b"rel");
@@ -34,6 +42,7 @@ pub(super) const SHADOWROOTMODE: Name = Name::of(b"shadowrootmode");
 pub(super) const SRCDOC: Name = Name::of(b"srcdoc");
 pub(super) const SRCSET: Name = Name::of(b"srcset");
 pub(super) const TYPE: Name = Name::of(b"type");
+pub(super) const USEMAP: Name = Name::of(b"usemap");
 pub(super) const XLINK_HREF: Name = Name::of(b"xlink:href");
 
 const APPLET: Name = Name::of(b"applet");
@@ -112,9 +121,14 @@ impl ExtractOptions {
             STYLE => self.styles,
             FILL | FILTER | STROKE | MASK | CLIP_PATH | CURSOR | MARKER_START | MARKER_MID
             | MARKER_END => self.styles,
-            NAME => (tag == A && self.ids) || (tag == META && self.relations),
+            NAME => (matches!(tag, A | MAP) && self.ids) || (tag == META && self.relations),
+            USEMAP => self.ids && matches!(tag, IMG | INPUT | OBJECT),
+            CODEBASE => tag == APPLET && self.media,
             ALT => self.details && matches!(tag, AREA | IMG),
+            REL if tag == FORM => self.relations,
             REL | REV | ITEMPROP => tag == LINK && (self.styles || self.relations || self.images),
+            ACTION | METHOD => tag == FORM && self.relations,
+            FORMACTION | FORMMETHOD => matches!(tag, BUTTON | INPUT) && self.relations,
             HREF => match tag {
                 LINK => self.styles || self.relations,
                 _ => self.images || self.scripts,
@@ -124,7 +138,12 @@ impl ExtractOptions {
             HTTP_EQUIV => tag == META && self.refresh,
             PROPERTY => tag == META && self.relations,
             IMAGESRCSET => tag == LINK && self.images,
-            TYPE => (tag == SCRIPT && self.scripts) || (tag == INPUT && self.images),
+            TYPE => match tag {
+                SCRIPT => self.scripts || self.relations,
+                STYLE => self.styles,
+                INPUT => self.images,
+                _ => false,
+            },
             LANGUAGE => tag == SCRIPT && self.scripts,
             SRCDOC => tag == IFRAME,
             SRC | SRCSET | DATA | POSTER | BACKGROUND | CITE | LONGDESC | MANIFEST | ARCHIVE => {
@@ -203,6 +222,12 @@ pub(super) fn is_javascript(kind: Option<&str>, language: Option<&str>) -> bool 
     };
     essence.eq_ignore_ascii_case("module")
         || ESSENCES.iter().any(|known| essence.eq_ignore_ascii_case(known))
+}
+
+/// Returns true if a `style` element of this `type` holds CSS (HTML standard, section
+/// 4.2.6).
+pub(super) fn is_css(kind: &str) -> bool {
+    kind.is_empty() || kind.eq_ignore_ascii_case("text/css")
 }
 
 /// Returns true if the relations of a `link` or of the header `Link` name a document

@@ -182,7 +182,7 @@ pub enum Element {
     Meta,
     /// `object data`
     Object,
-    /// `script src`
+    /// `script src`, and an address in an import map or in speculation rules
     Script,
     /// `source src` and `source srcset`
     Source,
@@ -206,11 +206,15 @@ pub enum Element {
     Loc,
     /// A sitemap in an index of sitemaps
     Sitemap,
+    /// `form action` and `button formaction`, if the form is sent by `GET`
+    Form,
+    /// An address in the manifest of a web app
+    Manifest,
 }
 
 impl Element {
     /// All elements, in the order of their numbers.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::A,
         Self::Area,
         Self::Audio,
@@ -235,6 +239,8 @@ impl Element {
         Self::Svg,
         Self::Loc,
         Self::Sitemap,
+        Self::Form,
+        Self::Manifest,
     ];
 
     /// Returns true for a hyperlink, which a reader follows; the other links are
@@ -246,7 +252,10 @@ impl Element {
     /// Returns true if the link shows another page to the reader; the other links
     /// load resources.
     pub fn is_clicked(self) -> bool {
-        matches!(self, Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta | Self::Loc)
+        matches!(
+            self,
+            Self::A | Self::Area | Self::Frame | Self::Iframe | Self::Meta | Self::Loc | Self::Form
+        )
     }
 
     /// Returns true if the link loads what may be long and is seldom a page.
@@ -290,6 +299,8 @@ impl Element {
             Self::Svg => "svg",
             Self::Loc => "loc",
             Self::Sitemap => "sitemap",
+            Self::Form => "form",
+            Self::Manifest => "manifest",
         }
     }
 }

@@ -1,9 +1,8 @@
 //! Reader of the links in a CSS file, and of those in the prolog of an XML file.
 
-use encoding_rs::{Encoding, UTF_8};
-
 use super::css;
 use super::page_links::{Element, PageLinks};
+use crate::encoding::{Encoding, UTF_8};
 
 /// The part of a style sheet that is searched for addresses, in bytes.
 pub(super) const MAX_STYLE_SHEET_LEN: usize = 1024 * 1024;

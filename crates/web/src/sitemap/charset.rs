@@ -1,8 +1,9 @@
 //! A decoder of the character encoding of a sitemap.
 
-use encoding_rs::{Decoder, Encoding, UTF_8};
 use quick_xml::Reader;
 use quick_xml::events::Event;
+
+use crate::encoding::{Decoder, Encoding, UTF_8};
 
 /// The byte order mark (BOM). It is not a character of any URL.
 pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';

@@ -1,11 +1,14 @@
 //! Extraction of what `ExtractOptions` selects: resources, fragment targets,
 //! positions and texts.
 
+use url::Url;
+use web::body::ContentType;
 use web::links::{ExtractOptions, Position};
-use web::page::Page;
+use web::page::{FileKind, Page, PageReader};
 
 use crate::common::read;
 
+const ALL: ExtractOptions = ExtractOptions::ALL;
 const NOTHING: ExtractOptions = ExtractOptions {
     frames: false,
     refresh: false,
@@ -89,10 +92,27 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<script type=module src=/x></script>", scripts, &["script /x"]),
         ("<script language=JavaScript src=/x></script>", scripts, &["script /x"]),
         ("<applet archive='/x, /y'></applet>", media, &["applet /x", "applet /y"]),
+        ("<applet archive='x, /y' codebase=z/></applet>", media, &["applet z/x", "applet /y"]),
         ("<svg><path fill='url(/x#y)' filter=url(#no) /></svg>", styles, &["style /x#y"]),
         ("<svg><style><![CDATA[a{b:url(/x)}]]></style></svg>", styles, &["style /x"]),
         ("<iframe srcdoc='<img src=/x>&lt;p>'></iframe>", images, &["img /x"]),
         ("<div><template shadowrootmode=open><img src=/x></template></div>", images, &["img /x"]),
+        ("<form action=/x><button formaction=/y>", relations, &["form /x", "form /y"]),
+        ("<form method=GET action='/x?no=1#no'></form>", relations, &["form /x"]),
+        (
+            "<form method=odd action=/x><input type=submit formaction=/y>",
+            relations,
+            &["form /x", "form /y"],
+        ),
+        ("<form method=post><button formmethod=get formaction=/x>", relations, &["form /x"]),
+        ("<script type=importmap>{\"imports\":{\"x\":\"/x\"}}</script>", scripts, &["script /x"]),
+        (
+            "<script type='SpeculationRules'>{\"prefetch\":[{\"urls\":[\"/x\"]}]}</script>",
+            relations,
+            &["script /x"],
+        ),
+        ("<style type='Text/CSS'>@import '/x'</style>", styles, &["style /x"]),
+        ("<style type=''>@import '/x'</style>", styles, &["style /x"]),
     ] {
         assert_found(html, options, expected);
         assert_found(html, NOTHING, &[]);
@@ -122,7 +142,14 @@ fn what_names_no_document_is_not_found() {
         "<link rel='preconnect dns-prefetch' href=/no><link rel=schema.DC href=/no>",
         "<input src=/no><input type=text src=/no>",
         "<script type=text/template src=/no></script><script type=importmap src=/no></script>",
-        "<a xlink:href=/no></a><form action=/no><button formaction=/no></form>",
+        "<a xlink:href=/no></a><button formaction=/no></button>",
+        "<form method=POST action=/no><button formaction=/no></form>",
+        "<form method=dialog action=/no></form><form method=post><input formaction=/no></form>",
+        "<form><button formmethod=post formaction=/no></form><form action='?no'></form>",
+        "<form rel=nofollow action=/no></form>",
+        "<script type=application/json>{\"imports\":{\"x\":\"/no\"}}</script>",
+        "<script type=importmap>{\"imports\":{\"x/\":\"/no/\",\"y\":\"no\"}}</script>",
+        "<style type=text/less>@import '/no'; a { b: url(/no) }</style>",
         "<svg><use href='#no' /><rect fill='url(#no)' /></svg>",
         "<style>@namespace url(/no); @supports (background: url(/no)) {}</style>",
         "<style>a {} @import '/no'; @import url(/no);</style>",
@@ -135,6 +162,67 @@ fn what_names_no_document_is_not_found() {
         assert!(links.iter().all(|href| !href.contains("no")), "{links:?} in {html}");
         assert_eq!(found.ids().len(), 0, "{html}");
     }
+}
+
+/// Reads a file in two pieces, cut anywhere, and returns its links.
+fn links_of_file(kind: FileKind, text: &str) -> Vec<String> {
+    let url = Url::parse("http://site.test/").unwrap();
+    let read = |cut: usize| {
+        let mut reader =
+            PageReader::of_kind(kind, &url, Some("utf-8"), ExtractOptions { ids: false, ..ALL });
+        reader.feed(&text.as_bytes()[..cut]);
+        reader.feed(&text.as_bytes()[cut..]);
+        let page = reader.finish(&url);
+        let links = page.found.links();
+        links.map(|link| format!("{} {}", link.element.name(), link.href)).collect::<Vec<_>>()
+    };
+    let links = read(0);
+    assert!((1..=text.len()).all(|cut| read(cut) == links), "{text}");
+    links
+}
+
+#[test]
+fn in_xhtml_every_element_may_close_itself() {
+    let xhtml = "<?xml version='1.0'?><?xml-stylesheet href='/s.css'?><html><head><title/>\
+                 <script src='/x.js'/><style/></head><body><iframe src='/f'/><textarea/>\
+                 <p><![CDATA[<a href='/no'/>]]></p><a href='/y'>y</a></body></html>";
+    let expected = ["script /x.js", "iframe /f", "a /y", "link /s.css"];
+    assert_eq!(links_of_file(FileKind::Xhtml, xhtml), expected);
+    assert_eq!(links_of_file(FileKind::Html, xhtml), [""; 0], "a title has no end");
+    let ended = "<script><a href='/no'/></script><style>p{b:url(/z)}</style><a href='/y'/>";
+    assert_eq!(links_of_file(FileKind::Xhtml, ended), ["style /z", "a /y"]);
+}
+
+#[test]
+fn a_manifest_names_files() {
+    let manifest = r#"{"icons": [{"src": "/i.png"}], "start_url": "/", "name": "x"}"#;
+    assert_eq!(links_of_file(FileKind::Manifest, manifest), ["manifest /i.png", "manifest /"]);
+    assert_eq!(links_of_file(FileKind::Manifest, "no JSON"), [""; 0]);
+}
+
+/// Most servers know neither the type of a manifest nor the ending of its name.
+#[test]
+fn a_manifest_is_known_by_its_type_or_by_its_name() {
+    let kind = |essence: &str, url: &str| {
+        let content_type = ContentType::parse(essence.as_bytes());
+        FileKind::of(&content_type, url, ALL, false)
+    };
+    for (essence, url) in [
+        ("application/manifest+json", "http://site.test/x"),
+        ("application/json", "http://site.test/manifest.json?v=1"),
+        ("application/octet-stream", "http://site.test/site.webmanifest"),
+        ("text/plain; charset=utf-8", "http://site.test/site.webmanifest"),
+    ] {
+        assert_eq!(kind(essence, url), Some(FileKind::Manifest), "{essence} {url}");
+    }
+    for (essence, url) in [
+        ("application/json", "http://site.test/x.json?manifest.json"),
+        ("image/png", "http://site.test/manifest.json"),
+        ("application/octet-stream", "http://site.test/x"),
+    ] {
+        assert_eq!(kind(essence, url), None, "{essence} {url}");
+    }
+    assert_eq!(kind("text/html", "http://site.test/manifest.json"), Some(FileKind::Html));
 }
 
 #[test]

@@ -133,7 +133,7 @@ pub(crate) fn behaviours(host: &str) -> Vec<Behaviour> {
             &[
                 "javascript:alert(1)",
                 "data:text/html,x",
-                "mailto:a",
+                "mailto:a@a.test",
                 "tel:1",
                 "blob:x",
                 "about:blank",
