@@ -30,6 +30,10 @@ figure{margin:1em 0}img{max-width:100%}figcaption{font-size:.9em;text-align:cent
 .scene-head{display:none}.scene-lanes ol{list-style:none;padding:0}.scene-name{font-weight:bold}.scene-lanes small{font-size:1em}\
 table{font-size:.85em}aside{margin:1em;font-size:.9em}blockquote{margin:1em}";
 
+/// The style of the PDF beside that of the print page: numbers below the pages.
+const PDF_STYLE: &str = "<style>@page{margin:18mm;@bottom-center{content:counter(page);font-family:sans-serif;font-size:9pt}}\
+.contents{break-after:page}.contents p{margin:.6em 0 0;font-weight:bold}.contents li{list-style:none}</style>";
+
 /// Writes `book.pdf` (with Chromium) and `book.epub` (with pandoc) into `folder`.
 ///
 /// # Errors
@@ -40,6 +44,8 @@ pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     let built = folder.join("html");
     run(Command::new("mdbook").arg("build").arg(root.join("book")).arg("--dest-dir").arg(&built))?;
     let print = built.join("print.html");
+    let page = with_parts(&fs::read_to_string(&print)?, &summary_of(root)?);
+    fs::write(&print, page.replacen("<main>", &format!("<main>{PDF_STYLE}"), 1))?;
 
     let chromium = std::env::var_os("CHROMIUM").unwrap_or_else(|| "chromium".into());
     let mut to_pdf = Command::new(chromium);
@@ -47,7 +53,7 @@ pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     to_pdf.arg(format!("--print-to-pdf={}", folder.join("book.pdf").display()));
     run(to_pdf.arg("--generate-pdf-document-outline").arg(format!("file://{}", print.display())))?;
 
-    let page = with_pictures(&main_of(&fs::read_to_string(&print)?), &folder)?;
+    let page = with_pictures(&main_of(&page), &folder)?;
     let (source, style) = (folder.join("epub.html"), folder.join("epub.css"));
     fs::write(&source, page)?;
     fs::write(&style, EPUB_STYLE)?;
@@ -60,6 +66,50 @@ pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     run(&mut to_epub)?;
     println!("written to {}: book.pdf, book.epub", folder.display());
     Ok(true)
+}
+
+/// A heading of the list of pages: its name, and the titles of its pages.
+type Part = (String, Vec<String>);
+
+/// Returns the parts of the book with the titles of their pages. Those before the first
+/// part have none.
+fn summary_of(root: &Path) -> io::Result<Vec<Part>> {
+    Ok(parts(&fs::read_to_string(root.join("book/src/SUMMARY.md"))?))
+}
+
+fn parts(summary: &str) -> Vec<Part> {
+    let mut parts = vec![(String::new(), Vec::new())];
+    for line in summary.lines().skip(1) {
+        let title = line.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+        match (line.strip_prefix("# "), title, parts.last_mut()) {
+            (Some(name), ..) => parts.push((name.to_owned(), Vec::new())),
+            (None, Some((title, _)), Some((_, titles))) => titles.push(title.to_owned()),
+            _ => {}
+        }
+    }
+    parts
+}
+
+/// Returns the print page with a list of contents, and with the name of each part below the
+/// title of its first page. On the screen both are in the sidebar.
+fn with_parts(page: &str, parts: &[Part]) -> String {
+    let heading = Regex::new(r#"(?s)<h1 id="([^"]*)"><a[^>]*>(.*?)</a></h1>"#).expect("a pattern");
+    let part_of = |title: &str| {
+        let of = parts.iter().find(|(_, titles)| titles.first().is_some_and(|it| it == title));
+        of.map(|(name, _)| name).filter(|name| !name.is_empty())
+    };
+    let mut contents = String::from("<div class=\"contents\"><h1>Contents</h1><ul>");
+    let page = heading.replace_all(page, |found: &Captures<'_>| {
+        let (whole, id, title) = (&found[0], &found[1], &found[2]);
+        let part = part_of(title);
+        if let Some(part) = part {
+            contents += &format!("</ul><p>{part}</p><ul>");
+        }
+        contents += &format!("<li><a href=\"#{id}\">{title}</a></li>");
+        let below = part.map(|part| format!("<p class=\"part\"><i>Part: {part}</i></p>"));
+        format!("{whole}{}", below.unwrap_or_default())
+    });
+    page.replacen("<main>", &format!("<main>{contents}</ul></div>"), 1)
 }
 
 /// Runs a command that has to succeed.
@@ -75,7 +125,12 @@ fn run(command: &mut Command) -> io::Result<()> {
 fn main_of(page: &str) -> String {
     let begin = page.find("<main>").map_or(0, |at| at + "<main>".len());
     let end = page.rfind("</main>").unwrap_or(page.len());
-    let script = Regex::new(r"(?s)<script.*?</script>|</?details[^>]*>").expect("a pattern");
+    // Lines that the page hides, what is for the screen only, and contents that the EPUB has
+    // of its own.
+    let script = Regex::new(
+        r#"(?s)<details class="screen-only".*?</details>|<script.*?</script>|</?details[^>]*>|<span class="boring">.*?</span>|<style>.*?</style>|<div class="contents">.*?</div>"#,
+    )
+    .expect("a pattern");
     let summary = Regex::new(r"(?s)<summary>(.*?)</summary>").expect("a pattern");
     // Pandoc keeps one picture of a figure, and a heading is no link on paper.
     let figure = Regex::new(r"<(/?)figure[^>]*>").expect("a pattern");
@@ -127,6 +182,20 @@ mod tests {
                     <script>x</script></main><nav></nav>";
         let main = "<h1>A</h1><p><b>An <b>answer</b></b></p>42<div>f<p>c</p></div>";
         assert_eq!(main_of(page), main);
+    }
+
+    #[test]
+    fn parts_are_named_below_the_titles_of_their_first_pages_and_in_the_contents() {
+        let parts = parts("# Summary\n\n[Zero](0.md)\n\n# One\n\n- [A](a.md)\n  - [B](b.md)\n");
+        assert_eq!(parts[1], ("One".to_owned(), vec!["A".to_owned(), "B".to_owned()]));
+        let title =
+            |id: &str| format!("<h1 id=\"{id}\"><a class=\"header\" href=\"#{id}\">{id}</a></h1>");
+        let page = format!("<main>{}{}{}</main>", title("Zero"), title("A"), title("B"));
+        let below = title("A") + "<p class=\"part\"><i>Part: One</i></p>" + &title("B");
+        let page = with_parts(&page, &parts);
+        assert!(page.contains(&below), "{page}");
+        assert!(page.contains("</ul><p>One</p><ul><li><a href=\"#A\">A</a></li>"), "{page}");
+        assert!(!main_of(&page).contains("Contents"), "{page}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ const REQUEST: &[u8] = b"200\n";
 
 fn main() -> io::Result<()> {
     let address = support::slow_server()?;
-    println!("way            asked  answer noticed after");
+    println!("way                asked  answer noticed after");
     let begun = Instant::now();
     report("busy loop", busy_loop(ask(address)?)?, begun);
     let begun = Instant::now();
@@ -28,7 +28,7 @@ fn main() -> io::Result<()> {
 }
 
 fn report(way: &str, asked: usize, begun: Instant) {
-    println!("{way:<13}  {:>5}  {} ms", thousands(asked), begun.elapsed().as_millis());
+    println!("{way:<13}  {:>9}  {} ms", thousands(asked), begun.elapsed().as_millis());
 }
 
 /// Connects in the blocking way and makes the socket non-blocking.

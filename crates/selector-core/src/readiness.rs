@@ -4,10 +4,10 @@ use std::ops::BitOr;
 
 // ANCHOR: readiness
 /// The operations that are known not to block on a socket. The bits are sticky:
-/// they stay set until the owner, having met `WouldBlock`, clears them.
+/// they stay set until the owner, having met `WouldBlock`, clears them. The end
+/// of reading cannot be cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(u8);
-// ANCHOR_END: readiness
 
 impl Readiness {
     /// Nothing is known to be possible.
@@ -16,9 +16,10 @@ impl Readiness {
     pub const READABLE: Self = Self(1);
     /// A write may take bytes or give an error; a connect has ended.
     pub const WRITABLE: Self = Self(2);
-    /// The peer has sent its last byte. What it sent before may still be
-    /// waiting to be read.
+    /// The peer has closed its side. What it sent before may still be waiting to
+    /// be read.
     pub const READ_CLOSED: Self = Self(4);
+    // ANCHOR_END: readiness
 
     /// Returns true if all bits of `other` are set.
     pub fn contains(self, other: Self) -> bool {

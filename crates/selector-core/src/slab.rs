@@ -106,12 +106,9 @@ impl<T> Slab<T> {
     // ANCHOR: get
     /// Returns the value of a key, or nothing once it is removed.
     pub fn get(&self, key: Key) -> Option<&T> {
-        if !self.is_current(key) {
-            return None;
-        }
         match self.slots.get(key.index())? {
-            Slot::Taken(value) => Some(value),
-            Slot::Vacant(_) => None,
+            Slot::Taken(value) if self.is_current(key) => Some(value),
+            _ => None,
         }
     }
     // ANCHOR_END: get

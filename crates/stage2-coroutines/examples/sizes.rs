@@ -12,7 +12,7 @@ use stage2_coroutines::{Coroutine, EventLoop, connect, read, read_all, read_by_h
 use transport::TlsLayer;
 
 // ANCHOR: functions
-/// A coroutine with no variables and three states: begun, suspended, returned.
+/// A coroutine with no variables. Its states: not begun, suspended, returned, panicked.
 async fn empty() {
     pending::<()>().await;
 }

@@ -1,6 +1,7 @@
 //! Models of what crosses threads: the inject queue of a loop, its notifier, and the
 //! resolver. The checker loom runs a model once for each order in which its threads can
-//! take their steps, and for each value that the memory model lets a load return.
+//! take their steps, and for each value that the memory model lets a load return, but for
+//! a few that loom does not try.
 //!
 //! The sources are those of the crates themselves, included here with loom's `Mutex`,
 //! atomics and threads in the place of the standard library's: see [`sync`] and

@@ -194,7 +194,9 @@ fn with_quartiles<'a>(
 fn ratio(figures: &Figures, id: &str, quantity: &str) -> Option<String> {
     let get = |part| figures.get(id, &format!("{quantity}.{part}"));
     let (median, lower, upper) = (get("median")?, get("lower")?, get("upper")?);
-    Some(format!("{median:.2} ({lower:.2}–{upper:.2})"))
+    // A single round says nothing of the spread.
+    let spread = (lower < upper).then(|| format!(" ({lower:.2}–{upper:.2})"));
+    Some(format!("{median:.2}{}", spread.unwrap_or_default()))
 }
 
 fn paired(figures: &Figures) -> String {
@@ -400,7 +402,7 @@ mod tests {
         assert_eq!(
             rows,
             [
-                "| 20 | 10 | 0 | cubic | 5 | 14.0 | 1.00 (1.00–1.00) | 2.00 (1.50–3.00) |",
+                "| 20 | 10 | 0 | cubic | 5 | 14.0 | 1.00 | 2.00 (1.50–3.00) |",
                 "| 20 | 10 | 0 | cubic | 10 | 14.0 | 1.01 (1.00–1.02) | – |",
                 "| 100 | 10 | 0 | cubic | 5 | 40.0 | 1.05 (1.04–1.06) | – |",
             ]

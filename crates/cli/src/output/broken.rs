@@ -129,6 +129,14 @@ impl Place<'_> {
             None => String::new(),
         }
     }
+
+    /// Returns `what`, with the text of the link behind it if that is known.
+    pub(super) fn with_text(&self, what: &str) -> String {
+        match self.text() {
+            text if text.is_empty() => what.to_owned(),
+            text => format!("{what}: {text}"),
+        }
+    }
 }
 
 /// Returns the places of all links that lead to a URL, directly or by redirects, in

@@ -21,9 +21,10 @@ impl ReportFormat for Github {
             let title = property(&format!("Broken link: {}", broken.problem()));
             let places = places(broken, end);
             for place in places.iter().filter(|place| place.is_file) {
-                let (file, line) = (property(&place.page), place.line().unwrap_or(1));
-                let message = data(&format!("{}: {}", broken.url, place.text()));
-                out.write(&format!("::error file={file},line={line},title={title}::{message}\n"))?;
+                let file = property(&place.page);
+                let line = place.line().map(|line| format!("line={line},")).unwrap_or_default();
+                let message = data(&place.with_text(&broken.url));
+                out.write(&format!("::error file={file},{line}title={title}::{message}\n"))?;
             }
             if places.first().is_some_and(|place| place.is_file) {
                 continue;
@@ -32,7 +33,8 @@ impl ReportFormat for Github {
             // GitHub shows ten annotations of a step: so one for each broken URL.
             if let Some(place) = places.first() {
                 let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
-                let _ = write!(message, "\non {}{line}: {}", place.page, place.text());
+                let _ =
+                    write!(message, "\non {}", place.with_text(&format!("{}{line}", place.page)));
                 if places.len() > 1 {
                     let _ = write!(message, "\nand {} more", places.len() - 1);
                 }

@@ -58,7 +58,7 @@ fn failure(broken: &Broken, end: &End<'_>) -> String {
     let mut links = String::new();
     for place in places(broken, end) {
         let line = place.line().map(|line| format!(", line {line}")).unwrap_or_default();
-        let _ = writeln!(links, "on {}{line}: {}", place.page, place.text());
+        let _ = writeln!(links, "on {}", place.with_text(&format!("{}{line}", place.page)));
     }
     let (kind, problem) = (broken.kind(), broken.problem());
     format!(

@@ -17,21 +17,25 @@ local function grow(h, started)
 end
 
 -- ANCHOR: complete
+-- The fence: this worker has the job no longer.
 if not take(lease) then
   return -1
 end
+-- What is new becomes jobs, beside those in other partitions.
 local name, _, started, before = parts(lease)
 local new = ARGV[6] + put(9)
+-- The host has one request fewer under way.
 local h = host_of(name)
 h.open = h.open - 1
 if answered then
   h.answers = (h.answers or 0) + 1
 end
--- A moment that was not used: another job may have it.
+-- A request that was not made leaves its moment to another job.
 local is_given_back = not asked and lease:sub(1, #h.last + 1) == h.last .. ' '
 if is_given_back then
   h.next = before
 end
+-- A host that was busy may have more requests at a time.
 if h.limit and answered then
   grow(h, started)
 end
@@ -39,6 +43,7 @@ save(name, h)
 if h.limit or is_given_back then
   schedule(name, h)
 end
+-- The row, with the number of new URLs in it; and the counts of the end.
 call('XADD', P .. ':journal', '*', 'r', ARGV[7] .. new .. ARGV[8])
 call('HINCRBY', P, 'done', 1)
 if is_broken then

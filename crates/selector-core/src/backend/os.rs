@@ -41,12 +41,14 @@ impl OsBackend {
         Ok(Self { poll, events: mio::Events::with_capacity(Self::EVENTS_PER_WAIT), waker })
     }
 
+    // ANCHOR: os_register
     /// Registers a socket for both directions under its key.
     fn register(&self, source: &mut impl mio::event::Source, key: Key) -> io::Result<()> {
         let token = mio::Token(key.to_bits() as usize);
         let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
         self.poll.registry().register(source, token, both)
     }
+    // ANCHOR_END: os_register
 }
 
 impl Backend for OsBackend {

@@ -167,7 +167,8 @@ impl EventLoop {
         let lines = tasks.iter().map(|task| format!("  {task}\n"));
         let describe = self.0.also_describe.borrow().clone();
         let others = describe.map(|describe| describe()).unwrap_or_default();
-        format!("{} tasks\n{}{others}", tasks.len(), lines.collect::<String>())
+        let noun = if tasks.len() == 1 { "task" } else { "tasks" };
+        format!("{} {noun}\n{}{others}", tasks.len(), lines.collect::<String>())
     }
 
     /// Has `describe` add lines of its own to the text of

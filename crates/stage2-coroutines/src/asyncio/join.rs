@@ -67,11 +67,11 @@ pub enum Selected<A, B, C = Infallible, D = Infallible> {
     Fourth(D),
 }
 
-/// Returns the place of the coroutine that is polled first, below `count`.
+/// Returns a random number below `limit`.
 ///
-/// Not a counter: a loop of two calls of [`select`] would start each at the same
-/// place for ever.
-fn start(count: usize) -> usize {
+/// Not a counter: a loop of two calls of [`select`] would give each of them the same
+/// order for ever.
+fn random(limit: usize) -> usize {
     thread_local! {
         static RANDOM: Cell<u32> = const { Cell::new(0x9E37_79B9) };
     }
@@ -82,7 +82,7 @@ fn start(count: usize) -> usize {
         random ^ (random << 5)
     };
     RANDOM.with(|random| random.update(next));
-    RANDOM.get() as usize % count
+    RANDOM.get() as usize % limit
 }
 
 macro_rules! for_tuples {
@@ -125,9 +125,11 @@ macro_rules! for_tuples {
                 $(let mut $coroutine = pin!($coroutine);)+
                 poll_fn(|context| {
                     let count = [$(stringify!($coroutine)),+].len();
-                    let start = start(count);
-                    for turn in start..start + count {
-                        let mut place = turn % count;
+                    // Shuffled one by one (Fisher and Yates): all orders are alike.
+                    let mut places = [0_usize, 1, 2, 3];
+                    for turn in 0..count {
+                        places.swap(turn, turn + random(count - turn));
+                        let mut place = places[turn];
                         $(
                             if place == 0
                                 && let Poll::Ready(ready) = $coroutine.as_mut().poll(context)

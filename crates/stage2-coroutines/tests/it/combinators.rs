@@ -908,6 +908,19 @@ mod of_different_types {
     }
 
     #[test]
+    fn select_is_fair_among_those_that_are_ready() {
+        let event_loop = virtual_loop();
+        let mut firsts = 0;
+        for _ in 0..3000 {
+            let (ready, pending) = (std::future::ready::<()>, std::future::pending::<()>);
+            let coroutines = (ready(()), ready(()), pending(), pending());
+            firsts +=
+                u32::from(matches!(run(&event_loop, select(coroutines)), Selected::First(())));
+        }
+        assert!((1350..1650).contains(&firsts), "{firsts} of 3000");
+    }
+
+    #[test]
     fn what_select_drops_loses_nothing_if_it_is_a_future() {
         let event_loop = virtual_loop();
         let page = Future::from(later(&event_loop, 2, "a page"));

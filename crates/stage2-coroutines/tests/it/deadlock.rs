@@ -143,7 +143,7 @@ fn a_loop_in_which_nothing_can_happen_says_so() {
     let shielded = shield(&event_loop, future.clone());
     let waits = Task::spawn(&event_loop, async move { drop(shielded.await) }).named("waits");
     let text = deadlock(&event_loop);
-    assert!(text.contains("1 tasks") && text.contains("task waits, spawned at "), "{text}");
+    assert!(text.contains("1 task\n") && text.contains("task waits, spawned at "), "{text}");
     assert!(text.contains("waiting for a future"), "{text}");
     // Afterwards it can be used again.
     future.set_result(()).unwrap();
