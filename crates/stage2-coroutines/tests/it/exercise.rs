@@ -53,7 +53,7 @@ thread_local!(static FOREIGN_CODE: RefCell<Option<Box<dyn Fn()>>> = const { RefC
 struct ForeignWaker;
 
 impl ForeignWaker {
-    fn new(code: impl Fn() + 'static) -> Waker {
+    fn waker(code: impl Fn() + 'static) -> Waker {
         FOREIGN_CODE.set(Some(Box::new(code)));
         Waker::from(Arc::new(Self))
     }
@@ -83,7 +83,7 @@ fn task_1_a_waker_may_use_the_future_that_wakes_it() {
     let future = Future::new(&EventLoop::in_virtual_time());
     let (looked_at, results) = (future.clone(), Rc::new(RefCell::new(Vec::new())));
     let seen = Rc::clone(&results);
-    let waker = ForeignWaker::new(move || {
+    let waker = ForeignWaker::waker(move || {
         let result = looked_at.take_result();
         seen.borrow_mut().extend(result);
     });
@@ -257,13 +257,13 @@ fn task_5_a_deadline_may_move_to_either_side() {
     }
 }
 
-/// What the tick of task 4 wakes is a task of this loop, until task 5 is done.
+/// A test of task 4. Without task 5 there is no foreign waker among the timers.
 #[test]
 fn task_5_a_tick_has_not_borrowed_the_timers_while_it_wakes() {
     let event_loop = EventLoop::in_virtual_time();
     let (inside, looks) = (event_loop.clone(), Rc::new(Cell::new(0)));
     let counted = Rc::clone(&looks);
-    let waker = ForeignWaker::new(move || {
+    let waker = ForeignWaker::waker(move || {
         inside.pending_timers();
         counted.set(counted.get() + 1);
     });
@@ -297,7 +297,7 @@ fn task_6_what_is_not_ready_stores_its_waker_and_what_is_ready_does_not_wait() {
     assert_eq!(event_loop.connections(), 0);
 }
 
-/// The second half is about the tick of task 4.
+/// Its second half is a test of task 4.
 #[test]
 fn task_6_the_selector_is_not_borrowed_while_a_waker_is_dropped_or_wakes() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -307,7 +307,7 @@ fn task_6_the_selector_is_not_borrowed_while_a_waker_is_dropped_or_wakes() {
     let mut connecting = pin!(connect(&event_loop, address, TlsLayer::plain()));
     for _ in 0..2 {
         let (inside, counted) = (event_loop.clone(), Rc::clone(&looks));
-        let waker = ForeignWaker::new(move || {
+        let waker = ForeignWaker::waker(move || {
             inside.connections();
             counted.set(counted.get() + 1);
         });

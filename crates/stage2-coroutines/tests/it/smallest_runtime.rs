@@ -49,7 +49,7 @@ thread_local!(static FOREIGN_CODE: RefCell<Option<Box<dyn Fn()>>> = const { RefC
 struct ForeignWaker;
 
 impl ForeignWaker {
-    fn new(code: impl Fn() + 'static) -> Waker {
+    fn waker(code: impl Fn() + 'static) -> Waker {
         FOREIGN_CODE.set(Some(Box::new(code)));
         Waker::from(Arc::new(Self))
     }
@@ -65,7 +65,7 @@ impl Wake for ForeignWaker {
 fn task_1_a_waker_may_use_the_future_that_wakes_it() {
     let (future, seen) = (Future::new(), Rc::new(Cell::new(Poll::Pending)));
     let (looked_at, found) = (future.clone(), Rc::clone(&seen));
-    let waker = ForeignWaker::new(move || {
+    let waker = ForeignWaker::waker(move || {
         let result = pin!(looked_at.clone()).poll(&mut Context::from_waker(Waker::noop()));
         found.set(result);
     });
@@ -194,7 +194,7 @@ fn task_3_a_waker_may_set_a_timer() {
     let event_loop = EventLoop::new();
     let (inside, calls) = (event_loop.clone(), Rc::new(Cell::new(0)));
     let counted = Rc::clone(&calls);
-    let waker = ForeignWaker::new(move || {
+    let waker = ForeignWaker::waker(move || {
         inside.sleep(MILLISECOND);
         counted.set(counted.get() + 1);
     });
