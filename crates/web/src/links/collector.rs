@@ -170,12 +170,6 @@ impl Collector {
             || (self.wants_more && self.options.needs(tag, attribute))
     }
 
-    /// Returns the links, without the values of a tag that the page ends in.
-    pub(super) fn finish(mut self) -> PageLinks {
-        self.page_links.texts.truncate(self.tag_texts);
-        self.page_links
-    }
-
     /// Returns the value of this attribute of the current tag.
     fn get(&self, attribute: Name) -> Option<Span> {
         self.attributes.iter().find(|(name, _)| *name == attribute)?.1

@@ -60,6 +60,6 @@ impl LinkExtractor {
         tokenizer.finish(&mut sink);
         sink.end_link_text();
         sink.end_embedded();
-        collector.finish()
+        collector.page_links
     }
 }

@@ -11,7 +11,9 @@ use super::position::Position;
 ///
 /// All texts are in one string (an arena), so a page costs a few allocations in
 /// all, not a few for each link.
-#[derive(Debug, Default, PartialEq, Eq)]
+///
+/// Two are equal if they hold the same, wherever in the string the texts lie.
+#[derive(Debug, Default)]
 pub struct PageLinks {
     pub(super) texts: String,
     pub(super) base: Option<Span>,
@@ -21,6 +23,18 @@ pub struct PageLinks {
     pub(super) nofollow: Vec<Span>,
     pub(super) left_out: u32,
 }
+
+impl PartialEq for PageLinks {
+    fn eq(&self, other: &Self) -> bool {
+        self.links().eq(other.links())
+            && self.ids().eq(other.ids())
+            && self.texts_of(self.base.as_slice()).eq(other.texts_of(other.base.as_slice()))
+            && self.texts_of(&self.nofollow).eq(other.texts_of(&other.nofollow))
+            && self.left_out == other.left_out
+    }
+}
+
+impl Eq for PageLinks {}
 
 /// A range of the texts of a page, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +48,7 @@ impl Span {
 }
 
 /// A [`Link`] whose texts are ranges of the page's texts.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct RawLink {
     pub(super) href: Span,
     pub(super) element: Element,
@@ -88,14 +102,17 @@ impl PageLinks {
 
     /// Returns the fragment targets of the page, if `ids` were selected.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.ids.iter().map(|&id| self.text(id))
+        self.texts_of(&self.ids)
+    }
+
+    fn texts_of<'a>(&'a self, spans: &'a [Span]) -> impl ExactSizeIterator<Item = &'a str> {
+        spans.iter().map(|&span| self.text(span))
     }
 
     /// Returns true if the page asks all robots, or the one of this name, not to
     /// follow its hyperlinks, and `nofollow` was selected.
     pub fn is_nofollow(&self, product_token: &str) -> bool {
-        let names = self.nofollow.iter().map(|&name| self.text(name).trim());
-        names.into_iter().any(|name| {
+        self.texts_of(&self.nofollow).map(str::trim).any(|name| {
             name.eq_ignore_ascii_case("robots")
                 || (!name.is_empty() && name.eq_ignore_ascii_case(product_token))
         })
