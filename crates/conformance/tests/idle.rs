@@ -12,10 +12,10 @@ use common::{Interceptor, Stage, links, options, page, serve};
 use selector_core::{Backend, Event, OsBackend};
 
 const FETCHES: usize = 100;
-const SILENCE: Duration = Duration::from_millis(400);
+const SILENCE: Duration = Duration::from_millis(1500);
 /// The time that a loop may take, on a busy machine, from the arrival of the
 /// last request until it waits for the response.
-const SETTLE_TIME: Duration = Duration::from_millis(150);
+const SETTLE_TIME: Duration = Duration::from_millis(1000);
 
 /// An interceptor that records the times at which the loop wakes up.
 struct WakeLog(Arc<Mutex<Vec<Instant>>>);

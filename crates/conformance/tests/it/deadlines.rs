@@ -94,7 +94,7 @@ fn a_fetch_has_at_most_one_timer() {
         });
         let mut options = options(site.url("/"));
         options.max_tasks = Some(PAGES);
-        options.read_timeout = Duration::from_millis(40);
+        options.read_timeout = Duration::from_secs(1);
         options.max_tries = 3;
         let rows = Arc::new(Mutex::new(Vec::<Row>::new()));
         let seen = Arc::clone(&rows);

@@ -212,7 +212,7 @@ fn dropping_the_server_interrupts_all_scripts() {
     let address = server.address();
     let start = Instant::now();
     drop(server);
-    assert!(start.elapsed() < Duration::from_secs(1));
+    assert!(start.elapsed() < Duration::from_secs(10));
     assert!(clients[0].is_at_end());
     assert!(TcpStream::connect(address).is_err());
 }

@@ -115,7 +115,7 @@ fn a_failed_fetch_is_a_row_with_its_error_class() {
         let server = server.unwrap();
         let mut options = options(&server.url("/"));
         options.max_tries = 2;
-        options.read_timeout = Duration::from_millis(200);
+        options.read_timeout = Duration::from_secs(1);
         let (_, rows) = rows(name, crawl, options);
         let row = |path: &str| {
             let row = &rows[&server.url(path)];

@@ -17,8 +17,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 
 /// Sets timeouts that are short, but long enough for a server that answers.
 pub(crate) fn short_timeouts(options: &mut Options) {
-    options.read_timeout = Duration::from_millis(500);
-    options.timeout = Duration::from_millis(1000);
+    options.read_timeout = Duration::from_secs(1);
+    options.timeout = Duration::from_millis(2500);
 }
 
 pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
@@ -103,12 +103,12 @@ fn time_spent_in_the_sink_does_not_count_as_silence() {
         let (sender, rows) = channel();
         let sink: Sink = Box::new(move |row| {
             if row.url.ends_with("/quick") {
-                thread::sleep(Duration::from_millis(600));
+                thread::sleep(Duration::from_millis(1500));
             }
             sender.send(row).unwrap();
         });
         let mut options = options(site.url("/"));
-        options.read_timeout = Duration::from_millis(400);
+        options.read_timeout = Duration::from_secs(1);
         crawl(options, sink).unwrap();
         for row in rows {
             assert_eq!(row.outcome, Outcome::Page, "{name}: {row:?}");
