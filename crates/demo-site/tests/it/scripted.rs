@@ -2,7 +2,7 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
-use std::sync::Mutex;
+use std::sync::{Barrier, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -157,15 +157,18 @@ fn a_script_may_leave_a_request_unanswered() {
 #[test]
 fn requests_in_flight_are_counted() {
     const CLIENTS: usize = 20;
-    let server = serve(|_, reply| {
-        reply.sleep(Duration::from_millis(100));
+    let all_are_here = Barrier::new(CLIENTS);
+    let server = serve(move |request, reply| {
+        if request.path() == "/together" {
+            all_are_here.wait();
+        }
         reply.page("");
         // The reply has begun, so the request is no longer in flight.
         reply.sleep(Duration::from_millis(1));
     });
     let mut clients: Vec<_> = (0..CLIENTS).map(|_| Client::connect(server.address())).collect();
     for client in &mut clients {
-        client.send(request("/"));
+        client.send(request("/together"));
     }
     for client in &mut clients {
         client.response();

@@ -352,14 +352,14 @@ fn task_7_the_crawl_finds_every_page_and_ends() {
 fn task_7_the_timeout_is_one_for_silence_and_begins_anew_with_every_part() {
     let server = Server::start(|_, reply| {
         for part in ["HTTP/1.1 200 OK\r\n", "Content-Length: 0\r\n\r\n"] {
-            std::thread::sleep(Duration::from_millis(700));
+            std::thread::sleep(Duration::from_millis(1500));
             reply.send(part);
         }
     })
     .unwrap();
     let options = Options {
-        connect_timeout: Duration::from_millis(500),
-        read_timeout: Duration::from_millis(1200),
+        connect_timeout: Duration::from_secs(1),
+        read_timeout: Duration::from_millis(2800),
         max_tries: 1,
         ..Options::new(vec![server.url("/").parse().unwrap()])
     };
