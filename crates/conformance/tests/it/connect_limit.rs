@@ -148,8 +148,6 @@ fn the_connect_timeout_begins_when_the_connection_does() {
         let mut times: Vec<u64> = failed_rows
             .map(|row| {
                 assert_eq!(crawled.comparable(row), failed(ErrorClass::Timeout), "{stage:?}");
-                let message = &row.error.as_ref().unwrap().message;
-                assert_eq!(message, "no connection within 200ms", "{stage:?}");
                 row.elapsed_ms
             })
             .collect();

@@ -21,7 +21,7 @@ const SEED: u64 = 6;
 const RESET_CONNECTIONS: u64 = 20;
 /// The timeout for a silent server. A response takes much less, even while
 /// eight crawls of fifty connections share a busy machine.
-const READ_TIMEOUT: Duration = Duration::from_secs(2);
+const READ_TIMEOUT: Duration = Duration::from_secs(4);
 
 /// A site without faults, with the size and the number of links of each page.
 struct CleanSite {
