@@ -50,6 +50,19 @@ pub(crate) fn status(name: &str) -> u64 {
     kib.unwrap_or(0) * 1024
 }
 
+/// Returns how often the threads of a process have fallen asleep so far, each time to
+/// be woken by somebody.
+#[cfg(target_os = "linux")]
+pub(crate) fn times_asleep(process: u32) -> u64 {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return 0 };
+    let times = threads.flatten().filter_map(|thread| {
+        let status = std::fs::read_to_string(thread.path().join("status")).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse::<u64>().ok()
+    });
+    times.sum()
+}
+
 /// Does nothing on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn pin(_core: Core) {}
@@ -62,5 +75,11 @@ pub fn cpu_time() -> Duration {
 
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn status(_name: &str) -> u64 {
+    0
+}
+
+/// Returns zero: not known on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn times_asleep(_process: u32) -> u64 {
     0
 }

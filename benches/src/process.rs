@@ -38,6 +38,11 @@ impl RoleProcess {
         Ok(Self { process, stdin, stdout: BufReader::new(stdout) })
     }
 
+    /// Returns the number by which the operating system knows the process.
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
+    }
+
     /// Sends a message to the process.
     pub(crate) fn send(&mut self, message: &impl Serialize) -> io::Result<()> {
         let mut line = serde_json::to_vec(message)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use demo_site::{Connections, DemoSite, Latency, SiteOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Core, pin};
+use crate::machine::{self, Core, pin};
 use crate::process::{RoleProcess, reply};
 use crate::site_address::SiteAddress;
 use crate::tls_front;
@@ -168,6 +168,12 @@ impl ServerProcess {
     pub fn url(&self, page: u32) -> String {
         let root = &self.site_address.root;
         if page == 0 { root.clone() } else { format!("{root}page/{page}") }
+    }
+
+    /// Returns how often the server has fallen asleep so far, for want of requests. The
+    /// next request has to wake it. Zero where the operating system does not tell.
+    pub fn times_asleep(&self) -> u64 {
+        machine::times_asleep(self.process.id())
     }
 
     pub(crate) fn site_address(&self) -> &SiteAddress {

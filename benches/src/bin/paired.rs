@@ -4,7 +4,8 @@
 //! In every round each subject crawls the same site once, one after another, so
 //! that disturbances of the machine affect all of them alike. The result is the
 //! ratio of the first subject to each of the others, round by round: its median
-//! and its quartiles, shown as a table and written as JSON.
+//! and its quartiles, shown as a table and written as JSON. "Sleeps" is how often the
+//! server fell asleep for want of requests, per page: each time it has to be woken.
 #![allow(clippy::print_stdout)]
 
 use std::collections::BTreeMap;
@@ -46,10 +47,12 @@ struct Line {
     wall_ratio: Quartiles,
     /// The CPU time of the first subject divided by that of this one.
     cpu_ratio: Quartiles,
+    /// How often the server fell asleep during a crawl, divided by its pages.
+    server_sleeps_per_page: Quartiles,
 }
 
 impl Line {
-    fn new(subject: Subject, first: &[Run], runs: &[Run]) -> Self {
+    fn new(subject: Subject, first: &[Run], runs: &[Run], server_sleeps: &[u64]) -> Self {
         let wall = |run: &Run| run.wall.as_secs_f64();
         let cpu = |run: &Run| run.cpu.as_secs_f64();
         let pages = |run: &Run| f64::from(run.pages);
@@ -64,18 +67,22 @@ impl Line {
             ),
             wall_ratio: ratio(|run| run.wall.as_secs_f64()),
             cpu_ratio: ratio(|run| run.cpu.as_secs_f64()),
+            server_sleeps_per_page: Quartiles::of(
+                runs.iter().zip(server_sleeps).map(|(run, &sleeps)| sleeps as f64 / pages(run)),
+            ),
         }
     }
 
     fn print(&self) {
         let ratio = |it: Quartiles| format!("{:.2} [{:.2} {:.2}]", it.median, it.lower, it.upper);
         println!(
-            "{:18} {:>8.0} {:>8.1}   {:18} {:18}",
+            "{:18} {:>8.0} {:>8.1}   {:18} {:18} {:>6.2}",
             self.subject,
             self.pages_per_second.median,
             self.cpu_microseconds_per_page.median,
             ratio(self.wall_ratio),
             ratio(self.cpu_ratio),
+            self.server_sleeps_per_page.median,
         );
     }
 }
@@ -105,22 +112,29 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let mut processes = subjects.iter().map(start).collect::<Result<Vec<_>, _>>()?;
     let mut runs = vec![Vec::new(); subjects.len()];
+    let mut server_sleeps = vec![Vec::new(); subjects.len()];
     for process in &mut processes {
         process.run()?;
     }
     for _ in 0..arguments.rounds {
-        for (process, runs) in processes.iter_mut().zip(&mut runs) {
-            runs.push(process.run()?);
+        for (n, process) in processes.iter_mut().enumerate() {
+            let before = server.times_asleep();
+            runs[n].push(process.run()?);
+            server_sleeps[n].push(server.times_asleep() - before);
         }
     }
 
     let (rounds, pages) = (arguments.rounds, arguments.pages);
     println!("throughput/{}, {pages} pages, {rounds} rounds", workload.name);
     println!(
-        "{:18} {:>8} {:>8}   {:18} {:18}",
-        "", "pages/s", "us/page", "wall ratio", "CPU ratio"
+        "{:18} {:>8} {:>8}   {:18} {:18} {:>6}",
+        "", "pages/s", "us/page", "wall ratio", "CPU ratio", "sleeps"
     );
-    let lines = subjects.iter().zip(&runs).map(|(&subject, ran)| Line::new(subject, &runs[0], ran));
+    let ran = runs.iter().zip(&server_sleeps);
+    let lines = subjects
+        .iter()
+        .zip(ran)
+        .map(|(&subject, (ran, server_sleeps))| Line::new(subject, &runs[0], ran, server_sleeps));
     let lines: Vec<_> = lines.collect();
     lines.iter().for_each(Line::print);
     let by_id = |line: Line| (format!("paired/{}/{}", workload.name, line.subject), line);

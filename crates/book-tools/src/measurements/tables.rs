@@ -75,6 +75,7 @@ pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
         ("taken", Provenance::table(&taken)),
         ("paired", paired(figures)),
         ("ratios", ratios(figures)),
+        ("sleeps", sleeps(figures)),
         ("throughput", throughput(figures)),
         ("memory", memory(figures)),
         ("memory_kinds", memory_kinds(figures)),
@@ -221,6 +222,19 @@ fn ratios(figures: &Figures) -> String {
         with_quartiles(figures, CPU_RATIO, "paired/", "cpu_ratio"),
     ];
     table("workload | stage 3 against", &borrowed(&in_cells(&ids)), &columns)
+}
+
+/// Renders how often each subject lets the server fall asleep, where all close their
+/// connections.
+fn sleeps(figures: &Figures) -> String {
+    let workload = "paired/8KB-100-tasks-close/";
+    let of = |title, quantity| column(figures, title, (workload, ""), quantity, 1.0);
+    let columns = [
+        of("pages/s", "pages_per_second.median"),
+        of("CPU µs/page", "cpu_microseconds_per_page.median"),
+        of("the server falls asleep, times a page", "server_sleeps_per_page.median"),
+    ];
+    table("8KB-100-tasks-close", &named(&CRAWLERS), &columns)
 }
 
 /// Renders the throughput in several tables, each as wide as a page.

@@ -95,9 +95,9 @@ impl Iterator for Batch<'_> {
     type Item = Key;
 
     fn next(&mut self) -> Option<Key> {
-        let key = self.keys.get(self.taken).copied();
-        self.taken += usize::from(key.is_some());
-        key
+        let key = *self.keys.get(self.taken)?;
+        self.taken += 1;
+        Some(key)
     }
 }
 
