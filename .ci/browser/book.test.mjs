@@ -51,13 +51,31 @@ async function reader(t, { width = 1280, theme, script = true } = {}) {
 
 const widthOf = (page) => page.evaluate(() => document.documentElement.scrollWidth);
 
+/** Finds figures that scroll sideways, and words in figures of less than 10 px. */
+function figuresOf() {
+  document.querySelectorAll("main details").forEach((details) => (details.open = true));
+  const figures = [...document.querySelectorAll("main figure")];
+  const size = (text) => parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a;
+  const texts = figures.flatMap((figure) => [...figure.querySelectorAll("svg text")]);
+  return {
+    wide: figures.filter((figure) => figure.scrollWidth > figure.clientWidth).map(({ innerText }) => innerText),
+    small: texts.filter((text) => size(text) < 9.99).map((text) => text.textContent),
+    words: texts.length,
+  };
+}
+
 for (const width of [390, 1280]) {
-  test(`no page scrolls sideways at ${width} px, and each is silent`, async (t) => {
+  test(`no page and no figure scrolls sideways at ${width} px, and each is silent`, async (t) => {
     const { page, open } = await reader(t, { width });
+    let all = 0;
     for (const name of PAGES) {
       await open(name);
       assert.ok((await widthOf(page)) <= width, `${name} scrolls sideways: ${await widthOf(page)}`);
+      const { wide, small, words } = await page.evaluate(figuresOf);
+      assert.deepEqual([wide, small], [[], []], `${name}: figures that are wide, words that are small`);
+      all += words;
     }
+    assert.ok(all > 500, `${all} words in figures`);
   });
 }
 

@@ -46,8 +46,13 @@ END {
   print "<title id=\"side-by-side-title\">The same crawl by four stages, on one axis of time</title>"
   print "<desc id=\"side-by-side-desc\">" desc "</desc>"
   printf "<defs><clipPath id=\"side-by-side-clip\"><rect x=\"0\" y=\"0\" width=\"700\" height=\"%d\"/></clipPath></defs>\n", y + 26
-  for (ms = 0; ms < AXIS; ms += 200)
-    printf "<path class=\"ink\" d=\"M%.0f 22V%d\" opacity=\"0.25\"/><text class=\"dim\" x=\"%.0f\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\">%d ms</text>\n", left + ms * scale, y, left + ms * scale + (ms ? 0 : 14), y + 16, ms
+  for (ms = 0; ms < AXIS; ms += 200) {
+    printf "<path class=\"ink\" d=\"M%.0f 22V%d\" opacity=\"0.25\"/>", left + ms * scale, y
+    # Every second line has its label: there has to be room for them on a phone.
+    if (ms % 400 == 0)
+      printf "<text class=\"dim\" x=\"%.0f\" y=\"%d\" text-anchor=\"middle\" font-size=\"12\">%d ms</text>", left + ms * scale + (ms ? 0 : 20), y + 16, ms
+    print ""
+  }
   print "<g clip-path=\"url(#side-by-side-clip)\">"
   printf "%s", body
   print "</g>\n</svg>"

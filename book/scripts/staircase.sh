@@ -20,7 +20,7 @@ below() { find "$@" -name '*.rs'; }
   echo "3 queue|$(lines stage3-queue/src/fetch.rs stage3-queue/src/connector.rs)|$(lines stage3-queue/src/crawler.rs)|$(lines stage3-queue/src/queue.rs)|and the runtime of stage 2"
 } | awk -F'|' '
 BEGIN {
-  print "<svg viewBox=\"0 0 700 200\" role=\"img\" aria-labelledby=\"staircase-title staircase-desc\" font-size=\"14\">"
+  print "<svg viewBox=\"0 0 440 220\" role=\"img\" aria-labelledby=\"staircase-title staircase-desc\" font-size=\"14\">"
   print "<title id=\"staircase-title\">Lines of code of the four stages</title>"
 }
 {
@@ -32,8 +32,8 @@ BEGIN {
 END {
   print "<desc id=\"staircase-desc\">" desc "</desc>"
   for (i = 1; i <= NR; i++) {
-    y = 34 + (i - 1) * 40; x = 120; unit = 440 / most
-    printf "<text class=\"text\" x=\"108\" y=\"%d\" text-anchor=\"end\">%s</text>\n", y + 19, name[i]
+    y = 58 + (i - 1) * 40; x = 100; unit = 280 / most
+    printf "<text class=\"text\" x=\"90\" y=\"%d\" text-anchor=\"end\">%s</text>\n", y + 19, name[i]
     split(fetch[i] " " crawl[i] " " runs[i], part, " ")
     split("accent-fill second-fill third-fill", class, " ")
     for (k = 1; k <= 3; k++) {
@@ -42,10 +42,10 @@ END {
       x += part[k] * unit
     }
     printf "<text class=\"text\" x=\"%.1f\" y=\"%d\">%d</text>\n", x + 6, y + 19, fetch[i] + crawl[i] + runs[i]
-    if (more[i] != "") printf "<text class=\"dim\" x=\"%.1f\" y=\"%d\">%s</text>\n", x + 44, y + 19, more[i]
+    if (more[i] != "") printf "<text class=\"dim\" x=\"%.1f\" y=\"%d\">%s</text>\n", x + 42, y + 19, more[i]
   }
-  print "<rect class=\"accent-fill\" x=\"120\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"138\" y=\"19\">a fetch and its connection</text>"
-  print "<rect class=\"second-fill\" x=\"330\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"348\" y=\"19\">the crawl</text>"
-  print "<rect class=\"third-fill\" x=\"440\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"458\" y=\"19\">what runs them</text>"
+  print "<rect class=\"accent-fill\" x=\"100\" y=\"8\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"118\" y=\"19\">a fetch and its connection</text>"
+  print "<rect class=\"second-fill\" x=\"100\" y=\"30\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"118\" y=\"41\">the crawl</text>"
+  print "<rect class=\"third-fill\" x=\"220\" y=\"30\" width=\"12\" height=\"12\"/><text class=\"text\" x=\"238\" y=\"41\">what runs them</text>"
   print "</svg>"
 }'

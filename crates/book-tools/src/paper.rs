@@ -26,7 +26,7 @@ const NAMES: [(&str, &str); 6] = [
 
 /// The style of the EPUB: its reader has a type of its own.
 const EPUB_STYLE: &str = "pre{white-space:pre-wrap;font-size:.8em}p.file{font-family:monospace;font-size:.8em;margin-bottom:0}\
-figure{margin:1em 0}img{max-width:100%}figcaption{font-size:.9em;text-align:center}\
+figure{margin:1em 0}img{width:30em;max-width:100%}figcaption{font-size:.9em;text-align:center}\
 .scene-head{display:none}.scene-lanes ol{list-style:none;padding:0}.scene-name{font-weight:bold}.scene-lanes small{font-size:1em}\
 table{font-size:.85em}aside{margin:1em;font-size:.9em}blockquote{margin:1em}";
 

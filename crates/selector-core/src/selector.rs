@@ -156,9 +156,8 @@ impl<D> Selector<D> {
         self.events.clear();
         self.backend.wait(timeout, &mut self.events)?;
         for Event { key, readiness } in self.events.drain(..) {
-            let Some(registration) = self.sockets.get_mut(key).or_else(|| traced_stale(key)) else {
-                continue;
-            };
+            let registration = self.sockets.get_mut(key).or_else(|| traced_stale(key));
+            let Some(registration) = registration else { continue };
             registration.ready = registration.ready | readiness;
             let is_awaited = registration.waiter.is_some();
             if is_awaited && registration.ready.satisfies(registration.interest) {

@@ -39,7 +39,8 @@ async fn three_ways(event_loop: &EventLoop) {
 
     println!("a coroutine that is not a task runs out of time:");
     let deadline = event_loop.now() + SECOND;
-    let outcome = timeout_at(event_loop, || deadline, work(event_loop.clone(), "the guest")).await;
+    let guest = work(event_loop.clone(), "the guest");
+    let outcome = timeout_at(event_loop, || deadline, guest).await;
     println!("  what gave it the time gets {outcome:?}");
 
     println!("the handle of a task is dropped:");

@@ -85,8 +85,8 @@ struct Inner {
 impl EventLoop {
     /// Returns a loop without tasks.
     pub fn new() -> Self {
-        let (tasks, timers, run_queue) = (RefCell::default(), RefCell::default(), channel());
-        Self(Rc::new(Inner { tasks, timers, run_queue, next_id: Cell::new(0) }))
+        let (tasks, timers, next_id) = Default::default();
+        Self(Rc::new(Inner { tasks, timers, run_queue: channel(), next_id }))
     }
 
     // ANCHOR: spawn

@@ -42,7 +42,8 @@ async fn read_page(connection: &mut Connection) -> io::Result<String> {
     let mut response = Vec::new();
     let too_large = read_all(connection, |bytes| {
         response.extend_from_slice(bytes);
-        if response.len() > LIMIT { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_too_large = response.len() > LIMIT;
+        if is_too_large { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     match too_large.await? {
         Some(()) => Err(Error::new(ErrorKind::InvalidData, "the page is too large")),

@@ -79,9 +79,9 @@ pub fn every_call_arrives() {
 }
 
 // ANCHOR: wakes
-/// Two threads that each write a value and wake the same task, which waits for both. The
-/// second wake-up may add nothing, since the task is in the queue: its value must be
-/// visible all the same.
+/// Two threads that each write a value and wake the same task, which waits for both.
+/// The second wake-up may add nothing, since the task is in the queue: its value must
+/// be visible all the same.
 pub fn a_wake_up_shows_what_was_written_before() {
     loom::model(|| {
         let (sleep, queue) = queue();

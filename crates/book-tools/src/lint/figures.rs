@@ -1,5 +1,5 @@
-//! The lint of figures: every reader can read them, in light and dark themes, and
-//! with a screen reader.
+//! The lint of figures: every reader can read them, in light and dark themes, on a
+//! phone, and with a screen reader.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -10,6 +10,9 @@ use super::Finding;
 use crate::book::{Book, PAGES};
 use crate::markdown::Page;
 use crate::measurements;
+
+/// The greatest width of a drawing. On a phone its words then have 11 pixels.
+const WIDEST: f64 = 440.0;
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings: Vec<Finding> = book.pages.iter().flat_map(check_page).collect();
@@ -50,8 +53,14 @@ fn check_svg(text: &str, name: &str) -> Vec<String> {
         LazyLock::new(|| Regex::new(r"(?s)<[a-zA-Z][^>]*>").expect("a pattern"));
     static ID: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r#"\bid\s*=\s*"([^"]*)""#).expect("a pattern"));
+    static WIDTH: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r#"viewBox="[-\d.]+ [-\d.]+ ([\d.]+)"#).expect("a pattern"));
     let mut found = Vec::new();
     let opening = TAG.find(text).map_or("", |tag| tag.as_str());
+    let width = WIDTH.captures(opening).and_then(|width| width[1].parse::<f64>().ok());
+    if width.is_some_and(|width| width > WIDEST) {
+        found.push(format!("the figure is wider than {WIDEST}, and a phone shows it too small"));
+    }
     for attribute in ["viewBox=\"", "role=\"img\""] {
         if !opening.contains(attribute) {
             found.push(format!("the figure has no {}", attribute.trim_end_matches("=\"")));
@@ -133,6 +142,13 @@ mod tests {
             assert_eq!(found(&GOOD.replace(part, instead)).len(), 1, "{part}");
         }
         assert!(found(&GOOD.replace("viewBox", "width"))[0].contains("has no viewBox"));
+    }
+
+    #[test]
+    fn a_figure_that_a_phone_cannot_show_is_a_finding() {
+        let of_width = |width: &str| found(&GOOD.replace("0 0 10 10", &format!("5 0 {width} 10")));
+        assert_eq!(of_width("440"), [""; 0]);
+        assert!(of_width("440.5")[0].contains("a phone"));
     }
 
     #[test]

@@ -11,13 +11,16 @@ use std::fmt::Write as _;
 
 use super::numbers::{plain, short};
 
-const WIDTH: f64 = 720.0;
+/// The width of a plot: that of a figure that can be read on a phone.
+const WIDTH: f64 = 440.0;
 /// The x coordinate between the names of rows and their marks.
 const LEFT: f64 = 170.0;
 /// The x coordinate of the right end.
-const RIGHT: f64 = 690.0;
-/// The y coordinate of the legend.
+const RIGHT: f64 = 415.0;
+/// The y coordinate of the first line of the legend.
 const LEGEND: f64 = 20.0;
+/// The height of a line of text.
+const LINE: f64 = 20.0;
 /// The height of a row.
 const ROW: f64 = 26.0;
 
@@ -26,7 +29,8 @@ pub(super) struct Caption {
     /// The name of its file, and the prefix of its ids.
     pub(super) name: &'static str,
     pub(super) title: &'static str,
-    /// The quantity of its figures, with the unit.
+    /// The quantity of its figures, with the unit: that of the x axis of rows, and of the
+    /// y axis of lines.
     pub(super) unit: &'static str,
 }
 
@@ -50,7 +54,7 @@ pub(super) struct Rows {
 /// A line plot with two logarithmic axes.
 pub(super) struct Lines {
     pub(super) caption: Caption,
-    /// The quantity of the x axis.
+    /// The quantity of the x axis, with the unit.
     pub(super) over: &'static str,
     pub(super) series: Vec<(String, Vec<(f64, f64)>)>,
 }
@@ -118,7 +122,9 @@ impl Rows {
         let values = || self.rows.iter().flat_map(|(_, marks)| marks.iter().flatten().copied());
         let axis = Axis::new(self.scale, values(), LEFT, RIGHT);
         let is_one = self.series.len() == 1;
-        let top = if is_one { 10.0 } else { LEGEND + 20.0 };
+        let series = if is_one { Vec::new() } else { self.series.iter().collect() };
+        let legend = legend(&series);
+        let top = legend.len() as f64 * LINE + 10.0;
         let bottom = top + ROW * self.rows.len() as f64;
         let described = |(name, marks): &(String, Vec<Option<f64>>)| {
             let marks = self.series.iter().zip(marks);
@@ -129,11 +135,10 @@ impl Rows {
             format!("{name}: {}", marks.collect::<Vec<_>>().join(", "))
         };
         let described: Vec<_> = self.rows.iter().map(described).collect();
-        let mut svg = header(&self.caption, &described, bottom + 50.0);
-        draw_x_axis(&mut svg, &axis, top, bottom, self.caption.unit);
-        if !is_one {
-            legend(&mut svg, self.series.iter());
-        }
+        let Caption { unit, .. } = self.caption;
+        let mut svg = header(&self.caption, unit, &described, bottom + 46.0);
+        draw_x_axis(&mut svg, &axis, top, bottom, unit);
+        draw_legend(&mut svg, &legend);
         for (index, (name, marks)) in self.rows.iter().enumerate() {
             let y = top + ROW * (index as f64 + 0.5);
             text(&mut svg, "text", "end", LEFT - 12.0, y + 5.0, name);
@@ -158,7 +163,9 @@ impl Rows {
 impl Lines {
     pub(super) fn draw(&self) -> String {
         let points = || self.series.iter().flat_map(|(_, points)| points.iter().copied());
-        let (top, bottom, left) = (LEGEND + 24.0, 300.0, 70.0);
+        let legend = legend(&self.series.iter().map(|(name, _)| name).collect::<Vec<_>>());
+        let label = LEGEND + legend.len() as f64 * LINE + 4.0;
+        let (top, bottom, left) = (label + 14.0, label + 234.0, 56.0);
         let x_axis = Axis::new(Scale::Log, points().map(|(x, _)| x), left, RIGHT);
         let y_axis = Axis::new(Scale::Log, points().map(|(_, y)| y), bottom, top);
         let described = |(name, points): &(String, Vec<(f64, f64)>)| {
@@ -166,14 +173,17 @@ impl Lines {
             format!("{name}: {}", points.collect::<Vec<_>>().join(", "))
         };
         let described: Vec<_> = self.series.iter().map(described).collect();
-        let mut svg = header(&self.caption, &described, bottom + 50.0);
+        let Caption { unit, .. } = self.caption;
+        let over = format!("{unit}, over {}", self.over);
+        let mut svg = header(&self.caption, &over, &described, bottom + 46.0);
         draw_x_axis(&mut svg, &x_axis, top, bottom, self.over);
+        text(&mut svg, "dim", "start", 10.0, label, unit);
         for tick in y_axis.ticks() {
             let y = y_axis.at(tick);
             line(&mut svg, "ink\" opacity=\"0.3", &[(left, y), (RIGHT, y)]);
             text(&mut svg, "dim", "end", left - 8.0, y + 5.0, &short(tick));
         }
-        legend(&mut svg, self.series.iter().map(|(name, _)| name));
+        draw_legend(&mut svg, &legend);
         for (number, (_, points)) in self.series.iter().enumerate() {
             let places: Vec<_> =
                 points.iter().map(|&(x, y)| (x_axis.at(x), y_axis.at(y))).collect();
@@ -190,8 +200,8 @@ const STROKES: [&str; 4] = ["accent", "second", "third", "ink"];
 
 /// Returns the beginning of a drawing, with its title and its description in
 /// words.
-fn header(caption: &Caption, described: &[String], height: f64) -> String {
-    let &Caption { name, title, unit } = caption;
+fn header(caption: &Caption, unit: &str, described: &[String], height: f64) -> String {
+    let &Caption { name, title, .. } = caption;
     format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{name}-title \
          {name}-desc\">\n<title id=\"{name}-title\">{title}</title>\n\
@@ -211,13 +221,30 @@ fn draw_x_axis(svg: &mut String, axis: &Axis, top: f64, bottom: f64, unit: &str)
     text(svg, "dim", "end", axis.to, bottom + 38.0, unit);
 }
 
-/// Draws the legend.
-fn legend<'a>(svg: &mut String, names: impl Iterator<Item = &'a String>) {
-    let mut x = 80.0;
-    for (number, name) in names.enumerate() {
-        mark(svg, number, x, LEGEND - 5.0);
-        text(svg, "text", "start", x + 12.0, LEGEND, name);
-        x += 40.0 + 8.0 * name.len() as f64;
+/// Arranges the names of the series in lines that are not wider than the plot. Returns
+/// each name with its number and its x coordinate.
+fn legend<'a>(names: &[&'a String]) -> Vec<Vec<(usize, f64, &'a str)>> {
+    let mut lines: Vec<Vec<_>> = Vec::new();
+    let mut x = f64::MAX;
+    for (number, name) in names.iter().enumerate() {
+        let width = 32.0 + 8.0 * name.len() as f64;
+        if x + width > WIDTH {
+            lines.push(Vec::new());
+            x = 16.0;
+        }
+        lines.last_mut().into_iter().for_each(|line| line.push((number, x, name.as_str())));
+        x += width;
+    }
+    lines
+}
+
+fn draw_legend(svg: &mut String, lines: &[Vec<(usize, f64, &str)>]) {
+    for (line, names) in lines.iter().enumerate() {
+        let y = LEGEND + LINE * line as f64;
+        for &(number, x, name) in names {
+            mark(svg, number, x, y - 5.0);
+            text(svg, "text", "start", x + 12.0, y, name);
+        }
     }
 }
 
@@ -273,6 +300,15 @@ mod tests {
     }
 
     #[test]
+    fn a_legend_is_not_wider_than_its_plot() {
+        let names: Vec<_> = (1..=4).map(|n| "n".repeat(8 * n)).collect();
+        let lines = legend(&names.iter().collect::<Vec<_>>());
+        let numbers: Vec<_> = lines.iter().map(|line| line[0].0).collect();
+        assert_eq!(numbers, [0, 2, 3], "{lines:?}");
+        assert!(legend(&[]).is_empty());
+    }
+
+    #[test]
     fn a_plot_describes_its_figures_in_words() {
         let rows = vec![("ours".to_owned(), vec![Some(2000.0)]), ("theirs".to_owned(), vec![None])];
         let series = vec!["speed".to_owned()];
@@ -281,7 +317,10 @@ mod tests {
         assert_eq!(svg.matches("<circle").count(), 1);
         let series = vec![("ours".to_owned(), vec![(10.0, 5.0), (100.0, 7.0)])];
         let svg = Lines { caption: CAPTION, over: "pages", series }.draw();
-        assert!(svg.contains("ours: 5.00 at 10, 7.00 at 100"), "{svg}");
+        assert!(svg.contains("In pages a second, over pages. ours: 5.00 at 10, 7.00 at 100"));
+        for label in [">pages a second</text>", ">pages</text>"] {
+            assert_eq!(svg.matches(label).count(), 1, "each axis has its label: {svg}");
+        }
         assert_eq!(svg.matches("class=\"accent\"").count(), 1);
     }
 }

@@ -115,7 +115,7 @@ fn growth(figures: &Figures) -> Option<String> {
         Caption {
             name: "growth",
             title: "Pages a second over the size of the site",
-            unit: "pages a second, over pages",
+            unit: "pages a second",
         },
         "pages_per_second",
     )
@@ -127,7 +127,7 @@ fn growth_memory(figures: &Figures) -> Option<String> {
         Caption {
             name: "growth-memory",
             title: "The most memory over the size of the site",
-            unit: "bytes resident at the most, over pages",
+            unit: "bytes resident at the most",
         },
         "peak",
     )

@@ -99,7 +99,7 @@ pub(super) fn draw_workers(figures: &Figures) -> Option<String> {
         Caption {
             name: "scale",
             title: "Pages a second over the number of workers",
-            unit: "pages a second, over workers",
+            unit: "pages a second",
         },
         "workers of 100 tasks",
         |name| format!("scale/workers/{name}/"),
@@ -115,9 +115,9 @@ pub(super) fn draw_rest(figures: &Figures) -> Option<String> {
         Caption {
             name: "scale-rest",
             title: "The share of pages that are left, over time",
-            unit: "shares of the pages, over seconds",
+            unit: "share of the pages that is left",
         },
-        "seconds",
+        "seconds since the start",
         |name| format!("scale/rest/{name}/"),
         &RESTS,
         |id| figures.get(id, "left"),
@@ -139,7 +139,7 @@ pub(super) fn draw_memory(figures: &Figures) -> Option<String> {
     let caption = Caption {
         name: "scale-memory",
         title: "The memory of Redis over known URLs",
-        unit: "bytes, over known URLs",
+        unit: "bytes of memory",
     };
     let series = ["known", "known and done, with the record"].map(memory).to_vec();
     Some(Lines { caption, over: "known URLs", series }.draw())

@@ -66,7 +66,8 @@ impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
             }
             GenFnFrame::Second { result: _alive_to_the_end } => {
                 let result2 = sent?;
-                (self.print)(format!("the second yield gave {}", text(result2.as_ref())));
+                let gave = text(result2.as_ref());
+                (self.print)(format!("the second yield gave {gave}"));
                 Ok(CoroutineState::Complete("done"))
             }
             GenFnFrame::Ended => {
