@@ -3,6 +3,7 @@
 mod baseline;
 mod broken;
 mod chapter;
+mod circles;
 mod csv;
 mod github;
 mod html;
@@ -25,11 +26,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
-use crawl_core::{CrawlSummary, Outcome, Report, Row};
+use crawl_core::{Admission, CrawlSummary, Outcome, Report, Row};
 
 use self::baseline::KnownCounts;
 use self::broken::Broken;
 use self::chapter::Chapter;
+use self::circles::{Circles, Redirects};
 use self::csv::Csv;
 use self::github::Github;
 use self::html::Html;
@@ -59,6 +61,8 @@ pub(crate) struct OutputSettings {
     /// The text format has a line for every row.
     pub(crate) lists_all: bool,
     pub(crate) grouping: Grouping,
+    /// JSON Lines and CSV have the links to broken URLs, too, as many as are listed.
+    pub(crate) has_referrers: bool,
     /// The roots of the crawl, for titles.
     pub(crate) title: String,
     pub(crate) baseline: Option<Baseline>,
@@ -156,7 +160,10 @@ pub(crate) struct Output {
     broken: Vec<Broken>,
     /// The permanent redirects to warn of.
     moved: Vec<Broken>,
-    redirects: RedirectPolicy,
+    redirects: Redirects,
+    /// The rows of broken URLs, each with its URL, if a format has them at the end.
+    held_back: Option<Vec<(Row, Arc<str>)>>,
+    policy: RedirectPolicy,
     baseline: Option<Baseline>,
     broken_only: bool,
     locate: Locate,
@@ -217,6 +224,9 @@ struct End<'a> {
     broken: &'a [Broken],
     /// The permanent redirects to warn of, in the order of their texts.
     moved: &'a [Broken],
+    /// The rows of broken URLs, each with its URL, in the order of their texts; if a
+    /// format has them at the end.
+    held_back: &'a [(Row, Arc<str>)],
     /// The counts of broken URLs that the baseline knows, if there is one.
     known: Option<KnownCounts>,
     /// Summary of the crawl, or the error message if it could not run.
@@ -256,21 +266,32 @@ impl Output {
             let stdout = Out::Stream(Box::new(io::stdout()));
             reports.push(FormattedReport::new(Box::new(Sentence), stdout));
         }
-        let (report, broken_only) = (Report::new(), settings.broken_only);
-        let (baseline, locate) = (settings.baseline.clone(), settings.locate.clone());
-        let (broken, moved, redirects) = (Vec::new(), Vec::new(), settings.redirects);
-        Ok(Self { reports, report, broken, moved, redirects, baseline, broken_only, locate })
+        let is_held_back = |(format, _): &_| matches!(format, Format::Jsonl | Format::Csv);
+        let holds_back = settings.has_referrers && settings.reports.iter().any(is_held_back);
+        Ok(Self {
+            reports,
+            report: Report::new(),
+            broken: Vec::new(),
+            moved: Vec::new(),
+            redirects: Redirects::default(),
+            held_back: holds_back.then(Vec::new),
+            policy: settings.redirects,
+            baseline: settings.baseline.clone(),
+            broken_only: settings.broken_only,
+            locate: settings.locate.clone(),
+        })
     }
 
     /// Takes a row. Formats of one line per row write it at once, so that a reader
     /// sees it while the crawl runs, and no row is lost when the process is killed.
     pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
+        self.redirects.add(row);
         let asked = &row.url;
         let row = &*self.locate.row(row);
         self.report.count(row);
         let is_redirect = row.outcome == Outcome::Redirect;
-        let is_refused = is_redirect && self.redirects == RedirectPolicy::Error;
-        if is_redirect && self.redirects == RedirectPolicy::Warn && row.is_permanent_redirect() {
+        let is_refused = is_redirect && self.policy == RedirectPolicy::Error;
+        if is_redirect && self.policy == RedirectPolicy::Warn && row.is_permanent_redirect() {
             self.moved.push(Broken::of(row, asked));
         }
         let broken = (row.is_broken() || is_refused).then(|| Broken::of(row, asked));
@@ -278,6 +299,9 @@ impl Output {
         let broken = broken.filter(|broken| !knows(broken));
         let is_broken = broken.is_some();
         self.broken.extend(broken);
+        if let Some(held_back) = self.held_back.as_mut().filter(|_| is_broken) {
+            held_back.push((row.clone(), Arc::clone(asked)));
+        }
         if self.broken_only && !is_broken {
             return Ok(());
         }
@@ -296,14 +320,29 @@ impl Output {
         problem: Option<&str>,
         elapsed: Duration,
     ) -> io::Result<()> {
+        if let Ok(summary) = summary {
+            self.judge_circles(&summary.admission);
+        }
         for urls in [&mut self.broken, &mut self.moved] {
             urls.sort_by(|a, b| a.url.cmp(&b.url));
         }
+        let mut held_back = self.held_back.take().unwrap_or_default();
+        held_back.sort_by(|(a, _), (b, _)| a.url.cmp(&b.url));
         let Self { reports, report, broken, moved, baseline, locate, .. } = self;
         let is_whole =
             problem.is_none() && summary.is_ok_and(|summary| summary.left_out().is_none());
         let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
-        let end = End { report, broken, moved, known, summary, problem, elapsed, locate };
+        let end = End {
+            report,
+            broken,
+            moved,
+            held_back: &held_back,
+            known,
+            summary,
+            problem,
+            elapsed,
+            locate,
+        };
         let has_begun = summary.is_ok() || end.report.total() > 0;
         for report in reports.iter_mut() {
             if has_begun || report.format.has_error_field() {
@@ -312,6 +351,20 @@ impl Output {
             }
         }
         baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(is_whole))
+    }
+
+    /// Replaces what was found of redirects in a circle, one by one, by what is to be
+    /// reported of the whole.
+    fn judge_circles(&mut self, admission: &Admission) {
+        let Circles { urls, broken } = self.redirects.circles(admission, &self.locate);
+        for list in [&mut self.broken, &mut self.moved] {
+            list.retain(|broken| !urls.contains(&broken.asked));
+        }
+        if let Some(baseline) = &mut self.baseline {
+            baseline.forget(&urls.iter().map(|url| self.locate.shown(url).into()).collect());
+        }
+        let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
+        self.broken.extend(broken.into_iter().filter(|broken| !knows(broken)));
     }
 
     /// Returns a row as reports show it.
@@ -340,12 +393,13 @@ fn new_format(format: Format, settings: &OutputSettings, is_stdout: bool) -> Box
         ColorChoice::Auto => is_stdout && AutoStream::choice(&io::stdout()) != ColorChoice::Never,
         choice => choice != ColorChoice::Never,
     };
+    let max_referrers = settings.has_referrers.then_some(settings.grouping.max_referrers);
     match format {
         Format::Text => Box::new(Text::new(settings.grouping, settings.lists_all, has_color)),
         Format::Chapter => Box::new(Chapter::new(settings.broken_only, has_color)),
         Format::Json => Box::new(Json::default()),
-        Format::Jsonl => Box::new(JsonLines),
-        Format::Csv => Box::new(Csv),
+        Format::Jsonl => Box::new(JsonLines { max_referrers }),
+        Format::Csv => Box::new(Csv { max_referrers }),
         Format::Sitemap => Box::new(Sitemap::default()),
         Format::Junit => Box::new(JUnit::default()),
         Format::Github => Box::new(Github),

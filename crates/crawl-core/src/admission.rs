@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use self::ceilings::Ceilings;
 use self::fragments::{FragmentLink, Fragments};
@@ -298,12 +299,38 @@ impl Admission {
     /// Returns true if a redirect of this job to `target` closes a circle: redirects lead
     /// from there to the job.
     pub(crate) fn closes_circle(&mut self, job: &Job, target: Address<'_>) -> bool {
-        let Some(target) = self.number_of(target) else { return false };
-        let mut before = vec![job.number];
+        let target = self.number_of(target);
+        target.is_some_and(|target| self.way_of_redirects(target, job.number).is_some())
+    }
+
+    /// Returns the circle of redirects that `url` closes by its redirect to `next_url`:
+    /// each URL redirects to the one behind it, and the last one, `url`, to the first.
+    /// Returns `None` if it closes no circle.
+    pub fn circle(&self, url: &str, next_url: &str) -> Option<Vec<&str>> {
+        let find = |text: &str| self.url_table.find(self.url_table.hash(text), text);
+        let next_url = Url::parse(next_url).ok()?;
+        let target = Address::of(&next_url).ok()?;
+        let mut strip_query = self.strip_query.clone();
+        // Only URLs of the site are stripped.
+        let stripped = self.traps.shorten(strip_query.strip(target).as_str());
+        let target = find(stripped).or_else(|| find(self.traps.shorten(target.as_str())))?;
+        let way = self.way_of_redirects(target, find(url)?)?;
+        way.into_iter().map(|number| self.url(number)).collect()
+    }
+
+    /// Returns the URLs by which redirects lead from one URL to another, both among them.
+    fn way_of_redirects(&self, from: u32, to: u32) -> Option<Vec<u32>> {
+        // Each URL, with the index of the one that it redirects to.
+        let mut before = vec![(to, 0)];
         let mut n = 0;
-        while let Some(&number) = before.get(n).filter(|_| n < MAX_CIRCLE) {
-            if number == target {
-                return true;
+        while let Some(&(number, _)) = before.get(n).filter(|_| n < MAX_CIRCLE) {
+            if number == from {
+                let mut way = vec![number];
+                while n > 0 {
+                    n = before[n].1;
+                    way.push(before[n].0);
+                }
+                return Some(way);
             }
             // Of the referrers, these are redirects: nothing broken has links.
             let is_redirect = |from: &u32| {
@@ -313,12 +340,12 @@ impl Admission {
                 )
             };
             let referrers = self.url_table.referrers(number).map(|(from, _)| from);
-            let redirects = referrers.filter(is_redirect);
-            let new: Vec<u32> = redirects.filter(|from| !before.contains(from)).collect();
-            before.extend(new);
+            let is_new = |from: &u32| before.iter().all(|(known, _)| known != from);
+            let new: Vec<u32> = referrers.filter(is_redirect).filter(is_new).collect();
+            before.extend(new.into_iter().map(|from| (from, n)));
             n += 1;
         }
-        false
+        None
     }
 
     /// Returns the number of redirects that are left to a URL, and its depth; `None`

@@ -466,8 +466,7 @@ impl Crawl {
         if self.admission.closes_circle(job, target) {
             self.admission.settle(job, Settled::Broken);
             if row.error.is_none() {
-                let message = format!("redirects lead in a circle, over {}", target.as_str());
-                row.error = Some(FetchError::new(ErrorClass::RedirectLoop, message));
+                row.error = Some(FetchError::redirect_loop(target.as_str()));
                 row.outcome = Outcome::HttpError;
             }
             return;

@@ -2,8 +2,24 @@
 //! second, and opens another one, which waits for an answer.
 
 use std::net::TcpListener;
+use std::panic::Location;
 
-use selector_core::{Interest, Selector};
+use selector_core::{Interest, Key, Selector};
+use trace::Event;
+
+/// Registers the callback of this name, and writes into the trace that it waits.
+#[track_caller]
+fn register(
+    selector: &mut Selector<&'static str>,
+    key: Key,
+    interest: Interest,
+    callback: &'static str,
+) {
+    let at = Some(Location::caller());
+    let operation = if interest == Interest::Readable { "read" } else { "write" };
+    trace::emit(|| Event::WakerStored { operation, at, key: Some(key.to_bits()) });
+    selector.register(key, interest, callback);
+}
 
 pub(crate) fn run() -> crate::Outcome {
     let listener = TcpListener::bind("127.0.0.1:0")?;
@@ -18,8 +34,8 @@ pub(crate) fn run() -> crate::Outcome {
         selector.select(None, &mut keys)?;
     }
     // Both are ready, so the next batch has both.
-    selector.register(first, Interest::Writable, "first");
-    selector.register(second, Interest::Writable, "second");
+    register(&mut selector, first, Interest::Writable, "first");
+    register(&mut selector, second, Interest::Writable, "second");
     selector.select(None, &mut keys)?;
     let mut third = None;
     let mut is_well = true;
@@ -29,12 +45,13 @@ pub(crate) fn run() -> crate::Outcome {
             println!("event of {event}: stale, nothing is called");
             continue;
         };
+        trace::callback(&called, 0, key.to_bits());
         println!("event of {event}: calls {called}");
         is_well &= called == event;
         if key == first {
             selector.unregister(second);
             let (socket, key) = selector.connect(address)?;
-            selector.register(key, Interest::Readable, "third");
+            register(&mut selector, key, Interest::Readable, "third");
             println!("  it closes second, and opens third, which waits for an answer");
             third = Some((socket, key));
         }

@@ -144,6 +144,12 @@ impl FetchError {
         Self::new(ErrorClass::Tls, error.to_string())
     }
 
+    /// Creates the error of a redirect in a circle that leads on to this URL.
+    pub fn redirect_loop(next_url: &str) -> Self {
+        let message = format!("redirects lead in a circle, over {next_url}");
+        Self::new(ErrorClass::RedirectLoop, message)
+    }
+
     /// Creates an error. The message may contain text from a name server, a
     /// certificate or a panic, and so text that an attacker chose: the characters of
     /// [`is_terminal_control`] are escaped, and a long one is cut.

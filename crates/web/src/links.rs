@@ -15,6 +15,7 @@ mod css;
 mod dedup_cache;
 mod extractor;
 mod header;
+mod inner_base;
 mod json;
 mod link_attributes;
 mod link_text;

@@ -165,6 +165,7 @@ impl OutputFlags {
             redirects: RedirectPolicy::Ok,
             lists_all: false,
             grouping: Grouping::default(),
+            has_referrers: false,
             title: String::new(),
             baseline: None,
             locate: Locate::default(),

@@ -145,7 +145,8 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Output")]
     by_page: bool,
 
-    /// Number of links that are listed for each broken URL, or all [default: 10]
+    /// Number of links that are listed for each broken URL, or all [default: 10]. With it,
+    /// jsonl and csv list them as well, and have broken URLs at the end
     #[arg(
         long, value_name = "N", help_heading = "Output", conflicts_with = "by_page",
         value_parser = parsers::number_or_all
@@ -284,6 +285,7 @@ impl Tool {
         settings.lists_all = self.all;
         settings.redirects = self.redirects;
         settings.grouping.by_page = self.by_page;
+        settings.has_referrers = self.referrers.is_some();
         settings.grouping.max_referrers = self.referrers.unwrap_or(settings.grouping.max_referrers);
         let baseline = self.baseline.clone();
         let baseline = baseline.map(|path| Baseline::read(path, self.update_baseline));

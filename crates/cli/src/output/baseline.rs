@@ -1,7 +1,7 @@
 //! The baseline: a file of broken URLs that are known, so that a report has only
 //! those that are new.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 use std::{fs, mem};
@@ -79,6 +79,11 @@ impl Baseline {
             self.found.insert(known);
         }
         is_known
+    }
+
+    /// Forgets what was found of these URLs.
+    pub(super) fn forget(&mut self, urls: &HashSet<String>) {
+        self.found.retain(|known| !urls.contains(&known.url));
     }
 
     /// Returns the counts after the crawl. If it has not asked every URL, nothing

@@ -20,6 +20,9 @@ pub(super) struct Broken {
     pub(super) moved_to: Option<String>,
     /// True if the crawl began with it, or was redirected to it from there.
     pub(super) is_root: bool,
+    /// The redirects of its circle, if it is in one: what leads to the others is no link
+    /// to this one.
+    pub(super) circle: Arc<[Arc<str>]>,
 }
 
 impl Broken {
@@ -28,8 +31,8 @@ impl Broken {
         let (url, asked) = (Arc::clone(&row.url), Arc::clone(asked));
         let is_redirect = row.outcome == Outcome::Redirect;
         let moved_to = row.next_url.clone().filter(|_| is_redirect);
-        let (error, is_root) = (row.error.clone(), row.depth == 0);
-        Self { url, asked, status: row.status, error, moved_to, is_root }
+        let (error, is_root, circle) = (row.error.clone(), row.depth == 0, Arc::default());
+        Self { url, asked, status: row.status, error, moved_to, is_root, circle }
     }
 
     /// Returns true if the URL leads to a file.
@@ -139,18 +142,19 @@ impl Place<'_> {
     }
 }
 
-/// Returns the places of all links that lead to a URL, directly or by redirects, in
-/// the order of their pages, lines and columns.
+/// Returns the places of all links that lead to a broken URL, directly or by redirects,
+/// in the order of their pages, lines and columns.
 pub(super) fn places<'a>(broken: &Broken, end: &End<'a>) -> Vec<Place<'a>> {
+    places_of(&broken.asked, &broken.circle, end)
+}
+
+/// Returns the places of all links that lead to a URL, but for those that do so by one
+/// of the redirects in `circle`.
+pub(super) fn places_of<'a>(url: &str, circle: &[Arc<str>], end: &End<'a>) -> Vec<Place<'a>> {
     let mut found = Vec::new();
     if let Ok(summary) = end.summary {
-        collect(
-            &broken.asked,
-            &summary.admission,
-            &mut Vec::new(),
-            &mut HashSet::new(),
-            &mut found,
-        );
+        let mut redirects = circle.iter().map(|redirect| &**redirect).collect();
+        collect(url, &summary.admission, &mut Vec::new(), &mut redirects, &mut found);
     }
     let places = found.into_iter().map(|(page, context, via)| Place {
         is_file: end.locate.file(page).is_some(),
@@ -169,11 +173,11 @@ pub(super) fn places<'a>(broken: &Broken, end: &End<'a>) -> Vec<Place<'a>> {
 /// A page with its link, and the redirects behind that.
 type Found<'a> = (&'a str, Option<LinkContext<'a>>, Vec<&'a str>);
 
-fn collect<'a>(
+fn collect<'a: 'c, 'c>(
     url: &str,
     admission: &'a Admission,
     via: &mut Vec<&'a str>,
-    redirects: &mut HashSet<&'a str>,
+    redirects: &mut HashSet<&'c str>,
     places: &mut Vec<Found<'a>>,
 ) {
     for referrer in admission.referrers(url).0 {

@@ -48,11 +48,12 @@ impl Chapter {
     }
 
     fn write_broken(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        if end.broken.is_empty() {
+        let broken: Vec<&Line> = self.lines.iter().filter(|line| line.is_broken).collect();
+        if broken.is_empty() {
             return Ok(());
         }
-        out.write(&format!("\n*** Broken: {} ***\n", end.broken.len()))?;
-        for line in self.lines.iter().filter(|line| line.is_broken) {
+        out.write(&format!("\n*** Broken: {} ***\n", broken.len()))?;
+        for line in broken {
             self.write(line, out)?;
             if let Ok(summary) = end.summary {
                 out.write(&referrers(&line.url, summary))?;

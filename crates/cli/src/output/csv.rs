@@ -4,7 +4,8 @@ use std::io;
 
 use crawl_core::Row;
 
-use super::{Out, ReportFormat};
+use super::broken::places_of;
+use super::{End, Out, ReportFormat};
 
 const COLUMNS: [&str; 15] = [
     "url",
@@ -24,14 +25,22 @@ const COLUMNS: [&str; 15] = [
     "referrer",
 ];
 
-pub(super) struct Csv;
+type Cells = [String; COLUMNS.len()];
 
-impl ReportFormat for Csv {
-    fn begin(&mut self, out: &mut Out) -> io::Result<()> {
-        out.write(&line(COLUMNS.map(str::to_owned))?)
+pub(super) struct Csv {
+    /// The number of pages with links that a broken URL has in a further column, if there
+    /// is one: then its line comes at the end.
+    pub(super) max_referrers: Option<usize>,
+}
+
+impl Csv {
+    /// Writes a line; `referrers` is the cell in the further column.
+    fn write(&self, cells: Cells, referrers: &str, out: &mut Out) -> io::Result<()> {
+        let further = self.max_referrers.map(|_| referrers.to_owned());
+        out.write(&line(cells.into_iter().chain(further))?)
     }
 
-    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
+    fn write_row(&self, row: &Row, referrers: &str, out: &mut Out) -> io::Result<()> {
         let or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
         let error = row.error.as_ref();
         let cells = [
@@ -51,11 +60,36 @@ impl ReportFormat for Csv {
             row.elapsed_ms.to_string(),
             or_nothing(&row.referrer),
         ];
-        out.write(&line(cells.map(escape_formula))?)
+        self.write(cells.map(escape_formula), referrers, out)
     }
 }
 
-fn line(cells: [String; COLUMNS.len()]) -> io::Result<String> {
+impl ReportFormat for Csv {
+    fn begin(&mut self, out: &mut Out) -> io::Result<()> {
+        self.write(COLUMNS.map(str::to_owned), "referrers", out)
+    }
+
+    fn row(&mut self, row: &Row, is_broken: bool, out: &mut Out) -> io::Result<()> {
+        if is_broken && self.max_referrers.is_some() {
+            return Ok(());
+        }
+        self.write_row(row, "", out)
+    }
+
+    fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+        let Some(max_referrers) = self.max_referrers else { return Ok(()) };
+        end.held_back.iter().try_for_each(|(row, asked)| {
+            // A URL has no blanks, but the path of a file may have.
+            let places = places_of(asked, &[], end).into_iter();
+            let mut pages: Vec<_> = places.map(|place| place.page.replace(' ', "%20")).collect();
+            pages.dedup();
+            pages.truncate(max_referrers);
+            self.write_row(row, &escape_formula(pages.join(" ")), out)
+        })
+    }
+}
+
+fn line(cells: impl Iterator<Item = String>) -> io::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_record(cells)?;
     let bytes = writer.into_inner().map_err(|error| io::Error::other(error.to_string()))?;
@@ -79,7 +113,7 @@ mod tests {
         cells[0] = "a,b".into();
         cells[1] = "say \"a\"\nb".into();
         cells[2] = escape_formula("=cmd|' /C calc'!A0".into());
-        let line = line(cells).unwrap();
+        let line = line(cells.into_iter()).unwrap();
         assert!(line.starts_with("\"a,b\",\"say \"\"a\"\"\nb\",'=cmd|' /C calc'!A0,next_url,"));
         assert!(line.ends_with(",referrer\n"));
     }

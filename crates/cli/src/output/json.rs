@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::sync::Arc;
 
 use crawl_core::{Admission, CrawlSummary, Referrer, Row, StopReason};
 use serde_json::{Map, Value, json};
@@ -79,14 +80,11 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
 
 /// Returns a broken URL with its referrers.
 fn object(broken: &Broken, end: &End<'_>) -> Value {
-    let Broken { url, asked, status, error, moved_to, is_root: _ } = broken;
-    let admission = end.summary.ok().map(|summary| &summary.admission);
-    let count = admission.map_or(0, |admission| admission.referrers(asked).1);
-    let referrers =
-        admission.map(|admission| referrers(asked, admission, end.locate, &mut HashSet::new()));
+    let Broken { url, asked, status, error, moved_to, is_root: _, circle } = broken;
+    let (referrers, count) = referrers_of(asked, circle, end);
     let mut object = json!({
         "url": url, "status": status, "error": error,
-        "referrers": referrers.unwrap_or_default(), "referrer_count": count,
+        "referrers": referrers, "referrer_count": count,
     });
     if let Some(moved_to) = moved_to {
         object["next_url"] = json!(moved_to);
@@ -94,15 +92,25 @@ fn object(broken: &Broken, end: &End<'_>) -> Value {
     object
 }
 
-/// Returns the referrers of a URL in the order of their URLs. One that redirects has
-/// its own referrers in it, unless they are in `redirects` and so are listed already.
-fn referrers<'a>(
-    url: &str,
+/// Returns the referrers of a URL and their number, without the redirects in `circle`.
+pub(super) fn referrers_of(url: &str, circle: &[Arc<str>], end: &End<'_>) -> (Vec<Value>, u32) {
+    let Ok(CrawlSummary { admission, .. }) = end.summary else { return (Vec::new(), 0) };
+    let (mut found, count) = admission.referrers(url);
+    let num_found = found.len();
+    found.retain(|referrer| circle.iter().all(|redirect| **redirect != *referrer.url));
+    let in_circle = (num_found - found.len()) as u32;
+    let objects = objects(found, admission, end.locate, &mut HashSet::new());
+    (objects, count.saturating_sub(in_circle))
+}
+
+/// Returns referrers in the order of their URLs. One that redirects has its own
+/// referrers in it, unless they are in `redirects` and so are listed already.
+fn objects<'a>(
+    mut found: Vec<Referrer<'a>>,
     admission: &'a Admission,
     locate: &Locate,
     redirects: &mut HashSet<&'a str>,
 ) -> Vec<Value> {
-    let (mut found, _) = admission.referrers(url);
     found.sort_by_key(|referrer| (referrer.url, referrer.context.map(|c| c.position.line)));
     let objects = found.into_iter().map(|Referrer { url, context }| {
         let mut object = json!({
@@ -113,7 +121,8 @@ fn referrers<'a>(
             "text": context.map(|context| context.text),
         });
         if context.is_none() && !admission.is_fine(url) && redirects.insert(url) {
-            object["referrers"] = json!(referrers(url, admission, locate, redirects));
+            let before = admission.referrers(url).0;
+            object["referrers"] = json!(self::objects(before, admission, locate, redirects));
         }
         object
     });

@@ -30,6 +30,13 @@ impl ReportFormat for JUnit {
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         self.cases.sort_unstable();
+        // Of a circle of redirects, one has a row that is broken.
+        let has_case =
+            |url: &Arc<str>| self.cases.binary_search_by(|(case, _)| case.cmp(url)).is_ok();
+        let urls = end.broken.iter().map(|broken| &broken.url).filter(|url| !has_case(url));
+        let further: Vec<_> = urls.map(|url| (Arc::clone(url), None)).collect();
+        self.cases.extend(further);
+        self.cases.sort_unstable();
         let (tests, failures) = (self.cases.len(), end.broken.len());
         let skipped = self.cases.iter().filter(|(_, reason)| reason.is_some()).count();
         let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\"");

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{Outcome, Row};
+use crawl_core::{ErrorClass, Outcome, Row};
 use web::cut;
 
 use super::broken::{Broken, Place, places, sentence};
@@ -118,7 +118,12 @@ impl ReportFormat for Sentence {
 /// Returns the line of a row among all rows.
 fn line(row: &Row) -> String {
     let status = row.status.map_or("-".to_owned(), |status| status.to_string());
+    let is_loop = row.error.as_ref().is_some_and(|error| error.class == ErrorClass::RedirectLoop);
     let mut result = match (&row.error, &row.next_url) {
+        // Which redirect of a circle has the error depends on the order of the responses.
+        (Some(_), Some(next_url)) if is_loop && **next_url != *row.url => {
+            format!(" -> {next_url}")
+        }
         (Some(error), _) if row.outcome == Outcome::Skipped => format!("  skipped: {error}"),
         (Some(error), _) => format!("  {error}"),
         (None, Some(next_url)) => format!(" -> {next_url}"),

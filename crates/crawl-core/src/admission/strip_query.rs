@@ -5,7 +5,7 @@ use url::form_urlencoded;
 use web::Address;
 
 /// The keys of the pairs to remove from queries, with a buffer for the result.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct StripQuery {
     keys: Vec<String>,
     buffer: String,

@@ -313,7 +313,23 @@ proptest! {
         let closes_circle = |row: &Row| {
             row.error.as_ref().is_some_and(|error| error.class == ErrorClass::RedirectLoop)
         };
+        let target = |url: &str| match web[url.rsplit('/').next().unwrap().parse::<usize>().unwrap()] {
+            TestUrl::Redirect(to) => url_of(to),
+            _ => panic!("{url} is no redirect"),
+        };
         let outcomes = |crawled: Crawled| {
+            for (url, row) in crawled.rows.iter().filter(|(_, row)| closes_circle(row)) {
+                let mut circle = vec![target(url)];
+                while circle.last() != Some(url) {
+                    circle.push(target(circle.last().unwrap()));
+                }
+                let found = crawled.summary.admission.circle(url, row.next_url.as_ref().unwrap());
+                assert_eq!(found.unwrap(), circle);
+            }
+            let others = crawled.rows.iter().filter(|(_, row)| !closes_circle(row));
+            let mut others = others.filter_map(|(url, row)| Some((url, row.next_url.as_ref()?)));
+            let admission = &crawled.summary.admission;
+            assert!(others.all(|(url, to)| admission.circle(url, to).is_none()));
             let num_circles = crawled.rows.values().filter(|row| closes_circle(row)).count();
             let outcome = |row: &Row| if closes_circle(row) { Outcome::Redirect } else { row.outcome };
             let rows = crawled.rows.into_iter();

@@ -131,6 +131,64 @@ fn csv_has_a_line_per_url() {
     assert_eq!(cell(row("/picture"), "content_type"), "image/png");
 }
 
+/// With `--referrers`, JSON Lines and CSV have the links to what is broken, as JSON has them.
+#[test]
+fn lines_of_broken_urls_have_their_referrers() {
+    let links = "<a href=/gone>x</a><a href=/moved>y</a><a href=/fine>z</a>";
+    let pages: String = (10..25).map(|n| format!("<a href=/{n}>{n}</a>")).collect();
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(format!("{pages}<a href=/gone>x</a>")),
+        "/gone" => reply.status(404, "Not Found", &[], ""),
+        "/moved" => reply.status(302, "Moved", &[("Location", "/gone")], ""),
+        "/fine" => reply.page(""),
+        _ => reply.page(links),
+    })
+    .unwrap();
+    let object: Value = serde_json::from_str(&stdout_of(&site, &["--format", "json"], 1)).unwrap();
+    let broken = &object["broken"][0];
+    assert_eq!((&broken["url"], &broken["referrer_count"]), (&json!("/gone"), &json!(17)));
+
+    let lines = |referrers: &str| -> Vec<Value> {
+        let lines = stdout_of(&site, &["--format", "jsonl", "--referrers", referrers], 1);
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let rows = lines("all");
+    let (last, others) = rows.split_last().unwrap();
+    for name in ["url", "status", "referrers", "referrer_count"] {
+        assert_eq!(last[name], broken[name]);
+    }
+    assert_eq!(last["outcome"], "http_error");
+    let first = last["referrers"].as_array().unwrap().iter().any(|r| r["url"] == last["referrer"]);
+    assert!(first, "{last}");
+    assert_eq!(others.len(), 18);
+    assert!(others.iter().all(|row| row.get("referrers").is_none()), "{others:?}");
+    let rows = lines("2");
+    let last = rows.last().unwrap();
+    assert_eq!(
+        last["referrers"].as_array().unwrap()[..],
+        broken["referrers"].as_array().unwrap()[..2]
+    );
+    assert_eq!(last["referrer_count"], 17);
+
+    let cells = |referrers: &str| -> Vec<String> {
+        let table = stdout_of(&site, &["--format", "csv", "--referrers", referrers], 1);
+        let mut reader = csv::Reader::from_reader(table.as_bytes());
+        assert_eq!(reader.headers().unwrap().iter().next_back(), Some("referrers"));
+        reader
+            .records()
+            .map(|record| record.unwrap().iter().next_back().unwrap().to_owned())
+            .collect()
+    };
+    let mut pages: Vec<String> = (10..25).map(|n| format!("/{n}")).collect();
+    pages.insert(0, "/".into());
+    let (last, others) = (cells("all").pop().unwrap(), cells("all"));
+    assert_eq!(last, pages.join(" "));
+    assert!(others[..18].iter().all(String::is_empty), "{others:?}");
+    assert_eq!(cells("3").pop().unwrap(), "/ /10 /11");
+    let only = stdout_of(&site, &["--format", "csv", "--referrers", "all", "--broken-only"], 1);
+    assert_eq!(only.lines().count(), 2, "{only}");
+}
+
 #[test]
 fn a_sitemap_lists_the_pages() {
     let site = site();

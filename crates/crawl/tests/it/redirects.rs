@@ -1,9 +1,13 @@
 //! Redirects: what they mean is for the user to say, but loops are always broken.
 
-use demo_site::scripted::Server;
-use serde_json::Value;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use crate::program::run;
+use demo_site::scripted::Server;
+use serde_json::{Value, json};
+
+use crate::program::{Scratch, run};
 
 fn site() -> Server {
     Server::start(|request, reply| {
@@ -19,6 +23,7 @@ fn site() -> Server {
             "/one" => moved(302, "/two"),
             "/two" => moved(303, "/three?x"),
             "/three" => moved(301, "/one"),
+            "/self" => moved(302, "/self"),
             "/longer" => reply.page("<p>\n<a href=/one>y</a>"),
             _ => reply.page(""),
         }
@@ -67,26 +72,157 @@ fn redirects_in_a_circle_are_broken() {
         let arguments = [&*site.url("/loop"), "--redirects", policy];
         let report = run(&arguments).expect_code(1).stdout;
         let expected = format!(
-            "redirect loop  {}\n    redirects lead in a circle, over {}\n    \
-             on {}, line 1: x (redirected by {})\n",
+            "redirect loop  {}\n    redirects lead in a circle, over {}\n    on {}, line 1: x\n\n\
+             Checked 3 URLs: 1 is broken (1 link leads to it); 1 redirect.\n",
+            site.url("/a"),
             site.url("/b"),
-            site.url("/a"),
             site.url("/loop"),
-            site.url("/a"),
         );
-        assert!(report.contains(&expected), "{policy}: {report}");
+        assert_eq!(report, expected, "{policy}");
         let arguments = [&*site.url("/longer"), "--redirects", policy, "--format", "json"];
         let json: Value = serde_json::from_str(&run(&arguments).expect_code(1).stdout).unwrap();
         let rows = json["rows"].as_array().unwrap();
         assert_eq!(rows.len(), 4, "each URL has one row: {rows:?}");
-        let broken = json["broken"].as_array().unwrap();
-        let loops: Vec<_> =
-            broken.iter().filter(|broken| broken["error"]["class"] == "redirect_loop").collect();
-        assert_eq!(loops.len(), 1, "{policy}: {broken:?}");
-        assert_eq!(loops[0]["url"], site.url("/three?x"));
-        let referrer = loops[0].pointer("/referrers/0/referrers/0/referrers/0").unwrap();
-        assert_eq!((&referrer["url"], &referrer["line"]), (&site.url("/longer").into(), &2.into()));
-        // Where each redirect is broken, the other two are as well.
-        assert_eq!(broken.len(), if policy == "error" { 3 } else { 1 }, "{policy}: {broken:?}");
+        let referrer = json!({"url": site.url("/longer"), "line": 2, "column": 1, "element": "a", "text": "y"});
+        let message = format!("redirects lead in a circle, over {}", site.url("/two"));
+        let expected = json!([{
+            "url": site.url("/one"), "status": 302,
+            "error": {"class": "redirect_loop", "message": message},
+            "referrers": [referrer], "referrer_count": 1,
+        }]);
+        assert_eq!(json["broken"], expected, "{policy}");
+    }
+    run(&[&site.url("/loop"), "--accept", "300..=399"]).expect_code(0);
+    // No link leads to the one with which the crawl begins.
+    let report = run(&[&site.url("/b")]).expect_code(1).stdout;
+    let loop_of = |path: &str, target: &str| {
+        let (url, target) = (site.url(path), site.url(target));
+        format!("redirect loop  {url}\n    redirects lead in a circle, over {target}\n")
+    };
+    let begun = "    the crawl began here\n\nChecked 2 URLs: 1 is broken; 1 redirect.\n";
+    assert_eq!(report, loop_of("/b", "/a") + begun);
+    let report = run(&[&site.url("/self")]).expect_code(1).stdout;
+    assert!(report.contains("it redirects to itself\n    the crawl began here\n"), "{report}");
+}
+
+/// A site with circles of two and of three redirects, each of which links enter at two
+/// places; another redirect leads into the second one. One of them is slow.
+fn circles(slow: &'static str) -> Server {
+    Server::start(move |request, reply| {
+        if request.path() == slow {
+            reply.sleep(Duration::from_millis(40));
+        }
+        let mut moved = |to: &str| reply.status(301, "Moved", &[("Location", to)], "");
+        match request.path() {
+            "/ping" => moved("/pong?x"),
+            "/pong" => moved("/ping?s=1#y"),
+            "/one" => moved("/two"),
+            "/two" => moved("/three"),
+            "/three" => moved("/one"),
+            "/into" => moved("/three"),
+            "/" => reply.page(
+                "<a href=/ping>a</a><a href=/pong?x>b</a><a href=/one>c</a>\n\
+                 <a href=/two>d</a><a href=/into>e</a><a href=/page>f</a>",
+            ),
+            "/page" => reply.page("<a href=/ping>g</a><a href=/two>h</a>"),
+            _ => reply.page(""),
+        }
+    })
+    .unwrap()
+}
+
+/// The report does not depend on the order of the responses, although that decides which
+/// redirect closes a circle.
+#[test]
+fn each_link_into_a_circle_of_redirects_is_broken() {
+    let found = |target: &str, next: &str, places: &[&str]| {
+        let places: String = places.iter().map(|place| format!("    on {place}\n")).collect();
+        format!("redirect loop  {target}\n    redirects lead in a circle, over {next}\n{places}\n")
+    };
+    let expected = [
+        found("/one", "/two", &["/, line 1: c"]),
+        found("/ping", "/pong?x", &["/, line 1: a", "/page, line 1: g"]),
+        found("/pong?x", "/ping", &["/, line 1: b"]),
+        found("/three", "/one", &["/, line 2: e (redirected by /into)"]),
+        found("/two", "/three", &["/, line 2: d", "/page, line 1: h"]),
+        "Checked 8 URLs: 5 are broken (7 links lead to them); 4 redirects.\n".to_owned(),
+    ];
+    let mut all = Vec::new();
+    for slow in ["/ping", "/pong", "/one", "/two", "/three", "/into", "/page"] {
+        let site = circles(slow);
+        let report = |arguments: &[&str]| {
+            let root = site.url("/");
+            run(&[&["--strip-query", "s", &*root], arguments].concat())
+                .expect_code(1)
+                .stdout
+                .replace(&site.url(""), "")
+        };
+        for tasks in ["1", "10"] {
+            for policy in ["ok", "warn"] {
+                let text = report(&["-j", tasks, "--redirects", policy]);
+                // The redirect into a circle is permanent itself.
+                let text = text.replace("; 1 redirect permanent: change the links", "");
+                let (into, at) = (text.find("301 Moved"), text.find("redirect loop  /one"));
+                assert_eq!(into.is_some(), policy == "warn", "{text}");
+                assert_eq!(at, Some(0), "{text}");
+                assert!(expected.iter().all(|part| text.contains(part)), "{slow} {tasks}: {text}");
+            }
+            let broken = |format: &str| -> Value {
+                serde_json::from_str(&report(&["-j", tasks, "--format", format])).unwrap()
+            };
+            let json = broken("json");
+            let urls: Vec<_> =
+                json["broken"].as_array().unwrap().iter().map(|b| &b["url"]).collect();
+            assert_eq!(urls, ["/one", "/ping", "/pong?x", "/three", "/two"]);
+            let pages: Vec<_> =
+                json.pointer("/broken/1/referrers").unwrap().as_array().unwrap().iter().collect();
+            assert_eq!((pages.len(), &json["broken"][1]["referrer_count"]), (2, &json!(2)));
+            assert!(json["broken"].as_array().unwrap().iter().all(|b| b["status"] == 301));
+            let results = broken("sarif")["runs"][0]["results"].as_array().unwrap().len();
+            assert_eq!(results, 7);
+            for flag in ["-v", "--broken-only"] {
+                let junit = report(&["-j", tasks, "--format", "junit", flag]);
+                assert!(junit.contains(" failures=\"5\" "), "{junit}");
+                assert_eq!(junit.matches("<failure ").count(), 5, "{junit}");
+            }
+            let chapter = report(&["-j", tasks, "--format", "chapter"]);
+            let (_, listed) = chapter.split_once("\n*** Broken: 2 ***\n").unwrap();
+            assert_eq!(listed.matches(" error redirect_loop").count(), 2, "{listed}");
+            all.push(report(&["-j", tasks, "--all"]));
+        }
+        let refused = report(&["--redirects", "error"]);
+        assert!(refused.contains("6 are broken (8 links lead to them)"), "{refused}");
+    }
+    let lines = "301  /ping -> /pong?x\n301  /pong?x -> /ping?s=1\n301  /three -> /one\n";
+    assert!(all[0].contains(lines), "{}", all[0]);
+    assert!(all.iter().all(|report| *report == all[0]), "{all:?}");
+}
+
+/// A baseline knows a circle, whatever the order of the responses.
+#[test]
+fn a_baseline_knows_all_of_a_circle() {
+    let baseline = Scratch::new();
+    let is_second = Arc::new(AtomicBool::new(false));
+    let second = Arc::clone(&is_second);
+    let site = Server::start(move |request, reply| {
+        let slow = if second.load(Ordering::Relaxed) { "/pong" } else { "/ping" };
+        if request.path() == slow {
+            reply.sleep(Duration::from_millis(300));
+        }
+        match request.path() {
+            "/ping" => reply.status(302, "Moved", &[("Location", "/pong")], ""),
+            "/pong" => reply.status(302, "Moved", &[("Location", "/ping")], ""),
+            _ => reply.page("<a href=/ping>a</a><a href=/pong>b</a>"),
+        }
+    })
+    .unwrap();
+    let arguments = [&*site.url("/"), "--redirects", "error", "--baseline", baseline.as_str()];
+    let written = run(&[&arguments[..], &["--update-baseline"]].concat()).expect_code(0).stdout;
+    assert!(written.contains("nothing new is broken; 2 known to be broken"), "{written}");
+    assert_eq!(String::from_utf8(baseline.read()).unwrap().matches("redirect_loop").count(), 2);
+    for _ in 0..2 {
+        let known = run(&arguments).expect_code(0).stdout;
+        assert!(known.contains("nothing new is broken; 2 known to be broken"), "{known}");
+        is_second.store(true, Ordering::Relaxed);
     }
 }

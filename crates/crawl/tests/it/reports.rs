@@ -207,10 +207,14 @@ fn judges() -> PathBuf {
 fn each_format_is_valid_by_an_independent_judge() {
     let site = site();
     let judge = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/judges/judge.py");
-    for format in ["junit", "sarif", "html", "json", "jsonl", "csv"] {
+    let formats =
+        ["junit", "sarif", "html", "json", "jsonl", "csv"].map(|format| (format, &[][..]));
+    let all = ["jsonl", "csv"].map(|format| (format, &["--referrers", "all"][..]));
+    for (format, flags) in formats.into_iter().chain(all) {
         let report = Scratch::new();
         let output = format!("{format}:{}", report.as_str());
-        run(&["--check", "images", "-q", "-o", &output, &site.url("/")]).expect_code(1);
+        let arguments = ["--check", "images", "-q", "-o", &output, &site.url("/")];
+        run(&[&arguments, flags].concat()).expect_code(1);
         let mut command = Command::new(judges().join("bin/python"));
         let verdict = command.arg(&judge).args([format, report.as_str()]).output().unwrap();
         let message = String::from_utf8_lossy(&verdict.stderr);

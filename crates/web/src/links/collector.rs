@@ -7,7 +7,7 @@ use super::link_text::LinkText;
 use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
 use super::style_sheet::MAX_STYLE_SHEET_LEN;
-use super::{ExtractOptions, MAX_LINKS, css, json, refresh, srcset};
+use super::{ExtractOptions, MAX_LINKS, css, inner_base, json, refresh, srcset};
 use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute, is_plain};
 use crate::robots;
 
@@ -535,8 +535,20 @@ impl CollectorSink<'_> {
         tokenizer.feed(slice, &mut sink);
         tokenizer.finish(&mut sink);
         sink.end_embedded();
-        for link in inner.page_links.links().filter(|link| !link.nofollow) {
-            collector.add_link_to(link.element, link.href, position);
+        let inner = &inner.page_links;
+        let base = inner.base.map(|base| inner.text(base));
+        for link in inner.links().filter(|link| !link.nofollow) {
+            match base {
+                None => collector.add_link_to(link.element, link.href, position),
+                Some(base) if base.len() > inner_base::MAX_LEN => {
+                    collector.page_links.left_out = collector.page_links.left_out.saturating_add(1);
+                }
+                Some(base) => {
+                    if let Some(href) = inner_base::resolve(base, link.href) {
+                        collector.add_link_to(link.element, &href, position);
+                    }
+                }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use super::ExtractOptions;
 use super::link_attributes::names_document;
 use super::page_links::Element;
-use super::refresh;
+use super::{refresh, srcset};
 
 /// Returns the address in a header `Refresh`, if the options select it. It has the
 /// grammar of a `meta` refresh (HTML standard, section 7.8).
@@ -29,12 +29,22 @@ pub fn of_link(value: &[u8], options: ExtractOptions) -> Vec<(Element, String)> 
     while let Some((_, after)) = rest.split_once('<') {
         let Some((target, parameters)) = after.split_once('>') else { break };
         let end = end_of_parameters(parameters);
-        let relations = relations(&parameters[..end]);
+        let parameters_of_link = &parameters[..end];
+        let relations = parameter(parameters_of_link, "rel").unwrap_or_default();
         let mut names = relations.split_ascii_whitespace();
         let is_style = names.any(|relation| relation.eq_ignore_ascii_case("stylesheet"));
         let is_wanted = if is_style { options.styles } else { options.relations };
-        if is_wanted && names_document(&relations) {
-            links.push((Element::Header, target.trim().to_owned()));
+        let is_relation = names_document(&relations);
+        let target = target.trim();
+        // With a set of images, it may be empty.
+        if is_wanted && is_relation && !target.is_empty() {
+            links.push((Element::Header, target.to_owned()));
+        }
+        if is_relation
+            && options.images
+            && let Some(images) = parameter(parameters_of_link, "imagesrcset")
+        {
+            links.extend(srcset::urls(&images).map(|url| (Element::Header, url.to_owned())));
         }
         rest = &parameters[end..];
     }
@@ -54,11 +64,40 @@ fn end_of_parameters(text: &str) -> usize {
     end.unwrap_or(text.len())
 }
 
-/// Returns the relations of a link: the first parameter `rel` counts.
-fn relations(parameters: &str) -> String {
-    let named = parameters.split(';').filter_map(|parameter| parameter.split_once('='));
-    let rel = named.into_iter().find(|(name, _)| name.trim().eq_ignore_ascii_case("rel"));
-    rel.map(|(_, value)| value.trim().trim_matches('"').to_owned()).unwrap_or_default()
+/// Returns the value of the first parameter of this name.
+fn parameter(parameters: &str, name: &str) -> Option<String> {
+    let mut rest = parameters;
+    while let Some((_, after)) = rest.split_once(';') {
+        let end = after.find(['=', ';']).unwrap_or(after.len());
+        let (found, after) = after.split_at(end);
+        let value = after.strip_prefix('=').map(str::trim_start).unwrap_or_default();
+        let (value, after) = match value.strip_prefix('"') {
+            Some(quoted) => unquoted(quoted),
+            None if after.starts_with('=') => {
+                let end = value.find(';').unwrap_or(value.len());
+                (value[..end].trim_end().to_owned(), &value[end..])
+            }
+            None => (String::new(), after),
+        };
+        if found.trim().eq_ignore_ascii_case(name) {
+            return Some(value);
+        }
+        rest = after;
+    }
+    None
+}
+
+/// Returns the text up to a quotation mark, and what follows that (RFC 9110, section 5.6.4).
+fn unquoted(quoted: &str) -> (String, &str) {
+    let (mut text, mut characters) = (String::new(), quoted.chars());
+    while let Some(c) = characters.next() {
+        match c {
+            '"' => break,
+            '\\' => text.extend(characters.next()),
+            _ => text.push(c),
+        }
+    }
+    (text, characters.as_str())
 }
 
 #[cfg(test)]
@@ -73,6 +112,8 @@ mod tests {
             ("</x,y>; title=\"a, <b>\\\"; rel=x\"; rel=icon", "/x,y"),
             ("< /x >; rel=\"preconnect preload\"", "/x"),
             ("</no>; rel=preconnect, </no>; rel=\"dns-prefetch\", </x>; rel=stylesheet", "/x"),
+            ("</x>; title=\"; rel=preconnect; \\\"\" ; rel = \"icon\"", "/x"),
+            ("</x>; crossorigin; rel=preload", "/x"),
             ("</no>", ""),
             ("</no>; rel=", ""),
             ("</no", ""),
@@ -82,6 +123,22 @@ mod tests {
             let found: Vec<_> = found.into_iter().map(|(_, target)| target).collect();
             assert_eq!(found.join(" "), expected, "{value}");
         }
+        let images = ExtractOptions { images: true, ..ExtractOptions::default() };
+        for (value, expected) in [
+            (
+                "</no>; rel=preload; as=image; imagesrcset=\"/x 1x, /y,z 2x\"; imagesizes=50vw",
+                "/x /y,z",
+            ),
+            ("<>; rel=preload; ImageSrcSet=/x, </no>; rel=icon", "/x"),
+            ("</no>; rel=preconnect; imagesrcset=/no", ""),
+            ("</no>; imagesrcset=/no", ""),
+        ] {
+            let found = of_link(value.as_bytes(), images);
+            let found: Vec<_> = found.into_iter().map(|(_, target)| target).collect();
+            assert_eq!(found.join(" "), expected, "{value}");
+        }
+        let all = of_link(b"<>; rel=preload; imagesrcset=/x", ExtractOptions::ALL);
+        assert_eq!(all, [(Element::Header, "/x".to_owned())]);
         assert!(of_link(b"</x>; rel=next", ExtractOptions::default()).is_empty());
         assert!(of_refresh(b"0; url=/x", ExtractOptions::ALL).is_some());
         assert!(of_refresh(b"5", ExtractOptions::ALL).is_none());

@@ -96,6 +96,16 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<svg><path fill='url(/x#y)' filter=url(#no) /></svg>", styles, &["style /x#y"]),
         ("<svg><style><![CDATA[a{b:url(/x)}]]></style></svg>", styles, &["style /x"]),
         ("<iframe srcdoc='<img src=/x>&lt;p>'></iframe>", images, &["img /x"]),
+        (
+            "<iframe srcdoc='<img src=x><base href=../y/><base href=no>'></iframe>",
+            images,
+            &["img ../y/x"],
+        ),
+        (
+            "<iframe srcdoc=\"<base href=a/><img src=x><iframe srcdoc='<base href=b/><img src=y>'></iframe>\"></iframe>",
+            images,
+            &["img a/x", "img a/b/y"],
+        ),
         ("<div><template shadowrootmode=open><img src=/x></template></div>", images, &["img /x"]),
         ("<form action=/x><button formaction=/y>", relations, &["form /x", "form /y"]),
         ("<form method=GET action='/x?no=1#no'></form>", relations, &["form /x"]),
