@@ -51,7 +51,7 @@ pub(crate) fn status(name: &str) -> u64 {
 }
 
 /// Returns how often the threads of a process have fallen asleep so far, each time to
-/// be woken by somebody.
+/// be woken from outside.
 #[cfg(target_os = "linux")]
 pub(crate) fn times_asleep(process: u32) -> u64 {
     let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return 0 };

@@ -47,7 +47,7 @@ struct Line {
     wall_ratio: Quartiles,
     /// The CPU time of the first subject divided by that of this one.
     cpu_ratio: Quartiles,
-    /// How often the server fell asleep during a crawl, divided by its pages.
+    /// The times that the server fell asleep during a crawl, divided by its pages.
     server_sleeps_per_page: Quartiles,
 }
 

@@ -206,7 +206,7 @@ impl Collector {
             return;
         }
         if self.page_links.links.len() == MAX_LINKS {
-            self.page_links.left_out = self.page_links.left_out.saturating_add(1);
+            self.page_links.leave_out();
             return;
         }
         if self.page_links.links.is_empty() {
@@ -411,6 +411,10 @@ impl CollectorSink<'_> {
                         for archive in archives.split(',').map(str::trim) {
                             let is_within = !archive.starts_with('/') && !archive.contains(':');
                             let folder = folder.as_deref().filter(|_| is_within);
+                            if folder.is_some_and(|folder| folder.len() > inner_base::MAX_LEN) {
+                                collector.page_links.leave_out();
+                                continue;
+                            }
                             let url = folder.map(|folder| format!("{folder}/{archive}"));
                             let url = url.as_deref().unwrap_or(archive);
                             collector.add_link_to(element, url, position);
@@ -540,9 +544,7 @@ impl CollectorSink<'_> {
         for link in inner.links().filter(|link| !link.nofollow) {
             match base {
                 None => collector.add_link_to(link.element, link.href, position),
-                Some(base) if base.len() > inner_base::MAX_LEN => {
-                    collector.page_links.left_out = collector.page_links.left_out.saturating_add(1);
-                }
+                Some(base) if base.len() > inner_base::MAX_LEN => collector.page_links.leave_out(),
                 Some(base) => {
                     if let Some(href) = inner_base::resolve(base, link.href) {
                         collector.add_link_to(link.element, &href, position);

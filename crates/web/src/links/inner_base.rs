@@ -1,8 +1,8 @@
 //! References in a document that stands within another one, in the `srcdoc` of a frame, and
 //! has a base of its own.
 
-/// The length of a base beyond which the references are not looked at, in bytes: each of
-/// them would become as long.
+/// The length of a base, or of a `codebase`, beyond which the references are not looked
+/// at, in bytes: each of them would become as long.
 pub(super) const MAX_LEN: usize = 1024;
 
 /// Returns the reference that means to the document around what `href` means to a document

@@ -127,10 +127,15 @@ impl PageLinks {
         base.unwrap_or_else(|| page.clone())
     }
 
+    /// Counts a link that is left out.
+    pub(super) fn leave_out(&mut self) {
+        self.left_out = self.left_out.saturating_add(1);
+    }
+
     /// Adds a link that stands in no tag of the page.
     pub fn push(&mut self, element: Element, href: &str, position: Option<Position>) {
         if self.links.len() == MAX_LINKS {
-            self.left_out = self.left_out.saturating_add(1);
+            self.leave_out();
         } else if let Some(href) = self.push_text(href) {
             let (text, nofollow) = (Span::EMPTY, false);
             self.links.push(RawLink { href, element, position, text, nofollow });

@@ -141,6 +141,20 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
 }
 
 /// Things that look like links and are none: no browser loads them, no reader follows them.
+/// Each archive would have the length of the folder.
+#[test]
+fn archives_in_a_folder_with_a_long_name_are_left_out_and_counted() {
+    let html = |length| {
+        let folder = "z".repeat(length);
+        format!("<applet codebase={folder} archive='a, b, /c'></applet>")
+    };
+    let found = |length| {
+        let page = search(&html(length), ExtractOptions { media: true, ..NOTHING });
+        (page.found.links().count(), page.found.left_out())
+    };
+    assert_eq!((found(1024), found(1025)), ((3, 0), (1, 2)));
+}
+
 #[test]
 fn what_names_no_document_is_not_found() {
     for html in [
