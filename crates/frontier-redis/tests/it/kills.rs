@@ -144,10 +144,14 @@ fn a_paused_worker_changes_nothing() {
         thread::sleep(Duration::from_millis(10));
     }
     signal("-STOP");
+    let last_lease = "return redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]";
+    let end = redis.command(&["EVAL", last_lease, "1", "{paused:0}:leases"]);
     site.release().unwrap();
-    let begun = Instant::now();
     run(redis.options("paused"), options(&site.root()));
-    assert!(begun.elapsed() > Duration::from_secs(1), "it waits for the end of the leases");
+    let time = "local t = redis.call('TIME') return t[1] .. ('%06d'):format(t[2])";
+    let (now, end): (u64, u64) =
+        (redis.command(&["EVAL", time, "0"]).parse().unwrap(), end.parse().unwrap());
+    assert!(now >= end, "it ended {} us before the leases of the other", end - now);
     let rows = journal(&redis.options("paused"));
     let done = redis.command(&["HGET", "{paused:0}", "done"]);
     signal("-CONT");
