@@ -560,7 +560,7 @@ impl Visit {
             },
             other => other,
         };
-        trace::fetch_end(&row.url, row.status, row.outcome.name());
+        trace::fetch_end(&row.url, row.status, || row.outcome.name());
         Finished { row, retry_after: response.retry_after, discovery }
     }
 }

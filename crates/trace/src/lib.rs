@@ -226,7 +226,7 @@ impl Current {
 /// that is switched off takes little room.
 #[inline(always)]
 fn when_on(f: impl FnOnce(&mut Current)) {
-    if IS_ON.get() {
+    if is_on() {
         with_current(f);
     }
 }
@@ -238,8 +238,9 @@ fn with_current(f: impl FnOnce(&mut Current)) {
 }
 
 /// Returns true if this thread has a tracer.
+#[inline(always)]
 pub fn is_on() -> bool {
-    IS_ON.get()
+    !cfg!(feature = "none") && IS_ON.get()
 }
 
 /// Returns the tracer that this thread has entered, for a thread that it starts.
@@ -250,7 +251,7 @@ pub fn current() -> Option<Tracer> {
 /// Writes the event that `make` returns.
 #[inline(always)]
 pub fn emit(make: impl FnOnce() -> Event) {
-    when_on(|current| {
+    when_on(move |current| {
         let event = make();
         if event == Event::TickEnd {
             current.end_callback();
@@ -269,26 +270,26 @@ pub fn emit(make: impl FnOnce() -> Event) {
 /// Writes that a timer is set, or moved: cancelled and set again at once.
 #[inline(always)]
 pub fn timer_set(timer: u64, at: Instant) {
-    emit(|| Event::TimerSet { timer, at });
+    emit(move || Event::TimerSet { timer, at });
 }
 
 /// Writes that a timer is cancelled.
 #[inline(always)]
 pub fn timer_cancelled(timer: u64) {
-    emit(|| Event::TimerCancelled { timer });
+    emit(move || Event::TimerCancelled { timer });
 }
 
 /// Writes that a timer fires.
 #[inline(always)]
 pub fn timer_fired(timer: u64) {
-    emit(|| Event::TimerFired { timer });
+    emit(move || Event::TimerFired { timer });
 }
 
 /// Tells the time of a clock that is not the operating system's. The first time is
 /// the beginning of the trace.
 #[inline(always)]
 pub fn set_time(now: Instant) {
-    when_on(|current| {
+    when_on(move |current| {
         let mut state = current.tracer.state();
         if state.now.is_none() {
             state.trace.started = now;
@@ -306,7 +307,7 @@ pub fn id<T>(value: &T) -> u64 {
 /// name: what `name` returns, and the line that spawned it.
 #[inline(always)]
 pub fn step_begin(id: u64, name: impl FnOnce() -> (Option<String>, Option<At>)) {
-    when_on(|current| {
+    when_on(move |current| {
         let lane = current.tracer.state().lane(id);
         current.begin(lane, "task", Event::StepBegin);
         if let Some(task) = current.tracer.state().task(lane)
@@ -322,7 +323,7 @@ pub fn step_begin(id: u64, name: impl FnOnce() -> (Option<String>, Option<At>)) 
 /// has panicked.
 #[inline(always)]
 pub fn step_end(at: Option<At>, result: &'static str) {
-    when_on(|current| {
+    when_on(move |current| {
         let result = if std::mem::take(&mut current.has_panicked) { "panicked" } else { result };
         let is_callback = current.cause == "callback";
         current.end(if is_callback { Event::CallbackEnd } else { Event::StepEnd { at, result } });
@@ -331,7 +332,7 @@ pub fn step_end(at: Option<At>, result: &'static str) {
 
 /// Notes that the present step panics.
 pub fn panicked() {
-    when_on(|current| current.has_panicked = true);
+    when_on(move |current| current.has_panicked = true);
 }
 
 /// Begins a callback on the lane of its state, if that is a fetch, by the address of
@@ -339,7 +340,7 @@ pub fn panicked() {
 /// loop waits.
 #[inline(always)]
 pub fn callback<T>(state: &T, function: usize, key: u64) {
-    when_on(|current| {
+    when_on(move |current| {
         let lane = current.tracer.state().lanes.get(&id(state)).copied();
         let event = Event::CallbackBegin { function, key: Some(key) };
         current.begin(lane.unwrap_or(RUN_QUEUE), "callback", event);
@@ -349,7 +350,7 @@ pub fn callback<T>(state: &T, function: usize, key: u64) {
 /// Begins the callback of a closure, which is returned.
 #[inline(always)]
 pub fn closure<F>(call: F) -> F {
-    when_on(|current| {
+    when_on(move |current| {
         let event = Event::CallbackBegin { function: 0, key: None };
         current.begin(RUN_QUEUE, "callback", event);
     });
@@ -359,7 +360,7 @@ pub fn closure<F>(call: F) -> F {
 /// Writes that a callback with this state waits for its socket.
 #[inline(always)]
 pub fn callback_stored<T>(this: &T, is_read: bool, key: u64) {
-    when_on(|current| {
+    when_on(move |current| {
         let mut state = current.tracer.state();
         let lane = state.lanes.get(&id(this)).copied().unwrap_or(RUN_QUEUE);
         let operation = if is_read { "read" } else { "write" };
@@ -383,7 +384,7 @@ pub fn wake(id: u64) {
 /// step of the task.
 #[inline(always)]
 pub fn fetch_begin(url: impl fmt::Display) {
-    when_on(|current| {
+    when_on(move |current| {
         let url = url.to_string().into_boxed_str();
         let mut state = current.tracer.state();
         let lane = current.lane;
@@ -405,13 +406,14 @@ pub fn fetch_begin(url: impl fmt::Display) {
     });
 }
 
-/// Ends the fetch of this URL, after the present step.
+/// Ends the fetch of this URL, after the present step. Its outcome is what `outcome`
+/// returns.
 #[inline(always)]
-pub fn fetch_end(url: &str, status: Option<u16>, outcome: &'static str) {
-    when_on(|current| {
+pub fn fetch_end(url: &str, status: Option<u16>, outcome: impl FnOnce() -> &'static str) {
+    when_on(move |current| {
         let mut state = current.tracer.state();
         let Some(lane) = state.fetches.remove(url) else { return };
-        let event = Event::FetchEnd { url: url.into(), status, outcome };
+        let event = Event::FetchEnd { url: url.into(), status, outcome: outcome() };
         if current.span.is_some() && lane == current.lane {
             current.deferred.push((lane, event));
         } else {
@@ -431,7 +433,7 @@ pub fn enter_fetch<T>(fetcher: &T, url: impl fmt::Display) -> LaneGuard {
 /// Writes an operation of a queue, with the number of items that are not done then.
 #[inline(always)]
 pub fn queue<T>(queue: &T, operation: &'static str, unfinished: usize) {
-    emit(|| Event::Queue { queue: id(queue), operation, unfinished });
+    emit(move || Event::Queue { queue: id(queue), operation, unfinished });
 }
 
 /// A guard: until it is dropped, a lane of its own is the current one.
@@ -459,7 +461,7 @@ pub fn enter_lane(id: u64, name: Option<&str>) -> LaneGuard {
 impl Drop for LaneGuard {
     fn drop(&mut self) {
         if let Some(outer) = self.0.take() {
-            when_on(|current| (current.lane, current.span) = outer);
+            when_on(move |current| (current.lane, current.span) = outer);
         }
     }
 }

@@ -68,12 +68,12 @@ fn a_fetch_contains_the_steps_of_its_task() {
         trace::fetch_begin("http://a.test/");
         trace::step_end(None, "pending");
         trace::step_begin(1, unnamed);
-        trace::fetch_end("http://a.test/", Some(200), "page");
+        trace::fetch_end("http://a.test/", Some(200), || "page");
         trace::fetch_begin("http://b.test/");
         trace::step_end(None, "pending");
-        trace::fetch_end("http://b.test/", None, "failed");
+        trace::fetch_end("http://b.test/", None, || "failed");
         // What no fetch has begun is no end of one.
-        trace::fetch_end("http://c.test/", None, "skipped");
+        trace::fetch_end("http://c.test/", None, || "skipped");
     });
     let short = |event: &Event| match event {
         Event::StepBegin => "step {".to_owned(),
