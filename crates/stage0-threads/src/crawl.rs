@@ -149,7 +149,7 @@ impl Threads<'_> {
 
     // ANCHOR: start_fetches
     /// Wakes or starts one thread if there is another job. That thread does the
-    /// same for the next job, so no thread is woken without a job.
+    /// same for the next job, so hardly any thread is woken without a job.
     fn start_fetches<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let mut state = lock(&self.state);
         if state.urls_todo.is_empty() {

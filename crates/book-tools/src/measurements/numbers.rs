@@ -19,7 +19,7 @@ pub(super) fn whole(value: f64) -> String {
 }
 
 /// Formats a whole number with a comma between thousands.
-fn grouped(value: f64) -> String {
+pub(super) fn grouped(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = if value < 0.0 { "-".to_owned() } else { String::new() };
     for (index, digit) in digits.chars().enumerate() {

@@ -1,7 +1,7 @@
 //! The figures of the bench `scale`: many workers, and a frontier on Redis.
 
 use super::figures::Figures;
-use super::numbers::{plain, whole};
+use super::numbers::{grouped, plain, whole};
 use super::plot::{Caption, Lines};
 use super::tables::{Column, table};
 
@@ -78,7 +78,7 @@ pub(super) fn costs(figures: &Figures) -> String {
 /// Renders the memory of known URLs.
 pub(super) fn seen(figures: &Figures) -> String {
     let numbers: Vec<_> = numbers(figures, "scale/seen/").into_iter().map(|n| n as f64).collect();
-    let rows: Vec<_> = numbers.iter().map(|n| (format!("{n:.0}"), plain(*n))).collect();
+    let rows: Vec<_> = numbers.iter().map(|n| (format!("{n:.0}"), grouped(*n))).collect();
     let rows: Vec<_> = rows.iter().map(|(key, name)| (key.as_str(), name.as_str())).collect();
     let bytes = |key: &str| Some(whole(figures.get(&format!("scale/seen/{key}"), "bytes")?));
     table("known URLs", &rows, &[("bytes each".to_owned(), Box::new(bytes))])

@@ -46,7 +46,7 @@ pub async fn caller_fn<T: Display>(
 }
 // ANCHOR_END: async_gen_fn
 
-// ANCHOR: channel
+// ANCHOR: cells
 /// A channel between a suspended function and the code that resumes it: one
 /// cell for the value that is yielded, one for the value that is sent. All
 /// handles stand for the same channel.
@@ -58,6 +58,7 @@ struct Cells<I, Y> {
     /// The number of times that the function has yielded.
     yields: Cell<i32>,
 }
+// ANCHOR_END: cells
 
 impl<I, Y> Channel<I, Y> {
     fn new() -> Self {
@@ -101,7 +102,6 @@ impl<I, Y: Unpin> Coroutine for Yield<'_, I, Y> {
     }
 }
 // ANCHOR_END: yield
-// ANCHOR_END: channel
 
 // ANCHOR: async_generator
 /// An `async fn` that is resumed by hand. For that, a waker that does nothing

@@ -208,6 +208,7 @@ impl Scheduler {
         }
     }
 
+    // ANCHOR: wake
     /// Schedules a task that was woken, unless it is in the run queue already.
     pub(crate) fn wake(&self, task: &TaskWaker) {
         // ANCHOR: exercise_wake
@@ -220,6 +221,7 @@ impl Scheduler {
         }
         // ANCHOR_END: exercise_wake
     }
+    // ANCHOR_END: wake
 
     /// Returns a batch without tasks.
     pub(crate) fn batch(&self) -> Batch<'_> {
