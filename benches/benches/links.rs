@@ -6,6 +6,7 @@
 mod subjects;
 
 use std::hint::black_box;
+use std::time::Duration;
 
 use benches::pages::documentation;
 use crawl_core::{Admission, Decision, Job, Options, Via};
@@ -37,6 +38,7 @@ fn links(criterion: &mut Criterion) {
 
         let mut group = criterion.benchmark_group(format!("links/{name}"));
         group.throughput(Throughput::Bytes(page.len() as u64));
+        group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
         group.bench_function("ours", |b| b.iter(|| ours(black_box(&page))));
         group.bench_function("scraper", |b| b.iter(|| scraper(black_box(&page), &selector)));
         group.bench_function("html5ever", |b| b.iter(|| html5ever(black_box(&page))));
@@ -59,6 +61,7 @@ fn admission(criterion: &mut Criterion) {
 
     let mut group = criterion.benchmark_group("links/admission");
     group.throughput(Throughput::Elements(links));
+    group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
     let first_admission = || {
         let mut admission = Admission::new(&options);
         let Decision::Admitted(root) = admission.admit(Address::of(&url).unwrap(), Via::Root)
