@@ -35,8 +35,10 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// The number of measurements of each `n`. They hardly differ, and each takes a
-/// while, so criterion's samples repeat these.
+/// while, so criterion's samples repeat these. More than [`MANY`] fetches take seconds to
+/// connect, and are measured once.
 const TIMES: usize = 3;
+const MANY: usize = 10_000;
 
 fn heap() -> u64 {
     let stats = ALLOCATOR.stats();
@@ -106,8 +108,9 @@ fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
             for subject in crawlers.filter(|subject| n <= subject.max_tasks()) {
                 group.bench_function(subject.name, |bencher| {
                     let known = measured.entry(format!("memory/{}/{n}", subject.name)).or_default();
+                    let times = if n > MANY { 1 } else { TIMES };
                     // This is called for each sample.
-                    if known.len() < TIMES {
+                    if known.len() < times {
                         known.push(FetchMemory::measure(subject, n, known.is_empty()).unwrap());
                     } else {
                         known.rotate_left(1);
