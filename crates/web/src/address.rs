@@ -72,6 +72,13 @@ impl<'a> Address<'a> {
         &self.origin()[self.before_host().len()..]
     }
 
+    /// Returns true if this authority is that of the address. It takes less time than to
+    /// look for the [`authority`](Self::authority).
+    pub fn has_authority(self, authority: &str) -> bool {
+        let before = self.origin().strip_suffix(authority);
+        before.is_some_and(|before| before.ends_with(['/', '@']))
+    }
+
     /// Returns the part before the host: the scheme, and the user name and the
     /// password, if there are any.
     pub fn before_host(self) -> &'a str {
@@ -175,6 +182,8 @@ mod tests {
             assert_eq!(Some(address.port()), url.port_or_known_default());
             assert_eq!(address.is_secure(), url.scheme() == "https");
             assert_eq!(address.authority(), &url[Position::BeforeHost..Position::AfterPort]);
+            assert!(address.has_authority(address.authority()));
+            assert!(!address.has_authority(&address.authority()[1..]));
             let path_and_query = &url[Position::BeforePath..Position::AfterQuery];
             assert_eq!(address.path_and_query(), path_and_query);
         }

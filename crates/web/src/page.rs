@@ -227,7 +227,8 @@ const MAX_PROLOG_LEN: usize = 4 * 1024;
 
 /// Adds the style sheets that are named before the root element.
 fn add_style_sheets(found: &mut PageLinks, prolog: Option<&[u8]>, root: &str) {
-    let prolog = String::from_utf8_lossy(prolog.unwrap_or_default());
+    let Some(prolog) = prolog else { return };
+    let prolog = String::from_utf8_lossy(prolog);
     let (prolog, _) = prolog.split_once(root).unwrap_or((&prolog, ""));
     for href in style_sheets_of_prolog(prolog) {
         found.push(Element::Link, href, None);

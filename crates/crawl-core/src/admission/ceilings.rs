@@ -1,8 +1,10 @@
 //! Ceilings: limits on what one host may have, so that a host which makes up pages
 //! without end does not keep the crawl from its end.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
 
 use crate::{ErrorClass, FetchError, Options};
 use web::Address;
@@ -24,8 +26,8 @@ pub(super) struct Ceilings {
     /// The host of the last address and its hash: most addresses have the host of the
     /// one before.
     last_host: (String, u64),
-    /// The number of pages of each host. The keys are hashes.
-    pages: HashMap<u64, u64>,
+    /// The hash of each host, with the number of its pages.
+    pages: HashTable<(u64, u64)>,
     equal: CountMinSketch,
     /// The number of pages that led to new URLs.
     leading: u32,
@@ -61,7 +63,7 @@ impl Ceilings {
 
     fn host(&mut self, address: Address<'_>) -> u64 {
         let (host, hash) = &mut self.last_host;
-        if host != address.authority() {
+        if !address.has_authority(host) {
             address.authority().clone_into(host);
             *hash = self.hasher.hash_one(&host);
         }
@@ -72,8 +74,13 @@ impl Ceilings {
     pub(super) fn count(&mut self, address: Address<'_>) {
         if self.max_pages.is_some() {
             let host = self.host(address);
-            *self.pages.entry(host).or_default() += 1;
+            let entry = self.pages.entry(host, |(other, _)| *other == host, |(hash, _)| *hash);
+            entry.or_insert((host, 0)).get_mut().1 += 1;
         }
+    }
+
+    fn num_pages(&self, host: u64) -> u64 {
+        self.pages.find(host, |(other, _)| *other == host).map_or(0, |(_, pages)| *pages)
     }
 
     /// Begins a page with this hash of its content, before its links are admitted.
@@ -119,7 +126,7 @@ impl Ceilings {
                 let sentence = format!("{}: {reason}", address.authority());
                 (*ceiling, reason, sentence)
             }
-            (_, Some(max)) if self.pages.get(&host).is_some_and(|pages| *pages >= max) => {
+            (_, Some(max)) if self.num_pages(host) >= max => {
                 let reason = too_many_pages(max);
                 let sentence = format!(
                     "{} has more than {max} pages (--max-pages-per-host)",

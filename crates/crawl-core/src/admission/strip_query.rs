@@ -22,9 +22,10 @@ impl StripQuery {
     /// question mark is removed, too.
     pub(super) fn strip<'a>(&'a mut self, address: Address<'a>) -> Address<'a> {
         let Self { keys, buffer } = self;
-        let Some(query) = address.query().filter(|_| !keys.is_empty()) else {
+        if keys.is_empty() {
             return address;
-        };
+        }
+        let Some(query) = address.query() else { return address };
         let (text, _) = address.as_str().split_at(address.as_str().len() - query.len() - 1);
         if keys.iter().any(|key| key == "*") {
             return address.with_text(text);

@@ -157,9 +157,11 @@ impl UrlTable {
         while let Some(number) = next {
             if let Some(record) = self.get_mut(number) {
                 record.set_status(LinkStatus::Fine);
+                let has_further = record.count() as usize > MAX_REFERRERS;
                 let (redirects, bytes) = record.forget_referrers();
                 self.referrer_bytes -= bytes;
-                let redirects = redirects.into_iter().chain(self.further.forget(number));
+                let further = if has_further { self.further.forget(number) } else { Vec::new() };
+                let redirects = redirects.into_iter().chain(further);
                 let is_redirecting =
                     |from: &u32| self.status(*from) == Some(LinkStatus::Redirecting);
                 others.extend(redirects.filter(is_redirecting));

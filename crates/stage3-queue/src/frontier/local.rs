@@ -255,9 +255,9 @@ impl Inner {
     fn change<R>(self: &Rc<Self>, change: impl FnOnce(&mut HostQueues, Instant) -> R) -> R {
         let mut host_queues = self.host_queues.borrow_mut();
         let result = change(&mut host_queues, self.event_loop.now());
-        let (started, left, next_timer) = host_queues.take_changes();
+        host_queues.started.drain(..).for_each(|(job, reservation)| reservation.put(job));
+        let (left, next_timer) = host_queues.take_left();
         drop(host_queues);
-        started.into_iter().for_each(|(start, reservation)| reservation.put(start));
         self.set_timer(next_timer);
         if !left.is_empty() {
             self.left.update(|n| n + left.len());

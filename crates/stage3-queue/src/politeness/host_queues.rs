@@ -32,7 +32,7 @@ const QUANTUM: u32 = 8;
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
 /// not block other hosts. A job that may start is [handed
-/// over](HostQueues::take_changes) to the queue of the crawl, in which nothing
+/// over](HostQueues::started) to the queue of the crawl, in which nothing
 /// waits but for a free worker.
 ///
 /// The rules by which hosts share the workers:
@@ -74,8 +74,8 @@ pub(crate) struct HostQueues {
     is_ending: bool,
     /// Memory for the rules of all hosts, in bytes.
     rules_size: usize,
-    /// Jobs that have started and are not taken yet.
-    started: Vec<Started>,
+    /// Jobs that have started and are not in the queue of the crawl yet.
+    pub(crate) started: Vec<Started>,
     /// Jobs that are left to a later run, and not taken yet.
     left: Vec<Waiting>,
     pub(crate) is_stopped: bool,
@@ -108,10 +108,11 @@ impl HostQueues {
 
     /// Returns the id of the host of a URL, and adds the host if it is new.
     fn id(&mut self, address: Address<'_>) -> HostId {
-        let authority = address.authority();
-        if self.hosts.get(self.last_id as usize).is_some_and(|host| *host.name == *authority) {
+        let is_last = |host: &Host| address.has_authority(&host.name);
+        if self.hosts.get(self.last_id as usize).is_some_and(is_last) {
             return self.last_id;
         }
+        let authority = address.authority();
         let known = self.ids.get(authority).copied();
         self.last_id = known.unwrap_or_else(|| {
             let name: Arc<str> = authority.into();
@@ -320,11 +321,11 @@ impl HostQueues {
         busy_hosts.filter(|busy_host| busy_host.todo > 0).cloned().collect()
     }
 
-    /// Takes the jobs that have started and those that are left to a later run, and
-    /// returns the earliest time at which a host wakes up.
-    pub(crate) fn take_changes(&mut self) -> (Vec<Started>, Vec<Waiting>, Option<Instant>) {
+    /// Takes the jobs that are left to a later run, and returns the earliest time at which
+    /// a host wakes up.
+    pub(crate) fn take_left(&mut self) -> (Vec<Waiting>, Option<Instant>) {
         let next_timer = self.timers.peek().map(|Reverse((at, _))| *at);
-        (mem::take(&mut self.started), mem::take(&mut self.left), next_timer)
+        (mem::take(&mut self.left), next_timer)
     }
 
     /// Leaves all jobs that wait, and all that come, to a later run.

@@ -32,7 +32,8 @@ impl<'a> BaseUrl<'a> {
     /// Creates the base URL for the links of a page in this encoding. (The queries
     /// of a page in UTF-16 are in UTF-8.)
     pub fn new(base: &'a Url, encoding: &'static Encoding) -> Self {
-        Self { base, fast_join: FastJoin::new(base), encoding, buffer: String::new() }
+        let buffer = String::with_capacity(base.as_str().len() + 64);
+        Self { base, fast_join: FastJoin::new(base), encoding, buffer }
     }
 
     /// Resolves a link as it is written in the page.

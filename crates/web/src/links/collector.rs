@@ -128,11 +128,6 @@ impl Collector {
         if self.templates.is_inert() {
             return;
         }
-        if kind == Text::WithReferences
-            && let Some(content) = &mut self.content
-        {
-            content.add(text);
-        }
         if let Some(embedded) = &mut self.embedded {
             let room = MAX_STYLE_SHEET_LEN - embedded.text.len();
             embedded.text.extend_from_slice(&text[..text.len().min(room)]);
@@ -678,9 +673,15 @@ impl TokenSink for CollectorSink<'_> {
 
     #[inline(always)]
     fn text(&mut self, text: &[u8], kind: Text) {
-        let Collector { content, embedded, link_text, .. } = &*self.collector;
+        let Collector { content, templates, embedded, link_text, .. } = &mut *self.collector;
+        if let Some(content) = content
+            && kind == Text::WithReferences
+            && !templates.is_inert()
+        {
+            content.add(text);
+        }
         // Nearly all text of a page is wanted for none of these.
-        if content.is_some() || embedded.is_some() || link_text.is_open() {
+        if embedded.is_some() || link_text.is_open() {
             self.collector.wanted_text(text, kind);
         }
     }

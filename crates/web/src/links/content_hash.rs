@@ -4,16 +4,16 @@
 /// which pages differ.
 const MAX_HASHED: usize = 1024;
 
+/// The length of a word, in bytes.
+const WORD_LEN: usize = 16;
+
 /// A hash of the visible text of a page, without markup and addresses: of its beginning,
 /// and of its length. It does not depend on the slices in which the page arrives.
-///
-/// A word is multiplied, and both halves of the product count, as in wyhash. A byte after
-/// the other would take as long as finding the links of the page.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct ContentHash {
-    hash: u64,
-    /// The bytes that do not fill a word yet.
-    word: u64,
+    /// The beginning of the text. It is hashed as a whole, since most slices of a text
+    /// are shorter than a word.
+    begin: Vec<u8>,
     length: usize,
 }
 
@@ -21,42 +21,39 @@ impl ContentHash {
     /// Adds the text that follows.
     #[inline]
     pub(super) fn add(&mut self, text: &[u8]) {
-        let length = self.length + text.len();
-        let hashed = &text[..text.len().min(MAX_HASHED.saturating_sub(self.length))];
-        let missing = self.length.wrapping_neg() % 8;
-        let (begin, rest) = hashed.split_at(hashed.len().min(missing));
-        let (words, end) = rest.as_chunks();
-        self.add_bytes(begin);
-        words.iter().for_each(|word| self.add_word(u64::from_le_bytes(*word)));
-        self.add_bytes(end);
-        self.length = length;
-    }
-
-    /// Adds less than a word.
-    #[inline]
-    fn add_bytes(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.word = self.word << 8 | u64::from(*byte);
-            self.length += 1;
-            if self.length.is_multiple_of(8) {
-                let word = std::mem::take(&mut self.word);
-                self.add_word(word.swap_bytes());
-            }
+        if self.begin.len() < MAX_HASHED {
+            self.add_begin(text);
         }
+        self.length += text.len();
     }
 
-    #[inline]
-    fn add_word(&mut self, word: u64) {
-        let product = u128::from(self.hash ^ word ^ 0x2d35_8dcc_aa6c_78a5)
-            * u128::from(0x8bb8_4b93_962e_acc9_u64);
-        self.hash = product as u64 ^ (product >> 64) as u64;
+    fn add_begin(&mut self, text: &[u8]) {
+        let room = MAX_HASHED - self.begin.len();
+        self.begin.reserve_exact(room);
+        self.begin.extend_from_slice(&text[..text.len().min(room)]);
     }
 
     /// Returns the hash of all text.
-    pub(super) fn finish(mut self) -> u64 {
-        self.add_word(self.word);
-        self.add_word(self.length as u64);
-        self.hash
+    ///
+    /// The halves of each word are multiplied, and both halves of the product count, as
+    /// in wyhash. Each word has a key of its own and the products are summed up, so that
+    /// a processor multiplies several words at the same time.
+    pub(super) fn finish(&self) -> u64 {
+        let (words, rest) = self.begin.as_chunks::<WORD_LEN>();
+        let mut last = [0; WORD_LEN];
+        last[..rest.len()].copy_from_slice(rest);
+        let (mut key, mut sum) = (0_u64, 0_u64);
+        let mut add = |word: u128| {
+            // A Weyl sequence.
+            key = key.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let (low, high) = (word as u64 ^ key, (word >> 64) as u64 ^ key.rotate_left(32));
+            let product = u128::from(low) * u128::from(high);
+            sum = sum.wrapping_add(product as u64 ^ (product >> 64) as u64);
+        };
+        words.iter().for_each(|word| add(u128::from_le_bytes(*word)));
+        add(u128::from_le_bytes(last));
+        add(self.length as u128);
+        sum
     }
 }
 

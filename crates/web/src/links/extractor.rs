@@ -49,7 +49,7 @@ impl LinkExtractor {
     /// Returns the hash of that text so far, if it is wanted. Pages that differ in
     /// markup and addresses only have the same one.
     pub fn content_hash(&self) -> Option<u64> {
-        self.collector.content.map(ContentHash::finish)
+        self.collector.content.as_ref().map(ContentHash::finish)
     }
 
     /// Ends the page and returns its links.

@@ -1,6 +1,6 @@
 //! The text of a link, as a reader sees it.
 
-use crate::html::decode_text;
+use crate::html::{decode_text, is_plain};
 
 /// The longest text of a link, in characters. The rest is cut off.
 const MAX_LEN: usize = 80;
@@ -21,8 +21,6 @@ pub(super) struct LinkText {
     blank: bool,
     /// The text since the last tag, not decoded yet.
     run: Vec<u8>,
-    /// A buffer for the decoded run.
-    decoded: String,
 }
 
 impl LinkText {
@@ -30,6 +28,8 @@ impl LinkText {
     pub(super) fn begin(&mut self, index: usize) {
         self.index = Some(index);
         self.text.clear();
+        self.text.reserve(MAX_LEN);
+        self.run.reserve(MAX_LEN);
         (self.length, self.blank) = (0, false);
     }
 
@@ -47,18 +47,30 @@ impl LinkText {
 
     /// Ends a run of text, because of a tag.
     pub(super) fn end_run(&mut self) {
-        if !self.run.is_empty() {
-            let mut decoded = std::mem::take(&mut self.decoded);
-            decode_text(&self.run, &mut decoded);
-            self.add(&decoded);
-            self.run.clear();
-            decoded.clear();
-            self.decoded = decoded;
+        if self.run.is_empty() {
+            return;
         }
+        let mut run = std::mem::take(&mut self.run);
+        match std::str::from_utf8(&run) {
+            Ok(text) if is_plain(&run) => self.add(text),
+            _ => {
+                let mut decoded = String::new();
+                decode_text(&run, &mut decoded);
+                self.add(&decoded);
+            }
+        }
+        run.clear();
+        self.run = run;
     }
 
     /// Adds decoded text, with single blanks between words.
     pub(super) fn add(&mut self, text: &str) {
+        // Most links have one short text.
+        if self.length == 0 && text.len() <= MAX_LEN && is_tidy(text) {
+            self.text.push_str(text);
+            self.length = text.len();
+            return;
+        }
         for character in text.chars() {
             if self.length == MAX_LEN {
                 return;
@@ -83,4 +95,17 @@ impl LinkText {
         self.end_run();
         Some((self.index.take()?, &self.text))
     }
+}
+
+/// Returns true for printable ASCII with single blanks between words, and none at the
+/// ends.
+fn is_tidy(text: &str) -> bool {
+    let mut before = b' ';
+    for byte in text.bytes() {
+        if !matches!(byte, b' '..=b'~') || (byte == b' ' && before == b' ') {
+            return false;
+        }
+        before = byte;
+    }
+    before != b' '
 }

@@ -33,21 +33,13 @@ impl LineCounter {
         self.offset = offset;
         let mut line = passed;
         if let Some(last) = memchr::memrchr(b'\n', passed) {
-            let lines = memchr::memchr_iter(b'\n', passed).count();
-            let lines = u32::try_from(lines).unwrap_or(u32::MAX);
+            let lines = u32::try_from(bytecount::count(passed, b'\n')).unwrap_or(u32::MAX);
             self.position.line = self.position.line.saturating_add(lines);
             self.position.column = 1;
             line = &passed[last + 1..];
         }
-        let characters = u32::try_from(count_characters(line)).unwrap_or(u32::MAX);
+        let characters = u32::try_from(bytecount::num_chars(line)).unwrap_or(u32::MAX);
         self.position.column = self.position.column.saturating_add(characters);
         self.position
     }
-}
-
-/// Counts the characters of UTF-8 text: the bytes that begin one. It counts up to
-/// 255 bytes in a `u8`, which the compiler vectorises to 16 bytes at a time.
-fn count_characters(text: &[u8]) -> usize {
-    let begins = |byte: &u8| u8::from(byte & 0xc0 != 0x80);
-    text.chunks(255).map(|chunk| usize::from(chunk.iter().map(begins).sum::<u8>())).sum()
 }
