@@ -109,3 +109,23 @@ fn is_tidy(text: &str) -> bool {
     }
     before != b' '
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A text has single blanks between its words, whether or not it arrives in pieces.
+        #[test]
+        fn texts_have_single_blanks(pieces in prop::collection::vec("[ab~ \t\n\u{a0}\u{e4}]{0,50}", 0..4)) {
+            let mut link_text = LinkText::default();
+            link_text.begin(0);
+            pieces.iter().for_each(|piece| link_text.add(piece));
+            let words: Vec<_> = pieces.concat().split_whitespace().map(str::to_owned).collect();
+            let expected: String = words.join(" ").chars().take(MAX_LEN).collect();
+            prop_assert_eq!(link_text.end(), Some((0, expected.as_str())));
+        }
+    }
+}
