@@ -16,19 +16,18 @@ pub(super) struct Report {
     pub(super) is_whole: bool,
 }
 
-/// Reads the rows of `crawl --format jsonl`.
+/// Reads what is broken in the report of `crawl --format json`.
 pub(super) fn crawl(report: &str) -> Report {
-    let rows: Vec<Value> =
-        report.lines().map_while(|line| serde_json::from_str(line).ok()).collect();
-    let is_broken = |row: &&Value| matches!(row["outcome"].as_str(), Some("http_error" | "failed"));
-    let broken = rows.iter().filter(is_broken);
-    let targets = broken.filter_map(|row| Some(row["url"].as_str()?.to_owned())).collect();
-    Report { targets, is_whole: !report.is_empty() && report.ends_with('\n') }
+    let json: Option<Value> = serde_json::from_str(report).ok();
+    let broken = json.as_ref().and_then(|json| json["broken"].as_array()).into_iter().flatten();
+    let targets = broken.filter_map(|broken| Some(broken["url"].as_str()?.to_owned())).collect();
+    Report { targets, is_whole: json.is_some() }
 }
 
-/// Reads the pages in the rows of `crawl --format jsonl`.
+/// Reads the pages in the rows of `crawl --format json`.
 pub(super) fn pages_of_crawl(report: &str) -> Vec<String> {
-    let rows = report.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let json: Option<Value> = serde_json::from_str(report).ok();
+    let rows = json.as_ref().and_then(|json| json["rows"].as_array()).into_iter().flatten();
     let pages = rows.filter(|row| row["outcome"] == "page" && row["status"] == 200);
     pages.filter_map(|row| Some(row["url"].as_str()?.to_owned())).collect()
 }
@@ -131,10 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_of_crawl() {
-        let report = "{\"url\":\"http://a/\",\"status\":200,\"outcome\":\"page\"}\n\
-            {\"url\":\"http://a/gone\",\"status\":404,\"outcome\":\"http_error\"}\n\
-            {\"url\":\"http://[bad\",\"status\":null,\"outcome\":\"failed\"}\n";
+    fn the_json_of_crawl() {
+        let report = r#"{"schema_version":1,
+            "rows":[{"url":"http://a/","status":200,"outcome":"page"},
+            {"url":"http://a/gone","status":404,"outcome":"http_error"}],
+            "broken":[{"url":"http://a/gone","status":404},{"url":"http://[bad","status":null}]}"#;
         check(crawl, report, &["http://[bad", "http://a/gone"]);
         assert_eq!(pages_of_crawl(report), ["http://a/"]);
     }

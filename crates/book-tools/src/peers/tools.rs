@@ -58,7 +58,7 @@ const PLAIN: Tool = Tool {
     program: "target/release/crawl",
     arguments: "ROOT",
     fragments: "",
-    report: "--format jsonl",
+    report: "--format json",
     version: "--version",
     read: reports::crawl,
     place: Place::Stdout,
