@@ -11,7 +11,7 @@ use std::io;
 use std::time::Duration;
 
 use benches::subjects::{Kind, Subject};
-use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, play_role_if_asked};
+use benches::{Crawl, RESAMPLES, ServerProcess, Site, SubjectProcess, figures, play_role_if_asked};
 use criterion::Criterion;
 use serde::Serialize;
 
@@ -32,7 +32,7 @@ struct Figures {
 fn main() -> io::Result<()> {
     play_role_if_asked(None)?;
     let pages: u32 = if figures::is_test() { 100 } else { 10_000 };
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default().nresamples(RESAMPLES).configure_from_args();
     let mut group = criterion.benchmark_group("c10k");
     group.sample_size(10).warm_up_time(Duration::from_millis(1));
     group.measurement_time(Duration::from_secs(10));

@@ -8,6 +8,7 @@ mod subjects;
 use std::hint::black_box;
 use std::time::Duration;
 
+use benches::RESAMPLES;
 use benches::pages::documentation;
 use crawl_core::{Admission, Decision, Job, Options, Via};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
@@ -89,5 +90,9 @@ fn admission(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, links, admission);
+criterion_group!(
+    name = benches;
+    config = Criterion::default().nresamples(RESAMPLES);
+    targets = links, admission
+);
 criterion_main!(benches);

@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use benches::fetch_memory::{FetchMemory, LATENCY};
 use benches::subjects::{Kind, Subject};
-use benches::{Site, figures, play_role_if_asked};
+use benches::{RESAMPLES, Site, figures, play_role_if_asked};
 use criterion::measurement::{Measurement, ValueFormatter};
 use criterion::{Criterion, Throughput};
 use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio, yield_once};
@@ -152,6 +152,7 @@ fn parked<R: Runtime>(criterion: &mut Criterion<Bytes>) {
 fn main() -> io::Result<()> {
     play_role_if_asked(Some(heap))?;
     let mut criterion = Criterion::default()
+        .nresamples(RESAMPLES)
         .with_measurement(Bytes)
         .sample_size(10)
         .warm_up_time(Duration::from_millis(1))

@@ -24,7 +24,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use benches::figures;
+use benches::{RESAMPLES, figures};
 use criterion::{Bencher, Criterion, criterion_group, criterion_main};
 use futures::StreamExt;
 use runtimes::{AsyncExecutor, Ours, Pool, Runtime, Tokio};
@@ -224,6 +224,7 @@ fn queue(criterion: &mut Criterion) {
 criterion_group!(
     name = benches;
     config = Criterion::default()
+        .nresamples(RESAMPLES)
         .warm_up_time(Duration::from_millis(500))
         .measurement_time(Duration::from_secs(2))
         .sample_size(30);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use benches::subjects::Subject;
 use benches::workload::{WORKLOADS, Workload};
-use benches::{Crawl, ServerProcess, SubjectProcess, figures, play_role_if_asked};
+use benches::{Crawl, RESAMPLES, ServerProcess, SubjectProcess, figures, play_role_if_asked};
 use criterion::{Criterion, Throughput};
 
 fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> {
@@ -35,7 +35,7 @@ fn throughput(criterion: &mut Criterion, workload: &Workload) -> io::Result<()> 
 
 fn main() -> io::Result<()> {
     play_role_if_asked(None)?;
-    let mut criterion = Criterion::default().configure_from_args();
+    let mut criterion = Criterion::default().nresamples(RESAMPLES).configure_from_args();
     for workload in &WORKLOADS {
         throughput(&mut criterion, workload)?;
     }

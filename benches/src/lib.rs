@@ -37,3 +37,7 @@ pub use fetch_memory::FetchMemory;
 pub use role::play_role_if_asked;
 pub use site::{ServerProcess, Site};
 pub use worker_process::SubjectProcess;
+
+/// The number of resamples of which a confidence interval is made. With criterion's
+/// 100,000, computing and drawing them takes longer than the measurements.
+pub const RESAMPLES: usize = 10_000;
