@@ -254,6 +254,37 @@ fn robots() -> Vec<Case> {
     ]
 }
 
+/// Returns a site whose sitemap is an index of 50,000 sitemaps, each of which is another
+/// one.
+fn indices_of_indices() -> Vec<Case> {
+    let script = |request: &Request, reply: &mut Reply<'_>| match request.path() {
+        "/" => reply.page(""),
+        "/robots.txt" => reply.status(404, "No", &[], ""),
+        path => {
+            let (name, host) = (path.trim_end_matches(".xml"), request.header("Host").unwrap());
+            let entries = numbered(50_000, |n| {
+                format!("<sitemap><loc>http://{host}{name}-{n}.xml</loc></sitemap>")
+            });
+            reply.page(format!("<sitemapindex>{entries}</sitemapindex>"));
+        }
+    };
+    vec![Case {
+        name: "indices of indices",
+        programs: For::Crawl,
+        arguments: &["--sitemap"],
+        root: "/".into(),
+        script: Arc::new(script),
+        max_kib: MAX_KIB_OF_SITE,
+        expects: |rows, log| rows.len() == 1 && log.contains("has more sitemaps than are read"),
+    }]
+}
+
+#[test]
+#[ignore = "takes a minute: a part of .ci/run"]
+fn sitemaps_do_not_multiply() {
+    check(indices_of_indices());
+}
+
 #[test]
 #[ignore = "takes a minute: a part of .ci/run"]
 fn links_and_fragments_do_not_multiply() {
