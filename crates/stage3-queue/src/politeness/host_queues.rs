@@ -28,6 +28,9 @@ const MAX_RULES_SIZE: usize = 64 << 20;
 /// worker (round robin with a quantum). So its connections can be used again.
 const QUANTUM: u32 = 8;
 
+/// The capacity that the list of started jobs keeps.
+const KEPT_CAPACITY: usize = 16;
+
 /// All hosts of a crawl, and the jobs that wait for one of them.
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
@@ -324,6 +327,8 @@ impl HostQueues {
     /// Takes the jobs that are left to a later run, and returns the earliest time at which
     /// a host wakes up.
     pub(crate) fn take_left(&mut self) -> (Vec<Waiting>, Option<Instant>) {
+        // The memory of a burst is given back.
+        self.started.shrink_to(KEPT_CAPACITY);
         let next_timer = self.timers.peek().map(|Reverse((at, _))| *at);
         (mem::take(&mut self.left), next_timer)
     }
