@@ -1,6 +1,7 @@
 //! The lints of the book.
 
 pub(crate) mod captions;
+mod changes;
 mod contents;
 mod fences;
 mod figures;
@@ -46,6 +47,7 @@ impl fmt::Display for Finding {
 pub(crate) fn check(book: &Book) -> Vec<Finding> {
     let checks = [
         captions::check,
+        changes::check,
         contents::check,
         fences::check,
         figures::check,
