@@ -28,6 +28,8 @@ struct Element {
     namespace: Namespace,
     /// True for an integration point: a foreign element that contains HTML.
     holds_html: bool,
+    /// True if an HTML element has begun in it.
+    has_html: bool,
 }
 
 impl ForeignElements {
@@ -35,6 +37,12 @@ impl ForeignElements {
     /// and does not contain HTML.
     pub(super) fn in_foreign_content(&self) -> bool {
         self.open.last().is_some_and(|element| !element.holds_html)
+    }
+
+    /// Returns true where CDATA sections can be: the innermost open element is foreign. In
+    /// an integration point it is the point itself up to its first HTML element.
+    pub(super) fn may_hold_cdata(&self) -> bool {
+        self.open.last().is_some_and(|element| !element.has_html)
     }
 
     /// Returns true if no foreign element is open.
@@ -53,15 +61,19 @@ impl ForeignElements {
         if self.in_foreign_content() && breaks_out(name) {
             self.break_out();
         }
-        let namespace = match self.open.last() {
-            Some(outer) if !outer.holds_html => outer.namespace,
-            _ => match content {
-                Content::Foreign(namespace) => namespace,
-                _ => return false,
-            },
+        let namespace = match (self.open.last_mut(), content) {
+            (Some(outer), _) if !outer.holds_html => outer.namespace,
+            (_, Content::Foreign(namespace)) => namespace,
+            (outer, _) => {
+                if let Some(point) = outer {
+                    point.has_html = true;
+                }
+                return false;
+            }
         };
         if !is_self_closing && self.open.len() < MAX_DEPTH {
-            self.open.push(Element { name, namespace, holds_html: holds_html(name, namespace) });
+            let (holds_html, has_html) = (holds_html(name, namespace), false);
+            self.open.push(Element { name, namespace, holds_html, has_html });
         }
         true
     }

@@ -197,7 +197,7 @@ impl Tokenizer {
             },
             State::MarkupDeclarationOpen => match byte {
                 b'-' => self.switch_to(State::CommentOpen, at + 1),
-                b'[' if self.is_xml || self.foreign.in_foreign_content() => {
+                b'[' if self.is_xml || self.foreign.may_hold_cdata() => {
                     self.switch_to(State::CdataOpen { matched: 1 }, at + 1)
                 }
                 _ => self.switch_to(State::Comment(Comment::BOGUS), at),
