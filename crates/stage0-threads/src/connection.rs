@@ -29,10 +29,9 @@ impl<'a> Connection<'a> {
     pub(crate) fn new(
         stream: TcpStream,
         layer: TlsLayer,
-        mut guard: ConnectionGuard<'a>,
+        guard: ConnectionGuard<'a>,
         deadline: &'a Deadline,
     ) -> Self {
-        guard.opened();
         Self(Stream::new(Socket { stream, deadline, guard }, layer))
     }
 }

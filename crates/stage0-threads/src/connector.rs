@@ -60,9 +60,10 @@ impl Connector {
     fn route(&self, visit: &Visit, deadline: &Deadline) -> io::Result<(Addresses, TlsLayer)> {
         let server = visit.server();
         loop {
+            let num_freed = self.limits.num_freed();
             let answer = self.lookups.lookup(server.host, server.port, deadline)?;
             match self.policy.route(server.host, server.tls_host, answer) {
-                Err(error) if is_fd_limit(&error) && self.fd_freed(deadline) => {
+                Err(error) if is_fd_limit(&error) && self.fd_freed(num_freed, deadline) => {
                     deadline.enter(Phase::Lookup, Instant::now());
                 }
                 route => return route,
@@ -81,6 +82,7 @@ impl Connector {
         loop {
             deadline.enter(Phase::Pause, Instant::now());
             let guard = self.limits.acquire(&addresses[0]);
+            let num_freed = self.limits.num_freed();
             let addresses_left = addresses.len();
             deadline.enter(Phase::Connect { addresses_left }, Instant::now());
             let timeout = remaining(deadline);
@@ -91,8 +93,8 @@ impl Connector {
                     return Ok((socket, guard));
                 }
                 Err(error) if is_fd_limit(&error) => {
-                    drop(guard);
-                    if !self.fd_freed(deadline) {
+                    guard.drop_without_fd();
+                    if !self.fd_freed(num_freed, deadline) {
                         return Err(error);
                     }
                 }
@@ -101,10 +103,10 @@ impl Connector {
         }
     }
 
-    /// Waits until a file descriptor may be free. Returns false if none of the crawl's
-    /// own is in use, so that there is nothing to wait for.
-    fn fd_freed(&self, deadline: &Deadline) -> bool {
+    /// Waits until a file descriptor may be free, or returns false if the crawl has none
+    /// of its own to wait for.
+    fn fd_freed(&self, num_freed: u64, deadline: &Deadline) -> bool {
         deadline.enter(Phase::Pause, Instant::now());
-        self.limits.fd_freed()
+        self.limits.fd_freed(num_freed)
     }
 }

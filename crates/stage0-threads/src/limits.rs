@@ -16,9 +16,16 @@ type Limiter = ConnectLimiter<Sender<()>>;
 #[derive(Default)]
 pub(crate) struct Limits {
     connect_limiter: Mutex<Limiter>,
-    /// The number of open connections.
-    open: Mutex<usize>,
-    closed: Condvar,
+    descriptors: Mutex<Descriptors>,
+    freed: Condvar,
+}
+
+/// The counts of the file descriptors of a crawl's connections.
+#[derive(Default)]
+struct Descriptors {
+    /// One for each connection that is open or being made.
+    in_use: usize,
+    num_freed: u64,
 }
 
 /// A guard of a connection: its permit and its file descriptor, given back when it
@@ -27,7 +34,7 @@ pub(crate) struct ConnectionGuard<'a> {
     limits: &'a Limits,
     /// The permit to connect, held until the server's first byte has arrived.
     permit: Option<AddressId>,
-    is_open: bool,
+    has_fd: bool,
 }
 
 impl Limits {
@@ -50,20 +57,29 @@ impl Limits {
                 }
             }
         }
-        ConnectionGuard { limits: self, permit: Some(id), is_open: false }
+        lock(&self.descriptors).in_use += 1;
+        ConnectionGuard { limits: self, permit: Some(id), has_fd: true }
     }
 
-    /// Waits until a connection is closed and its file descriptor is free, but not
-    /// for long. Returns false if none is open: then this crawl has not used up
-    /// the file descriptors.
-    pub(crate) fn fd_freed(&self) -> bool {
+    /// Returns how many file descriptors were freed until now, for [`Limits::fd_freed`].
+    pub(crate) fn num_freed(&self) -> u64 {
+        lock(&self.descriptors).num_freed
+    }
+
+    /// Waits for a file descriptor to be freed, but not for long, and not if one was
+    /// freed after the first `num_freed`. Returns false if there is none to wait for:
+    /// then this crawl has not used up the file descriptors.
+    pub(crate) fn fd_freed(&self, num_freed: u64) -> bool {
         // Another process that closes a file does not notify this one.
         const MAX_WAIT: Duration = Duration::from_millis(100);
-        let open = lock(&self.open);
-        if *open == 0 {
+        let descriptors = lock(&self.descriptors);
+        if descriptors.num_freed != num_freed {
+            return true;
+        }
+        if descriptors.in_use == 0 {
             return false;
         }
-        drop(self.closed.wait_timeout(open, MAX_WAIT));
+        drop(self.freed.wait_timeout(descriptors, MAX_WAIT));
         true
     }
 
@@ -73,10 +89,10 @@ impl Limits {
 }
 
 impl ConnectionGuard<'_> {
-    /// Counts an open connection.
-    pub(crate) fn opened(&mut self) {
-        *lock(&self.limits.open) += 1;
-        self.is_open = true;
+    /// Drops the guard of a connection for which there was no file descriptor. So it
+    /// frees none.
+    pub(crate) fn drop_without_fd(mut self) {
+        self.has_fd = false;
     }
 
     /// Gives the permit back: the server has answered.
@@ -92,9 +108,11 @@ impl ConnectionGuard<'_> {
 impl Drop for ConnectionGuard<'_> {
     fn drop(&mut self) {
         self.answered();
-        if self.is_open {
-            *lock(&self.limits.open) -= 1;
-            self.limits.closed.notify_one();
+        let mut descriptors = lock(&self.limits.descriptors);
+        descriptors.in_use -= 1;
+        if self.has_fd {
+            descriptors.num_freed += 1;
+            self.limits.freed.notify_one();
         }
     }
 }
@@ -127,22 +145,29 @@ mod tests {
     }
 
     #[test]
-    fn without_open_connections_there_is_no_wait_for_a_descriptor() {
+    fn without_connections_there_is_no_wait_for_a_descriptor() {
         let limits = Limits::default();
-        assert!(!limits.fd_freed());
-        let mut connection = guard(&limits);
-        connection.opened();
-        drop(connection);
-        assert!(!limits.fd_freed());
+        assert!(!limits.fd_freed(limits.num_freed()));
+        let num_freed = limits.num_freed();
+        guard(&limits).drop_without_fd();
+        assert!(!limits.fd_freed(num_freed));
+    }
+
+    #[test]
+    fn a_descriptor_that_was_freed_meanwhile_is_worth_another_attempt() {
+        let limits = Limits::default();
+        let num_freed = limits.num_freed();
+        drop(guard(&limits));
+        assert!(limits.fd_freed(num_freed));
+        assert!(!limits.fd_freed(limits.num_freed()));
     }
 
     #[test]
     fn closing_the_last_connection_ends_the_wait() {
         let limits = Limits::default();
-        let mut connection = guard(&limits);
-        connection.opened();
+        let connection = guard(&limits);
         thread::scope(|scope| {
-            let waiting = scope.spawn(|| while limits.fd_freed() {});
+            let waiting = scope.spawn(|| while limits.fd_freed(limits.num_freed()) {});
             assert!(!waiting.is_finished());
             drop(connection);
         });
