@@ -72,8 +72,9 @@ impl<'a> Address<'a> {
         &self.origin()[self.before_host().len()..]
     }
 
-    /// Returns true if this authority is that of the address. It takes less time than to
-    /// look for the [`authority`](Self::authority).
+    /// Returns true if this is the [`authority`](Self::authority) of the address. It takes
+    /// less time than to look for that one. (It must be an authority: the answer is also
+    /// true for one with the user name before it, which is none.)
     pub fn has_authority(self, authority: &str) -> bool {
         let before = self.origin().strip_suffix(authority);
         before.is_some_and(|before| before.ends_with(['/', '@']))

@@ -222,18 +222,22 @@ fn has_repetition(segments: &[&str], repetitions: usize) -> bool {
 
 /// Returns the host and path of which this URL is a variant, if it is one.
 fn variant(address: Address<'_>) -> Option<&str> {
-    let before_host = address.before_host();
-    let page = &address.as_str()[before_host.len()..];
+    let page = from_host(address);
     let path_end = memchr(b'?', page.as_bytes()).unwrap_or(page.len());
     let last_segment = memrchr(b'/', &page.as_bytes()[..path_end])?;
     let parameters = memchr(b';', &page.as_bytes()[last_segment..path_end]);
     let end = parameters.map_or(path_end, |n| last_segment + n);
-    (end < page.len() || before_host.ends_with('@')).then_some(&page[..end])
+    (end < page.len() || address.before_host().ends_with('@')).then_some(&page[..end])
+}
+
+/// Returns the URL from its host on.
+fn from_host(address: Address<'_>) -> &str {
+    &address.as_str()[address.before_host().len()..]
 }
 
 /// Returns the host and the first segment of the path.
 fn first_directory(address: Address<'_>) -> &str {
-    let page = &address.as_str()[address.before_host().len()..];
+    let page = from_host(address);
     page.match_indices('/').nth(1).map_or(page, |(end, _)| &page[..end])
 }
 

@@ -255,8 +255,8 @@ impl Inner {
     fn change<R>(self: &Rc<Self>, change: impl FnOnce(&mut HostQueues, Instant) -> R) -> R {
         let mut host_queues = self.host_queues.borrow_mut();
         let result = change(&mut host_queues, self.event_loop.now());
-        host_queues.started.drain(..).for_each(|(job, reservation)| reservation.put(job));
-        let (left, next_timer) = host_queues.take_left();
+        host_queues.put_started(|(job, reservation)| reservation.put(job));
+        let (left, next_timer) = (host_queues.take_left(), host_queues.next_timer());
         drop(host_queues);
         self.set_timer(next_timer);
         if !left.is_empty() {

@@ -35,7 +35,7 @@ const KEPT_CAPACITY: usize = 16;
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
 /// not block other hosts. A job that may start is [handed
-/// over](HostQueues::started) to the queue of the crawl, in which nothing
+/// over](HostQueues::put_started) to the queue of the crawl, in which nothing
 /// waits but for a free worker.
 ///
 /// The rules by which hosts share the workers:
@@ -78,7 +78,7 @@ pub(crate) struct HostQueues {
     /// Memory for the rules of all hosts, in bytes.
     rules_size: usize,
     /// Jobs that have started and are not in the queue of the crawl yet.
-    pub(crate) started: Vec<Started>,
+    started: Vec<Started>,
     /// Jobs that are left to a later run, and not taken yet.
     left: Vec<Waiting>,
     pub(crate) is_stopped: bool,
@@ -324,13 +324,20 @@ impl HostQueues {
         busy_hosts.filter(|busy_host| busy_host.todo > 0).cloned().collect()
     }
 
-    /// Takes the jobs that are left to a later run, and returns the earliest time at which
-    /// a host wakes up.
-    pub(crate) fn take_left(&mut self) -> (Vec<Waiting>, Option<Instant>) {
-        // The memory of a burst is given back.
+    /// Passes the jobs that have started to `put`, and gives the memory of a burst back.
+    pub(crate) fn put_started(&mut self, put: impl FnMut(Started)) {
+        self.started.drain(..).for_each(put);
         self.started.shrink_to(KEPT_CAPACITY);
-        let next_timer = self.timers.peek().map(|Reverse((at, _))| *at);
-        (mem::take(&mut self.left), next_timer)
+    }
+
+    /// Takes the jobs that are left to a later run.
+    pub(crate) fn take_left(&mut self) -> Vec<Waiting> {
+        mem::take(&mut self.left)
+    }
+
+    /// Returns the earliest time at which a host wakes up.
+    pub(crate) fn next_timer(&self) -> Option<Instant> {
+        self.timers.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Leaves all jobs that wait, and all that come, to a later run.
