@@ -1,6 +1,7 @@
 //! The frontier of a crawl in one process.
 
 use std::cell::{Cell, RefCell};
+use std::mem;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -256,7 +257,7 @@ impl Inner {
         let mut host_queues = self.host_queues.borrow_mut();
         let result = change(&mut host_queues, self.event_loop.now());
         host_queues.put_started(|(job, reservation)| reservation.put(job));
-        let (left, next_timer) = (host_queues.take_left(), host_queues.next_timer());
+        let (left, next_timer) = (mem::take(&mut host_queues.left), host_queues.next_timer());
         drop(host_queues);
         self.set_timer(next_timer);
         if !left.is_empty() {

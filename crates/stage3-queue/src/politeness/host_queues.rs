@@ -80,7 +80,7 @@ pub(crate) struct HostQueues {
     /// Jobs that have started and are not in the queue of the crawl yet.
     started: Vec<Started>,
     /// Jobs that are left to a later run, and not taken yet.
-    left: Vec<Waiting>,
+    pub(crate) left: Vec<Waiting>,
     pub(crate) is_stopped: bool,
 }
 
@@ -164,15 +164,15 @@ impl HostQueues {
     /// robots.txt is dropped instead, and its reservation is returned.
     pub(crate) fn release(&mut self, item: Started, now: Instant) -> Option<Reservation<ReadyJob>> {
         let (ReadyJob { job, work, deferrals, host: id, started }, reservation) = item;
-        let reservation = if let Work::FetchRules = work {
+        let mut unused = None;
+        if let Work::FetchRules = work {
             self.set_state(id, origin(&job), RulesState::Unknown(deferrals));
-            Some(reservation)
+            unused = Some(reservation);
         } else {
             self.put_back(id, now, (job, reservation), deferrals);
-            None
-        };
+        }
         self.ended(id, started, now);
-        reservation
+        unused
     }
 
     /// Puts a job back whose URL is busy: it is asked again when the time has come and
@@ -216,8 +216,7 @@ impl HostQueues {
     /// be known any more.
     pub(crate) fn rules(&mut self, site: Address<'_>, now: Instant) -> Poll<Option<Rc<Rules>>> {
         let (id, origin) = (self.id(site), usize::from(site.is_secure()));
-        let is_stopped = self.is_stopped;
-        let host = self.host(id);
+        let (is_stopped, host) = (self.is_stopped, self.host(id));
         match &host.rules[origin] {
             RulesState::Known(rules) => return Poll::Ready(Some(Rc::clone(rules))),
             _ if is_stopped || host.busy_host.is_some() => return Poll::Ready(None),
@@ -328,11 +327,6 @@ impl HostQueues {
     pub(crate) fn put_started(&mut self, put: impl FnMut(Started)) {
         self.started.drain(..).for_each(put);
         self.started.shrink_to(KEPT_CAPACITY);
-    }
-
-    /// Takes the jobs that are left to a later run.
-    pub(crate) fn take_left(&mut self) -> Vec<Waiting> {
-        mem::take(&mut self.left)
     }
 
     /// Returns the earliest time at which a host wakes up.
