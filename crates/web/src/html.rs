@@ -16,7 +16,9 @@
 //! There is no stack of open HTML elements. A tree builder ignores some start
 //! tags where they are not allowed (a `textarea` within a `select`, anything
 //! but frames after a `frameset`); this tokenizer reports them as it does
-//! everywhere else.
+//! everywhere else. A tree builder also repeats some: an `a` that is still open
+//! comes once more where text follows, even after the end of the `template` it is
+//! in, if within that there is an open cell (`<template><a href=x><td></template>`).
 
 mod comment;
 mod content;

@@ -5,7 +5,8 @@ use web::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 /// Returns true if a page is parsed as browsers do. Some pages are parsed differently on
 /// purpose, because there is no stack of open elements (see [`web::html`]): those with
 /// frames instead of a body, with columns of a table in a template (which then contains
-/// nothing else), or with elements of SVG and MathML that do not end in the right order.
+/// nothing else), with a link in a template that may be repeated after it, or with elements
+/// of SVG and MathML that do not end in the right order.
 pub(super) fn is_comparable(html: &str) -> bool {
     let mut shape = Shape { is_comparable: true, ..Shape::default() };
     let mut tokenizer = Tokenizer::new();
@@ -19,6 +20,9 @@ pub(super) fn is_comparable(html: &str) -> bool {
 struct Shape {
     is_comparable: bool,
     has_template: bool,
+    open_templates: u32,
+    /// True if there is a link in a template that is open.
+    has_inert_link: bool,
     /// The open elements, beginning with the first one of SVG or MathML.
     open: Vec<Name>,
 }
@@ -29,6 +33,17 @@ const MATH: Name = Name::of(b"math");
 const FRAMESET: Name = Name::of(b"frameset");
 const TEMPLATE: Name = Name::of(b"template");
 const COL: Name = Name::of(b"col");
+const A: Name = Name::of(b"a");
+
+/// Elements up to which the end of a template forgets which links are open.
+const MARKERS: [Name; 6] = [
+    Name::of(b"applet"),
+    Name::of(b"caption"),
+    Name::of(b"marquee"),
+    Name::of(b"object"),
+    Name::of(b"td"),
+    Name::of(b"th"),
+];
 
 /// Elements whose meaning within SVG and MathML depends on their attributes.
 const AMBIGUOUS: [Name; 2] = [Name::of(b"annotation-xml"), Name::of(b"font")];
@@ -64,8 +79,13 @@ impl TokenSink for Shape {
 
     fn start_tag(&mut self, tag: StartTag) {
         let is_within_foreign = !self.open.is_empty();
-        self.has_template |= tag.name == TEMPLATE;
+        if tag.name == TEMPLATE {
+            self.has_template = true;
+            self.open_templates += 1;
+        }
+        self.has_inert_link |= self.open_templates > 0 && tag.name == A;
         if tag.name == FRAMESET
+            || (self.has_inert_link && MARKERS.contains(&tag.name))
             || (tag.name == COL && self.has_template)
             || (is_within_foreign && AMBIGUOUS.contains(&tag.name))
         {
@@ -81,6 +101,10 @@ impl TokenSink for Shape {
     fn end_tag(&mut self, tag: Name) {
         if !self.open.is_empty() && self.open.pop() != Some(tag) {
             self.is_comparable = false;
+        }
+        if tag == TEMPLATE {
+            self.open_templates = self.open_templates.saturating_sub(1);
+            self.has_inert_link &= self.open_templates > 0;
         }
     }
 
