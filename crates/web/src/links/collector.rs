@@ -421,7 +421,7 @@ impl CollectorSink<'_> {
         }
         collector.attributes = attributes;
         match tag.name {
-            A => {}
+            A | AREA => {}
             _ if tag.is_foreign => self.drawing(tag.name, position),
             LINK => self.relation(position),
             META => self.meta(position),

@@ -53,6 +53,17 @@ fn a_font_in_a_drawing_does_not_end_it() {
     assert_differ(html, &["/x"], &[]);
 }
 
+/// The end of a template forgets which links are open only up to the last open cell
+/// in it. The tree builder repeats those before the cell after the template; the
+/// extractor takes the template's content for what it is.
+#[test]
+fn a_link_in_a_template_is_not_repeated_after_it() {
+    let cell = "<template><a href=/x><table><tr><td>1</template>text";
+    assert_differ(cell, &[], &["/x"]);
+    // The frequent case.
+    assert_differ("<template><a href=/x>1</template>text", &[], &[]);
+}
+
 /// Foreign elements are tracked up to a depth that no real drawing has.
 #[test]
 fn elements_of_a_too_deep_drawing_are_not_tracked() {

@@ -88,6 +88,7 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<image src=/x>", images, &["img /x"]),
         ("<svg><image href=/x /><use xlink:href=/y#z /></svg>", images, &["svg /x", "svg /y#z"]),
         ("<svg><image href=/x xlink:href=/no /></svg>", images, &["svg /x"]),
+        ("<svg><area href=/x /></svg>", images, &[]),
         ("<svg><script href=/x></script></svg>", scripts, &["script /x"]),
         ("<script type=module src=/x></script>", scripts, &["script /x"]),
         ("<script language=JavaScript src=/x></script>", scripts, &["script /x"]),
