@@ -151,6 +151,7 @@ impl Model {
             Step::Stop => {
                 self.frontier.stop();
                 self.is_stopped = true;
+                now(self.frontier.stopped());
             }
         }
         self.check();
@@ -296,6 +297,43 @@ proptest! {
         }
         model.end();
     }
+}
+
+/// Returns a frontier with robots.txt files, of which the three hosts' are claimed.
+fn with_claims_on_rules() -> Model {
+    let mut options = options(&[]);
+    options.robots = true;
+    let mut model = Model::new(options);
+    (0..3).for_each(|_| model.next());
+    assert!(model.claims.len() == 3 && model.claims.iter().all(LocalClaim::is_for_rules));
+    model
+}
+
+/// A worker that ends many URLs without a request lets other tasks run in between.
+#[test]
+fn urls_without_a_request_do_not_keep_the_loop() {
+    let mut model = with_claims_on_rules();
+    for page in 1..200 {
+        now(model.frontier.seed(&url(0, page).parse().unwrap()));
+    }
+    let error = FetchError::new(ErrorClass::Connect, "refused");
+    let rules = Rules::of_dead_host("10.0.0.1", &error);
+    now(model.frontier.set_rules(model.claims.remove(0), rules));
+    let mut next = pin!(model.frontier.next());
+    for expected in [64, 128, 192, 200] {
+        assert!(poll_once(next.as_mut()).is_pending());
+        assert_eq!(model.rows.lock().unwrap().len(), expected);
+    }
+}
+
+/// A robots.txt is no URL of the site: one that is still fetched is not left to do.
+#[test]
+fn rules_that_are_not_known_at_the_end_are_not_counted() {
+    let model = with_claims_on_rules();
+    let progress = model.frontier.progress();
+    assert_eq!((progress.queued, progress.in_flight), (3, 0));
+    let summary = model.frontier.end();
+    assert_eq!((summary.done, summary.todo), (0, 3));
 }
 
 /// A frontier of another kind: a vector and a set of URLs behind a mutex, served by
