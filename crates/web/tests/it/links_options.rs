@@ -35,6 +35,12 @@ fn assert_found(html: &str, options: ExtractOptions, expected: &[&str]) {
 }
 
 #[test]
+fn a_link_in_a_drawing_is_none_of_its_resources() {
+    assert_found("<svg><a href=/x></a></svg>", ExtractOptions::ALL, &["a /x"]);
+    assert_found("<svg><area href=/x /></svg>", ExtractOptions::ALL, &["area /x"]);
+}
+
+#[test]
 fn each_kind_of_resource_is_found_when_it_is_selected() {
     let frames = ExtractOptions { frames: true, ..NOTHING };
     let refresh = ExtractOptions { refresh: true, ..NOTHING };
@@ -88,7 +94,6 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<image src=/x>", images, &["img /x"]),
         ("<svg><image href=/x /><use xlink:href=/y#z /></svg>", images, &["svg /x", "svg /y#z"]),
         ("<svg><image href=/x xlink:href=/no /></svg>", images, &["svg /x"]),
-        ("<svg><area href=/x /></svg>", images, &[]),
         ("<svg><script href=/x></script></svg>", scripts, &["script /x"]),
         ("<script type=module src=/x></script>", scripts, &["script /x"]),
         ("<script language=JavaScript src=/x></script>", scripts, &["script /x"]),
