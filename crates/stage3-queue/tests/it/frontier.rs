@@ -336,6 +336,54 @@ fn rules_that_are_not_known_at_the_end_are_not_counted() {
     assert_eq!((summary.done, summary.todo), (0, 3));
 }
 
+/// The rules of `http:` say nothing about `https:`, although the host is the same.
+#[test]
+fn each_origin_of_a_host_has_its_own_rules() {
+    let mut model = with_claims_on_rules();
+    now(model.frontier.seed(&"https://10.0.0.1/1".parse().unwrap()));
+    let error = FetchError::new(ErrorClass::Connect, "refused");
+    let refusing = Rules::of_dead_host("10.0.0.1", &error);
+    now(model.frontier.set_rules(model.claims.remove(0), refusing));
+    model.next();
+    let of_the_other = model.claims.last().unwrap();
+    assert!(of_the_other.is_for_rules() && of_the_other.as_ref().url.starts_with("https:"));
+    now(model.frontier.set_rules(model.claims.pop().unwrap(), Rules::none()));
+    model.next();
+    assert_eq!(&*model.claims.last().unwrap().as_ref().url, "https://10.0.0.1/1");
+    let rows = model.rows.lock().unwrap();
+    assert_eq!(rows.iter().map(|row| &*row.url).collect::<Vec<_>>(), ["http://10.0.0.1/0"]);
+}
+
+/// A URL that is busy each time is asked ten times, even if its host answers others in
+/// between.
+#[test]
+fn a_url_that_is_always_busy_comes_to_its_end() {
+    let mut options = options(&[]);
+    options.robots = false;
+    let mut model = Model::new(options);
+    let is_busy = |claim: &LocalClaim| &*claim.as_ref().url == "http://10.0.0.1/0";
+    for asked in 1..=10 {
+        // Far more rounds than it takes.
+        for _ in 0..100 {
+            if model.claims.iter().any(is_busy) {
+                break;
+            }
+            now(model.frontier.seed(&url(0, asked).parse().unwrap()));
+            model.next();
+            if let Some(other) = model.claims.iter().position(|claim| !is_busy(claim)) {
+                let claim = model.claims.remove(other);
+                model.complete(claim, Vec::new());
+            }
+            model.sleep(Duration::from_secs(1));
+        }
+        let n = model.claims.iter().position(is_busy).expect("it is asked again");
+        let claim = model.claims.remove(n);
+        assert_eq!(claim.is_last(), asked == 10, "{asked}");
+        model.busy(claim, None);
+    }
+    assert!(model.rows.lock().unwrap().iter().any(|row| &*row.url == "http://10.0.0.1/0"));
+}
+
 /// A frontier of another kind: a vector and a set of URLs behind a mutex, served by
 /// a thread of its own. Every verb is a message and its answer.
 struct RemoteFrontier {
