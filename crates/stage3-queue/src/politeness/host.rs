@@ -159,3 +159,18 @@ impl Host {
         Some(self.rate_limit.wait(Arc::clone(&self.name), until))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backoff_doubles_and_is_never_less_than_the_server_wants() {
+        let seconds = |times, retry_after: Option<u64>| {
+            backoff(times, retry_after.map(Duration::from_secs)).as_secs()
+        };
+        let doubling: Vec<u64> = [0, 1, 2, 3, 4, 17, 18, u32::MAX].map(|n| seconds(n, None)).into();
+        assert_eq!(doubling, [1, 1, 2, 4, 8, 65_536, 65_536, 65_536]);
+        assert_eq!([1, 3, 4].map(|n| seconds(n, Some(7))), [7, 7, 8]);
+    }
+}
