@@ -215,9 +215,17 @@ fn a_loop_without_tasks_is_freed_with_its_last_handle() {
     run_for_a_second(&event_loop);
     drop(event_loop);
     assert!(!is_gone(&watch));
+    let held = Arc::new(());
+    let call = || {
+        let held = Arc::clone(&held);
+        remote.call_soon(move |_| drop(held));
+    };
+    call();
     drop(other_handle);
     assert!(is_gone(&watch), "a remote does not hold it");
-    remote.call_soon(|_| ());
+    assert_eq!(Arc::strong_count(&held), 1, "the call is dropped with the loop");
+    call();
+    assert_eq!(Arc::strong_count(&held), 1, "and a later one at once");
 }
 
 #[test]

@@ -300,19 +300,20 @@ proptest! {
 }
 
 /// Returns a frontier with robots.txt files, of which the three hosts' are claimed.
-fn with_claims_on_rules() -> Model {
+fn with_claims_on_rules(delay: Duration) -> Model {
     let mut options = options(&[]);
-    options.robots = true;
+    (options.robots, options.delay) = (true, delay);
     let mut model = Model::new(options);
     (0..3).for_each(|_| model.next());
     assert!(model.claims.len() == 3 && model.claims.iter().all(LocalClaim::is_for_rules));
     model
 }
 
-/// A worker that ends many URLs without a request lets other tasks run in between.
+/// A worker that ends many URLs without a request lets other tasks run in between. It
+/// waits for no delay between two requests.
 #[test]
 fn urls_without_a_request_do_not_keep_the_loop() {
-    let mut model = with_claims_on_rules();
+    let mut model = with_claims_on_rules(Duration::from_secs(10));
     for page in 1..200 {
         now(model.frontier.seed(&url(0, page).parse().unwrap()));
     }
@@ -329,7 +330,7 @@ fn urls_without_a_request_do_not_keep_the_loop() {
 /// A robots.txt is no URL of the site: one that is still fetched is not left to do.
 #[test]
 fn rules_that_are_not_known_at_the_end_are_not_counted() {
-    let model = with_claims_on_rules();
+    let model = with_claims_on_rules(Duration::ZERO);
     let progress = model.frontier.progress();
     assert_eq!((progress.queued, progress.in_flight), (3, 0));
     let summary = model.frontier.end();
@@ -339,7 +340,7 @@ fn rules_that_are_not_known_at_the_end_are_not_counted() {
 /// The rules of `http:` say nothing about `https:`, although the host is the same.
 #[test]
 fn each_origin_of_a_host_has_its_own_rules() {
-    let mut model = with_claims_on_rules();
+    let mut model = with_claims_on_rules(Duration::ZERO);
     now(model.frontier.seed(&"https://10.0.0.1/1".parse().unwrap()));
     let error = FetchError::new(ErrorClass::Connect, "refused");
     let refusing = Rules::of_dead_host("10.0.0.1", &error);
