@@ -4,7 +4,8 @@
 
 mod support;
 
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::ErrorKind::{Interrupted, WouldBlock, WriteZero};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
@@ -38,7 +39,8 @@ fn send(send: fn(&mut Connection, &[u8]) -> io::Result<()>) -> io::Result<()> {
 // ANCHOR: one_write
 fn one_write(connection: &mut Connection, message: &[u8]) -> io::Result<()> {
     let taken = connection.socket.write(message)?;
-    println!("  {} bytes are offered, {} are taken", thousands(message.len()), thousands(taken));
+    let offered = thousands(message.len());
+    println!("  {offered} bytes are offered, {} are taken", thousands(taken));
     Ok(())
 }
 // ANCHOR_END: one_write
@@ -57,10 +59,10 @@ fn write_all(connection: &mut Connection, message: &[u8]) -> io::Result<()> {
     let mut rest = message;
     while !rest.is_empty() {
         match connection.socket.write(rest) {
-            Ok(0) => return Err(ErrorKind::WriteZero.into()),
+            Ok(0) => return Err(WriteZero.into()),
             Ok(taken) => rest = &rest[taken..],
-            Err(error) if error.kind() == ErrorKind::WouldBlock => connection.wait_for_room()?,
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == WouldBlock => connection.wait_for_room()?,
+            Err(error) if error.kind() == Interrupted => {}
             Err(error) => return Err(error),
         }
     }

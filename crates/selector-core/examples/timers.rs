@@ -26,7 +26,8 @@ fn main() -> io::Result<()> {
         println!("asleep for {} minutes", timeout.as_secs() / 60);
         selector.select(Some(timeout), &mut keys)?;
         while let Some(what) = timers.pop_due(selector.now()) {
-            println!("  {what}, {} minutes after the start", minutes(selector.now() - start));
+            let minutes = minutes(selector.now() - start);
+            println!("  {what}, {minutes} minutes after the start");
         }
     }
     Ok(())

@@ -19,6 +19,9 @@ pub(crate) use self::traced::{traced, traced_stale};
 pub use self::virtual_clock::VirtualClock;
 use crate::{Key, Readiness};
 
+/// The longest time to wait for events; `None` is without a limit.
+pub type Timeout = Option<Duration>;
+
 /// The source of a [`Selector`](crate::Selector)'s events and of its clock.
 pub trait Backend {
     /// Returns the present moment.
@@ -59,7 +62,7 @@ pub trait Backend {
     /// # Errors
     /// Those that make further waiting pointless. An interrupted wait is no
     /// error.
-    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()>;
+    fn wait(&mut self, timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()>;
 
     /// Returns a handle that ends [`Backend::wait`] from any thread.
     fn notifier(&self) -> Notifier;

@@ -6,7 +6,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use crate::backend::traced_stale;
-use crate::{Backend, Endpoint, Event, Interest, Key, Notifier, Readiness, Slab, Socket};
+use crate::{Backend, Endpoint, Event, Interest, Key, Notifier, Readiness, Slab, Socket, Timeout};
 
 /// The sockets of a loop with their readiness, and under each key the data of
 /// its waiter: a callback, a waker, anything.
@@ -149,7 +149,7 @@ impl<D> Selector<D> {
     ///
     /// # Errors
     /// See [`Backend::wait`].
-    pub fn select(&mut self, timeout: Option<Duration>, keys: &mut Vec<Key>) -> io::Result<()> {
+    pub fn select(&mut self, timeout: Timeout, keys: &mut Vec<Key>) -> io::Result<()> {
         keys.clear();
         keys.append(&mut self.ready_at_once);
         let timeout = if keys.is_empty() { timeout } else { Some(Duration::ZERO) };

@@ -5,11 +5,12 @@ use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 
-use super::{Backend, Event, Kind, MockSocket, Notifier, Socket};
+use super::{Backend, Event, Kind, MockSocket, Notifier, Socket, Timeout};
 use crate::{Key, Readiness};
 
 /// The backend of real sockets and real time.
@@ -43,7 +44,7 @@ impl OsBackend {
 
     // ANCHOR: os_register
     /// Registers a socket for both directions under its key.
-    fn register(&self, source: &mut impl mio::event::Source, key: Key) -> io::Result<()> {
+    fn register(&self, source: &mut impl Source, key: Key) -> io::Result<()> {
         let token = mio::Token(key.to_bits() as usize);
         let both = mio::Interest::READABLE | mio::Interest::WRITABLE;
         self.poll.registry().register(source, token, both)
@@ -70,7 +71,7 @@ impl Backend for OsBackend {
         Ok(Socket::mock(UnixSocket(stream)))
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()> {
         match self.poll.poll(&mut self.events, timeout) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
             result => result?,

@@ -3,11 +3,11 @@
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use trace::{emit, outcome};
 
-use super::{Backend, Event, MockSocket, Notifier, Socket};
+use super::{Backend, Event, MockSocket, Notifier, Socket, Timeout};
 use crate::{Key, Readiness};
 
 /// Boxes a backend, which is traced if this thread has a tracer now. Otherwise
@@ -44,7 +44,7 @@ impl<B: Backend> Backend for Traced<B> {
         Ok(traced_socket(socket, key, SocketAddr::from(([0, 0, 0, 0], 0))))
     }
 
-    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()> {
         if self.ticks > 0 {
             emit(|| trace::Event::TickEnd);
         }

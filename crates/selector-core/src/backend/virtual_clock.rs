@@ -4,9 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::{Backend, Event, Notifier, Socket};
+use super::{Backend, Event, Notifier, Socket, Timeout};
 use crate::Key;
 
 /// A clock that jumps to the next deadline: waiting takes no time.
@@ -49,7 +49,7 @@ impl Backend for VirtualClock {
     /// [`io::ErrorKind::Deadlock`] when there is neither a timeout nor a
     /// notification: nothing can ever happen again. The operating system would
     /// wait for ever.
-    fn wait(&mut self, timeout: Option<Duration>, _events: &mut Vec<Event>) -> io::Result<()> {
+    fn wait(&mut self, timeout: Timeout, _events: &mut Vec<Event>) -> io::Result<()> {
         if self.notified.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
