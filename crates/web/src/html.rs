@@ -47,7 +47,7 @@ pub enum Text {
     #[default]
     WithReferences,
     /// Raw text: `&` is only an ampersand.
-    Literal,
+    Raw,
 }
 
 // ANCHOR: token_sink

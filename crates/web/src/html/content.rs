@@ -30,7 +30,7 @@ impl Content {
     pub(super) fn of(element: Name) -> Self {
         match element {
             TITLE | TEXTAREA => Self::Text(Text::WithReferences),
-            SCRIPT | STYLE | XMP | IFRAME | NOEMBED | NOFRAMES => Self::Text(Text::Literal),
+            SCRIPT | STYLE | XMP | IFRAME | NOEMBED | NOFRAMES => Self::Text(Text::Raw),
             PLAINTEXT => Self::Plaintext,
             SVG => Self::Foreign(Namespace::Svg),
             MATH => Self::Foreign(Namespace::MathMl),

@@ -216,7 +216,7 @@ impl Tokenizer {
             State::Comment(comment) => {
                 let end = self.skip(comment, input, at);
                 if comment.is_cdata() {
-                    sink.text(&input[at..end], Text::Literal);
+                    sink.text(&input[at..end], Text::Raw);
                 }
                 end
             }
@@ -231,7 +231,7 @@ impl Tokenizer {
                 Err(()) => input.len(),
             },
             State::Plaintext => {
-                sink.text(&input[at..], Text::Literal);
+                sink.text(&input[at..], Text::Raw);
                 input.len()
             }
         }
@@ -398,8 +398,14 @@ impl Tokenizer {
 
     // ANCHOR: quoted
     /// Continues a value in quotes at `at`.
-    fn quoted(&mut self, quote: u8, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        let Some(end) = find(quote, input, at) else {
+    fn quoted(
+        &mut self,
+        end_quote: u8,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> usize {
+        let Some(end) = find(end_quote, input, at) else {
             return self.continue_value(input, at);
         };
         self.finish_value(&input[at..end], sink);

@@ -612,7 +612,8 @@ impl TokenSink for CollectorSink<'_> {
             TEMPLATE => attribute == SHADOWROOTMODE,
             _ => false,
         };
-        (is_hyperlink || self.collector.wants_extra(tag, attribute)) && is_new(self.collector)
+        let is_wanted = is_hyperlink || self.collector.wants_extra(tag, attribute);
+        is_wanted && is_new(self.collector)
     }
     // ANCHOR_END: wants
 

@@ -57,8 +57,10 @@ impl Tree {
     // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > MAX_TREE_BYTES {
-            let message = format!("the page is longer than the {MAX_TREE_BYTES} bytes of a tree");
-            return Err(FetchError::new(ErrorClass::TooLarge, message));
+            return Err(FetchError::new(
+                ErrorClass::TooLarge,
+                format!("the page is longer than the {MAX_TREE_BYTES} bytes of a tree"),
+            ));
         }
         let mut cost = TreeCost::default();
         let mut tokenizer = Tokenizer::new();
@@ -68,7 +70,8 @@ impl Tree {
             cost.check()?;
         }
         // No script will run, so the content of `noscript` is part of the page.
-        let tree_builder = TreeBuilderOpts { scripting_enabled: false, ..Default::default() };
+        let scripting_enabled = false;
+        let tree_builder = TreeBuilderOpts { scripting_enabled, ..Default::default() };
         let options = ParseOpts { tree_builder, ..Default::default() };
         let mut parser = html5ever::parse_document(CountingSink::new(), options);
         let mut rest = html;

@@ -34,9 +34,7 @@ impl AllTokens {
                 decode_text(&text, &mut decoded);
                 decoded
             }
-            Text::Literal => {
-                String::from_utf8_lossy(&text).replace("\r\n", "\n").replace('\r', "\n")
-            }
+            Text::Raw => String::from_utf8_lossy(&text).replace("\r\n", "\n").replace('\r', "\n"),
         };
         if !text.is_empty() {
             self.tokens.push(Token::Text(text));
@@ -161,8 +159,8 @@ fn check(file: &str) -> usize {
                     tokenizer
                 }
                 "RCDATA state" => within("title", Text::WithReferences),
-                "RAWTEXT state" => within("style", Text::Literal),
-                "Script data state" => within("script", Text::Literal),
+                "RAWTEXT state" => within("style", Text::Raw),
+                "Script data state" => within("script", Text::Raw),
                 other => panic!("{other} is no state"),
             };
             if state == "CDATA section state" {

@@ -37,10 +37,10 @@ fn without<'a>(these: &'a [String], those: &[String]) -> Vec<&'a String> {
 fn assert_like_the_tree(html: &str) {
     let page = search(html);
     if let Some(expected) = links_of_the_tree(html, &page) {
-        let text = |links: Vec<Url>| links.into_iter().map(String::from).collect::<Vec<_>>();
+        let text = |urls: Vec<Url>| Vec::from_iter(urls.into_iter().map(String::from));
         let (found, expected) = (text(links_of(&page)), text(expected));
         let (extra, missing) = (without(&found, &expected), without(&expected, &found));
-        assert!(found == expected, "too many {extra:?}, too few {missing:?} in {html:?}");
+        assert!(found == expected, "extra {extra:?}, missing {missing:?} in {html:?}");
     }
 }
 // ANCHOR_END: oracle
@@ -187,6 +187,11 @@ const PAGES: [&str; 3] = [
     include_str!("../pages/cargo.html"),
 ];
 
+/// Returns a place in a page, between two characters.
+fn place(index: Index, page: &str) -> usize {
+    page.floor_char_boundary(index.index(page.len()))
+}
+
 // ANCHOR: mutated_pages
 /// Generates mutations of real pages: pieces are lost, doubled, moved or
 /// inserted.
@@ -195,15 +200,14 @@ fn mutated_pages() -> impl Strategy<Value = String> {
     (select(&PAGES[..]), vec(mutation, 0..6)).prop_map(|(page, mutations)| {
         let mut page = page.to_owned();
         for (kind, from, to, length, piece) in mutations {
-            let at = |index: Index, page: &str| page.floor_char_boundary(index.index(page.len()));
-            let from = at(from, &page);
+            let from = place(from, &page);
             let end = page.floor_char_boundary((from + length).min(page.len()));
             let part = page[from..end].to_owned();
             match kind {
                 0 => page.replace_range(from..end, ""),
                 1 => page.insert_str(from, &part),
                 2 => {
-                    let to = at(to, &page);
+                    let to = place(to, &page);
                     page.insert_str(to, &part);
                 }
                 _ => page.insert_str(from, &piece),
@@ -258,9 +262,13 @@ proptest! {
 
     #[test]
     // ANCHOR: slicing
-    fn any_slicing_of_a_page_gives_the_same(html in pages(), cuts in vec(any::<Index>(), 0..8)) {
+    fn any_slicing_of_a_page_gives_the_same(
+        html in pages(),
+        cuts in vec(any::<Index>(), 0..8),
+    ) {
         let whole = read(PAGE, [html.as_bytes()], None, ExtractOptions::ALL);
-        let sliced = read(PAGE, slices(html.as_bytes(), &cuts), None, ExtractOptions::ALL);
+        let slices = slices(html.as_bytes(), &cuts);
+        let sliced = read(PAGE, slices, None, ExtractOptions::ALL);
         prop_assert_eq!(sliced.found, whole.found);
     }
     // ANCHOR_END: slicing
