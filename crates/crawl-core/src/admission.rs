@@ -375,7 +375,8 @@ impl Admission {
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        let is_within_depth = is_external || self.max_depth.is_none_or(|max| depth <= max);
+        let within = |max| depth <= max;
+        let is_within_depth = is_external || self.max_depth.is_none_or(within);
         let mut beyond = None;
         if found.is_none() {
             if !self.filters.allow(address, is_included) {

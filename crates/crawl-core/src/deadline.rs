@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use crate::{ErrorClass, FetchError, Options};
+use crate::{ErrorClass, FetchError, FetchResult, Options};
 use web::Address;
 
 /// The deadline of one try, from three timeouts: for the connection, for silence
@@ -167,7 +167,7 @@ impl Deadline {
     ///
     /// # Errors
     /// When the try has timed out.
-    pub fn check(&self, now: Instant) -> Result<(), FetchError> {
+    pub fn check(&self, now: Instant) -> FetchResult {
         let deadline = match self.phase.get() {
             Kind::Connect => &self.connect_deadline,
             Kind::Lookup | Kind::Exchange | Kind::Discard => &self.phase_deadline,

@@ -73,3 +73,6 @@ pub use scope::ScopeRule;
 pub use stop_reason::StopReason;
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};
 pub use web::{ErrorClass, FetchError};
+
+/// The result of a fetch, or of a part of it.
+pub type FetchResult = Result<(), FetchError>;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::{ErrorClass, FetchError};
+use crate::{ErrorClass, FetchError, FetchResult};
 
 /// The memory that all responses in flight may take together, in bytes.
 const MAX_IN_FLIGHT: usize = 64 * 1024 * 1024;
@@ -37,11 +37,7 @@ impl MemoryShare {
     /// # Errors
     /// [`ErrorClass::TooLarge`] when the budget is used up and this share is larger
     /// than the average. So a page of ordinary size is never refused because of others.
-    pub(crate) fn set(
-        &mut self,
-        bytes: usize,
-        budget: &Arc<MemoryBudget>,
-    ) -> Result<(), FetchError> {
+    pub(crate) fn set(&mut self, bytes: usize, budget: &Arc<MemoryBudget>) -> FetchResult {
         if self.0.is_none() && bytes < MIN_COUNTED {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use url::Url;
 
 use crate::memory::{MemoryBudget, MemoryShare};
-use crate::{CookieJar, ErrorClass, FetchError};
+use crate::{CookieJar, ErrorClass, FetchError, FetchResult};
 use web::Address;
 use web::UrlCache;
 use web::body::{BodyDecoder, Codings, ContentType};
@@ -141,7 +141,7 @@ pub(crate) fn known_status(status: u16) -> u16 {
 }
 
 impl http::Sink for ResponseSink<'_> {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+    fn head(&mut self, head: &Head<'_>) -> FetchResult {
         let response = &mut *self.response;
         response.status = Some(head.status);
         response.location = head.get("location").map(<[u8]>::to_vec);
@@ -183,7 +183,7 @@ impl http::Sink for ResponseSink<'_> {
         matches!(&self.response.body, Some(body) if body.page.is_some() && !body.is_optional())
     }
 
-    fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+    fn body(&mut self, bytes: &[u8]) -> FetchResult {
         let read = self.read(bytes);
         let is_optional = self.response.body.as_ref().is_some_and(|body| body.is_optional());
         match read {
@@ -198,7 +198,7 @@ impl http::Sink for ResponseSink<'_> {
 }
 
 impl ResponseSink<'_> {
-    fn keep_cookies(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+    fn keep_cookies(&mut self, head: &Head<'_>) -> FetchResult {
         let Some(cookie_jar) = self.cookie_jar else { return Ok(()) };
         for cookie in head.get_all("set-cookie") {
             let url = self.urls.parse(self.url).map_err(invalid_url)?;
@@ -207,18 +207,14 @@ impl ResponseSink<'_> {
         Ok(())
     }
 
-    fn begin_body(
-        &mut self,
-        head: &Head<'_>,
-        page: Option<(Url, PageReader)>,
-    ) -> Result<(), FetchError> {
+    fn begin_body(&mut self, head: &Head<'_>, page: Option<(Url, PageReader)>) -> FetchResult {
         let codings = Codings::parse(head.get_all("content-encoding"))?;
         let decoder = BodyDecoder::new(&codings, self.limit);
         self.response.body = Some(Box::new(Body { decoder, received: 0, page }));
         Ok(())
     }
 
-    fn read(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+    fn read(&mut self, bytes: &[u8]) -> FetchResult {
         let ResponseBody { size, file, body, memory, .. } = &mut *self.response;
         let Some(body) = body else {
             *size += bytes.len() as u64;
@@ -267,7 +263,7 @@ fn invalid_url(error: url::ParseError) -> FetchError {
 }
 
 /// Appends bytes to a file, up to its limit.
-fn append(bytes: &[u8], file: &mut Vec<u8>, limit: u64) -> Result<(), FetchError> {
+fn append(bytes: &[u8], file: &mut Vec<u8>, limit: u64) -> FetchResult {
     let room = usize::try_from(limit).map_or(bytes.len(), |limit| limit - file.len());
     file.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     if bytes.len() > room { Err(too_long(limit)) } else { Ok(()) }

@@ -14,8 +14,8 @@ use crate::finished::{Discovery, Finished};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{
-    CookieJar, Deadline, ErrorClass, ExternalVerdict, FetchError, Job, Options, Outcome, Phase,
-    Purpose, Row,
+    CookieJar, Deadline, ErrorClass, ExternalVerdict, FetchError, FetchResult, Job, Options,
+    Outcome, Phase, Purpose, Row,
 };
 use web::body::encoding_name;
 use web::http::{self, Limits, Method, Progress, ResponseParser};
@@ -398,7 +398,7 @@ impl Visit {
     /// Ends a try and decides how to go on; `Ok` means a complete response. Every
     /// try is counted here, even one that failed before its request, unless the
     /// crawler has refused it.
-    pub fn judge(&mut self, result: Result<(), FetchError>) -> Verdict {
+    pub fn judge(&mut self, result: FetchResult) -> Verdict {
         // What is refused is not tried.
         let is_refusal = result.as_ref().is_err_and(|error| error.class.is_refusal());
         self.tries = self.tries.saturating_add(u16::from(!is_refusal));
@@ -593,17 +593,18 @@ impl Attempt {
             let outcome = self.error.as_ref().map_or(Outcome::Failed, Outcome::without_response);
             return (outcome, Discovery::Nothing);
         };
+        let has_location = self.response.location.is_some();
         match known_status(status) {
             // ANCHOR: outcome_of_a_redirect
-            300 if self.response.location.is_none() => (self.body_outcome(), Discovery::Nothing),
+            300 if !has_location => (self.body_outcome(), Discovery::Nothing),
             300..=303 | 307 | 308 => match redirect_target(job, &self.response) {
                 Err(error) => {
                     self.error = Some(error);
                     (Outcome::HttpError, Discovery::Nothing)
                 }
                 Ok(target) if target[..Position::AfterQuery] == *job.url => {
-                    let message = "it redirects to itself";
-                    self.error = Some(FetchError::new(ErrorClass::RedirectLoop, message));
+                    let why = "it redirects to itself";
+                    self.error = Some(FetchError::new(ErrorClass::RedirectLoop, why));
                     (Outcome::HttpError, Discovery::Redirect(target))
                 }
                 Ok(target) if job.redirects_left == 0 => {
@@ -668,7 +669,7 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
 /// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL leads to a
 /// file that is no page, the server has had too many requests (429), or it cannot be
 /// reached.
-fn is_head_enough(result: &Result<(), FetchError>, response: Option<&ResponseBody>) -> bool {
+fn is_head_enough(result: &FetchResult, response: Option<&ResponseBody>) -> bool {
     let is_enough = |response: &ResponseBody| match response.status {
         Some(200..=299) => response.content_type.as_ref().is_some_and(|content_type| {
             !content_type.essence.is_empty() && !content_type.is_html()

@@ -9,8 +9,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use crawl_core::{
-    Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, Finished, HostWait,
-    Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Sink, StopReason, Via, Visit,
+    Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, FetchResult,
+    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Sink,
+    StopReason, Via, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
@@ -642,8 +643,8 @@ impl Inner {
             return if self.is_failed.get() { pending().await } else { Ok(true) };
         }
         let counters = self.store.counters().await?;
-        let is_ended =
-            counters.done + counters.left == counters.put && self.store.mend(&self.local).await?;
+        let is_settled = counters.done + counters.left == counters.put;
+        let is_ended = is_settled && self.store.mend(&self.local).await?;
         if is_ended {
             self.progress.replace(progress(&counters));
             self.busy_hosts.replace(self.store.busy_hosts().await?);
@@ -729,7 +730,7 @@ impl Frontier for RedisFrontier {
         let _ = put.inspect_err(|error| self.0.fail(error));
     }
 
-    async fn pace(&self, address: Address<'_>) -> Result<(), FetchError> {
+    async fn pace(&self, address: Address<'_>) -> FetchResult {
         let host = address.authority();
         let arguments = [host.as_bytes().to_vec(), self.0.interval()];
         loop {

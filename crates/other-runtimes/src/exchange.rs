@@ -41,9 +41,12 @@ impl Exchange {
         stream: &mut Stream<S>,
         visit: &mut Visit,
     ) -> Result<Step, FetchError> {
-        while let Some(rest) = self.request.get(self.sent..).filter(|rest| !rest.is_empty()) {
-            match stream.write(rest) {
-                Ok(0) => return blocked_or_failed(stream, visit, ErrorKind::WriteZero.into()),
+        while self.sent < self.request.len() {
+            match stream.write(&self.request[self.sent..]) {
+                Ok(0) => {
+                    let error = ErrorKind::WriteZero.into();
+                    return blocked_or_failed(stream, visit, error);
+                }
                 Ok(written) => self.sent += written,
                 Err(error) => return blocked_or_failed(stream, visit, error),
             }

@@ -12,8 +12,8 @@ use std::task::Poll;
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, Deadline, FetchError, Job, Options, Phase, Sink, Verdict,
-    Visit,
+    Completion, Crawl, CrawlSummary, Deadline, FetchError, FetchResult, Job, Options, Phase, Sink,
+    Verdict, Visit,
 };
 use smol::channel::{Receiver, Sender, unbounded};
 use smol::future::{FutureExt, yield_now};
@@ -42,7 +42,8 @@ pub fn crawl(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {
     // The executor borrows the crawler, because its tasks do.
     let executor = LocalExecutor::new();
     block_on(executor.run(async {
-        let workers: Vec<_> = (0..max_tasks).map(|_| executor.spawn(crawler.work())).collect();
+        let spawn = |_| executor.spawn(crawler.work());
+        let workers: Vec<_> = (0..max_tasks).map(spawn).collect();
         for worker in workers {
             worker.await;
         }
@@ -129,7 +130,7 @@ impl Crawler {
     }
 
     // ANCHOR: attempt
-    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
         let mut stream = self.open(visit, deadline).await?;
         let mut exchange = Exchange::new(visit, &self.options);
         loop {
@@ -196,8 +197,8 @@ impl Drop for Done<'_> {
 /// Runs an attempt until its deadline, which moves whenever there is progress.
 async fn with_deadline(
     deadline: &Deadline,
-    attempt: impl Future<Output = Result<(), FetchError>>,
-) -> Result<(), FetchError> {
+    attempt: impl Future<Output = FetchResult>,
+) -> FetchResult {
     let mut attempt = pin!(attempt);
     let mut timer_at = deadline.at();
     let mut timer = Timer::at(timer_at);

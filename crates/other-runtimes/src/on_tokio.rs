@@ -10,7 +10,9 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::Instant;
 
-use crawl_core::{Crawl, CrawlSummary, Deadline, FetchError, Options, Phase, Sink, Verdict, Visit};
+use crawl_core::{
+    Crawl, CrawlSummary, Deadline, FetchError, FetchResult, Options, Phase, Sink, Verdict, Visit,
+};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::runtime::Builder;
 use tokio::task::{JoinSet, LocalSet, coop};
@@ -88,7 +90,7 @@ impl Client {
     }
 
     // ANCHOR: attempt
-    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
         let mut stream = self.open(visit, deadline).await?;
         let mut exchange = Exchange::new(visit, &self.options);
         loop {
@@ -138,8 +140,8 @@ impl Client {
 /// Runs an attempt until its deadline, which moves whenever there is progress.
 async fn with_deadline(
     deadline: &Deadline,
-    attempt: impl Future<Output = Result<(), FetchError>>,
-) -> Result<(), FetchError> {
+    attempt: impl Future<Output = FetchResult>,
+) -> FetchResult {
     let mut attempt = pin!(attempt);
     let mut timer = pin!(sleep_until(deadline.at().into()));
     poll_fn(|context| {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 
 use memchr::{memchr, memchr_iter, memrchr};
 
-use crate::{ErrorClass, FetchError, Purpose};
+use crate::{ErrorClass, FetchError, FetchResult, Purpose};
 use web::Address;
 
 /// The limits beyond which a URL is taken for a crawler trap: a part of a site
@@ -98,7 +98,7 @@ impl Traps {
         address: Address<'_>,
         depth: u32,
         purpose: Purpose,
-    ) -> Result<(), FetchError> {
+    ) -> FetchResult {
         self.check_alone(address, purpose)?;
         let counts = self
             .counts_of(address, depth, purpose)
@@ -111,11 +111,7 @@ impl Traps {
 
     /// Checks a URL against the limits for which no other URL counts. Links of an
     /// external URL are not followed, so only its length is checked.
-    pub(super) fn check_alone(
-        &self,
-        address: Address<'_>,
-        purpose: Purpose,
-    ) -> Result<(), FetchError> {
+    pub(super) fn check_alone(&self, address: Address<'_>, purpose: Purpose) -> FetchResult {
         let limits = &self.limits;
         if address.as_str().len() > limits.url_bytes {
             return Err(trap(format!("the URL is longer than {} bytes", limits.url_bytes)));
