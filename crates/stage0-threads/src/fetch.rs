@@ -4,7 +4,7 @@
 use std::thread;
 use std::time::Instant;
 
-use crawl_core::{Deadline, FetchError, Phase, Verdict, Visit};
+use crawl_core::{Deadline, FetchResult, Phase, Verdict, Visit};
 
 use crate::connection::{Connection, read_all, write_all};
 use crate::crawl::Client;
@@ -21,7 +21,8 @@ impl Client {
             let deadline = Deadline::new(&self.options, Instant::now());
             let result = self.attempt(visit, &deadline);
             // A call that fails after the deadline has failed because of it.
-            let result = result.or_else(|error| deadline.check(Instant::now()).and(Err(error)));
+            let late = |error| deadline.check(Instant::now()).and(Err(error));
+            let result = result.or_else(late);
             match visit.judge(result) {
                 Verdict::TryAgain(backoff) => thread::sleep(backoff),
                 Verdict::Finished => return,
@@ -32,7 +33,7 @@ impl Client {
 
     // ANCHOR: attempt
     /// Makes one attempt, over a connection of its own.
-    fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+    fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
         let mut connection = self.connector.connect(visit, deadline)?;
         self.exchange(&mut connection, visit, deadline)
     }
@@ -45,7 +46,7 @@ impl Client {
         connection: &mut Connection<'_>,
         visit: &mut Visit,
         deadline: &Deadline,
-    ) -> Result<(), FetchError> {
+    ) -> FetchResult {
         deadline.enter(Phase::Exchange, Instant::now());
         let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE));
         sent.map_err(|error| visit.interrupted(&error))?;

@@ -30,7 +30,8 @@ impl Countdown {
     }
 
     fn paused(mut self: Box<Self>, event_loop: &mut Loop) {
-        println!("{:?}  {}: {}", event_loop.now() - self.begun, self.name, self.remaining);
+        let time = event_loop.now() - self.begun;
+        println!("{time:?}  {}: {}", self.name, self.remaining);
         self.remaining -= 1;
         if self.remaining > 0 {
             return self.wait(event_loop);
@@ -54,7 +55,8 @@ impl Drop for Countdown {
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // The clock is virtual: the seconds cost nothing.
-    let mut event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let clock = VirtualClock::new();
+    let mut event_loop = EventLoop::with_backend(clock, Arc::new(system_lookup));
     let begun = event_loop.now();
     for (name, remaining, seconds) in [("slow", 2, 3), ("quick", 3, 1)] {
         let pause = Duration::from_secs(seconds);

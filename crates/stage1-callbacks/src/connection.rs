@@ -108,11 +108,10 @@ impl Connection {
             self.clear_readiness(event_loop);
             match read {
                 Ok(0) => return Ok(None),
-                Ok(length) => {
-                    if let ControlFlow::Break(value) = sink(&event_loop.scratch[..length]) {
-                        return Ok(Some(value));
-                    }
-                }
+                Ok(length) => match sink(&event_loop.scratch[..length]) {
+                    ControlFlow::Break(value) => return Ok(Some(value)),
+                    ControlFlow::Continue(()) => {}
+                },
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }

@@ -11,7 +11,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use crawl_core::{FetchError, Options, Phase};
+use crawl_core::{FetchError, FetchResult, Options, Phase};
 use selector_core::{Interest, Socket};
 use transport::{
     Acquire, AddressId, Addresses, ConnectLimiter, ConnectPolicy, Lookup, LookupId, LookupResult,
@@ -23,7 +23,7 @@ use crate::event_loop::{EventLoop, Method, Waiter};
 use crate::fetch::{Fetcher, Loop};
 
 /// The method that continues when the connector is done.
-type ConnectedMethod = fn(Box<Fetcher>, Result<(), FetchError>, &mut Loop);
+type ConnectedMethod = fn(Box<Fetcher>, FetchResult, &mut Loop);
 
 /// The state of a fetch while it connects.
 pub(crate) struct Connecting {

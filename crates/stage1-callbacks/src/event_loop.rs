@@ -121,7 +121,8 @@ impl<S: 'static> EventLoop<S> {
         // ANCHOR: exercise_run
         let mut keys = Vec::new();
         while !std::mem::take(&mut self.stopped) {
-            let timeout = self.timers.next_due().map(|at| at.saturating_duration_since(self.now()));
+            let next_due = self.timers.next_due();
+            let timeout = next_due.map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;
             self.selector.select(timeout, &mut keys)?;
             // The loop does not know yet what arrives during the callbacks, so
@@ -177,16 +178,16 @@ impl<S: 'static> EventLoop<S> {
     }
 
     // ANCHOR: register
-    /// Calls `method` with `this` when its socket is ready.
-    pub fn register(&mut self, key: Key, interest: Interest, this: Box<S>, method: Method<S>) {
-        trace::callback_stored(&*this, interest == Interest::Readable, key.to_bits());
-        drop(self.selector.register(key, interest, Callback { this, method }));
+    /// Calls `then` with `this` when its socket is ready.
+    pub fn register(&mut self, key: Key, on: Interest, this: Box<S>, then: Method<S>) {
+        trace::callback_stored(&*this, on == Interest::Readable, key.to_bits());
+        drop(self.selector.register(key, on, Callback { this, method: then }));
     }
     // ANCHOR_END: register
 
-    /// Calls `method` with `this` at this moment.
-    pub fn call_at(&mut self, at: Instant, this: Box<S>, method: Method<S>) {
-        self.set_timer(at, Box::new(move |(), event_loop| method(this, event_loop)));
+    /// Calls `then` with `this` at this moment.
+    pub fn call_at(&mut self, at: Instant, this: Box<S>, then: Method<S>) {
+        self.set_timer(at, Box::new(move |(), event_loop| then(this, event_loop)));
     }
 
     /// Calls a closure at this moment.

@@ -15,7 +15,7 @@ use std::io::ErrorKind;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crawl_core::{Deadline, FetchError, Phase, Verdict, Visit};
+use crawl_core::{Deadline, FetchResult, Phase, Verdict, Visit};
 
 use crate::connection::Connection;
 use crate::connector::Connecting;
@@ -69,7 +69,7 @@ impl Fetcher {
 
     // ANCHOR: connected
     /// Handles the end of the connector: a connection in its field, or an error.
-    fn connected(self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
+    fn connected(self: Box<Self>, result: FetchResult, event_loop: &mut Loop) {
         if result.is_err() {
             return self.attempt_done(result, event_loop);
         }
@@ -86,8 +86,8 @@ impl Fetcher {
     pub(crate) fn exchange(mut self: Box<Self>, event_loop: &mut Loop) {
         // ANCHOR: exercise_exchange
         let Self { crawl, visit, connection, .. } = &mut *self;
-        let connection = connection.as_mut().expect(IS_CONNECTED);
-        match connection.write_all(&visit.request(&crawl.options, KEEP_ALIVE), event_loop) {
+        let request = visit.request(&crawl.options, KEEP_ALIVE);
+        match connection.as_mut().expect(IS_CONNECTED).write_all(&request, event_loop) {
             Ok(()) => self.wait(Self::read_response, event_loop),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.wait(Self::exchange, event_loop);
@@ -133,9 +133,9 @@ impl Fetcher {
     fn wait(mut self: Box<Self>, method: Method<Self>, event_loop: &mut Loop) {
         // ANCHOR: exercise_wait
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
-        let (interest, registration) = (connection.interest(), &mut connection.registration);
+        let registration = &mut connection.registration;
         registration.set_timeout(self.deadline.at(), Self::timed_out, event_loop);
-        event_loop.register(registration.key, interest, self, method);
+        event_loop.register(registration.key, connection.interest(), self, method);
         // ANCHOR_END: exercise_wait
     }
 
@@ -151,7 +151,7 @@ impl Fetcher {
 
     // ANCHOR: attempt_done
     /// Ends an attempt, and retries or ends the fetch.
-    fn attempt_done(mut self: Box<Self>, result: Result<(), FetchError>, event_loop: &mut Loop) {
+    fn attempt_done(mut self: Box<Self>, result: FetchResult, event_loop: &mut Loop) {
         // ANCHOR: exercise_attempt_done
         let Self { visit, connection, .. } = &mut *self;
         if let Some(connection) = connection.take() {
