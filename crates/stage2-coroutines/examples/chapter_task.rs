@@ -46,7 +46,7 @@ impl Task {
                 next_future.add_done_callback(move |future| task.step(future));
                 self.waits_for.replace(next_future);
             }
-            Ok(CoroutineState::Complete(())) => println!("  the generator has returned"),
+            Ok(CoroutineState::Complete(_)) => println!("  the generator has returned"),
             Err(error) => println!("  the generator has ended with: {error}"),
         }
     }

@@ -24,7 +24,8 @@ fn task(event_loop: &EventLoop, name: Name, seconds: u32) -> Task<Name> {
 }
 
 fn three(event_loop: &EventLoop) -> [Task<Name>; 3] {
-    [("A", 1), ("B", 3), ("C", 2)].map(|(name, seconds)| task(event_loop, name, seconds))
+    let named = [("A", 1), ("B", 3), ("C", 2)];
+    named.map(|(name, seconds)| task(event_loop, name, seconds))
 }
 // ANCHOR_END: tasks
 

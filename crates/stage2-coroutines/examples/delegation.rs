@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use stage2_coroutines::generator::{
     self, AsyncGenerator, CallerFn, CallerFnFrame, CoroutineState, GenFn, Generator, NOT_BEGUN,
-    Resumed, Sent, Thrown, delegate,
+    Sent, Step, Thrown, delegate,
 };
 
 fn main() -> Result<(), Thrown> {
@@ -76,7 +76,7 @@ impl Generator for CarefulFn {
     type Yield = i32;
     type Return = &'static str;
 
-    fn advance(&mut self, mut sent: Sent<&'static str>) -> Resumed<i32, &'static str> {
+    fn advance(&mut self, mut sent: Sent<&'static str>) -> Step<i32, &'static str> {
         let mut generator = match mem::replace(self, Self::Ended) {
             Self::Start => {
                 sent?;

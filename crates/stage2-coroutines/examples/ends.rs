@@ -44,7 +44,8 @@ fn main() -> io::Result<()> {
 
     println!("closed:");
     event_loop.close();
-    println!("  {} tasks are pending, and the clock {:?}", event_loop.pending_tasks(), *clock);
+    let pending = event_loop.pending_tasks();
+    println!("  {pending} tasks are pending, and the clock {:?}", *clock);
     Ok(())
 }
 // ANCHOR_END: main

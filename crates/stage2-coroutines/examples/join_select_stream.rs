@@ -40,30 +40,33 @@ async fn join<A: Coroutine, B: Coroutine>(a: A, b: B) -> (A::Output, B::Output) 
 // ANCHOR_END: join
 
 // ANCHOR: select
-enum Either<A, B> {
+enum First<A, B> {
     Left(A),
     Right(B),
 }
 
 /// Waits for the first of two coroutines, and drops the other.
-async fn select<A: Coroutine, B: Coroutine>(a: A, b: B) -> Either<A::Output, B::Output> {
+async fn select<A: Coroutine, B: Coroutine>(a: A, b: B) -> First<A::Output, B::Output> {
     let (mut a, mut b) = (pin!(a), pin!(b));
     poll_fn(|context| {
         if let Poll::Ready(value) = a.as_mut().poll(context) {
-            return Poll::Ready(Either::Left(value));
+            return Poll::Ready(First::Left(value));
         }
-        b.as_mut().poll(context).map(Either::Right)
+        b.as_mut().poll(context).map(First::Right)
     })
     .await
 }
 // ANCHOR_END: select
 
 // ANCHOR: stream
-/// Values that come one after the other; `None` at the end.
+/// The next value, if it is there already; `None` at the end.
+type Next<T> = Poll<Option<T>>;
+
+/// Values that come one after the other.
 trait Stream {
     type Item;
 
-    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>>;
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Next<Self::Item>;
 }
 
 /// Waits for the next value of a stream.
@@ -96,7 +99,7 @@ fn pause(event_loop: &EventLoop) -> Pin<Box<dyn Coroutine<Output = ()>>> {
 impl Stream for Ticks {
     type Item = u32;
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<u32>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Next<u32> {
         if self.number == self.last {
             return Poll::Ready(None);
         }
@@ -118,9 +121,9 @@ async fn count_until_stopped(event_loop: &EventLoop, is_fair: bool) -> u32 {
         let message = async {};
         // Fair: the two take turns at being the first.
         let is_stopped = if is_fair && count % 2 == 1 {
-            matches!(select(stop.as_mut(), message).await, Either::Left(()))
+            matches!(select(stop.as_mut(), message).await, First::Left(()))
         } else {
-            matches!(select(message, stop.as_mut()).await, Either::Right(()))
+            matches!(select(message, stop.as_mut()).await, First::Right(()))
         };
         if is_stopped {
             return count;
@@ -147,9 +150,9 @@ async fn lossy(event_loop: &EventLoop) {
     loop {
         // Each turn begins with a new `pair`.
         match select(pair(&mut ticks), sleep(event_loop, SECOND * 3 / 2)).await {
-            Either::Left(Some(pair)) => println!("  {pair:?}"),
-            Either::Left(None) => return,
-            Either::Right(()) => println!("  still waiting"),
+            First::Left(Some(pair)) => println!("  {pair:?}"),
+            First::Left(None) => return,
+            First::Right(()) => println!("  still waiting"),
         }
     }
 }
@@ -163,8 +166,8 @@ async fn kept(event_loop: &EventLoop) {
         let mut pair = pin!(pair(&mut ticks));
         let pair = loop {
             match select(pair.as_mut(), sleep(event_loop, SECOND * 3 / 2)).await {
-                Either::Left(pair) => break pair,
-                Either::Right(()) => println!("  still waiting"),
+                First::Left(pair) => break pair,
+                First::Right(()) => println!("  still waiting"),
             }
         };
         let Some(pair) = pair else { return };
@@ -183,7 +186,7 @@ async fn program(event_loop: &EventLoop) {
     let start = event_loop.now();
     let slow = sleep_and_return(event_loop, SECOND * 2, "slow");
     let fast = sleep_and_return(event_loop, SECOND, "fast");
-    let (Either::Left(first) | Either::Right(first)) = select(slow, fast).await;
+    let (First::Left(first) | First::Right(first)) = select(slow, fast).await;
     println!("select: {first:?} after {:?}", event_loop.now() - start);
 
     let mut ticks = Ticks::new(event_loop, 3);

@@ -92,7 +92,7 @@ impl EventLoop {
     // ANCHOR: spawn
     /// Adds a task, which takes its first step when the loop runs. A task is a future
     /// of what its coroutine returns.
-    pub fn spawn<T: 'static>(&self, coroutine: impl Coroutine<Output = T> + 'static) -> Future<T> {
+    pub fn spawn<C: Coroutine + 'static>(&self, coroutine: C) -> Future<C::Output> {
         let (task, future) = (self.next_id(), Future::new());
         let result = Future(Rc::clone(&future.0));
         let coroutine = Box::pin(async move { result.set_result(coroutine.await) });
@@ -142,10 +142,8 @@ impl EventLoop {
         // ANCHOR: exercise_wait
         let next = self.0.timers.borrow().keys().next().map(|(at, _)| *at);
         let (_, woken) = &self.0.run_queue;
-        match next {
-            Some(at) => woken.recv_timeout(at.saturating_duration_since(Instant::now())).ok(),
-            None => woken.recv().ok(),
-        }
+        let Some(at) = next else { return woken.recv().ok() };
+        woken.recv_timeout(at.saturating_duration_since(Instant::now())).ok()
         // ANCHOR_END: exercise_wait
     }
 
@@ -155,7 +153,8 @@ impl EventLoop {
         // Taken out during the step, which may spawn tasks.
         let coroutine = self.0.tasks.borrow_mut().remove(&task);
         let Some(mut coroutine) = coroutine else { return };
-        if coroutine.as_mut().poll(&mut Context::from_waker(&self.waker(task))).is_pending() {
+        let poll = coroutine.as_mut().poll(&mut Context::from_waker(&self.waker(task)));
+        if poll.is_pending() {
             self.0.tasks.borrow_mut().insert(task, coroutine);
         }
         // ANCHOR_END: exercise_step

@@ -31,10 +31,15 @@ async fn crawl(event_loop: &EventLoop, address: SocketAddr) -> Traceable<()> {
 }
 
 /// `?` alone records the line where an ordinary error becomes a traced one.
-async fn fetch(event_loop: &EventLoop, address: SocketAddr, path: &str) -> Traceable<Vec<String>> {
+async fn fetch(
+    event_loop: &EventLoop,
+    address: SocketAddr,
+    target: &str,
+) -> Traceable<Vec<String>> {
     let layer = TlsLayer::plain();
     let mut connection = connect(event_loop, address, layer).await?;
-    write_all(&mut connection, format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await?;
+    let request = format!("GET {target} HTTP/1.0\r\n\r\n");
+    write_all(&mut connection, request.as_bytes()).await?;
     read_page(&mut connection).await.traced_in("fetch")
 }
 // ANCHOR_END: crawl
@@ -44,7 +49,8 @@ async fn read_page(connection: &mut Connection) -> Traceable<Vec<String>> {
     let mut response = Vec::new();
     let too_large = read_all(connection, |bytes| {
         response.extend_from_slice(bytes);
-        if response.len() > LIMIT { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_too_large = response.len() > LIMIT;
+        if is_too_large { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })
     .await?;
     if too_large.is_some() {
@@ -62,7 +68,8 @@ fn parse_links(response: &str) -> Traceable<Vec<String>> {
     let mut links = Vec::new();
     while let Some((_, rest)) = page.split_once("href=\"") {
         let Some((link, rest)) = rest.split_once('"') else {
-            let error = io::Error::new(ErrorKind::InvalidData, "a quote is never closed");
+            let why = "a quote is never closed";
+            let error = io::Error::new(ErrorKind::InvalidData, why);
             return Err(Traced::raised_in("parse_links", error));
         };
         links.push(link.to_owned());

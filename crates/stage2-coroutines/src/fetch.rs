@@ -1,7 +1,7 @@
 //! The fetch of one URL, from top to bottom. Each `.await` returns when the call is
 //! done. If it is not done at once, the coroutine is suspended there until it is.
 
-use crawl_core::{Deadline, FetchError, Phase, Verdict, Visit};
+use crawl_core::{Deadline, FetchResult, Phase, Verdict, Visit};
 
 use crate::crawl::Client;
 use crate::{Connection, Elapsed, read_all, sleep, timeout_at, write_all};
@@ -20,7 +20,8 @@ impl Client {
             // The deadline moves whenever the server sends something. When it has
             // passed, the attempt is dropped where it waits, and so is its connection.
             let result = timeout_at(&self.event_loop, || deadline.at(), attempt).await;
-            let result = result.unwrap_or_else(|Elapsed| deadline.check(self.event_loop.now()));
+            let late = |Elapsed| deadline.check(self.event_loop.now());
+            let result = result.unwrap_or_else(late);
             match visit.judge(result) {
                 Verdict::TryAgain(backoff) => sleep(&self.event_loop, backoff).await,
                 Verdict::Finished => return,
@@ -31,7 +32,7 @@ impl Client {
 
     // ANCHOR: attempt
     /// Makes one attempt, over a connection of its own.
-    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
         let mut connection = self.connector.connect(visit, deadline).await?;
         self.exchange(&mut connection, visit, deadline).await
     }
@@ -44,11 +45,11 @@ impl Client {
         connection: &mut Connection,
         visit: &mut Visit,
         deadline: &Deadline,
-    ) -> Result<(), FetchError> {
+    ) -> FetchResult {
         // ANCHOR: exercise_exchange
-        let event_loop = &self.event_loop;
+        let Self { options, event_loop, .. } = self;
         deadline.enter(Phase::Exchange, event_loop.now());
-        let sent = write_all(connection, &visit.request(&self.options, KEEP_ALIVE)).await;
+        let sent = write_all(connection, &visit.request(options, KEEP_ALIVE)).await;
         sent.map_err(|error| visit.interrupted(&error))?;
         let receive = |bytes: &[u8]| {
             let now = event_loop.now();

@@ -53,7 +53,7 @@ pub type Sent<I> = Result<Option<I>, Thrown>;
 
 /// The result of a step, as the caller of a generator sees it: a value, or an
 /// error that the generator raised.
-pub type Resumed<Y, R> = Result<CoroutineState<Y, R>, Thrown>;
+pub type Step<Y, R> = Result<CoroutineState<Y, R>, Thrown>;
 // ANCHOR_END: sent
 
 // ANCHOR: trait
@@ -76,7 +76,7 @@ pub trait Generator {
     ///
     /// # Panics
     /// When it has ended, and is sent anything but an error.
-    fn advance(&mut self, sent: Sent<Self::Input>) -> Resumed<Self::Yield, Self::Return>;
+    fn advance(&mut self, sent: Sent<Self::Input>) -> Step<Self::Yield, Self::Return>;
 
     /// Returns the resume point, as Python's `f_lasti` did up to 3.10:
     /// [`NOT_BEGUN`], or the number of the `yield` at which it is suspended;
@@ -85,19 +85,19 @@ pub trait Generator {
     // ANCHOR_END: trait
 
     // ANCHOR: resume
-    /// Resumes it at the last `yield`, whose value is `input`: Python's `send`.
+    /// Resumes it at the last `yield`, whose value is `sent`: Python's `send`.
     ///
     /// # Errors
     /// The error that the generator raises. [`NotBegun`] when it has not reached
-    /// a `yield` that could receive `input`; then it stays as it is.
+    /// a `yield` that could receive `sent`; then it stays as it is.
     ///
     /// # Panics
     /// When it has ended.
-    fn resume(&mut self, input: Option<Self::Input>) -> Resumed<Self::Yield, Self::Return> {
-        if input.is_some() && self.last_yield() == Some(NOT_BEGUN) {
+    fn resume(&mut self, sent: Option<Self::Input>) -> Step<Self::Yield, Self::Return> {
+        if sent.is_some() && self.last_yield() == Some(NOT_BEGUN) {
             return Err(NotBegun.into());
         }
-        self.advance(Ok(input))
+        self.advance(Ok(sent))
     }
 
     /// Resumes it at the last `yield`, which raises `error`. A generator that
@@ -105,7 +105,7 @@ pub trait Generator {
     ///
     /// # Errors
     /// The error that the generator raises, usually `error` itself.
-    fn throw(&mut self, error: Thrown) -> Resumed<Self::Yield, Self::Return> {
+    fn throw(&mut self, error: Thrown) -> Step<Self::Yield, Self::Return> {
         self.advance(Err(error))
     }
     // ANCHOR_END: resume

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use selector_core::{Key, TimerKey, VirtualClock};
 
 use crate::runtime::inject_queue::{InjectQueue, Injected, TaskWaker};
-use crate::runtime::scheduler::{Scheduler, Step};
+use crate::runtime::scheduler::{AfterStep, Scheduler, Step};
 use crate::runtime::task::Driver;
-use crate::{Coroutine, Elapsed, EventLoop, Exception, Task, timeout_at};
+use crate::{Coroutine, Elapsed, EventLoop, Task, timeout_at};
 
 /// A handle that cancels a callback.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ struct CallOnce<F>(Option<F>);
 impl<F> Unpin for CallOnce<F> {}
 
 impl<F: FnOnce()> Step for CallOnce<F> {
-    fn step(mut self: Pin<&mut Self>, scheduler: &Scheduler, _key: Key) -> Poll<Option<Exception>> {
+    fn step(mut self: Pin<&mut Self>, scheduler: &Scheduler, _key: Key) -> AfterStep {
         let call = self.0.take();
         Poll::Ready(call.and_then(|call| scheduler.inspector.catch(call).err()))
     }
@@ -93,7 +93,7 @@ impl EventLoop {
     #[track_caller]
     pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
         let driver = Driver { coroutine, end: Result::err, waker: None };
-        let key = self.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
+        let key = self.0.scheduler.add_task(driver, Some(Location::caller()));
         self.schedule_last(key);
     }
     // ANCHOR_END: spawn_detached
@@ -101,7 +101,7 @@ impl EventLoop {
     /// Calls `callback` in the next batch, after all tasks that were woken
     /// before. If it panics, the exception handler is called.
     pub fn call_soon(&self, callback: impl FnOnce() + 'static) -> Handle {
-        let key = self.0.scheduler.add_task(Box::pin(CallOnce(Some(callback))), None);
+        let key = self.0.scheduler.add_task(CallOnce(Some(callback)), None);
         self.schedule_last(key);
         Handle { event_loop: self.clone(), key, timer: None }
     }
@@ -121,7 +121,7 @@ impl EventLoop {
     /// Calls `callback` at a point in time; never at `None`, which is beyond
     /// the end of the clock.
     fn call_when(&self, at: Option<Instant>, callback: impl FnOnce() + 'static) -> Handle {
-        let key = self.0.scheduler.add_task(Box::pin(CallOnce(Some(callback))), None);
+        let key = self.0.scheduler.add_task(CallOnce(Some(callback)), None);
         let waker = TaskWaker::new(key, &self.0.scheduler).into();
         let timer = at.map(|at| self.0.reactor.timers.borrow_mut().set(at, waker));
         Handle { event_loop: self.clone(), key, timer }

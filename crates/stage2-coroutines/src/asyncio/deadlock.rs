@@ -30,18 +30,19 @@ impl Scheduler {
     /// wake any of them.
     fn break_circle(&self, closing: Key) {
         let tasks = self.tasks.borrow();
-        let awaited_by = |key: Key| {
-            let slot = tasks.get(key)?;
+        let awaited_by = |key: &Key| {
+            let slot = tasks.get(*key)?;
             let waits_for_one = slot.step.as_ref()?.stored_wakers() == 1;
             match slot.wait.wait {
                 Wait::Task(awaited) if waits_for_one => Some(awaited),
                 _ => None,
             }
         };
-        let chain = || successors(Some(closing), |&key| awaited_by(key)).take(LONGEST_CIRCLE);
+        let chain = || successors(Some(closing), awaited_by).take(LONGEST_CIRCLE);
         // Nearly always there is no circle, and a short chain.
         let Some(last) = chain().skip(1).position(|key| key == closing) else { return };
-        let name = |key| self.inspector.name(key, tasks.get(key).and_then(|slot| slot.spawned));
+        let spawned = |key| tasks.get(key).and_then(|slot| slot.spawned);
+        let name = |key| self.inspector.name(key, spawned(key));
         let names: Vec<String> = chain().take(last + 2).map(name).collect();
         self.inspector.circles.borrow_mut().insert(closing, Rc::new(names.join(", ")));
         drop(tasks);

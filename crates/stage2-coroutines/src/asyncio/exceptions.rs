@@ -128,9 +128,12 @@ pub enum InvalidState {
 pub fn catch<T>(
     mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
 ) -> impl Coroutine<Output = Result<T, Exception>> {
-    poll_fn(move |context| match Exception::caught(|| coroutine.as_mut().poll(context)) {
-        Ok(poll) => poll.map(Ok),
-        Err(panic) => Poll::Ready(Err(panic)),
+    poll_fn(move |context| {
+        let caught = Exception::caught(|| coroutine.as_mut().poll(context));
+        match caught {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
     })
 }
 // ANCHOR_END: catch

@@ -88,7 +88,8 @@ impl<T, E> TracedIn for Result<T, Traced<E>> {
     fn traced_in(mut self, function: &'static str) -> Self {
         if let Err(traced) = &mut self {
             // Not in a closure: its caller would be the closure itself.
-            traced.frames.push(Frame { function: Some(function), at: Location::caller() });
+            let at = Location::caller();
+            traced.frames.push(Frame { function: Some(function), at });
         }
         self
     }

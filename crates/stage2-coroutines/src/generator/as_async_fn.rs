@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use super::state_machine::text;
-use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Resumed, Sent, Thrown};
+use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Sent, Step, Thrown};
 use crate::Coroutine;
 
 // ANCHOR: async_gen_fn
@@ -123,7 +123,7 @@ where
     type Yield = Y;
     type Return = R;
 
-    fn advance(&mut self, sent: Sent<I>) -> Resumed<Y, R> {
+    fn advance(&mut self, sent: Sent<I>) -> Step<Y, R> {
         // Until it is suspended again the function is running. If it raises an
         // error now, it has ended.
         let last_yield = self.last_yield();
@@ -141,7 +141,10 @@ where
                 self.coroutine = Some(coroutine);
                 Ok(CoroutineState::Yielded(value))
             }
-            (Poll::Pending, None) => Err("it awaited something else than its channel".into()),
+            (Poll::Pending, None) => {
+                let message = "it awaited something else than its channel";
+                Err(message.into())
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use std::mem;
 use std::ops::ControlFlow;
 
-use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Resumed, Sent, delegate};
+use super::{CoroutineState, ENDED, Generator, NOT_BEGUN, Sent, Step, delegate};
 
 // ANCHOR: gen_fn
 // ANCHOR: gen_fn_frame
@@ -49,7 +49,7 @@ impl<T: Display, P: Fn(String)> Generator for GenFn<T, P> {
     type Return = &'static str;
 
     // ANCHOR: gen_fn_advance
-    fn advance(&mut self, sent: Sent<T>) -> Resumed<i32, &'static str> {
+    fn advance(&mut self, sent: Sent<T>) -> Step<i32, &'static str> {
         // Until it is suspended again the function is running. If it raises an
         // error now, it has ended.
         match mem::replace(&mut self.frame, GenFnFrame::Ended) {
@@ -145,7 +145,7 @@ impl<T: Display, P: Fn(String) + Clone> Generator for CallerFn<T, P> {
     type Return = ();
 
     // ANCHOR: caller_fn_advance
-    fn advance(&mut self, mut sent: Sent<T>) -> Resumed<i32, ()> {
+    fn advance(&mut self, mut sent: Sent<T>) -> Step<i32, ()> {
         let mut generator = match mem::replace(&mut self.frame, CallerFnFrame::Ended) {
             CallerFnFrame::Start => {
                 sent?;

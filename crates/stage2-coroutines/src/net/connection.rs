@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 
 use selector_core::{Interest, Key, Socket};
 use transport::{Direction, Stream, TlsLayer};
@@ -41,13 +41,13 @@ impl Registration {
     // ANCHOR: poll_ready
     /// Ready when the readiness cache says that the socket may be ready.
     /// Otherwise stores the waker under the key of the socket.
-    pub(crate) fn poll_ready(&self, interest: Interest, context: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, interest: Interest, waker: &Waker) -> Poll<()> {
         // ANCHOR: exercise_poll_ready
         let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
         if selector.readiness(self.key).satisfies(interest) {
             return Poll::Ready(());
         }
-        let replaced = selector.register(self.key, interest, context.waker().clone());
+        let replaced = selector.register(self.key, interest, waker.clone());
         drop(selector);
         drop(replaced);
         Poll::Pending
@@ -126,7 +126,8 @@ impl Connection {
         let reactor = &event_loop.0.reactor;
         reactor.with_scratch(|scratch| {
             loop {
-                if self.registration.poll_ready(interest, context).is_pending() {
+                let ready = self.registration.poll_ready(interest, context.waker());
+                if ready.is_pending() {
                     self.reads_in_a_row = 0;
                     return Poll::Pending;
                 }
@@ -169,7 +170,7 @@ impl Connection {
     ) -> Poll<io::Result<()>> {
         let mut interest = Interest::Writable;
         while !bytes.is_empty() {
-            ready!(self.registration.poll_ready(interest, context));
+            ready!(self.registration.poll_ready(interest, context.waker()));
             let written = self.stream.write(bytes);
             let cleared = self.clear_readiness();
             match written {

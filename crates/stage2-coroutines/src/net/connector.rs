@@ -72,12 +72,14 @@ impl Connector {
             // Boxed: a fetch that waits for its response needs no room for it.
             match Box::pin(self.connect_to(&addresses[num_failed..], deadline)).await {
                 Ok((socket, registration, guard)) => {
-                    return Ok(Connection::new(socket, registration, layer, Some(guard)));
+                    let guard = Some(guard);
+                    return Ok(Connection::new(socket, registration, layer, guard));
                 }
                 Err(error) => {
-                    self.event_loop.0.reactor.lookups.address_failed(addresses[num_failed]);
+                    let address = addresses[num_failed];
+                    self.event_loop.0.reactor.lookups.address_failed(address);
                     deadline.check(self.event_loop.now())?;
-                    failure = Some(FetchError::connect(addresses[num_failed], &error));
+                    failure = Some(FetchError::connect(address, &error));
                 }
             }
         }

@@ -64,7 +64,8 @@ pub(crate) fn connected(
     let mut since = None;
     poll_fn(move |context| {
         loop {
-            if registration.poll_ready(Interest::Writable, context).is_pending() {
+            let ready = registration.poll_ready(Interest::Writable, context.waker());
+            if ready.is_pending() {
                 let wait = Wait::Connect(registration.key);
                 registration.event_loop.set_wait(wait, Some(at), &mut since);
                 let timed_out = || Poll::Ready(Err(ErrorKind::TimedOut.into()));

@@ -15,7 +15,7 @@ use transport::LookupFn;
 
 use crate::Coroutine;
 use crate::asyncio::inspector::{Inspector, LoopError, WaitInfo};
-use crate::runtime::inject_queue::{Injected, TaskWaker};
+use crate::runtime::inject_queue::Injected;
 use crate::runtime::reactor::Reactor;
 use crate::runtime::scheduler::{Scheduler, main_key};
 
@@ -101,7 +101,7 @@ impl EventLoop {
     }
 
     // ANCHOR: run_until_complete
-    /// Runs this coroutine, and all tasks beside it, until the coroutine
+    /// Runs the main coroutine, and all tasks beside it, until the coroutine
     /// returns; that stops the loop. Tasks that are still pending stay
     /// suspended, and go on with the next run.
     ///
@@ -109,19 +109,20 @@ impl EventLoop {
     /// When the selector fails, so that no task would ever be woken; when
     /// [`EventLoop::stop`] or [`EventLoop::close`] is called first; or when
     /// this thread runs a loop already.
-    pub fn run_until_complete<T>(&self, coroutine: impl Coroutine<Output = T>) -> io::Result<T> {
-        let mut coroutine = pin!(coroutine);
+    pub fn run_until_complete<C: Coroutine>(&self, main: C) -> io::Result<C::Output> {
+        let mut main = pin!(main);
         let mut result = None;
         self.schedule_last(main_key());
         self.run(|context| {
             if result.is_none()
-                && let Poll::Ready(value) = coroutine.as_mut().poll(context)
+                && let Poll::Ready(value) = main.as_mut().poll(context)
             {
                 result = Some(value);
                 self.stop();
             }
         })?;
-        result.ok_or_else(|| io::Error::other("the loop was stopped before the coroutine was done"))
+        let too_early = "the loop was stopped before the coroutine was done";
+        result.ok_or_else(|| io::Error::other(too_early))
     }
     // ANCHOR_END: run_until_complete
 
@@ -158,7 +159,7 @@ impl EventLoop {
                     scheduler.step(key);
                 } else {
                     scheduler.polls.update(|polls| polls + 1);
-                    let waker = TaskWaker::for_step(key, scheduler, &mut waker);
+                    let waker = scheduler.waker(key, &mut waker);
                     scheduler.trace_main(|| main(&mut Context::from_waker(&waker)));
                     inspector.current_wait.set(WaitInfo::NONE);
                 }

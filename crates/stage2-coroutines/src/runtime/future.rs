@@ -96,13 +96,13 @@ impl<T: 'static> Future<T> {
     }
 
     // ANCHOR: finish
-    pub(crate) fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
+    pub(crate) fn finish(&self, end: Result<T, Exception>) -> Result<(), InvalidState> {
         let mut state = self.0.borrow_mut();
         let Outcome::Pending(callbacks) = &state.outcome else {
             return Err(InvalidState::Done);
         };
         state.forget_wakers(callbacks);
-        let done = Outcome::Done(Some(outcome));
+        let done = Outcome::Done(Some(end));
         let replaced = std::mem::replace(&mut state.outcome, done);
         // ANCHOR: exercise_finish
         // The borrow ends here: the wakers may use this future in any way.
@@ -177,16 +177,14 @@ impl<T: 'static> std::future::Future for Future<T> {
         let State { outcome, event_loop, task, .. } = &mut *state;
         let Outcome::Pending(callbacks) = outcome else {
             drop(state);
-            return Poll::Ready(self.take_result().unwrap_or(Err(InvalidState::Taken.into())));
+            return Poll::Ready(self.take_result().ok_or(InvalidState::Taken)?);
         };
-        if let Err(error) = event_loop.0.scheduler.may_wait_for(*task) {
-            return Poll::Ready(Err(error));
-        }
+        event_loop.0.scheduler.may_wait_for(*task)?;
         event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
         // ANCHOR: exercise_poll
         let waker = context.waker();
-        let is_it = |c: &Callback<T>| matches!(c, Callback::Wake(it) if it.will_wake(waker));
-        if !callbacks.iter().any(is_it) {
+        let mut stored = callbacks.iter();
+        if !stored.any(|c| matches!(c, Callback::Wake(it) if it.will_wake(waker))) {
             // Most futures have one waiter.
             callbacks.reserve_exact(usize::from(callbacks.is_empty()));
             callbacks.push(Callback::Wake(waker.clone()));

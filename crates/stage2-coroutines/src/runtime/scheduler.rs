@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::Poll;
+use std::task::{Poll, Waker};
 
 use selector_core::{Key, Notifier, Slab};
 
@@ -37,11 +37,14 @@ impl Drop for EnterGuard {
     }
 }
 
+/// The state of a task after a step: it waits, or it has ended, perhaps with an
+/// exception that no future has taken.
+pub(crate) type AfterStep = Poll<Option<Exception>>;
+
 /// A task or a callback, as the scheduler sees it: a thing that can take a step.
 pub(crate) trait Step {
-    /// Runs until the task waits or ends. Returns an exception if it ended with
-    /// one that no future has taken.
-    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>>;
+    /// Runs until the task waits or ends.
+    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> AfterStep;
 
     /// Ends the task as cancelled.
     fn cancel(self: Pin<&mut Self>) {}
@@ -171,7 +174,8 @@ impl Scheduler {
         if !self.is_current() && with_current(|_| ()).is_some() {
             return Err(InvalidState::OtherLoop.into());
         }
-        let (Some(task), Some(current)) = (task, self.current_task.get()) else { return Ok(()) };
+        let current = self.current_task.get();
+        let (Some(task), Some(current)) = (task, current) else { return Ok(()) };
         if task == current {
             return Err(InvalidState::AwaitsItself.into());
         }
@@ -180,8 +184,8 @@ impl Scheduler {
     // ANCHOR_END: may_wait_for
 
     #[inline]
-    pub(crate) fn add_task(&self, step: Pin<Box<dyn Step>>, spawned: Option<CallSite>) -> Key {
-        let slot = TaskSlot { step: Some(step), spawned, wait: WaitInfo::NONE };
+    pub(crate) fn add_task(&self, step: impl Step + 'static, spawned: Option<CallSite>) -> Key {
+        let slot = TaskSlot { step: Some(Box::pin(step)), spawned, wait: WaitInfo::NONE };
         let key = self.tasks.borrow_mut().insert(slot);
         if self.is_closed.get() {
             // A closed loop never runs this step, and never frees what it
@@ -207,6 +211,19 @@ impl Scheduler {
             self.run_queue.borrow_mut().push(key);
         }
     }
+
+    // ANCHOR: waker_for_step
+    /// Returns the waker for the next step of a task. It is made for the first
+    /// step, and kept in `kept` for the others.
+    #[inline]
+    pub(crate) fn waker(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
+        let waker = kept.get_or_insert_with(|| TaskWaker::new(key, self));
+        // Before the step: an event that comes during the step may have been
+        // missed by it, and must be able to queue the task again.
+        waker.is_queued.store(false, Relaxed);
+        Waker::from(Arc::clone(waker))
+    }
+    // ANCHOR_END: waker_for_step
 
     // ANCHOR: wake
     /// Schedules a task that was woken, unless it is in the run queue already.
@@ -239,7 +256,7 @@ impl Scheduler {
         // The coroutine is taken out of its slot, so that it may call any
         // method of the loop, even cancel itself. A stale key belongs to a task
         // that has been removed.
-        let step = self.tasks.borrow_mut().get_mut(key).and_then(|slot| slot.step.take());
+        let step = self.tasks.borrow_mut().get_mut(key).and_then(|it| it.step.take());
         let Some(mut step) = step else { return };
         self.polls.update(|polls| polls + 1);
         self.current_task.set(Some(key));

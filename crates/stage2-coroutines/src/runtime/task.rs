@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use selector_core::Key;
 
 use crate::runtime::inject_queue::TaskWaker;
-use crate::runtime::scheduler::{Scheduler, Step};
+use crate::runtime::scheduler::{AfterStep, Scheduler, Step};
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
@@ -29,7 +29,10 @@ impl<T: 'static> Task<T> {
     /// Spawns a coroutine as a task. The scheduler puts it at the end of the run
     /// queue for its first step.
     #[track_caller]
-    pub fn spawn(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T> + 'static) -> Self {
+    pub fn spawn<C>(event_loop: &EventLoop, coroutine: C) -> Self
+    where
+        C: Coroutine<Output = T> + 'static,
+    {
         let future = Future::new(event_loop);
         let awaited = future.clone();
         // Refused if the task was cancelled during this very step.
@@ -44,7 +47,7 @@ impl<T: 'static> Task<T> {
         future: Future<T>,
         driver: impl Step + 'static,
     ) -> Self {
-        let key = event_loop.0.scheduler.add_task(Box::pin(driver), Some(Location::caller()));
+        let key = event_loop.0.scheduler.add_task(driver, Some(Location::caller()));
         future.set_task(key);
         event_loop.schedule_last(key);
         Self { future }
@@ -87,18 +90,17 @@ pin_project! {
 }
 // ANCHOR_END: driver_fields
 
-impl<C, E> Step for Driver<C, E>
+impl<C: Coroutine, E> Step for Driver<C, E>
 where
-    C: Coroutine,
     E: Fn(Result<C::Output, Exception>) -> Option<Exception>,
 {
     // ANCHOR: driver_step
-    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> Poll<Option<Exception>> {
+    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> AfterStep {
         let this = self.project();
-        let waker = TaskWaker::for_step(key, scheduler, this.waker);
+        let waker = scheduler.waker(key, this.waker);
         // ANCHOR: exercise_step
-        let step = AssertUnwindSafe(|| this.coroutine.poll(&mut Context::from_waker(&waker)));
-        let outcome = match catch_unwind(step) {
+        let poll = || this.coroutine.poll(&mut Context::from_waker(&waker));
+        let outcome = match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => return Poll::Pending,
             Ok(Poll::Ready(value)) => Ok(value),
             Err(panic) => Err(scheduler.inspector.caught(panic)),

@@ -2,8 +2,7 @@
 //! the inject queue.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Wake, Waker};
+use std::task::Wake;
 
 use selector_core::Key;
 
@@ -35,17 +34,4 @@ impl TaskWaker {
         let inject_queue = Arc::clone(&scheduler.inject_queue);
         Arc::new(Self { key, is_queued: false.into(), is_injected: false.into(), inject_queue })
     }
-
-    // ANCHOR: waker_for_step
-    /// Returns the waker for the next step of a task. It is made for the first
-    /// step, and kept in `kept` for the others.
-    #[inline]
-    pub(crate) fn for_step(key: Key, scheduler: &Scheduler, kept: &mut Option<Arc<Self>>) -> Waker {
-        let waker = kept.get_or_insert_with(|| Self::new(key, scheduler));
-        // Before the step: an event that comes during the step may have been
-        // missed by it, and must be able to queue the task again.
-        waker.is_queued.store(false, Relaxed);
-        Waker::from(Arc::clone(waker))
-    }
-    // ANCHOR_END: waker_for_step
 }
