@@ -10,27 +10,30 @@ use crawl_core::{Options, Row};
 use demo_site::scripted::{Reply, Request, Server};
 
 // ANCHOR: servers
-const PATHS: [&str; 9] =
-    ["silence", "drip", "goodbye", "cut", "garbage", "headers", "large", "gzip", "nowhere"];
+const PATHS: &str = "silence drip goodbye cut garbage headers large gzip nowhere";
+const OK: &str = "HTTP/1.1 200 OK\r\n";
 
 fn answer(request: &Request, reply: &mut Reply<'_>) {
     match request.target.as_str() {
         "/silence" => reply.sleep(Duration::from_secs(60)),
         "/drip" => {
-            let endless = format!("HTTP/1.1 200 OK\r\nX-Drip: {}", "drop ".repeat(1000));
+            let endless = format!("{OK}X-Drip: {}", "drop ".repeat(1000));
             reply.drip(endless, 1, Duration::from_millis(20));
         }
         "/goodbye" => reply.close(),
-        "/cut" => reply.send("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nthat is all"),
+        "/cut" => reply.send(format!("{OK}Content-Length: 1000\r\n\r\nthat is all")),
         "/garbage" => reply.send("220 mail.test ready\r\n\r\n"),
-        "/headers" => reply.send(format!("HTTP/1.1 200 OK\r\n{}", "X: x\r\n".repeat(100_000))),
+        "/headers" => reply.send(format!("{OK}{}", "X: x\r\n".repeat(100_000))),
         "/large" => reply.page(vec![b'x'; 2_000_000]),
         "/gzip" => {
             let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip")];
             reply.status(200, "OK", &headers, "no, it is not");
         }
         "/nowhere" => reply.status(302, "Found", &[], ""),
-        _ => reply.page(PATHS.map(|path| format!("<a href={path}>{path}</a>\n")).concat()),
+        _ => {
+            let link = |path| format!("<a href={path}>{path}</a>\n");
+            reply.page(PATHS.split(' ').map(link).collect::<String>());
+        }
     }
     reply.close();
 }
@@ -50,7 +53,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let summary = stage3_queue::crawl(options, Box::new(move |row| drop(sender.send(row))))?;
     let rows: BTreeMap<String, Row> =
         rows.iter().map(|row| (row.url.replace(&server.url(""), ""), row)).collect();
-    for path in ["/".to_owned()].into_iter().chain(PATHS.map(|path| format!("/{path}"))) {
+    let paths = PATHS.split(' ').map(|path| format!("/{path}"));
+    for path in ["/".to_owned()].into_iter().chain(paths) {
         let row = &rows[&path];
         let status = row.status.map_or("-".into(), |status| status.to_string());
         let error = row.error.as_ref().map_or("", |error| error.class.name());

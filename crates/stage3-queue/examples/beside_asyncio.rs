@@ -95,7 +95,8 @@ async fn future(event_loop: &EventLoop) -> Result<(), Exception> {
     let answer = Future::new(event_loop);
     answer.add_done_callback(|_| println!("called back"));
     let resolved = answer.clone();
-    event_loop.call_later(SECOND, move || resolved.set_result(42).expect("nothing else does"));
+    let resolve = move || resolved.set_result(42).expect("nothing else does");
+    event_loop.call_later(SECOND, resolve);
     println!("{}", answer.await?);
     yield_now(event_loop).await;
     Ok(())
@@ -109,7 +110,8 @@ async fn wait(event_loop: &EventLoop) -> Result<(), Exception> {
         Future::from(task)
     });
     let first = ReturnWhen::FirstCompleted;
-    let (done, pending) = stage2_coroutines::wait(event_loop, tasks.clone(), first, None).await;
+    let wait = stage2_coroutines::wait(event_loop, tasks.clone(), first, None);
+    let (done, pending) = wait.await;
     println!("{} done, {} pending", done.len(), pending.len());
     let mut completed = as_completed(event_loop, tasks, None);
     while let Some(next_done) = completed.next().await {
@@ -121,7 +123,7 @@ async fn wait(event_loop: &EventLoop) -> Result<(), Exception> {
 
 // ANCHOR: exception
 async fn exception(event_loop: &EventLoop) -> Result<(), Exception> {
-    let broken = async |number: u32| Ok::<u32, &str>(1_u32.checked_div(number).ok_or("by zero")?);
+    let broken = async |number| 1_u32.checked_div(number).ok_or("by zero");
     let outcomes = gather_outcomes(event_loop, [1, 0].map(broken)).await?;
     println!("{} {}", outcomes[0].clone()?, outcomes[1].is_err());
     Ok(())

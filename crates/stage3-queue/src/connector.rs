@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crawl_core::{Deadline, FetchError, Options, Received, Visit};
+use crawl_core::{Deadline, FetchError, FetchResult, Options, Received, Visit};
 use stage2_coroutines::{Connection, EventLoop};
 
 use crate::pool::Pool;
@@ -62,11 +62,7 @@ impl Connector {
     }
 
     /// Returns the result of an attempt, in which an error says what proxy there was.
-    pub(crate) fn explained(
-        &self,
-        visit: &Visit,
-        result: Result<(), FetchError>,
-    ) -> Result<(), FetchError> {
+    pub(crate) fn explained(&self, visit: &Visit, result: FetchResult) -> FetchResult {
         match &self.tunnels {
             Some(tunnels) => tunnels.explained(visit, result),
             None => result,

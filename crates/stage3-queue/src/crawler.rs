@@ -82,8 +82,10 @@ impl<F: Frontier> Crawler<F> {
             }
             self.frontier().join().await;
         };
-        let (max_time, stop) = (self.client.options.max_time, || self.frontier().stop());
-        let stopped = self.stopper.supervise(&self.event_loop, max_time, all_done, stop).await;
+        let max_time = self.client.options.max_time;
+        let stop = || self.frontier().stop();
+        let (event_loop, stopper) = (&self.event_loop, &self.stopper);
+        let stopped = stopper.supervise(event_loop, max_time, all_done, stop).await;
         let summary = self.frontier().end();
         // Idle workers wait for URLs, and there will be no more.
         drop(workers);

@@ -3,7 +3,8 @@
 use std::pin::pin;
 
 use crawl_core::{
-    Deadline, ErrorClass, FetchError, Options, Phase, Received, SiteFile, Verdict, Visit,
+    Deadline, ErrorClass, FetchError, FetchResult, Options, Phase, Received, SiteFile, Verdict,
+    Visit,
 };
 use stage2_coroutines::{Connection, Elapsed, EventLoop, read_all, sleep, timeout_at, write_all};
 use url::Url;
@@ -34,13 +35,16 @@ impl<F: Frontier> Client<F> {
     /// its host may be asked once more, and if it should be.
     pub(crate) async fn fetch(&self, visit: &mut Visit) {
         loop {
-            let deadline = Deadline::for_url(visit.url(), &self.options, self.event_loop.now());
+            let now = self.event_loop.now();
+            let deadline = Deadline::for_url(visit.url(), &self.options, now);
             // The deadline moves whenever the server sends something. When it has
             // passed, the attempt is dropped where it waits, and so is its connection.
-            let expires = || deadline.at();
-            let result =
-                timeout_at(&self.event_loop, expires, pin!(self.attempt(visit, &deadline))).await;
-            let result = result.unwrap_or_else(|Elapsed| deadline.check(self.event_loop.now()));
+            let result = {
+                let attempt = pin!(self.attempt(visit, &deadline));
+                timeout_at(&self.event_loop, || deadline.at(), attempt).await
+            };
+            let late = |Elapsed| deadline.check(self.event_loop.now());
+            let result = result.unwrap_or_else(late);
             match self.judge(visit, result) {
                 Verdict::TryAgain(backoff) => sleep(&self.event_loop, backoff).await,
                 Verdict::Finished => return,
@@ -54,7 +58,7 @@ impl<F: Frontier> Client<F> {
     // ANCHOR_END: fetch
 
     /// Decides how to go on after an attempt.
-    fn judge(&self, visit: &mut Visit, result: Result<(), FetchError>) -> Verdict {
+    fn judge(&self, visit: &mut Visit, result: FetchResult) -> Verdict {
         let result = self.connector.explained(visit, result);
         let error = result.as_ref().err().filter(|error| !visit.needs_no_more(error));
         if !self.frontier.attempted(visit, error) {
@@ -66,7 +70,7 @@ impl<F: Frontier> Client<F> {
     // ANCHOR: attempt
     /// Makes one attempt. The first one uses an idle connection, if there is one.
     /// Such a connection may be dead without any sign of it but silence.
-    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> Result<(), FetchError> {
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
         let mut is_stale = false;
         if let Some(mut idle) = self.connector.take_idle(visit) {
             let result = self.exchange(&mut idle, visit, deadline).await;

@@ -6,7 +6,9 @@ mod local;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crawl_core::{CrawlProgress, CrawlSummary, FetchError, Finished, HostWait, Job, Visit};
+use crawl_core::{
+    CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait, Job, Visit,
+};
 use stage2_coroutines::Coroutine;
 use url::Url;
 use web::Address;
@@ -37,7 +39,11 @@ pub trait Frontier: 'static {
     /// Settles the result of a job: its row is written, and the new ones among its
     /// URLs become jobs. The result is boxed, since it is large and every worker
     /// would have room for one.
-    fn complete(&self, claim: Self::Claim, finished: Box<Finished>) -> impl Coroutine<Output = ()>;
+    fn complete(
+        &self,
+        claim: Self::Claim,
+        local_result: Box<Finished>,
+    ) -> impl Coroutine<Output = ()>;
 
     /// Defers a job whose server is busy, for as long as `Retry-After` says, and
     /// behind the other jobs of its host.
@@ -51,7 +57,7 @@ pub trait Frontier: 'static {
     // ANCHOR: frontier_rest
     /// Records the rules in a robots.txt, and ends the claim on its
     /// [job](Claim::is_for_rules).
-    fn set_rules(&self, claim: Self::Claim, rules: Rules) -> impl Coroutine<Output = ()>;
+    fn set_rules(&self, claim: Self::Claim, new: Rules) -> impl Coroutine<Output = ()>;
 
     /// Waits until the rules of an origin are known; `None` if they will not be.
     fn rules(&self, site: &Url) -> impl Coroutine<Output = Option<Rc<Rules>>>;
@@ -64,7 +70,7 @@ pub trait Frontier: 'static {
     ///
     /// # Errors
     /// When the host is given up.
-    fn pace(&self, address: Address<'_>) -> impl Coroutine<Output = Result<(), FetchError>>;
+    fn pace(&self, address: Address<'_>) -> impl Coroutine<Output = FetchResult>;
 
     /// Records the result of one attempt, a response or an error. Returns false if
     /// the host is given up: no further attempt is to be made.

@@ -106,7 +106,8 @@ impl<T> JoinableQueue<T> {
                 let all_done = Future::new(&event_loop);
                 self.state.borrow_mut().joiners.push(all_done.clone());
                 // Only this coroutine could cancel it.
-                let wait = event_loop.other_wait("waiting for all work on a queue to be done");
+                let what = "waiting for all work on a queue to be done";
+                let wait = event_loop.other_wait(what);
                 let _ = with_wait(&event_loop, wait, at, all_done).await;
             }
             // ANCHOR_END: exercise_join
@@ -238,7 +239,7 @@ impl<T> Drop for Getter<'_, T> {
             let mut state = self.queue.state.borrow_mut();
             // Usually the first one: getters are mostly cancelled in the order in
             // which they came.
-            if let Some(index) = state.getters.iter().position(|getter| getter.is(promise)) {
+            if let Some(index) = state.getters.iter().position(|it| it.is(promise)) {
                 state.getters.remove(index);
             }
         }

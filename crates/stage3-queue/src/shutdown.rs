@@ -77,9 +77,9 @@ impl Stopper {
     ) -> Option<StopReason> {
         let mut all_done = pin!(all_done);
         let asked = self.done_or_asked(1, all_done.as_mut());
-        let result = match max_time.and_then(|max_time| event_loop.now().checked_add(max_time)) {
+        let result = match max_time.and_then(|max| event_loop.now().checked_add(max)) {
             Some(deadline) => {
-                timeout_at(event_loop, || deadline, asked).await.unwrap_or_else(|_elapsed| {
+                timeout_at(event_loop, || deadline, asked).await.unwrap_or_else(|_| {
                     self.stop(StopReason::MaxTime);
                     WaitResult::StopAsked
                 })
@@ -92,7 +92,8 @@ impl Stopper {
         start_draining();
         let deadline = event_loop.now() + DRAIN_TIMEOUT;
         // The result does not matter: either way, the crawl ends now.
-        let _ = timeout_at(event_loop, || deadline, self.done_or_asked(2, all_done)).await;
+        let done_or_asked = self.done_or_asked(2, all_done);
+        let _ = timeout_at(event_loop, || deadline, done_or_asked).await;
         self.state().reason.take()
     }
     // ANCHOR_END: supervise

@@ -9,7 +9,8 @@ use std::io::ErrorKind;
 use std::ops::ControlFlow;
 
 use crawl_core::{
-    Deadline, ErrorClass, FetchError, Options, Phase, Proxy, ProxyKind, ProxyRules, Visit,
+    Deadline, ErrorClass, FetchError, FetchResult, Options, Phase, Proxy, ProxyKind, ProxyRules,
+    Visit,
 };
 use stage2_coroutines::{Connection, Connector, EventLoop, lookup, read_all, write_all};
 use transport::{Addresses, ConnectPolicy, is_tls_error};
@@ -136,11 +137,7 @@ impl Tunnels {
 
     /// Returns the result of an attempt with the name of the proxy in its error. That the
     /// proxy wants a password is an error, too, although it is a response.
-    pub(crate) fn explained(
-        &self,
-        visit: &Visit,
-        result: Result<(), FetchError>,
-    ) -> Result<(), FetchError> {
+    pub(crate) fn explained(&self, visit: &Visit, result: FetchResult) -> FetchResult {
         const AUTHENTICATION_REQUIRED: u16 = 407;
         let url = visit.url();
         let is_refused =
@@ -215,12 +212,12 @@ struct ConnectAnswer {
 struct Status(u16);
 
 impl Sink for Status {
-    fn head(&mut self, head: &Head<'_>) -> Result<(), FetchError> {
+    fn head(&mut self, head: &Head<'_>) -> FetchResult {
         self.0 = head.status;
         Ok(())
     }
 
-    fn body(&mut self, _bytes: &[u8]) -> Result<(), FetchError> {
+    fn body(&mut self, _bytes: &[u8]) -> FetchResult {
         Ok(())
     }
 }
@@ -231,7 +228,7 @@ impl ConnectAnswer {
         Self { parser: ResponseParser::new(Method::Head, Limits::default()), status: Status(0) }
     }
 
-    fn take(&mut self, bytes: &[u8]) -> ControlFlow<Result<(), FetchError>> {
+    fn take(&mut self, bytes: &[u8]) -> ControlFlow<FetchResult> {
         let progress = match self.parser.feed(bytes, &mut self.status) {
             Ok(progress) => progress,
             Err(error) => return ControlFlow::Break(Err(FetchError::proxy(error.message))),

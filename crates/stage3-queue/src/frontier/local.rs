@@ -7,8 +7,8 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crawl_core::{
-    Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, Finished, HostWait, Job, Options,
-    Sink, Visit,
+    Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait,
+    Job, Options, Sink, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Handle, sleep, yield_now};
 use url::Url;
@@ -91,12 +91,13 @@ impl Frontier for LocalFrontier {
             let item = self.0.q.get().await;
             match &item.work {
                 Work::Refuse(error) => {
-                    let completion = self.0.crawl.borrow_mut().refuse(&item.job, (**error).clone());
+                    let error = (**error).clone();
+                    let completion = self.0.crawl.borrow_mut().refuse(&item.job, error);
                     self.0.finish(item, completion);
                 }
                 Work::Fetch if !self.0.crawl.borrow_mut().count_visit() => {
                     self.0.stop();
-                    self.0.change(|host_queues, now| host_queues.release(item.into_parts(), now));
+                    self.0.change(|hosts, now| hosts.release(item.into_parts(), now));
                 }
                 _ => return LocalClaim { item: Some(item), inner: Rc::clone(&self.0) },
             }
@@ -149,7 +150,7 @@ impl Frontier for LocalFrontier {
         row.into_iter().for_each(|row| self.0.row_writer.write_row(row));
     }
 
-    async fn pace(&self, address: Address<'_>) -> Result<(), FetchError> {
+    async fn pace(&self, address: Address<'_>) -> FetchResult {
         let now = || self.0.event_loop.now();
         let start = || self.0.host_queues.borrow_mut().start_again(address, now());
         while let Some(at) = start()? {
@@ -253,12 +254,12 @@ impl Inner {
     // ANCHOR: change
     /// Changes the queues of the hosts, and puts the jobs into the queue of the crawl
     /// that may start now.
-    fn change<R>(self: &Rc<Self>, change: impl FnOnce(&mut HostQueues, Instant) -> R) -> R {
-        let mut host_queues = self.host_queues.borrow_mut();
-        let result = change(&mut host_queues, self.event_loop.now());
-        host_queues.put_started(|(job, reservation)| reservation.put(job));
-        let (left, next_timer) = (mem::take(&mut host_queues.left), host_queues.next_timer());
-        drop(host_queues);
+    fn change<R>(self: &Rc<Self>, by: impl FnOnce(&mut HostQueues, Instant) -> R) -> R {
+        let mut hosts = self.host_queues.borrow_mut();
+        let result = by(&mut hosts, self.event_loop.now());
+        hosts.put_started(|(job, reservation)| reservation.put(job));
+        let (left, next_timer) = (mem::take(&mut hosts.left), hosts.next_timer());
+        drop(hosts);
         self.set_timer(next_timer);
         if !left.is_empty() {
             self.left.update(|n| n + left.len());

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, SocketAddr};
 use std::ops::ControlFlow;
 
-use crawl_core::{FetchError, Proxy};
+use crawl_core::{FetchError, FetchResult, Proxy};
 
 const VERSION: u8 = 5;
 const NO_AUTHENTICATION: u8 = 0;
@@ -128,7 +128,7 @@ impl<'a> Socks<'a> {
 }
 
 /// Appends a text with its length before it.
-fn push_counted(message: &mut Vec<u8>, text: &[u8]) -> Result<(), FetchError> {
+fn push_counted(message: &mut Vec<u8>, text: &[u8]) -> FetchResult {
     let length = u8::try_from(text.len());
     message.push(length.map_err(|_| FetchError::proxy("the name is too long for SOCKS 5"))?);
     message.extend(text);
