@@ -1,12 +1,9 @@
-//! The lint of what is shown: a block of code fits on a screen, and so do the lines of an
-//! output and the comments of a program. Where one has to be larger, a comment above it
-//! says the reason:
+//! The lint of what is shown: a block of code or an output fits on a screen, and so does
+//! each of its lines. Where one has to be larger, a comment above it says the reason:
 //!
 //! ```text
 //! <!-- Shown whole: the program is to be copied. -->
 //! ```
-//!
-//! The width of Rust's code is that of rustfmt.
 
 use super::Finding;
 use super::reading::shown;
@@ -51,9 +48,7 @@ fn problem(book: &Book, page: &Page, fence: &Fence<'_>) -> Option<String> {
     if lines.len() > LONGEST {
         return Some(format!("{} lines, more than a screen of {LONGEST}", lines.len()));
     }
-    let is_rust = fence.language() == "rust";
-    let counted = lines.iter().filter(|line| !is_rust || line.trim_start().starts_with("//"));
-    let widest = counted.map(|line| line.chars().count()).max().unwrap_or_default();
+    let widest = lines.iter().map(|line| line.chars().count()).max().unwrap_or_default();
     (widest > WIDEST).then(|| format!("a line of {widest} columns, more than {WIDEST}"))
 }
 
@@ -71,14 +66,12 @@ mod tests {
         let (long, wide) = (block("rust", LONGEST + 1, 9), block("text", 1, WIDEST + 1));
         finds(check, &long, "46 lines, more than a screen");
         finds(check, &wide, "a line of 89 columns");
-        let comment = |width: usize| format!("```rust\n    // {}\n```\n", "x".repeat(width - 7));
-        finds(check, &comment(WIDEST + 1), "a line of 89 columns");
+        finds(check, &block("rust", 1, WIDEST + 1), "a line of 89 columns");
         let reason = "<!-- Shown whole: it is to be copied. -->\n\n";
         let caption = "<p class=\"file\">a.rs</p>\n\n";
         for good in [
-            block("rust", LONGEST, WIDEST + 12),
+            block("rust", LONGEST, WIDEST),
             block("text", LONGEST, WIDEST),
-            comment(WIDEST),
             format!("{reason}{caption}{long}"),
             format!("{reason}{wide}"),
         ] {
