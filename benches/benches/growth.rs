@@ -19,11 +19,9 @@ use std::time::{Duration, Instant};
 
 use benches::subjects::Subject;
 use benches::{Crawl, ServerProcess, Site, SubjectProcess, figures, machine, play_role_if_asked};
-use crawl_core::{Admission, Decision, Options, Via};
-use encoding_rs::UTF_8;
+use crawl_core::Options;
 use serde::Serialize;
 use url::Url;
-use web::{Address, BaseUrl};
 
 const SUBJECTS: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
 const TASKS: usize = 100;
@@ -80,33 +78,33 @@ fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result
     })
 }
 
-/// Admits the links of pages until so many URLs are known. Half of the links of a page
-/// are new, the others lead to any URL that is known.
-fn admit(urls: u32) -> KnownFigures {
+/// Settles pages until so many URLs are known. Half of the links of a page are new, the
+/// others lead to any URL that is known.
+fn settle(urls: u32) -> KnownFigures {
     let before = machine::resident();
-    let root = Url::parse("http://site.test/").unwrap();
     // The URLs are of one host, which may have fewer pages by default.
-    let mut options = Options::new(vec![root.clone()]);
+    let mut options = Options::new(vec![Url::parse("http://site.test/page/0").unwrap()]);
     options.max_pages_per_host = None;
-    let mut admission = Admission::new(&options);
-    let mut base = BaseUrl::new(&root, UTF_8);
-    let root = admission.admit(Address::of(&root).unwrap(), Via::Root);
-    let Decision::Admitted(root) = root else { panic!("a root is let in") };
-    let (mut jobs, mut random) = (VecDeque::from([root]), fastrand::Rng::with_seed(1));
+    let mut crawl = crawl_core::Crawl::new(options.clone());
+    let mut jobs = VecDeque::from(crawl.roots(&mut drop));
+    let mut random = fastrand::Rng::with_seed(1);
     let (mut known, mut links, mut time) = (1, 0, Duration::ZERO);
     while known < urls {
-        let page = jobs.pop_front().unwrap();
+        let job = jobs.pop_front().unwrap();
         let new = known..known + LINKS / 2;
         let numbers = new.chain((0..LINKS / 2).map(|_| random.u32(..known)));
-        let hrefs: Vec<_> = numbers.map(|number| format!("/page/{number}")).collect();
+        let body: String =
+            numbers.map(|number| format!("<a href=/page/{number}>{number}</a>")).collect();
+        let head = format!("Content-Type: text/html\r\nContent-Length: {}", body.len());
+        let mut visit = crawl.visit(job.clone(), Instant::now());
+        visit.request(&options, true);
+        let _ = visit.receive(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\n{body}").as_bytes());
+        visit.judge(Ok(()));
+        let finished = visit.finish(Instant::now());
         let begun = Instant::now();
-        for href in &hrefs {
-            let decision = admission.admit(base.join(href).unwrap(), Via::Link(&page));
-            if let Decision::Admitted(job) = decision {
-                jobs.push_back(job);
-            }
-        }
+        let completion = crawl.settle(&job, finished);
         time += begun.elapsed();
+        jobs.extend(completion.jobs);
         (known, links) = (known + LINKS / 2, links + LINKS);
     }
     KnownFigures {
@@ -150,7 +148,7 @@ fn main() -> io::Result<()> {
     let urls = if figures::is_test() { 10_000 } else { KNOWN };
     let id = format!("growth/known/{urls}");
     if is_selected(&id) {
-        let figures = admit(urls);
+        let figures = settle(urls);
         println!(
             "{id:36} {:8.0} ns/link {:8.1} MB",
             figures.nanoseconds_per_link,
