@@ -560,7 +560,8 @@ impl Visit {
             },
             other => other,
         };
-        trace::fetch_end(&row.url, row.status, || row.outcome.name());
+        let outcome = row.outcome;
+        trace::fetch_end(&self.job.url, row.status, || outcome.name());
         Finished { row, retry_after: response.retry_after, discovery }
     }
 }

@@ -63,7 +63,8 @@ impl<D> Timers<D> {
     /// Cancels a timer and returns its data, unless it has fired already. Its
     /// memory is freed at once.
     pub fn cancel(&mut self, key: TimerKey) -> Option<D> {
-        self.pending.remove(&key).inspect(|_| trace::timer_cancelled(key.number))
+        trace::timer_cancelled(key.number, || self.pending.contains_key(&key));
+        self.pending.remove(&key)
     }
     // ANCHOR_END: set_and_cancel
 

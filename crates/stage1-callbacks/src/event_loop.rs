@@ -132,7 +132,7 @@ impl<S: 'static> EventLoop<S> {
                 // `None` if an earlier callback has closed the connection.
                 if let Some(Callback { this, method }) = self.selector.take(key) {
                     self.stats.callbacks += 1;
-                    trace::callback(&*this, method as usize, key.to_bits());
+                    trace::callback(&*this, method as usize, || key.to_bits());
                     method(this, self);
                 }
             }
@@ -159,7 +159,7 @@ impl<S: 'static> EventLoop<S> {
         match timer_event {
             TimerEvent::Timeout(key, method) => {
                 if let Some(Callback { this, .. }) = self.selector.take(key) {
-                    trace::callback(&*this, method as usize, key.to_bits());
+                    trace::callback(&*this, method as usize, || key.to_bits());
                     method(this, self);
                 }
             }
@@ -180,7 +180,7 @@ impl<S: 'static> EventLoop<S> {
     // ANCHOR: register
     /// Calls `then` with `this` when its socket is ready.
     pub fn register(&mut self, key: Key, on: Interest, this: Box<S>, then: Method<S>) {
-        trace::callback_stored(&*this, on == Interest::Readable, key.to_bits());
+        trace::callback_stored(&*this, on == Interest::Readable, || key.to_bits());
         drop(self.selector.register(key, on, Callback { this, method: then }));
     }
     // ANCHOR_END: register

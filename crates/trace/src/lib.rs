@@ -273,10 +273,12 @@ pub fn timer_set(timer: u64, at: Instant) {
     emit(move || Event::TimerSet { timer, at });
 }
 
-/// Writes that a timer is cancelled.
+/// Writes that a timer is cancelled, if it is pending.
 #[inline(always)]
-pub fn timer_cancelled(timer: u64) {
-    emit(move || Event::TimerCancelled { timer });
+pub fn timer_cancelled(timer: u64, is_pending: impl FnOnce() -> bool) {
+    if is_on() && is_pending() {
+        emit(|| Event::TimerCancelled { timer });
+    }
 }
 
 /// Writes that a timer fires.
@@ -339,10 +341,10 @@ pub fn panicked() {
 /// its function and the key of its socket. It ends when the next one begins, or the
 /// loop waits.
 #[inline(always)]
-pub fn callback<T>(state: &T, function: usize, key: u64) {
+pub fn callback<T>(state: &T, function: usize, key: impl FnOnce() -> u64) {
     when_on(move |current| {
         let lane = current.tracer.state().lanes.get(&id(state)).copied();
-        let event = Event::CallbackBegin { function, key: Some(key) };
+        let event = Event::CallbackBegin { function, key: Some(key()) };
         current.begin(lane.unwrap_or(RUN_QUEUE), "callback", event);
     });
 }
@@ -359,12 +361,12 @@ pub fn closure<F>(call: F) -> F {
 
 /// Writes that a callback with this state waits for its socket.
 #[inline(always)]
-pub fn callback_stored<T>(this: &T, is_read: bool, key: u64) {
+pub fn callback_stored<T>(this: &T, is_read: bool, key: impl FnOnce() -> u64) {
     when_on(move |current| {
         let mut state = current.tracer.state();
         let lane = state.lanes.get(&id(this)).copied().unwrap_or(RUN_QUEUE);
         let operation = if is_read { "read" } else { "write" };
-        let event = Event::WakerStored { operation, at: None, key: Some(key) };
+        let event = Event::WakerStored { operation, at: None, key: Some(key()) };
         state.push(lane, current.lane, event);
     });
 }

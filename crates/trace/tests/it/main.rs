@@ -126,9 +126,10 @@ fn a_timer_that_is_cancelled_and_set_at_once_is_moved() {
     let (now, later) = (Instant::now(), Instant::now() + Duration::from_secs(1));
     let trace = traced(100, || {
         trace::timer_set(1, now);
-        trace::timer_cancelled(1);
+        trace::timer_cancelled(1, || true);
+        trace::timer_cancelled(7, || false);
         trace::timer_set(2, later);
-        trace::timer_cancelled(2);
+        trace::timer_cancelled(2, || true);
     });
     let events: Vec<Event> = trace.records.into_iter().map(|record| record.event).collect();
     let expected = [
@@ -145,9 +146,9 @@ fn a_callback_is_on_the_lane_of_its_fetch() {
     let fetcher = Box::new("state");
     let trace = traced(100, || {
         let lane = trace::enter_fetch(&*fetcher, "http://a.test/");
-        trace::callback_stored(&*fetcher, true, 9);
+        trace::callback_stored(&*fetcher, true, || 9);
         drop(lane);
-        trace::callback(&*fetcher, 1, 9);
+        trace::callback(&*fetcher, 1, || 9);
         trace::emit(|| Event::Read { key: 9, result: Ok(1) });
         trace::closure(());
         trace::emit(|| Event::TickEnd);
