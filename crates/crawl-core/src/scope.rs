@@ -1,6 +1,8 @@
 //! The scope of a crawl: the URLs that belong to the site.
 
-use url::{Host, Url};
+use std::ops::RangeTo;
+
+use url::{Host, Position, Url};
 
 use web::Address;
 
@@ -51,7 +53,11 @@ const MAX_RECENT: usize = 8;
 impl Scope {
     pub(crate) fn new(rule: ScopeRule, roots: &[Url]) -> Self {
         let mut sites = Vec::new();
-        for site_key in roots.iter().filter_map(|root| site_key(rule, root)) {
+        // Often there are many roots of one site, one after another.
+        const ORIGIN: RangeTo<Position> = ..Position::BeforePath;
+        let same_origins = roots.chunk_by(|one, next| one[ORIGIN] == next[ORIGIN]);
+        let roots = same_origins.filter_map(<[Url]>::first);
+        for site_key in roots.filter_map(|root| site_key(rule, root)) {
             if !sites.contains(&site_key) {
                 sites.push(site_key);
             }
