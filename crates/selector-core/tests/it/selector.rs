@@ -184,6 +184,7 @@ fn a_selector_counts_its_open_sockets() {
     assert!(selector.is_empty());
     let (_first, first, _) = pair(&mut selector);
     let (_second, _, _) = pair(&mut selector);
+    assert!(!selector.is_empty());
     assert_eq!(selector.len(), 2);
     assert_eq!(format!("{selector:?}"), "Selector { sockets: 2, .. }");
     assert_eq!(format!("{:?}", selector.notifier()), "Notifier");

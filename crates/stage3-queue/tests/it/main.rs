@@ -7,6 +7,7 @@ mod ends;
 mod examples;
 mod exercise;
 mod frontier;
+mod frontier_hosts;
 mod politeness_busy;
 mod politeness_hostile;
 mod politeness_rate_limit;

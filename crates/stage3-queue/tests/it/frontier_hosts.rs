@@ -1,0 +1,254 @@
+//! The hosts of a frontier, step by step: their rules, the memory for them, and hosts
+//! that are busy. The test is the worker.
+
+use std::pin::pin;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use crate::common::options;
+use crawl_core::{ErrorClass, FetchError, Options, Row, Visit};
+use stage2_coroutines::{Coroutine, EventLoop, sleep};
+use stage3_queue::{Claim, Frontier, LocalClaim, LocalFrontier, Rules};
+use test_support::event_loops::virtual_loop;
+use url::Url;
+use web::robots::Robots;
+
+const A: &str = "http://10.0.0.1/";
+
+/// The longest wait for a busy host.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
+const MIB: usize = 1 << 20;
+
+/// Polls a coroutine once.
+fn poll_once<C: Coroutine>(coroutine: C) -> Poll<C::Output> {
+    pin!(coroutine).poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Completes a coroutine that does not wait.
+fn now<C: Coroutine>(coroutine: C) -> C::Output {
+    match poll_once(coroutine) {
+        Poll::Ready(output) => output,
+        Poll::Pending => panic!("the local frontier waits for nothing here"),
+    }
+}
+
+fn url(text: &str) -> Url {
+    text.parse().unwrap()
+}
+
+/// A frontier, and the only one who takes its jobs.
+struct Worker {
+    event_loop: EventLoop,
+    frontier: LocalFrontier,
+    rows: Arc<Mutex<Vec<Row>>>,
+}
+
+/// A claim on a URL, and its visit.
+type Fetch = (LocalClaim, Visit);
+
+impl Worker {
+    fn new(options: Options) -> Self {
+        let event_loop = virtual_loop();
+        let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
+        let sink = Arc::clone(&rows);
+        let sink = Box::new(move |row| sink.lock().unwrap().push(row));
+        let frontier = LocalFrontier::new(&event_loop, options, sink);
+        Self { event_loop, frontier, rows }
+    }
+
+    fn sleep(&self, duration: Duration) {
+        self.event_loop.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
+    }
+
+    /// Takes a claim, if a job may start now.
+    fn claim(&self) -> Option<LocalClaim> {
+        match poll_once(self.frontier.next()) {
+            Poll::Ready(claim) => Some(claim),
+            Poll::Pending => None,
+        }
+    }
+
+    /// Begins to fetch a URL that may be asked now.
+    fn fetch(&self) -> Fetch {
+        let claim = self.claim().expect("a URL may be asked");
+        assert!(!claim.is_for_rules());
+        let visit = self.frontier.visit(&claim);
+        (claim, visit)
+    }
+
+    /// Ends a fetch: the server is busy.
+    fn busy(&self, (claim, mut visit): Fetch) {
+        visit.request(&Options::new(Vec::new()), true);
+        let response = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n";
+        assert!(visit.receive(response).is_break());
+        self.frontier.attempted(&visit, None);
+        visit.judge(Ok(()));
+        let finished = visit.finish(self.event_loop.now());
+        if claim.is_last() {
+            now(self.frontier.complete(claim, Box::new(finished)));
+        } else {
+            now(self.frontier.defer(claim, None));
+        }
+    }
+
+    /// Asks for the rules of a site, and does not wait for them.
+    fn rules(&self, site: &str) -> Poll<Option<Rc<Rules>>> {
+        poll_once(self.frontier.rules(&url(site)))
+    }
+
+    /// Returns true if the rules of a site are known. If not, they are fetched next.
+    fn knows_rules(&self, site: &str) -> bool {
+        matches!(self.rules(site), Poll::Ready(Some(_)))
+    }
+
+    /// Ends the claim on the robots.txt of a site: the file has this length.
+    fn set_rules(&self, site: &str, length: usize) {
+        let claim = self.claim().expect("a robots.txt may be asked");
+        assert_eq!(*claim.as_ref().url, *format!("{site}robots.txt"));
+        assert!(claim.is_for_rules());
+        let rules = Rules::Robots { robots: Robots::default(), length, reason: String::new() };
+        now(self.frontier.set_rules(claim, rules));
+    }
+
+    /// Fetches the robots.txt of a site without jobs.
+    fn fetch_rules(&self, site: &str, length: usize) {
+        assert!(self.rules(site).is_pending());
+        self.set_rules(site, length);
+    }
+}
+
+/// A claim that is dropped gives its URL back: it comes next, not in a later run.
+#[test]
+fn a_url_whose_claim_is_dropped_is_asked_again() {
+    let mut options = options(&[A]);
+    options.robots = false;
+    let worker = Worker::new(options);
+    drop(worker.fetch());
+    let (claim, _) = worker.fetch();
+    assert_eq!(&*claim.as_ref().url, A);
+    drop(claim);
+    assert_eq!(worker.frontier.end().todo, 1);
+}
+
+/// A task that waits for the rules of a site does not wait for ever.
+#[test]
+fn rules_do_not_come_any_more_once_the_frontier_is_stopped() {
+    let worker = Worker::new(options(&[]));
+    assert!(worker.rules(A).is_pending());
+    worker.frontier.stop();
+    assert!(matches!(worker.rules(A), Poll::Ready(None)));
+    assert!(matches!(worker.rules("http://10.0.0.2/"), Poll::Ready(None)));
+}
+
+/// A robots.txt for which no task waits any more is not asked again.
+#[test]
+fn rules_of_which_the_claim_is_dropped_are_fetched_only_if_wanted() {
+    let mut options = options(&[]);
+    options.robots = true;
+    let worker = Worker::new(options);
+    assert!(worker.rules(A).is_pending());
+    let claim = worker.claim().unwrap();
+    assert!(claim.is_for_rules() && worker.rules(A).is_pending());
+    drop(claim);
+    assert!(worker.claim().is_none());
+    assert!(poll_once(worker.frontier.join()).is_ready());
+    worker.fetch_rules(A, 0);
+    assert!(worker.knows_rules(A));
+}
+
+/// Rules take at most 64 MiB. Above that, those of a host without work are dropped, and
+/// others are kept.
+#[test]
+fn the_memory_for_rules_has_a_limit() {
+    let mut options = options(&[A]);
+    options.robots = true;
+    let worker = Worker::new(options);
+    worker.set_rules(A, 40 * MIB);
+    let (claim, visit) = worker.fetch();
+    let [b, c] = ["http://10.0.0.2/", "http://10.0.0.3/"];
+    worker.fetch_rules(b, 24 * MIB);
+    worker.fetch_rules(c, 1);
+    assert!(worker.knows_rules(A) && worker.knows_rules(b));
+    // What was dropped is not counted any more.
+    for _ in 0..2 {
+        worker.fetch_rules(c, 1);
+    }
+    worker.fetch_rules(c, 0);
+    assert!(worker.knows_rules(c));
+
+    // Those of a host that is given up take none.
+    let error = FetchError::new(ErrorClass::Connect, "refused");
+    assert!(worker.frontier.attempted(&visit, Some(&error)));
+    worker.sleep(Duration::from_secs(5));
+    while worker.frontier.attempted(&visit, Some(&error)) {}
+    let d = "http://10.0.0.4/";
+    worker.fetch_rules(d, 40 * MIB);
+    assert!(worker.knows_rules(d));
+    drop(claim);
+}
+
+/// However large the rules of a host are, they are kept while it has work.
+#[test]
+fn rules_of_a_host_with_work_are_kept() {
+    let mut options = options(&[A]);
+    options.robots = true;
+    let worker = Worker::new(options);
+    worker.set_rules(A, 65 * MIB);
+    let _fetch = worker.fetch();
+    assert!(worker.knows_rules(A));
+}
+
+/// Returns a frontier whose host is given up: two of its URLs were asked, and were busy
+/// all the time. One of them was asked again, and can be claimed.
+fn with_a_busy_host() -> Worker {
+    let mut options = options(&[A, "http://10.0.0.1/1"]);
+    (options.robots, options.max_tasks) = (true, Some(2));
+    options.max_wait = MAX_WAIT;
+    let worker = Worker::new(options);
+    worker.set_rules(A, 0);
+    let [first, second] = [worker.fetch(), worker.fetch()];
+    worker.busy(first);
+    worker.sleep(2 * MAX_WAIT);
+    worker.busy(second);
+    worker
+}
+
+/// The rules of the other origin of a busy host are not asked for: nothing would wait
+/// for them.
+#[test]
+fn rules_of_a_busy_host_do_not_come_any_more() {
+    let worker = with_a_busy_host();
+    assert!(worker.knows_rules(A));
+    assert!(matches!(worker.rules("https://10.0.0.1/"), Poll::Ready(None)));
+}
+
+/// URLs that were asked before their host was given up are asked once more, with short
+/// pauses, and get their rows. So a host with no other URLs is not named in the end.
+#[test]
+fn a_busy_host_of_which_nothing_is_left_is_not_named() {
+    let worker = with_a_busy_host();
+    worker.busy(worker.fetch());
+    worker.busy(worker.fetch());
+    assert!(worker.claim().is_none());
+    worker.sleep(MAX_WAIT / 600 - Duration::from_millis(1));
+    assert!(worker.claim().is_none());
+    worker.sleep(Duration::from_millis(1));
+    worker.busy(worker.fetch());
+    assert!(poll_once(worker.frontier.join()).is_ready());
+    let summary = worker.frontier.end();
+    assert_eq!((worker.rows.lock().unwrap().len(), summary.todo), (2, 0));
+    assert!(summary.busy_hosts.is_empty(), "{:?}", summary.busy_hosts);
+}
+
+/// URLs of a busy host that come later are left to do, and the host is named.
+#[test]
+fn a_url_of_a_busy_host_is_left_to_do() {
+    let worker = with_a_busy_host();
+    now(worker.frontier.seed(&url("http://10.0.0.1/2")));
+    let summary = worker.frontier.end();
+    let left: Vec<_> = summary.busy_hosts.iter().map(|host| (&*host.host, host.todo)).collect();
+    assert_eq!(left, [("10.0.0.1", 1)]);
+}
