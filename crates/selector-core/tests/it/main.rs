@@ -3,4 +3,5 @@
 
 mod examples;
 mod selector;
+mod traced;
 mod virtual_clock;

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixListener;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -176,6 +177,41 @@ fn a_notifier_knows_whether_its_loop_has_other_threads() {
     let selector: Selector<()> = Selector::new().unwrap();
     assert!(!selector.notifier().has_no_threads());
     assert!(Notifier::without_threads(|| ()).has_no_threads());
+}
+
+/// A Unix socket is one like any other.
+#[test]
+fn a_unix_socket_is_connected_read_and_written() {
+    let path = std::env::temp_dir().join(format!("selector-{}.socket", std::process::id()));
+    drop(std::fs::remove_file(&path));
+    let listener = UnixListener::bind(&path).unwrap();
+    let mut selector = Selector::new().unwrap();
+    let (mut socket, key) = selector.connect(&*path).unwrap();
+    let (mut peer, _) = listener.accept().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    selector.register(key, Interest::Writable, "connected");
+    assert_eq!(next(&mut selector), [(key, Some("connected"))]);
+    assert!(socket.connected().unwrap());
+
+    assert_eq!(socket.write(b"one").unwrap(), 3);
+    let rest = [IoSlice::new(b" and "), IoSlice::new(b"two")];
+    assert_eq!(socket.write_vectored(&rest).unwrap(), 8);
+    socket.flush().unwrap();
+    let mut buffer = [0; 11];
+    peer.read_exact(&mut buffer).unwrap();
+    assert_eq!(&buffer, b"one and two");
+    peer.write_all(b"answer").unwrap();
+    selector.register(key, Interest::Readable, "reader");
+    assert_eq!(next(&mut selector), [(key, Some("reader"))]);
+    assert_eq!(socket.read(&mut buffer).unwrap(), 6);
+    assert_eq!(&buffer[..6], b"answer");
+
+    // What the peer has not read is an error of the connection, by Linux.
+    if cfg!(target_os = "linux") {
+        assert_eq!(socket.write(b"unread").unwrap(), 6);
+        drop(peer);
+        assert_eq!(socket.connected().unwrap_err().kind(), ErrorKind::ConnectionReset);
+    }
 }
 
 #[test]

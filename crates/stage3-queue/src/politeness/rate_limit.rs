@@ -210,3 +210,180 @@ impl RateLimit {
         (now >= spell.since + self.max_wait * 2).then_some(status)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX_WAIT: Duration = Duration::from_secs(60);
+    const S: u64 = 1_000;
+
+    /// Returns the moments of a test, by their milliseconds.
+    fn clock() -> impl Fn(u64) -> Instant {
+        let start = Instant::now();
+        move |millis| start + Duration::from_millis(millis)
+    }
+
+    /// Returns a limit without an interval.
+    fn limit(max_limit: usize) -> RateLimit {
+        RateLimit::new(Duration::ZERO, MAX_WAIT, max_limit)
+    }
+
+    fn secs(secs: u64) -> Option<Duration> {
+        Some(Duration::from_secs(secs))
+    }
+
+    #[test]
+    fn a_request_may_start_after_the_interval_and_after_the_pause() {
+        let at = clock();
+        let mut limit = RateLimit::new(Duration::from_secs(2), MAX_WAIT, 10);
+        assert_eq!(limit.next_start(), None);
+        limit.start(at(0));
+        assert_eq!(limit.next_start(), Some(at(2 * S)));
+        for (until, next_start) in [(S, 2 * S), (3 * S, 3 * S), (2 * S, 3 * S)] {
+            limit.pause(at(until));
+            assert_eq!(limit.next_start(), Some(at(next_start)));
+        }
+        for (delay, next_start) in [(1, 3), (5, 5), (100, 30), (7, 30)] {
+            limit.slow_down(Duration::from_secs(delay));
+            assert_eq!(limit.next_start(), Some(at(next_start * S)));
+        }
+
+        let mut limit = self::limit(10);
+        limit.start(at(0));
+        assert_eq!(limit.next_start(), None);
+        limit.pause(at(S));
+        assert_eq!(limit.next_start(), Some(at(S)));
+    }
+
+    /// The reason of a wait is what takes longest.
+    #[test]
+    fn a_wait_has_a_reason() {
+        let at = clock();
+        let mut limit = RateLimit::new(Duration::from_secs(2), MAX_WAIT, 10);
+        let reason = |limit: &RateLimit, until| limit.wait(Arc::from("host"), at(until)).reason;
+        limit.start(at(0));
+        assert_eq!(reason(&limit, 3 * S), WaitReason::Delay);
+        limit.busy(429, at(0), (1, true), None, at(0));
+        assert_eq!(reason(&limit, 2 * S), WaitReason::Delay);
+        assert_eq!(reason(&limit, 3 * S), WaitReason::Busy(429));
+    }
+
+    #[test]
+    fn busy_answers_halve_the_limit_and_other_answers_raise_it() {
+        let at = clock();
+        let mut limit = limit(40);
+        let busy = |limit: &mut RateLimit, started, at_a_time, now| {
+            limit.busy(503, at(started), (at_a_time, true), None, at(now));
+            limit.room(0, at(now))
+        };
+        let answers = |limit: &mut RateLimit, started, n| {
+            (0..n).for_each(|_| limit.answered(at(started)));
+            limit.room(0, at(started))
+        };
+        assert_eq!(limit.room(0, at(0)), 40);
+        assert_eq!((limit.room(39, at(0)), limit.room(40, at(0))), (1, 0));
+        assert_eq!(busy(&mut limit, 0, 40, 100), 20);
+        // It was in flight already: both count as one.
+        assert_eq!(busy(&mut limit, 99, 40, 200), 20);
+        assert_eq!(answers(&mut limit, 99, 100), 20);
+        assert_eq!(answers(&mut limit, 100, 9), 20);
+        let steps = [1, 10, 10, 10, 10, 10, 10, 100].map(|n| answers(&mut limit, 100, n));
+        assert_eq!(steps, [23, 26, 29, 32, 36, 40, 40, 40]);
+        assert_eq!(busy(&mut limit, 200, 9, 300), 4);
+        assert_eq!(busy(&mut limit, 300, 40, 400), 2);
+        assert_eq!(busy(&mut limit, 400, 2, 500), 1);
+        assert_eq!(busy(&mut limit, 500, 1, 600), 1);
+        assert_eq!(answers(&mut limit, 600, 10), 2);
+    }
+
+    /// Returns the pauses after busy answers, one after another, in milliseconds.
+    fn pauses(has_others: bool, retry_after: Option<Duration>) -> Vec<u128> {
+        let mut limit = limit(10);
+        let mut now = Instant::now();
+        let mut pause = || {
+            limit.busy(503, now, (1, has_others), retry_after, now);
+            let begun = now;
+            now = limit.next_start().unwrap_or(now);
+            now.duration_since(begun).as_millis()
+        };
+        (0..9).map(|_| pause()).collect()
+    }
+
+    /// The pauses of a spell are three quarters of the longest wait, and short ones then.
+    #[test]
+    fn pauses_double_up_to_a_sum() {
+        let doubling = [0, 1_000, 2_000, 4_000, 8_000, 16_000, 14_000, 500, 500];
+        assert_eq!(pauses(true, None), doubling);
+        assert_eq!(pauses(false, None), [0; 9]);
+        let wanted = [20_000, 20_000, 5_000, 500, 500, 500, 500, 500, 500];
+        assert_eq!(pauses(true, secs(20)), wanted);
+        assert_eq!(pauses(false, secs(20)), wanted);
+    }
+
+    /// Time that two answers ask for is counted once.
+    #[test]
+    fn pauses_at_the_same_time_are_one() {
+        let at = clock();
+        let mut limit = limit(10);
+        limit.busy(503, at(0), (2, true), secs(10), at(0));
+        limit.busy(503, at(0), (2, true), secs(10), at(S));
+        assert_eq!(limit.next_start(), Some(at(11 * S)));
+        limit.busy(503, at(11 * S), (1, true), secs(100), at(11 * S));
+        assert_eq!(limit.next_start(), Some(at(45 * S)));
+    }
+
+    /// Checks that a host is given up at a time, with its status, and not before.
+    #[track_caller]
+    fn assert_given_up(limit: &RateLimit, at: Instant) {
+        let before = at.checked_sub(Duration::from_millis(1)).unwrap();
+        assert_eq!((limit.given_up(before), limit.given_up(at)), (None, Some(503)));
+    }
+
+    #[test]
+    fn a_host_is_given_up_that_is_busy_for_twice_the_longest_wait() {
+        let at = clock();
+        let mut limit = limit(10);
+        assert_eq!(limit.wait_end(at(0)), at(60 * S));
+        assert_eq!(limit.given_up(at(1_000 * S)), None);
+        // A pause before the first busy answer says nothing about the host.
+        limit.pause(at(5 * S));
+        limit.busy(503, at(20 * S), (1, false), None, at(20 * S));
+        assert_given_up(&limit, at(140 * S));
+        assert_eq!(limit.wait_end(at(30 * S)), at(80 * S));
+        assert_eq!(limit.wait_end(at(90 * S)), at(90 * S));
+        limit.answered(at(20 * S));
+        assert_eq!(limit.given_up(at(1_000 * S)), None);
+    }
+
+    /// Only the time in which the host might have been asked counts, and was asked.
+    #[test]
+    fn time_with_other_things_to_do_is_not_the_hosts() {
+        let at = clock();
+        let mut limit = RateLimit::new(Duration::from_secs(2), MAX_WAIT, 10);
+        limit.busy(503, at(0), (1, false), None, at(0));
+        limit.busy(503, at(10 * S), (1, false), None, at(10 * S));
+        assert_given_up(&limit, at(128 * S));
+    }
+
+    #[test]
+    fn silent_requests_do_not_keep_the_places_of_a_reduced_limit() {
+        let at = clock();
+        let mut limit = limit(4);
+        assert_eq!(limit.silent_at(4), None);
+        limit.start(at(0));
+        assert_eq!(limit.silent_at(4), None);
+        limit.busy(503, at(0), (4, true), None, at(100));
+        limit.start(at(200));
+        assert_eq!((limit.silent_at(1), limit.silent_at(2)), (None, Some(at(1_200))));
+        assert_eq!((limit.room(2, at(1_199)), limit.room(2, at(1_200))), (0, 2));
+        assert_eq!(limit.silent_at(2), None);
+        // Two others, which are not silent: they begin when it is noticed.
+        limit.start(at(1_200));
+        assert_eq!((limit.room(4, at(1_200)), limit.silent_at(4)), (0, Some(at(2_200))));
+        limit.end(at(1_200), at(1_300));
+        assert_eq!((limit.room(3, at(1_300)), limit.silent_at(4)), (1, Some(at(2_300))));
+        limit.end(at(0), at(1_400));
+        assert_eq!((limit.room(2, at(1_400)), limit.room(3, at(1_400))), (1, 0));
+    }
+}

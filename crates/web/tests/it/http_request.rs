@@ -112,6 +112,13 @@ fn user_headers_are_added_or_replace_the_defaults() {
 }
 
 #[test]
+fn a_header_tells_its_name_and_its_line() {
+    let header = header("X-Token:  a b ");
+    assert_eq!((header.name(), &*header.line()), ("X-Token", "X-Token: a b"));
+    assert!(header.is("x-token") && !header.is("x-toke"));
+}
+
+#[test]
 fn headers_that_cannot_be_sent_are_refused() {
     let refused = |line| Header::parse(line).unwrap_err();
     assert_eq!(refused("no colon"), BadHeader::NoColon);

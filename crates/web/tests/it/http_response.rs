@@ -127,6 +127,7 @@ fn a_chunked_body_is_decoded() {
 fn broken_chunks_are_refused() {
     for (body, text) in [
         ("\r\nabc", "chunk size"),
+        ("\nabc", "chunk size"),
         ("x\r\nabc", "'x' where a chunk size"),
         ("-3\r\nabc", "'-' where a chunk size"),
         (";3\r\nabc", "chunk size"),
@@ -171,6 +172,13 @@ fn chunk_extensions_and_trailers_share_one_limit() {
     }
     let small = format!("{head}{}0\r\nX: y\r\n\r\n", "1;0123456789\r\nx\r\n".repeat(1_000));
     assert_ok(&small, 200, &"x".repeat(1_000), true);
+    let longest = |extra: usize| format!("{head}1;{}\r\nx\r\n0\r\n\r\n", "x".repeat(extra - 1));
+    assert_ok(&longest(16_384), 200, "x", true);
+    assert_error(longest(16_385), ErrorClass::TooLarge, "chunk extensions");
+    // A size is not counted: a body may have any number of chunks.
+    let sixteen = "x".repeat(16);
+    let many_chunks = format!("{head}{}0\r\n\r\n", format!("10\r\n{sixteen}\r\n").repeat(20_000));
+    assert_ok(&many_chunks, 200, &sixteen.repeat(20_000), true);
 }
 
 #[test]
@@ -308,6 +316,9 @@ fn heads_are_parsed_as_leniently_as_browsers_do() {
     );
     assert_ok("HTTP/1.1 999 What\r\nContent-Length: 2\r\n\r\nhi", 999, "hi", true);
     assert_ok("HTTP/1.1 099 What\r\nContent-Length: 2\r\n\r\nhi", 99, "hi", true);
+    // RFC 9112, section 2.2.
+    assert_ok("HTTP/1.1 200 a\x07\rb\r\nContent-Length: 2\r\n\r\nhi", 200, "hi", true);
+    assert_ok("HTTP/1.1 200 a\x07\rb\nContent-Length: 2\n\nhi", 200, "hi", true);
     // RFC 9110, section 2.5.
     assert_ok("HTTP/1.9 200 OK\r\nContent-Length: 2\r\n\r\nhi", 200, "hi", true);
     // RFC 9112, section 5.2.
@@ -389,6 +400,10 @@ fn broken_heads_are_refused() {
             "where the body ends",
         ),
         ("HTTP/1.1 200 OK\r\ncontent-length\r\n\r\nhi", "where the body ends"),
+        (
+            "HTTP/1.1 200 OK\r\nA: b\r\nC: d\r\nE: f\r\ncontent-length\r\n\r\nhi",
+            "where the body ends",
+        ),
     ] {
         assert_error(response, ErrorClass::Protocol, text);
     }
@@ -493,6 +508,37 @@ fn a_body_is_limited_in_every_framing() {
             assert_eq!(error.class, ErrorClass::TooLarge, "{framing}{six:?}");
             assert_eq!(error.message, "the body is longer than 5 bytes");
         }
+    }
+}
+
+/// A sink that ends the body itself gets one of any length.
+#[test]
+fn a_sink_may_have_no_limit() {
+    #[derive(Default)]
+    struct Endless(u64);
+    impl Sink for Endless {
+        fn head(&mut self, _: &Head<'_>) -> Result<(), FetchError> {
+            Ok(())
+        }
+
+        fn has_body_limit(&self) -> bool {
+            false
+        }
+
+        fn body(&mut self, bytes: &[u8]) -> Result<(), FetchError> {
+            self.0 += bytes.len() as u64;
+            Ok(())
+        }
+    }
+    let limits = Limits { body: 5, ..Limits::default() };
+    for response in [
+        "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabcdef",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n0\r\n\r\n",
+        "HTTP/1.1 200 OK\r\n\r\nabcdef",
+    ] {
+        let (mut parser, mut sink) = (ResponseParser::new(Method::Get, limits), Endless::default());
+        parser.feed(response.as_bytes(), &mut sink).unwrap();
+        assert_eq!((parser.end(), sink.0), (Ok(()), 6), "{response:?}");
     }
 }
 
