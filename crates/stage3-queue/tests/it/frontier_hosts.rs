@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::common::options;
-use crawl_core::{ErrorClass, FetchError, Options, Row, Visit};
+use crawl_core::{ErrorClass, FetchError, Finished, Options, Row, Visit};
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 use stage3_queue::{Claim, Frontier, LocalClaim, LocalFrontier, Rules};
 use test_support::event_loops::virtual_loop;
@@ -251,4 +251,26 @@ fn a_url_of_a_busy_host_is_left_to_do() {
     let summary = worker.frontier.end();
     let left: Vec<_> = summary.busy_hosts.iter().map(|host| (&*host.host, host.todo)).collect();
     assert_eq!(left, [("10.0.0.1", 1)]);
+}
+
+/// Hosts that wait for the only worker get it in turn, for eight URLs each.
+#[test]
+fn hosts_share_a_worker_in_turns_of_eight() {
+    let roots: Vec<String> = (0..40).map(|n| format!("http://10.0.0.{}/{n}", n % 2 + 1)).collect();
+    let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
+    (options.robots, options.max_tasks) = (false, Some(1));
+    let worker = Worker::new(options);
+    let mut turns: Vec<(char, usize)> = Vec::new();
+    for _ in 0..40 {
+        let (claim, _) = worker.fetch();
+        assert!(worker.claim().is_none());
+        let host = char::from(claim.as_ref().url.as_bytes()["http://10.0.0.".len()]);
+        match turns.last_mut() {
+            Some((last, n)) if *last == host => *n += 1,
+            _ => turns.push((host, 1)),
+        }
+        let finished = Finished::with_panic(&claim, "a test");
+        now(worker.frontier.complete(claim, Box::new(finished)));
+    }
+    assert_eq!(turns, [('1', 8), ('2', 8), ('1', 8), ('2', 8), ('1', 4), ('2', 4)]);
 }
