@@ -256,6 +256,18 @@ mod tests {
         assert_eq!(limit.next_start(), Some(at(S)));
     }
 
+    #[test]
+    fn intervals_and_waits_of_years_count_as_one() {
+        let now = Instant::now();
+        let days = |days: u64| Duration::from_secs(days * 24 * 3600);
+        for (wanted, expected) in [(300, 300), (365, 365), (10_000, 365)] {
+            let mut limit = RateLimit::new(days(wanted), days(wanted), 10);
+            limit.start(now);
+            let expected = now + days(expected);
+            assert_eq!((limit.next_start(), limit.wait_end(now)), (Some(expected), expected));
+        }
+    }
+
     /// The reason of a wait is what takes longest.
     #[test]
     fn a_wait_has_a_reason() {
