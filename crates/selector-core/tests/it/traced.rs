@@ -151,7 +151,7 @@ fn ticks_and_their_events_are_traced() {
     assert_eq!(events, expected);
 }
 
-/// What is known to be possible stays possible, however often it is reported.
+/// An operation that is known to be possible stays so, however often it is reported.
 #[test]
 fn readiness_that_is_reported_twice_stays() {
     let mut selector: Selector<()> = Selector::with_backend(Scripted::default());
