@@ -1,8 +1,8 @@
 //! The selector over real sockets: readiness is kept, stale keys are harmless.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::net::UnixListener;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -171,6 +171,38 @@ fn a_notifier_ends_the_wait_from_another_thread() {
     thread.join().unwrap();
 }
 
+/// A process that is stopped and continued has its wait interrupted, by Linux. The test
+/// stops another process: this one, started once more.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_interrupted_wait_is_no_error() {
+    use std::process::{Command, Stdio};
+
+    const IS_STOPPED: &str = "SELECTOR_TEST_IS_STOPPED";
+    if std::env::var_os(IS_STOPPED).is_some() {
+        let mut selector: Selector<()> = Selector::new().unwrap();
+        let start = Instant::now();
+        selector.select(Some(SOON), &mut Vec::new()).unwrap();
+        assert!(start.elapsed() < SOON, "it was not interrupted");
+        return;
+    }
+    let mut other = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "selector::an_interrupted_wait_is_no_error"])
+        .env(IS_STOPPED, "1")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let stop = format!("kill -STOP {0}; kill -CONT {0}", other.id());
+    let status = loop {
+        if let Some(status) = other.try_wait().unwrap() {
+            break status;
+        }
+        Command::new("sh").args(["-c", &stop]).status().unwrap();
+        thread::sleep(A_MOMENT);
+    };
+    assert!(status.success());
+}
+
 /// A loop over real sockets has other threads, and one in virtual time has none.
 #[test]
 fn a_notifier_knows_whether_its_loop_has_other_threads() {
@@ -179,20 +211,44 @@ fn a_notifier_knows_whether_its_loop_has_other_threads() {
     assert!(Notifier::without_threads(|| ()).has_no_threads());
 }
 
+/// Makes a connection over a Unix socket of this name, and returns both ends.
+fn unix_pair(selector: &mut Selector<&'static str>, name: &str) -> (Socket, Key, UnixStream) {
+    let path = std::env::temp_dir().join(format!("{name}-{}.socket", std::process::id()));
+    drop(std::fs::remove_file(&path));
+    let listener = UnixListener::bind(&path).unwrap();
+    let (socket, key) = selector.connect(&*path).unwrap();
+    let (peer, _) = listener.accept().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    selector.register(key, Interest::Writable, "connected");
+    assert_eq!(next(selector), [(key, Some("connected"))]);
+    assert!(socket.connected().unwrap());
+    (socket, key, peer)
+}
+
+/// A writer that waits for room hears that its peer takes nothing any more.
+#[test]
+fn an_end_of_writing_wakes_the_writer() {
+    let mut selector = Selector::new().unwrap();
+    let (mut socket, key, peer) = unix_pair(&mut selector, "full");
+    let error = loop {
+        if let Err(error) = socket.write(&[0; 4096]) {
+            break error;
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    selector.clear(key, Interest::Writable);
+    selector.register(key, Interest::Writable, "writer");
+    nothing_happens(&mut selector);
+    peer.shutdown(Shutdown::Both).unwrap();
+    assert_eq!(next(&mut selector), [(key, Some("writer"))]);
+    assert_eq!(socket.write(b"more").unwrap_err().kind(), ErrorKind::BrokenPipe);
+}
+
 /// A Unix socket is one like any other.
 #[test]
 fn a_unix_socket_is_connected_read_and_written() {
-    let path = std::env::temp_dir().join(format!("selector-{}.socket", std::process::id()));
-    drop(std::fs::remove_file(&path));
-    let listener = UnixListener::bind(&path).unwrap();
     let mut selector = Selector::new().unwrap();
-    let (mut socket, key) = selector.connect(&*path).unwrap();
-    let (mut peer, _) = listener.accept().unwrap();
-    std::fs::remove_file(&path).unwrap();
-    selector.register(key, Interest::Writable, "connected");
-    assert_eq!(next(&mut selector), [(key, Some("connected"))]);
-    assert!(socket.connected().unwrap());
-
+    let (mut socket, key, mut peer) = unix_pair(&mut selector, "selector");
     assert_eq!(socket.write(b"one").unwrap(), 3);
     let rest = [IoSlice::new(b" and "), IoSlice::new(b"two")];
     assert_eq!(socket.write_vectored(&rest).unwrap(), 8);
