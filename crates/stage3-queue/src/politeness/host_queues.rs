@@ -283,9 +283,8 @@ impl HostQueues {
             // All of them were busy before, and come to their end.
             Some(_) if is_ending => host.rate_limit.pause(now + max_wait / 600),
             Some(status) => {
-                let pause = visit.retry_after();
                 let in_flight = (host.in_flight, !host.jobs.is_empty());
-                host.rate_limit.busy(status, visit.begun(), in_flight, pause, now);
+                host.rate_limit.busy(status, visit.begun(), in_flight, visit.retry_after(), now);
                 if let Some(status) = host.rate_limit.given_up(now) {
                     self.leave_busy_host(id, status, now);
                 }
@@ -350,7 +349,8 @@ impl HostQueues {
     /// that were asked are asked once more.
     fn leave_busy_host(&mut self, id: HostId, status: u16, now: Instant) {
         let host = self.host(id);
-        host.busy_host = Some(BusyHost { host: Arc::clone(&host.name), status, todo: 0 });
+        let busy_host = || BusyHost { host: Arc::clone(&host.name), status, todo: 0 };
+        host.busy_host.get_or_insert_with(busy_host);
         while let Some((waiting, deferrals)) = self.change(id, Host::pop) {
             match deferrals {
                 None => self.leave(id, waiting),

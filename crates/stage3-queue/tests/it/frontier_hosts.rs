@@ -243,6 +243,25 @@ fn a_busy_host_of_which_nothing_is_left_is_not_named() {
     assert!(summary.busy_hosts.is_empty(), "{:?}", summary.busy_hosts);
 }
 
+/// The answers to requests that were in flight when a host was given up are busy, too.
+/// The host is named all the same, with its URLs that are left to do.
+#[test]
+fn a_host_that_is_busy_once_more_is_still_named() {
+    let mut options = options(&[A, "http://10.0.0.1/1", "http://10.0.0.1/2", "http://10.0.0.1/3"]);
+    (options.robots, options.max_tasks) = (false, Some(2));
+    options.max_wait = MAX_WAIT;
+    let worker = Worker::new(options);
+    let [first, second] = [worker.fetch(), worker.fetch()];
+    worker.busy(first);
+    worker.sleep(2 * MAX_WAIT);
+    let third = worker.fetch();
+    worker.busy(second);
+    worker.busy(third);
+    let summary = worker.frontier.end();
+    let left: Vec<_> = summary.busy_hosts.iter().map(|host| (&*host.host, host.todo)).collect();
+    assert_eq!(left, [("10.0.0.1", 1)]);
+}
+
 /// URLs of a busy host that come later are left to do, and the host is named.
 #[test]
 fn a_url_of_a_busy_host_is_left_to_do() {
