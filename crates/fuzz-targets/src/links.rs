@@ -2,16 +2,14 @@
 
 use encoding_rs::Encoding;
 use indexmap::IndexSet;
+use test_support::comparable::is_comparable;
 use url::Url;
 use web::BaseUrl;
 use web::links::{ExtractOptions, LinkExtractor, Tree};
 use web::page::{Page, PageReader};
 
-use self::shape::is_comparable;
 use crate::has_file_url;
 use crate::slices::in_any_slices;
-
-mod shape;
 
 /// Reads the input as a page. Asserts that
 ///

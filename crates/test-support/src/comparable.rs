@@ -7,7 +7,7 @@ use web::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 /// frames instead of a body, with columns of a table in a template (which then contains
 /// nothing else), with a link in a template that may be repeated after it, or with elements
 /// of SVG and MathML that do not end in the right order.
-pub(super) fn is_comparable(html: &str) -> bool {
+pub fn is_comparable(html: &str) -> bool {
     let mut shape = Shape { is_comparable: true, ..Shape::default() };
     let mut tokenizer = Tokenizer::new();
     tokenizer.feed(html.as_bytes(), &mut shape);

@@ -1,12 +1,15 @@
 //! Helpers shared by the tests of several crates: certificates, encoders, event
-//! loops with a virtual clock, expensive pages, examples run with a timeout,
-//! programs, numbers of cases, and the sources of the workspace.
+//! loops with a virtual clock, expensive pages, pages that are parsed as browsers do,
+//! examples run with a timeout, programs, numbers of cases, and the sources of the
+//! workspace.
 //!
-//! Only tests and benches depend on this crate.
+//! Only tests, fuzz targets and benches depend on this crate.
 #![allow(clippy::unwrap_used)]
 
 #[cfg(feature = "authority")]
 pub mod authority;
+#[cfg(feature = "pages")]
+pub mod comparable;
 #[cfg(feature = "encoders")]
 pub mod encoders;
 #[cfg(feature = "event-loops")]

@@ -19,6 +19,9 @@
 //! everywhere else. A tree builder also repeats some: an `a` that is still open
 //! comes once more where text follows, even after the end of the `template` it is
 //! in, if within that there is an open cell (`<template><a href=x><td></template>`).
+//! And an end tag within `svg` and `math` that ends none of the elements there ends them
+//! all: whether it ends an HTML element around them is not known. Where it ends nothing,
+//! as in `<svg></x><script>`, what follows is HTML here, and SVG in the tree.
 
 mod comment;
 mod content;

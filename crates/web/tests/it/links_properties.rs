@@ -5,6 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::Value as Json;
+use test_support::comparable::is_comparable;
 use url::Url;
 use web::links::{ExtractOptions, LinkExtractor, Tree};
 use web::page::Page;
@@ -257,7 +258,10 @@ proptest! {
 
     #[test]
     fn the_links_of_mutated_pages_are_those_of_their_trees(html in mutated_pages()) {
-        assert_like_the_tree(&html);
+        // Some are parsed differently on purpose: see `web::html`.
+        if is_comparable(&html) {
+            assert_like_the_tree(&html);
+        }
     }
 
     #[test]
