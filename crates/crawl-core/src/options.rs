@@ -277,13 +277,6 @@ impl Options {
         if self.roots.iter().any(is_named) { &self.headers } else { &[] }
     }
 
-    /// Returns the hosts of the roots. Roots of one host that follow one another give it
-    /// once.
-    pub fn root_hosts(&self) -> impl Iterator<Item = &str> {
-        let same_hosts = self.roots.chunk_by(|one, next| one.host_str() == next.host_str());
-        same_hosts.filter_map(|roots| roots.first()?.host_str())
-    }
-
     /// Returns the options with a cookie jar, if cookies are kept.
     pub(crate) fn with_cookie_jar(mut self) -> Self {
         self.cookie_jar = self.cookies.then(|| self.cookie_jar.take().unwrap_or_default());

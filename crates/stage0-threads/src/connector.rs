@@ -21,7 +21,7 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(options: &Options, lookup: Arc<LookupFn>) -> Self {
-        let roots = options.root_hosts();
+        let roots = options.roots.iter().filter_map(|root| root.host_str());
         let Options { ca_certificates, insecure, deny_private, .. } = options;
         Self {
             lookups: Lookups::new(lookup),

@@ -259,7 +259,7 @@ impl<S: 'static> EventLoop<S> {
 
 /// Returns the policy of a crawl's connections.
 pub(crate) fn policy_of(options: &Options) -> ConnectPolicy {
-    let roots = options.root_hosts();
+    let roots = options.roots.iter().filter_map(|root| root.host_str());
     let Options { ca_certificates, insecure, deny_private, .. } = options;
     ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private)
 }

@@ -48,7 +48,7 @@ impl Tunnels {
         let now = event_loop.now();
         let visit = |proxy: &Proxy| Visit::for_file(proxy.url(), 0, options, now);
         let visits = options.proxies.proxies().map(|proxy| (proxy.to_string(), visit(proxy)));
-        let roots = options.root_hosts();
+        let roots = options.roots.iter().filter_map(|root| root.host_str());
         let Options { ca_certificates, insecure, deny_private, .. } = options;
         // As in curl, a proxy has to be trusted even if the servers behind it need not be.
         let trusted = ca_certificates.clone();

@@ -52,7 +52,12 @@ impl ConnectPolicy {
             kinds.extend([AddressKind::Loopback, AddressKind::Private]);
         }
         let mut denied = Denied { kinds, undecided: HashSet::new() };
+        let mut last = None;
         for root in roots {
+            // Often there are many roots of one host, one after another.
+            if last.replace(root) == Some(root) {
+                continue;
+            }
             match ip_literal(root) {
                 Some(ip) => denied.permit([AddressKind::of(ip)]),
                 None => drop(denied.undecided.insert(root.into())),

@@ -30,7 +30,7 @@ impl Connector {
         options: &Options,
         make_room: impl Fn() -> bool + 'static,
     ) -> Self {
-        let roots = options.root_hosts();
+        let roots = options.roots.iter().filter_map(|root| root.host_str());
         let Options { ca_certificates, insecure, deny_private, .. } = options;
         Self {
             event_loop: event_loop.clone(),
