@@ -119,20 +119,20 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(24_320_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(22_970_000))]
 fn simulated_stage1(simulated: Simulated) {
     simulated::callbacks(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(25_880_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(24_480_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(29_780_000))]
-#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(24_770_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(27_720_000))]
+#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_740_000))]
 #[bench::links(args = (SimulatedSite::Links), config = at_most(178_500_000))]
 fn simulated_stage3(simulated: Simulated) {
     simulated::queue(simulated);
