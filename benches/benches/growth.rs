@@ -7,8 +7,8 @@
 //! others use the same URL table, and take a minute and more to close so many
 //! connections. The pages are small, computed on request, and not stored.
 //!
-//! `growth/known/10000000` is the table of URLs alone, with ten million URLs that are
-//! generated and never fetched: the time that one link takes, and the memory.
+//! `growth/known/10000000` is the core alone, with ten million URLs that are generated and
+//! never fetched: the time that one link takes as its page is settled, and the memory.
 //!
 //! An argument is a filter, as usual; with `--exact` it is the id of one bench.
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
@@ -37,7 +37,8 @@ const LINKS: u32 = 10;
 /// The figures of a table of known URLs.
 #[derive(Serialize)]
 struct KnownFigures {
-    /// The time to join a link with the URL of its page, and to admit it.
+    /// The time to settle a page, divided by the number of its links: to join each with
+    /// the URL of the page, and to admit it.
     nanoseconds_per_link: f64,
     /// The growth of the resident memory, in bytes: the table, and the jobs to do.
     resident: u64,
