@@ -43,10 +43,11 @@ impl<T> Coroutine for Future<T> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         // ANCHOR: exercise_await
-        let (result, waker) = &mut *self.0.borrow_mut();
-        // Pending means stored.
-        *waker = Some(context.waker().clone());
-        result.take().map_or(Poll::Pending, Poll::Ready)
+        let waker = context.waker().clone();
+        // Pending means stored. The old waker is dropped last, with nothing borrowed.
+        let _old = self.0.borrow_mut().1.replace(waker);
+        let result = self.0.borrow_mut().0.take();
+        result.map_or(Poll::Pending, Poll::Ready)
         // ANCHOR_END: exercise_await
     }
 }

@@ -68,11 +68,17 @@ impl UrlTable {
     /// access waits for the URL before, so the processor makes several of them at
     /// the same time.
     pub(super) fn prefetch(&self, hashes: &[u32]) {
-        let with_hash = |&hash: &u32| {
-            let has_hash = |n: &u32| self.get(*n).is_some_and(|record| record.hash == hash);
-            self.get(*self.numbers.find(spread(hash), has_hash)?)
-        };
-        let records: Vec<&UrlRecord> = hashes.iter().filter_map(with_hash).collect();
+        let mut numbers = Vec::with_capacity(hashes.len());
+        for &hash in hashes {
+            // All that a look at the slots alone does not rule out.
+            self.numbers.find(spread(hash), |&number| {
+                numbers.push(number);
+                false
+            });
+        }
+        let records = numbers.iter().filter_map(|&number| self.get(number));
+        let records: Vec<&UrlRecord> =
+            records.inspect(|record| _ = black_box(record.hash)).collect();
         for record in records {
             black_box(record.first_bytes());
         }

@@ -30,7 +30,8 @@ h.open = h.open - 1
 if answered then
   h.answers = (h.answers or 0) + 1
 end
--- A request that was not made leaves its moment to another job.
+-- A request that was not made leaves its moment to another job, unless another has had
+-- one since: then the host's last claim has another token.
 local is_given_back = not asked and lease:sub(1, #h.last + 1) == h.last .. ' '
 if is_given_back then
   h.next = before

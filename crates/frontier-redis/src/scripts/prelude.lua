@@ -13,7 +13,7 @@ end
 
 -- A host, as a table; its record is written by `save`. A field that is not there is nil:
 --   queued          the number of jobs in its queue
---   next, last      the moment of its next request, and the lease that was given last
+--   next, last      the moment of its next request, and the token of its last lease
 --   open            the number of its leases
 --   answers, pages  how many it has given; how many are known
 --   delay           the delay that its robots.txt asks for

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use selector_core::{Key, TimerKey, VirtualClock};
 
 use crate::runtime::inject_queue::{InjectQueue, Injected, TaskWaker};
-use crate::runtime::scheduler::{AfterStep, Scheduler, Step};
+use crate::runtime::scheduler::{AfterStep, Runnable, Scheduler};
 use crate::runtime::task::Driver;
 use crate::{Coroutine, Elapsed, EventLoop, Task, timeout_at};
 
@@ -41,7 +41,7 @@ struct CallOnce<F>(Option<F>);
 /// The function is called by value, so nothing needs to be pinned.
 impl<F> Unpin for CallOnce<F> {}
 
-impl<F: FnOnce()> Step for CallOnce<F> {
+impl<F: FnOnce()> Runnable for CallOnce<F> {
     fn step(mut self: Pin<&mut Self>, scheduler: &Scheduler, _key: Key) -> AfterStep {
         let call = self.0.take();
         Poll::Ready(call.and_then(|call| scheduler.inspector.catch(call).err()))

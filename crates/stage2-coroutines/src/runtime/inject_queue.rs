@@ -54,12 +54,15 @@ impl InjectQueue {
         Self { state: Mutex::new(state), notifier }
     }
 
+    // ANCHOR: push
     /// Adds an entry, and wakes the loop if it sleeps. A task that is in the
     /// queue already is not added again.
     pub(crate) fn push(&self, injected: Injected) {
         let mut state = self.lock();
-        let is_in_queue =
-            matches!(&injected, Injected::Wake(task) if task.is_injected.swap(true, Relaxed));
+        let is_in_queue = match &injected {
+            Injected::Wake(task) => task.is_injected.swap(true, Relaxed),
+            Injected::Call(_) => false,
+        };
         if state.is_closed || is_in_queue {
             drop(state);
             return drop(injected);
@@ -71,6 +74,7 @@ impl InjectQueue {
             self.notifier.notify();
         }
     }
+    // ANCHOR_END: push
 
     /// Removes and returns all entries. The lock gives the memory order: all
     /// that a thread wrote before its push is visible when this returns, even

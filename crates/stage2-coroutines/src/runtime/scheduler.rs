@@ -42,7 +42,7 @@ impl Drop for EnterGuard {
 pub(crate) type AfterStep = Poll<Option<Exception>>;
 
 /// A task or a callback, as the scheduler sees it: a thing that can take a step.
-pub(crate) trait Step {
+pub(crate) trait Runnable {
     /// Runs until the task waits or ends.
     fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> AfterStep;
 
@@ -58,7 +58,7 @@ pub(crate) trait Step {
 /// The slot of a task, or of a callback, which is a task of one step.
 pub(crate) struct TaskSlot {
     /// The coroutine; `None` while it takes a step.
-    pub(crate) step: Option<Pin<Box<dyn Step>>>,
+    pub(crate) step: Option<Pin<Box<dyn Runnable>>>,
     /// The line that spawned the task; `None` for a callback.
     pub(crate) spawned: Option<CallSite>,
     pub(crate) wait: WaitInfo,
@@ -73,7 +73,7 @@ const KEPT_CAPACITY: usize = 1024;
 
 // ANCHOR: batch
 /// The tasks that take a step before the next tick. If a panic ends the loop,
-/// those that have not taken theirs go back into the run queue.
+/// those that have not taken theirs go back to the front of the run queue.
 pub(crate) struct Batch<'s> {
     keys: RunQueue,
     /// The number of keys that have been handed out.
@@ -106,7 +106,8 @@ impl Iterator for Batch<'_> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        self.run_queue.borrow_mut().extend(&self.keys[self.taken..]);
+        let rest = self.keys.drain(self.taken..);
+        self.run_queue.borrow_mut().splice(..0, rest);
     }
 }
 // ANCHOR_END: batch
@@ -184,7 +185,7 @@ impl Scheduler {
     // ANCHOR_END: may_wait_for
 
     #[inline]
-    pub(crate) fn add_task(&self, step: impl Step + 'static, spawned: Option<CallSite>) -> Key {
+    pub(crate) fn add_task(&self, step: impl Runnable + 'static, spawned: Option<CallSite>) -> Key {
         let slot = TaskSlot { step: Some(Box::pin(step)), spawned, wait: WaitInfo::NONE };
         let key = self.tasks.borrow_mut().insert(slot);
         if self.is_closed.get() {

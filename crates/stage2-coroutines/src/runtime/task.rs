@@ -10,7 +10,7 @@ use pin_project_lite::pin_project;
 use selector_core::Key;
 
 use crate::runtime::inject_queue::TaskWaker;
-use crate::runtime::scheduler::{AfterStep, Scheduler, Step};
+use crate::runtime::scheduler::{AfterStep, Runnable, Scheduler};
 use crate::{Coroutine, EventLoop, Exception, Future};
 
 /// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
@@ -45,7 +45,7 @@ impl<T: 'static> Task<T> {
     pub(crate) fn start(
         event_loop: &EventLoop,
         future: Future<T>,
-        driver: impl Step + 'static,
+        driver: impl Runnable + 'static,
     ) -> Self {
         let key = event_loop.0.scheduler.add_task(driver, Some(Location::caller()));
         future.set_task(key);
@@ -90,7 +90,7 @@ pin_project! {
 }
 // ANCHOR_END: driver_fields
 
-impl<C: Coroutine, E> Step for Driver<C, E>
+impl<C: Coroutine, E> Runnable for Driver<C, E>
 where
     E: Fn(Result<C::Output, Exception>) -> Option<Exception>,
 {

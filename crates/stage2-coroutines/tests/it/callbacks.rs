@@ -268,7 +268,10 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut is_first = true;
         event_loop.run_until_complete(poll_fn(|context| {
-            assert!(std::mem::take(&mut is_first), "the main coroutine panics");
+            if !std::mem::take(&mut is_first) {
+                event_loop.call_soon(log.push_later("woken later"));
+                panic!("the main coroutine panics");
+            }
             // In the next batch its own step comes first, and then this.
             context.waker().wake_by_ref();
             event_loop.call_soon(log.push_later("whose turn it was"));
@@ -278,7 +281,7 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     assert!(caught.is_err());
     assert!(log.take().is_empty());
     run(&event_loop, sleep(&event_loop, SECOND));
-    assert_eq!(log.take(), ["whose turn it was"]);
+    assert_eq!(log.take(), ["whose turn it was", "woken later"]);
 }
 
 #[test]
