@@ -59,10 +59,8 @@ impl InjectQueue {
     /// queue already is not added again.
     pub(crate) fn push(&self, injected: Injected) {
         let mut state = self.lock();
-        let is_in_queue = match &injected {
-            Injected::Wake(task) => task.is_injected.swap(true, Relaxed),
-            Injected::Call(_) => false,
-        };
+        let is_in_queue =
+            matches!(&injected, Injected::Wake(w) if w.is_injected.swap(true, Relaxed));
         if state.is_closed || is_in_queue {
             drop(state);
             return drop(injected);

@@ -106,8 +106,7 @@ impl Iterator for Batch<'_> {
 
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
-        let rest = self.keys.drain(self.taken..);
-        self.run_queue.borrow_mut().splice(..0, rest);
+        self.run_queue.borrow_mut().splice(..0, self.keys.drain(self.taken..));
     }
 }
 // ANCHOR_END: batch
