@@ -27,11 +27,9 @@ pub struct Deadline {
     timeout: u32,
     /// The deadline for a connection, to any of the addresses.
     connect_deadline: Cell<u32>,
-    /// The deadline of the current phase.
+    /// The deadline of the current phase. Of a pause, which has none, its beginning.
     phase_deadline: Cell<u32>,
     phase: Cell<Kind>,
-    /// The beginning of the current pause.
-    paused: Cell<Option<u32>>,
 }
 
 // ANCHOR: phase
@@ -62,13 +60,14 @@ pub enum Phase {
 }
 // ANCHOR_END: phase
 
-/// The phase that an error names.
+/// The current phase, which an error names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Lookup,
     Connect,
     Exchange,
     Discard,
+    Pause,
 }
 
 impl Deadline {
@@ -107,7 +106,6 @@ impl Deadline {
             connect_deadline: Cell::new(connect_timeout),
             phase_deadline: Cell::new(connect_timeout),
             phase: Cell::new(Kind::Lookup),
-            paused: Cell::new(None),
         }
     }
 
@@ -121,14 +119,13 @@ impl Deadline {
     // Inlined: a call with a phase that is known takes few instructions.
     #[inline]
     pub fn enter(&self, phase: Phase, now: Instant) {
-        let elapsed = self.elapsed_ms(now);
-        if phase == Phase::Pause {
-            let since = self.paused.get().unwrap_or(elapsed);
-            return self.paused.set(Some(since));
-        }
-        let mut now = elapsed;
-        if let Some(since) = self.paused.take() {
-            let pause = elapsed.saturating_sub(since);
+        let mut now = self.elapsed_ms(now);
+        if self.phase.get() == Kind::Pause {
+            if phase == Phase::Pause {
+                return;
+            }
+            let since = self.phase_deadline.get();
+            let pause = now.saturating_sub(since);
             self.begun.update(|begun| begun + Duration::from_millis(pause.into()));
             now = since;
         }
@@ -144,7 +141,8 @@ impl Deadline {
             }
             Phase::Discard if self.phase.get() == Kind::Discard => return,
             Phase::Discard => (Kind::Discard, self.read_timeout.min(Self::DISCARD_TIME)),
-            Phase::Exchange | Phase::Pause => (Kind::Exchange, self.read_timeout),
+            Phase::Exchange => (Kind::Exchange, self.read_timeout),
+            Phase::Pause => (Kind::Pause, 0),
         };
         self.phase.set(kind);
         self.phase_deadline.set(now.saturating_add(time));
@@ -154,9 +152,9 @@ impl Deadline {
     /// Returns the instant at which the current phase times out: the far future
     /// in a pause.
     pub fn at(&self) -> Instant {
-        let deadline = match self.paused.get() {
-            Some(_) => u32::MAX,
-            None => self.timeout.min(self.phase_deadline.get()),
+        let deadline = match self.phase.get() {
+            Kind::Pause => u32::MAX,
+            _ => self.timeout.min(self.phase_deadline.get()),
         };
         self.begun.get() + Duration::from_millis(deadline.into())
     }
@@ -168,22 +166,24 @@ impl Deadline {
     /// # Errors
     /// When the try has timed out.
     pub fn check(&self, now: Instant) -> FetchResult {
-        let deadline = match self.phase.get() {
-            Kind::Connect => &self.connect_deadline,
-            Kind::Lookup | Kind::Exchange | Kind::Discard => &self.phase_deadline,
+        let (what, timeout) = match self.phase.get() {
+            Kind::Lookup => ("no address for the host within", self.connect_timeout),
+            Kind::Connect => ("no connection within", self.connect_timeout),
+            Kind::Exchange => ("the server was silent for", self.read_timeout),
+            Kind::Discard => ("the response did not end within", Self::DISCARD_TIME),
+            Kind::Pause => return Ok(()),
         };
-        if self.elapsed_ms(now) < self.timeout.min(deadline.get()) {
+        let deadline = match self.phase.get() {
+            Kind::Connect => self.connect_deadline.get(),
+            _ => self.phase_deadline.get(),
+        };
+        if self.elapsed_ms(now) < self.timeout.min(deadline) {
             return Ok(());
         }
         let (what, timeout) = if self.timeout <= self.phase_deadline.get() {
             ("no complete response within", self.timeout)
         } else {
-            match self.phase.get() {
-                Kind::Lookup => ("no address for the host within", self.connect_timeout),
-                Kind::Connect => ("no connection within", self.connect_timeout),
-                Kind::Exchange => ("the server was silent for", self.read_timeout),
-                Kind::Discard => ("the response did not end within", Self::DISCARD_TIME),
-            }
+            (what, timeout)
         };
         let timeout = Duration::from_millis(timeout.into());
         Err(FetchError::new(ErrorClass::Timeout, format!("{what} {timeout:?}")))
@@ -222,7 +222,7 @@ mod tests {
     /// Every fetch in flight has a deadline.
     #[test]
     fn a_deadline_is_small() {
-        assert!(size_of::<Deadline>() <= 48, "{} bytes", size_of::<Deadline>());
+        assert!(size_of::<Deadline>() <= 40, "{} bytes", size_of::<Deadline>());
     }
 
     #[test]

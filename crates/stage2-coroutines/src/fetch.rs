@@ -92,8 +92,8 @@ mod tests {
             ("connect: 3 arguments, the addresses, a box", three(Connector::connect), 144),
             ("connection: a socket, its registration, a guard", size_of::<Connection>(), 72),
             ("attempt: 3 arguments, connection and exchange", three(Client::attempt), 304),
-            ("deadline", size_of::<Deadline>(), 48),
-            ("fetch: 2 arguments, deadline, timer and attempt", two(Client::fetch), 448),
+            ("deadline", size_of::<Deadline>(), 40),
+            ("fetch: 2 arguments, deadline, timer and attempt", two(Client::fetch), 440),
         ];
         for (what, size, limit) in frames {
             println!("{size:4} {what}");
