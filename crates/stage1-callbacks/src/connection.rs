@@ -16,19 +16,12 @@ const READS_PER_CALL: u32 = 16;
 /// given back when the socket is closed.
 pub(crate) struct Registration {
     pub(crate) key: Key,
-    timer: Option<TimerKey>,
+    pub(crate) timer: Option<TimerKey>,
     /// The permit to connect, held until the server answers.
-    permit: Option<AddressId>,
-    /// The number of bytes of the current write that are sent. It is here, and not
-    /// in the connection, because there is room for it.
-    sent: u32,
+    pub(crate) permit: Option<AddressId>,
 }
 
 impl Registration {
-    pub(crate) fn new(key: Key, permit: AddressId) -> Self {
-        Self { key, timer: None, permit: Some(permit), sent: 0 }
-    }
-
     /// Has the loop call `method` at this moment, in place of the callback that is
     /// registered then. There is one timer, which is moved.
     pub(crate) fn set_timeout<S>(
@@ -66,24 +59,23 @@ pub(crate) struct Connection {
 
 impl Connection {
     // ANCHOR: write_all
-    /// Sends as many bytes as the socket takes. After `WouldBlock` the call has to
-    /// be repeated with the same bytes; it goes on where it was.
+    /// Sends as many bytes as the socket takes, and removes them. After `WouldBlock`
+    /// the call has to be repeated with those that are left.
     pub(crate) fn write_all<S>(
         &mut self,
-        bytes: &[u8],
+        bytes: &mut Vec<u8>,
         event_loop: &mut EventLoop<S>,
     ) -> io::Result<()> {
-        while (self.registration.sent as usize) < bytes.len() {
-            let written = self.stream.write(&bytes[self.registration.sent as usize..]);
+        while !bytes.is_empty() {
+            let written = self.stream.write(bytes);
             self.clear_readiness(event_loop);
             match written {
                 Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(length) => self.registration.sent += length as u32,
+                Ok(length) => drop(bytes.drain(..length)),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
-        self.registration.sent = 0;
         Ok(())
     }
     // ANCHOR_END: write_all

@@ -107,7 +107,7 @@ impl Fetcher {
         self.deadline.enter(Phase::Connect { addresses_left }, now);
         match event_loop.selector.connect(address) {
             Ok((socket, key)) => {
-                let mut registration = Registration::new(key, permit);
+                let mut registration = Registration { key, timer: None, permit: Some(permit) };
                 registration.set_timeout(self.deadline.at(), Self::timed_out, event_loop);
                 self.connecting().socket = Some((socket, registration));
                 event_loop.register(key, Interest::Writable, self, Self::writable);

@@ -39,6 +39,9 @@ pub struct Fetcher {
     /// many fetches that wait for a response.
     pub(crate) connecting: Option<Box<Connecting>>,
     pub(crate) connection: Option<Connection>,
+    /// The rest of the request, while it is sent. It is boxed for the same reason.
+    #[expect(clippy::box_collection, reason = "a box is smaller")]
+    unsent: Option<Box<Vec<u8>>>,
 }
 // ANCHOR_END: fetcher
 
@@ -47,7 +50,7 @@ impl Fetcher {
     pub fn new(crawl: &Rc<CrawlState>, visit: Visit, now: Instant) -> Box<Self> {
         let deadline = Deadline::new(&crawl.options, now);
         let crawl = Rc::clone(crawl);
-        Box::new(Self { crawl, visit, deadline, connecting: None, connection: None })
+        Box::new(Self { crawl, visit, deadline, connecting: None, connection: None, unsent: None })
     }
 
     // ANCHOR: fetch
@@ -69,26 +72,27 @@ impl Fetcher {
 
     // ANCHOR: connected
     /// Handles the end of the connector: a connection in its field, or an error.
-    fn connected(self: Box<Self>, result: FetchResult, event_loop: &mut Loop) {
-        if result.is_err() {
-            return self.attempt_done(result, event_loop);
-        }
-        let Self { deadline, .. } = &*self;
+    fn connected(mut self: Box<Self>, result: FetchResult, event_loop: &mut Loop) {
+        let Ok(()) = result else { return self.attempt_done(result, event_loop) };
+        let Self { crawl, visit, deadline, .. } = &mut *self;
         deadline.enter(Phase::Exchange, event_loop.now());
+        self.unsent = Some(Box::new(visit.request(&crawl.options, KEEP_ALIVE)));
         self.exchange(event_loop);
     }
     // ANCHOR_END: connected
 
     // ANCHOR: exchange
     // ANCHOR: request
-    /// Sends the request, as much at a time as the socket takes. The connection
-    /// remembers how much that is.
+    /// Sends the request, as much at a time as the socket takes.
     pub(crate) fn exchange(mut self: Box<Self>, event_loop: &mut Loop) {
         // ANCHOR: exercise_exchange
-        let Self { crawl, visit, connection, .. } = &mut *self;
-        let request = visit.request(&crawl.options, KEEP_ALIVE);
-        match connection.as_mut().expect(IS_CONNECTED).write_all(&request, event_loop) {
-            Ok(()) => self.wait(Self::read_response, event_loop),
+        let connection = self.connection.as_mut().expect(IS_CONNECTED);
+        let unsent = self.unsent.as_mut().expect(IS_SENDING);
+        match connection.write_all(unsent, event_loop) {
+            Ok(()) => {
+                self.unsent = None;
+                self.wait(Self::read_response, event_loop);
+            }
             Err(error) if error.kind() == ErrorKind::WouldBlock => {
                 self.wait(Self::exchange, event_loop);
             }
@@ -173,6 +177,7 @@ impl Fetcher {
 
 // ANCHOR: expectations
 const IS_CONNECTED: &str = "called only with a connection";
+const IS_SENDING: &str = "called only with a request";
 // ANCHOR_END: expectations
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Crawls over TLS, with every stage.
 
 use std::io::{Read, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -198,6 +198,43 @@ fn a_stalled_handshake_times_out() {
                 "{stage:?}: {elapsed:?}"
             );
         }
+    }
+}
+
+/// The handshake of the second connection lasts until the first response has set a
+/// cookie. The second request was made before, and a write that has to wait is
+/// repeated with the same bytes.
+#[test]
+fn a_request_does_not_change_while_it_is_sent() {
+    for stage in Stage::ALL {
+        let (both_open, cookie_set) = (Barrier::new(2), Barrier::new(2));
+        let paths = Arc::new(Mutex::new(Vec::new()));
+        let (config, seen) = (Arc::new(valid_server_config()), Arc::clone(&paths));
+        let site = Server::start_raw(move |stream, number| {
+            both_open.wait();
+            if number > 1 {
+                cookie_set.wait();
+            }
+            let tls = ServerConnection::new(Arc::clone(&config)).unwrap();
+            let mut connection = TlsConnection::new(tls, stream);
+            while let Some(path) = connection.next_path() {
+                seen.lock().unwrap().push(path);
+                connection.send(
+                    "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\
+                     Set-Cookie: visitor=one-of-many\r\nConnection: close\r\n\r\n",
+                );
+            }
+            if number == 1 {
+                cookie_set.wait();
+            }
+        })
+        .unwrap();
+        let mut options = secure_options(format!("https://{}/", site.address()));
+        options.roots.push(format!("https://{}/second", site.address()).parse().unwrap());
+        stage.crawl(options).expect([("/", page("", 0)), ("/second", page("", 0))]);
+        let mut paths = paths.lock().unwrap();
+        paths.sort();
+        assert_eq!(*paths, ["/", "/second"], "{stage:?}");
     }
 }
 
