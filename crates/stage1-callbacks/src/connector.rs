@@ -130,7 +130,7 @@ impl Fetcher {
 
     // ANCHOR: writable
     /// Handles a writable socket: it is connected, or has failed, or the event was
-    /// stale.
+    /// spurious.
     pub(crate) fn writable(mut self: Box<Self>, event_loop: &mut Loop) {
         let (socket, registration) = self.connecting().socket.as_ref().expect(IS_OPEN);
         let key = registration.key;
