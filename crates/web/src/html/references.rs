@@ -1,8 +1,8 @@
 //! Character references such as `&amp;`, and their decoding.
 
-use memchr::{memchr, memchr3};
+use memchr::memchr3;
 
-use super::entities::{C1_REPLACEMENTS, NAMED_ENTITIES};
+use super::entities::{C1_REPLACEMENTS, NAMED_CHARACTERS};
 
 /// Decodes the value of an attribute and appends it to `decoded`: character
 /// references become characters, line ends become line feeds, and malformed
@@ -100,26 +100,26 @@ fn named(bytes: &[u8], in_attribute: bool) -> Option<Reference> {
         // By far the most frequent name, and a lookup in the table is slow.
         return Some(Reference { length: 4, characters: [Some('&'), None] });
     }
-    let limit = memchr(b';', &bytes[..bytes.len().min(40)]).map_or(40, |end| end + 1);
+    // The names that begin with the bytes so far. They stand together, sorted.
+    let mut names = &NAMED_CHARACTERS[..];
     let mut longest = None;
-    for length in 1..=limit.min(bytes.len()) {
-        // The table also holds the beginnings of all names.
-        let name = std::str::from_utf8(&bytes[..length]).ok();
-        let Some(characters) = name.and_then(|name| NAMED_ENTITIES.get(name)) else {
-            break;
-        };
-        if characters.0 != 0 {
-            longest = Some((length, *characters));
+    for (at, &byte) in bytes.iter().enumerate() {
+        let byte_of = |name: &str| name.as_bytes().get(at).copied();
+        names = &names[names.partition_point(|(name, _)| byte_of(name) < Some(byte))..];
+        names = &names[..names.partition_point(|(name, _)| byte_of(name) == Some(byte))];
+        let Some((shortest, characters)) = names.first() else { break };
+        if shortest.len() == at + 1 {
+            longest = Some((at + 1, characters));
         }
     }
-    let (length, (first, second)) = longest?;
+    let (length, characters) = longest?;
     let next = bytes.get(length);
     let continues = next.is_some_and(|&byte| byte == b'=' || byte.is_ascii_alphanumeric());
     if in_attribute && continues && bytes[length - 1] != b';' {
         return None;
     }
-    let second = char::from_u32(second).filter(|&second| second != '\0');
-    Some(Reference { length, characters: [char::from_u32(first), second] })
+    let mut characters = characters.chars();
+    Some(Reference { length, characters: [characters.next(), characters.next()] })
 }
 
 /// Returns the reference of a `#` and a number (HTML standard, section 13.2.5.75
