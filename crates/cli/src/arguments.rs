@@ -8,6 +8,8 @@ mod request;
 mod scope;
 mod tool;
 
+#[cfg(not(feature = "redis"))]
+use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -87,6 +89,22 @@ pub(crate) struct ToolArguments {
     #[cfg(feature = "redis")]
     #[command(flatten)]
     pub(crate) redis: redis::Redis,
+
+    /// The flag for a crawl on many machines, which this build refuses. It takes those that
+    /// belong to it for its values, so that it is what the error is about.
+    #[cfg(not(feature = "redis"))]
+    #[arg(long = "frontier", value_name = "URL", hide = true)]
+    #[arg(num_args = 1.., allow_hyphen_values = true, value_parser = refuse_frontier)]
+    _frontier: Vec<Infallible>,
+}
+
+/// Refuses every frontier.
+///
+/// # Errors
+/// Returns an error always: this build has none.
+#[cfg(not(feature = "redis"))]
+fn refuse_frontier(_: &str) -> Result<Infallible, &'static str> {
+    Err("this build has no frontier on Redis: it was made without the feature `redis`")
 }
 
 /// Parses the arguments of this process by their definition. Exits the process if they

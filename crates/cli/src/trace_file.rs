@@ -72,15 +72,9 @@ fn write_json(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
 }
 
 /// Returns the name of the function at this address, as the program's own table of
-/// symbols has it.
+/// symbols has it, and where it is.
 fn function(address: usize) -> json::Function {
-    let mut name = None;
-    // One byte further: it expects a return address, and looks before it.
-    backtrace::resolve((address + 1) as *mut _, |symbol| {
-        name = symbol.name().map(|name| format!("{name:#}"));
-    });
-    let name = name.as_deref().and_then(|name| name.rsplit("::").next());
-    let Some(name) = name.filter(|_| address != 0) else {
+    let Some(name) = symbol(address).filter(|_| address != 0) else {
         return ("closure".to_owned(), None);
     };
     let head = format!("fn {name}(");
@@ -88,7 +82,24 @@ fn function(address: usize) -> json::Function {
         let line = text.lines().position(|line| line.contains(&head))?;
         path.starts_with("crates/stage1").then_some((*path, line + 1))
     });
-    (name.to_owned(), at)
+    (name, at)
+}
+
+/// Returns the last part of the name of the function at this address.
+#[cfg(feature = "symbols")]
+fn symbol(address: usize) -> Option<String> {
+    let mut name = None;
+    // One byte further: it expects a return address, and looks before it.
+    backtrace::resolve((address + 1) as *mut _, |symbol| {
+        name = symbol.name().map(|name| format!("{name:#}"));
+    });
+    name?.rsplit("::").next().map(str::to_owned)
+}
+
+/// Returns nothing: only stage 1 has callbacks, and a build for it the feature `symbols`.
+#[cfg(not(feature = "symbols"))]
+fn symbol(_: usize) -> Option<String> {
+    None
 }
 
 /// Returns the name of this program.

@@ -103,6 +103,17 @@ fn features_bring_their_dependencies_and_nothing_else_does() {
     }
 }
 
+/// The program is quick to build: what not all need is a feature.
+#[test]
+fn the_program_is_built_from_at_most_150_crates() {
+    let default = all_dependencies("fourways-crawl");
+    assert!(default.len() <= 150, "{}: {default:?}", default.len());
+    let full = dependencies_with("fourways-crawl", &["--edges", "no-dev", "--features", "full"]);
+    for dependency in ["fourways-frontier-redis", "scraper", "html5ever"] {
+        assert!(full.contains(dependency) && !default.contains(dependency), "{dependency}");
+    }
+}
+
 /// Returns the name of the package in a folder of `crates`.
 fn package_of_member(member: &str) -> String {
     let manifest = workspace().join("crates").join(member).join("Cargo.toml");
