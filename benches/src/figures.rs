@@ -6,18 +6,25 @@ use std::{env, fs, io};
 
 use serde::Serialize;
 
-/// Writes `figures` to `measurements/<name>.json` in the target folder of the
-/// running program, and returns the path of the file.
+/// Returns the folder `measurements` in the target folder of the running program.
 ///
 /// # Errors
-/// When the file cannot be written.
-pub fn keep(name: &str, figures: &impl Serialize) -> io::Result<PathBuf> {
+/// When it cannot be created.
+pub fn folder() -> io::Result<PathBuf> {
     let program = env::current_exe()?;
     let is_profile = |folder: &&std::path::Path| folder.join("deps").is_dir();
     let profile = program.ancestors().find(is_profile).ok_or(io::ErrorKind::NotFound)?;
     let folder = profile.with_file_name("measurements");
     fs::create_dir_all(&folder)?;
-    let path = folder.join(format!("{name}.json"));
+    Ok(folder)
+}
+
+/// Writes `figures` to `<name>.json` in this [`folder`], and returns the path of the file.
+///
+/// # Errors
+/// When the file cannot be written.
+pub fn keep(name: &str, figures: &impl Serialize) -> io::Result<PathBuf> {
+    let path = folder()?.join(format!("{name}.json"));
     fs::write(&path, serde_json::to_vec_pretty(figures)?)?;
     Ok(path)
 }

@@ -36,6 +36,7 @@ pub use crawl::{Crawl, Memory, Run};
 pub use fetch_memory::FetchMemory;
 pub use role::play_role_if_asked;
 pub use site::{ServerProcess, Site};
+pub use tls_front::server_certificate;
 pub use worker_process::SubjectProcess;
 
 /// The number of resamples of which a confidence interval is made. With criterion's

@@ -38,13 +38,18 @@ pub fn cpu_time() -> Duration {
 
 /// Returns the resident memory of this process, in bytes.
 pub fn resident() -> u64 {
-    status("VmRSS")
+    status("self", "VmRSS")
 }
 
-/// Returns a figure of `/proc/self/status`, in bytes.
+/// Returns the peak of the resident memory of a running process so far, in bytes.
+pub fn peak_memory(process: u32) -> u64 {
+    status(&process.to_string(), "VmHWM")
+}
+
+/// Returns a figure of `/proc/<process>/status`, in bytes.
 #[cfg(target_os = "linux")]
-pub(crate) fn status(name: &str) -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+pub(crate) fn status(process: &str, name: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     kib.unwrap_or(0) * 1024
@@ -74,7 +79,7 @@ pub fn cpu_time() -> Duration {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn status(_name: &str) -> u64 {
+pub(crate) fn status(_process: &str, _name: &str) -> u64 {
     0
 }
 

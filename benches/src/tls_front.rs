@@ -21,7 +21,7 @@ use crate::site_address::SiteAddress;
 /// that ends with the process.
 pub(crate) fn start(behind: SocketAddr) -> io::Result<SiteAddress> {
     let (config, authority) =
-        create_certificate().map_err(|error| io::Error::other(error.to_string()))?;
+        server_certificate().map_err(|error| io::Error::other(error.to_string()))?;
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let listener = runtime.block_on(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))?;
@@ -49,9 +49,12 @@ async fn forward(stream: TcpStream, acceptor: TlsAcceptor, behind: SocketAddr) -
     Ok(())
 }
 
-/// Creates a certificate for the server, and the certificate authority that
-/// signs it.
-fn create_certificate() -> Result<(ServerConfig, Vec<u8>), Box<dyn Error>> {
+/// Creates the settings of a TLS server on 127.0.0.1, and the certificate authority, in DER,
+/// that has signed its certificate.
+///
+/// # Errors
+/// When there are no random numbers for the keys.
+pub fn server_certificate() -> Result<(ServerConfig, Vec<u8>), Box<dyn Error>> {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;

@@ -43,9 +43,9 @@ pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
             }
             Command::Look => reply(&Memory {
                 heap: heap.map_or(0, |heap| heap()),
-                resident: status("VmRSS"),
-                peak: status("VmHWM"),
-                reserved: status("VmSize"),
+                resident: status("self", "VmRSS"),
+                peak: status("self", "VmHWM"),
+                reserved: status("self", "VmSize"),
             })?,
             Command::End => {
                 let joined = current.take().map(JoinHandle::join);

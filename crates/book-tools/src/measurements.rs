@@ -10,6 +10,7 @@ mod plots;
 pub(crate) mod provenance;
 mod scale;
 mod tables;
+mod tool;
 
 use std::fs;
 use std::io;
@@ -46,7 +47,7 @@ const PAIRED: [(&str, &str); 5] = [
 const PEERS: &str = " reqwest smol spider";
 
 /// All benches, in the order of their runs.
-const BENCHES: [&str; 10] = [
+const BENCHES: [&str; 11] = [
     "paired",
     "throughput",
     "memory",
@@ -57,6 +58,7 @@ const BENCHES: [&str; 10] = [
     "instructions",
     "line",
     "scale",
+    "tool",
 ];
 
 /// The arguments of the chore `measurements`.
@@ -246,6 +248,7 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
             "cargo run --release -p simulation --bin scale".to_owned(),
             "cargo run --release -p fourways-frontier-redis --example costs".to_owned(),
         ],
+        "tool" => vec!["cargo run --release -p benches --bin tool".to_owned()],
         // These have no plots to turn off.
         "growth" | "memory" => vec![format!("cargo bench -p benches{features} --bench {bench}")],
         _ => vec![format!("cargo bench -p benches{features} --bench {bench} -- --noplot")],

@@ -19,7 +19,7 @@ const fn at_least(limit: f64, what: &'static str, measured: fn(&Figures) -> Opti
     Aim { what, is_least: true, limit, measured }
 }
 
-const AIMS: [Aim; 28] = [
+const AIMS: [Aim; 40] = [
     at_most(1.0, "CPU a page, by tokio-hyper's, 100 tasks", |of| {
         cpu(of, "8KB-100-tasks/tokio-hyper")
     }),
@@ -30,6 +30,9 @@ const AIMS: [Aim; 28] = [
     at_most(0.25, "the same, 10 tasks", |of| cpu(of, "8KB-10-tasks/spider")),
     at_most(0.25, "time a page, by spider's, 100 tasks", |of| {
         of.get("paired/8KB-100-tasks/spider", "wall_ratio.median")
+    }),
+    at_most(0.167, "CPU a page, by spider's, 100 tasks, the newer aim", |of| {
+        cpu(of, "8KB-100-tasks/spider")
     }),
     at_most(0.04, "CPU a page, by that of the chapter's structure on aiohttp", |of| {
         of.get("peers/generated/aiohttp", "cpu_ratio.median")
@@ -47,17 +50,23 @@ const AIMS: [Aim; 28] = [
         instructions(of, "stage3", "bare_mio")
     }),
     at_most(320.0, "bytes of the heap a fetch of 10,000, stage 1", |of| {
-        of.get("memory/stage1-callbacks/10000", "heap_per_fetch")
+        heap(of, "stage1-callbacks")
     }),
-    at_most(512.0, "the same, stage 2", |of| {
-        of.get("memory/stage2-coroutines/10000", "heap_per_fetch")
-    }),
-    at_most(900.0, "the same, stage 3", |of| of.get("memory/stage3-queue/10000", "heap_per_fetch")),
+    at_most(512.0, "the same, stage 2", |of| heap(of, "stage2-coroutines")),
+    at_most(780.0, "the same, the newer aim", |of| heap(of, "stage2-coroutines")),
+    at_most(900.0, "the same, stage 3", |of| heap(of, "stage3-queue")),
+    at_most(1000.0, "the same, the newer aim", |of| heap(of, "stage3-queue")),
     at_most(1100.0, "bytes resident a fetch of 19,000, stage 3", |of| {
         of.get("memory/stage3-queue/19000", "resident_per_fetch")
     }),
+    at_most(32.0, "MB resident with 19,000 in flight, stage 3", |of| {
+        Some(of.get("memory/stage3-queue/19000", "all.resident")? / 1e6)
+    }),
     at_most(0.5, "ns a switch, by tokio's", |of| scheduling(of, "switch")),
+    at_most(0.6, "the same, the newer aim", |of| scheduling(of, "switch")),
     at_most(0.65, "ns to spawn and await, by tokio's", |of| scheduling(of, "spawn")),
+    at_most(0.75, "the same, the newer aim", |of| scheduling(of, "spawn")),
+    at_most(1.1, "ns to be woken by a thread, by tokio's", |of| scheduling(of, "foreign-wake")),
     at_most(0.5, "10,000 pages of 1 s: seconds more than bare-mio, stage 3", |of| {
         let seconds = |subject: &str| of.get(&format!("c10k/{subject}"), "wall_seconds");
         Some(seconds("stage3-queue")? - seconds("bare-mio")?)
@@ -79,6 +88,19 @@ const AIMS: [Aim; 28] = [
             |id: &&str| id.split('/').nth(3) == Some("0") && id.ends_with("/stage3-queue");
         of.ids("line/").filter(is_fine).filter_map(|id| of.get(id, "ratio.median")).reduce(f64::max)
     }),
+    at_most(5.0, "ms from the start of `crawl` to its first request, http", |of| {
+        of.get("tool/start/http", "median")
+    }),
+    at_most(15.0, "the same, https with the system's roots", |of| {
+        of.get("tool/start/https", "median")
+    }),
+    at_most(8.0, "MB resident at the most, `crawl` on 1,000 pages", |of| {
+        Some(of.get("tool/resident/1000", "median")? / 1e6)
+    }),
+    at_most(150.0, "crates that `crawl` is built from", |of| {
+        of.get("tool/build/default", "crates")
+    }),
+    at_most(75.0, "seconds to build it", |of| of.get("tool/build/default", "seconds")),
 ];
 
 fn cpu(figures: &Figures, of: &str) -> Option<f64> {
@@ -89,6 +111,10 @@ fn instructions(figures: &Figures, one: &str, other: &str) -> Option<f64> {
     let of =
         |name| figures.get(&format!("instructions/crawls/thousand_pages/{name}"), "instructions");
     Some(of(one)? / of(other)?)
+}
+
+fn heap(figures: &Figures, stage: &str) -> Option<f64> {
+    figures.get(&format!("memory/{stage}/10000"), "heap_per_fetch")
 }
 
 fn speed_of_a_million(figures: &Figures) -> Option<f64> {

@@ -8,6 +8,7 @@ use super::numbers::{plain, whole};
 use super::peers;
 use super::provenance::Provenance;
 use super::scale;
+use super::tool;
 
 /// The crawling subjects, in the order of the rows.
 pub(super) const CRAWLERS: [&str; 12] = [
@@ -89,6 +90,8 @@ pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
         ("scale_rest", scale::rest(figures)),
         ("scale_costs", scale::costs(figures)),
         ("scale_seen", scale::seen(figures)),
+        ("tool", tool::costs(figures)),
+        ("crates", tool::crates(figures)),
         ("aims", aims::table(figures)),
         ("peers_taken", Provenance::table(&peers_taken)),
         ("peers_commands", peers::commands()),
