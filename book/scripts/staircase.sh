@@ -11,13 +11,20 @@ lines() {
   done | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
+# Names the files of a stage.
+of() {
+  stage=$1
+  shift
+  printf "$stage/src/%s.rs " "$@"
+}
+
 below() { find "$@" -name '*.rs'; }
 
 {
-  echo "0 threads|$(lines stage0-threads/src/fetch.rs stage0-threads/src/connector.rs)|$(lines stage0-threads/src/crawl.rs)|0|the kernel runs it"
-  echo "1 callbacks|$(lines stage1-callbacks/src/fetch.rs stage1-callbacks/src/connection.rs stage1-callbacks/src/connector.rs)|$(lines stage1-callbacks/src/crawl.rs)|$(lines stage1-callbacks/src/event_loop.rs)|"
-  echo "2 coroutines|$(lines stage2-coroutines/src/fetch.rs $(below stage2-coroutines/src/net))|$(lines stage2-coroutines/src/crawl.rs)|$(lines $(below stage2-coroutines/src/runtime))|"
-  echo "3 queue|$(lines stage3-queue/src/fetch.rs stage3-queue/src/connector.rs)|$(lines stage3-queue/src/crawler.rs)|$(lines stage3-queue/src/queue.rs)|and the runtime of stage 2"
+  echo "0 threads|$(lines $(of stage0-threads fetch connector connection limits lookups))|$(lines stage0-threads/src/crawl.rs)|0|the kernel runs it"
+  echo "1 callbacks|$(lines $(of stage1-callbacks fetch connector connection))|$(lines stage1-callbacks/src/crawl.rs)|$(lines stage1-callbacks/src/event_loop.rs)|"
+  echo "2 coroutines|$(lines $(of stage2-coroutines fetch) $(below stage2-coroutines/src/net | grep -v read_by_hand))|$(lines stage2-coroutines/src/crawl.rs)|$(lines $(below stage2-coroutines/src/runtime))|"
+  echo "3 queue|$(lines $(of stage3-queue fetch connector pool))|$(lines stage3-queue/src/crawler.rs)|$(lines stage3-queue/src/queue.rs)|and the runtime of stage 2"
 } | awk -F'|' '
 BEGIN {
   print "<svg viewBox=\"0 0 440 220\" role=\"img\" aria-labelledby=\"staircase-title staircase-desc\" font-size=\"14\">"
