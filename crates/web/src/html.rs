@@ -101,3 +101,9 @@ pub enum Value<'a> {
     /// A value longer than [`MAX_VALUE_LEN`], which was not kept.
     TooLong,
 }
+
+impl<'a> Value<'a> {
+    fn of(value: &'a [u8]) -> Self {
+        if value.len() > MAX_VALUE_LEN { Self::TooLong } else { Self::Whole(value) }
+    }
+}

@@ -1,7 +1,7 @@
 //! Content models: the content of an element, by its name.
 
-use super::name::Name;
-use super::{SCRIPT, Text};
+use super::Text;
+use super::name::{Name, NameTable};
 
 /// The content model of an HTML element: the way to read what follows its start
 /// tag.
@@ -25,28 +25,29 @@ pub(super) enum Namespace {
 }
 
 impl Content {
-    // ANCHOR: of
-    #[inline]
+    /// Returns the content model of the HTML element with this name.
+    #[inline(always)]
     pub(super) fn of(element: Name) -> Self {
-        match element {
-            TITLE | TEXTAREA => Self::Text(Text::WithReferences),
-            SCRIPT | STYLE | XMP | IFRAME | NOEMBED | NOFRAMES => Self::Text(Text::Raw),
-            PLAINTEXT => Self::Plaintext,
-            SVG => Self::Foreign(Namespace::Svg),
-            MATH => Self::Foreign(Namespace::MathMl),
-            _ => Self::Elements,
-        }
+        MODELS.get(element)
     }
-    // ANCHOR_END: of
 }
 
-const IFRAME: Name = Name::of(b"iframe");
-const MATH: Name = Name::of(b"math");
-const NOEMBED: Name = Name::of(b"noembed");
-const NOFRAMES: Name = Name::of(b"noframes");
-const PLAINTEXT: Name = Name::of(b"plaintext");
-const STYLE: Name = Name::of(b"style");
-const SVG: Name = Name::of(b"svg");
-const TEXTAREA: Name = Name::of(b"textarea");
-const TITLE: Name = Name::of(b"title");
-const XMP: Name = Name::of(b"xmp");
+// ANCHOR: of
+/// The content models of the elements that hold no HTML elements.
+static MODELS: NameTable<Content> = NameTable::of(
+    &[
+        (Name::of(b"title"), Content::Text(Text::WithReferences)),
+        (Name::of(b"textarea"), Content::Text(Text::WithReferences)),
+        (Name::of(b"script"), Content::Text(Text::Raw)),
+        (Name::of(b"style"), Content::Text(Text::Raw)),
+        (Name::of(b"xmp"), Content::Text(Text::Raw)),
+        (Name::of(b"iframe"), Content::Text(Text::Raw)),
+        (Name::of(b"noembed"), Content::Text(Text::Raw)),
+        (Name::of(b"noframes"), Content::Text(Text::Raw)),
+        (Name::of(b"plaintext"), Content::Plaintext),
+        (Name::of(b"svg"), Content::Foreign(Namespace::Svg)),
+        (Name::of(b"math"), Content::Foreign(Namespace::MathMl)),
+    ],
+    Content::Elements,
+);
+// ANCHOR_END: of

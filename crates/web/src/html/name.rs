@@ -2,8 +2,8 @@
 
 /// The name of a tag or an attribute, in lower case.
 ///
-/// Up to eight bytes are packed into a number, so that comparing names is
-/// comparing numbers. For a longer name, the number is a hash. A page may be
+/// Up to eight bytes are packed into a number, the first of them lowest, so that
+/// comparing names is comparing numbers. For a longer name, the number is a hash. A page may be
 /// made so that the hashes of two names are equal. This does no harm: the page
 /// could contain the other name as well.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -32,41 +32,47 @@ impl Name {
         names
     }
 
-    /// Appends the bytes of `input` from `at` on, up to a byte for which
-    /// `letters` has no letter. Returns the name so far and the index of that
-    /// byte.
-    #[inline]
-    pub(super) fn take(self, input: &[u8], at: usize, letters: &[u8; 256]) -> (Self, usize) {
-        let (name, at) = if self.0 == 0 { Self::first(input, at) } else { (self, at) };
-        match input.get(at) {
-            Some(&byte) if letters[usize::from(byte)] != NONE => name.rest(input, at, letters),
-            _ => (name, at),
+    /// Appends the bytes of `input` up to a byte for which `letters` has no letter.
+    /// Returns the name so far and the rest of `input`.
+    #[inline(always)]
+    pub(super) fn take<'a>(self, input: &'a [u8], letters: &[u8; 256]) -> (Self, &'a [u8]) {
+        let (mut name, mut rest) = (self, input);
+        if self.0 == 0
+            && let Some((first, length)) = input.first_chunk().and_then(Self::first)
+        {
+            (name, rest) = (first, &input[length..]);
+        }
+        match rest {
+            [] | [b'>', ..] => (name, rest),
+            [byte, ..] if letters[usize::from(*byte)] == NONE => (name, rest),
+            _ => name.take_others(rest, letters),
         }
     }
 
-    /// Reads up to seven lower-case letters at once. Nearly all names consist of
-    /// so few.
-    #[inline]
-    fn first(input: &[u8], at: usize) -> (Self, usize) {
-        let first = input.get(at..).and_then(|rest| rest.first_chunk());
-        let first = u64::from_le_bytes(*first.unwrap_or(&[0; 8]));
+    /// Reads up to seven lower-case letters at once, if the word begins with any.
+    /// Returns their name and their number. Nearly all names consist of so few.
+    #[inline(always)]
+    pub(super) fn first(word: &[u8; 8]) -> Option<(Self, usize)> {
+        let word = u64::from_le_bytes(*word);
         // The bytes from 0x60 to 0x7f count as letters. The eighth byte never
         // does.
-        let others = ((first ^ 0x6060_6060_6060_6060) & 0xe0e0_e0e0_e0e0_e0e0) | 1 << 56;
+        let others = ((word ^ 0x6060_6060_6060_6060) & 0xe0e0_e0e0_e0e0_e0e0) | 1 << 56;
         let bits = others.trailing_zeros() & !7;
-        (Self(first.swap_bytes() >> 8 >> (56 - bits)), at + bits as usize / 8)
+        let name = Self(word & ((1 << bits) - 1));
+        (bits > 0).then_some((name, bits as usize / 8))
     }
 
+    /// Appends what is no letter in lower case, or beyond the first seven.
     #[inline(never)]
-    fn rest(self, input: &[u8], at: usize, letters: &[u8; 256]) -> (Self, usize) {
-        let (mut name, mut end) = (self, at);
-        while let Some(&byte) = input.get(end)
-            && letters[usize::from(byte)] != NONE
+    fn take_others<'a>(self, input: &'a [u8], letters: &[u8; 256]) -> (Self, &'a [u8]) {
+        let (mut name, mut rest) = (self, input);
+        while let [byte, after @ ..] = rest
+            && letters[usize::from(*byte)] != NONE
         {
-            name.push(letters[usize::from(byte)]);
-            end += 1;
+            name.push(letters[usize::from(*byte)]);
+            rest = after;
         }
-        (name, end)
+        (name, rest)
     }
 
     /// Appends a byte, even one that would end the name.
@@ -78,13 +84,52 @@ impl Name {
     const fn push(&mut self, letter: u8) {
         const LONG: u64 = 0xff << 56;
         self.0 = if self.0 >> 56 == 0 {
-            self.0 << 8 | letter as u64
+            let length = (u64::BITS - self.0.leading_zeros()).div_ceil(8);
+            self.0 | (letter as u64) << (8 * length)
         } else {
             // The shift brings the first letters down: a product passes bits on upwards
             // only, and the uppermost are overwritten.
             (self.0 ^ self.0 >> 29 ^ letter as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) | LONG
         };
     }
+}
+
+/// A table of values by name. Whether it holds a name takes one comparison.
+pub(super) struct NameTable<T> {
+    slots: [(Name, T); NUM_SLOTS],
+    /// The value of all other names.
+    other: T,
+}
+
+/// The number of slots in a [`NameTable`], a power of two.
+const NUM_SLOTS: usize = 128;
+
+impl<T: Copy> NameTable<T> {
+    /// Creates a table at compile time, which fails if two names have the same slot.
+    pub(super) const fn of(entries: &[(Name, T)], other: T) -> Self {
+        let mut slots = [(Name(0), other); NUM_SLOTS];
+        let mut at = 0;
+        while at < entries.len() {
+            let slot = slot_of(entries[at].0);
+            assert!(slots[slot].0.0 == 0);
+            slots[slot] = entries[at];
+            at += 1;
+        }
+        Self { slots, other }
+    }
+
+    /// Returns the value of this name.
+    #[inline(always)]
+    pub(super) fn get(&self, name: Name) -> T {
+        let (known, value) = self.slots[slot_of(name)];
+        if known == name { value } else { self.other }
+    }
+}
+
+/// Returns the slot of a name: the uppermost bits of a product depend on all letters.
+#[inline(always)]
+const fn slot_of(name: Name) -> usize {
+    (name.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - NUM_SLOTS.ilog2())) as usize
 }
 
 /// The entry of a byte that ends a name, in the tables of letters.

@@ -120,11 +120,12 @@ impl RawText {
                     if byte.is_ascii_alphabetic() && self.candidate_length < MAX_LEN =>
                 {
                     let longest = at + MAX_LEN - self.candidate_length;
-                    let input = &input[..longest.min(input.len())];
-                    let (candidate, end) = self.candidate.take(input, at, &name::ALPHABETIC);
+                    let letters = &input[at..longest.min(input.len())];
+                    let (candidate, rest) = self.candidate.take(letters, &name::ALPHABETIC);
                     self.candidate = candidate;
-                    self.candidate_length += end - at;
-                    at = end;
+                    let length = letters.len() - rest.len();
+                    self.candidate_length += length;
+                    at += length;
                 }
                 Matched::EndTag if self.candidate == self.element && ends_name(byte) => {
                     if self.script != Escape::Script {

@@ -37,6 +37,13 @@ fn decode(text: &str, in_attribute: bool, decoded: &mut String) {
 fn decode_from(first: usize, text: &str, in_attribute: bool, decoded: &mut String) {
     let (mut rest, mut next) = (text, Some(first));
     while let Some(at) = next {
+        if let Some(after) = rest[at..].strip_prefix("&amp;") {
+            // By far the most frequent reference, and a lookup in the table is slow.
+            decoded.push_str(&rest[..=at]);
+            rest = after;
+            next = next_special(rest.as_bytes());
+            continue;
+        }
         decoded.push_str(&rest[..at]);
         let special = rest.as_bytes()[at];
         rest = &rest[at + 1..];
@@ -96,10 +103,6 @@ fn reference(bytes: &[u8], in_attribute: bool) -> Option<Reference> {
 /// Returns the reference with the longest name in the table that `bytes` begin
 /// with.
 fn named(bytes: &[u8], in_attribute: bool) -> Option<Reference> {
-    if bytes.starts_with(b"amp;") {
-        // By far the most frequent name, and a lookup in the table is slow.
-        return Some(Reference { length: 4, characters: [Some('&'), None] });
-    }
     // The names that begin with the bytes so far. They stand together, sorted.
     let mut names = &NAMED_CHARACTERS[..];
     let mut longest = None;

@@ -5,7 +5,7 @@ use super::content::Content;
 use super::foreign::ForeignElements;
 use super::name::{self, Name, is_blank};
 use super::raw_text::RawText;
-use super::scan::{find, run};
+use super::scan::{find, position, run};
 use super::{StartTag, Text, TokenSink, Value};
 
 /// The longest attribute value, in bytes. A longer one is not kept.
@@ -111,10 +111,7 @@ impl Tokenizer {
     pub fn feed(&mut self, input: &[u8], sink: &mut impl TokenSink) {
         let mut at = 0;
         while at < input.len() {
-            at = match self.state {
-                State::Data => self.data(input, at, sink),
-                _ => self.step(input, at, sink),
-            };
+            at = self.step(input, at, sink);
         }
         self.consumed += input.len() as u64;
     }
@@ -152,7 +149,9 @@ impl Tokenizer {
         match self.state {
             State::Data => self.data(input, at, sink),
             State::TagOpen => match byte {
-                b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(false, input, at, sink),
+                b'a'..=b'z' | b'A'..=b'Z' => {
+                    index_of(self.begin_tag(false, input, &input[at..], sink), input)
+                }
                 b'/' => self.switch_to(State::EndTagOpen, at + 1),
                 b'!' => self.switch_to(State::MarkupDeclarationOpen, at + 1),
                 b'?' => self.switch_to(State::Comment(Comment::BOGUS), at),
@@ -162,11 +161,13 @@ impl Tokenizer {
                 }
             },
             State::EndTagOpen => match byte {
-                b'a'..=b'z' | b'A'..=b'Z' => self.begin_tag(true, input, at, sink),
+                b'a'..=b'z' | b'A'..=b'Z' => {
+                    index_of(self.begin_tag(true, input, &input[at..], sink), input)
+                }
                 b'>' => self.switch_to(State::Data, at + 1),
                 _ => self.switch_to(State::Comment(Comment::BOGUS), at),
             },
-            State::TagName => self.tag_name(self.tag, input, at, sink),
+            State::TagName => index_of(self.tag_name(self.tag, input, &input[at..], sink), input),
             State::BeforeAttributeName => self.attributes(input, at, sink),
             State::AttributeName => {
                 let end = self.attribute_name(self.attribute, input, at, sink);
@@ -192,7 +193,10 @@ impl Tokenizer {
             State::Quoted(quote) => self.quoted(quote, input, at, sink),
             State::Unquoted => self.unquoted(input, at, sink),
             State::SelfClosingStartTag => match byte {
-                b'>' => self.emit_tag(true, at + 1, sink),
+                b'>' => {
+                    self.emit_tag(true, sink);
+                    at + 1
+                }
                 _ => self.switch_to(State::BeforeAttributeName, at),
             },
             State::MarkupDeclarationOpen => match byte {
@@ -243,47 +247,52 @@ impl Tokenizer {
         at
     }
 
-    /// Takes text, and the markup behind it as far as its first bytes tell its
-    /// kind.
-    #[inline]
+    /// Takes text and markup, up to markup that changes the state.
     fn data(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
-        let mut from = at;
-        loop {
-            let Some(less) = find(b'<', input, from) else {
-                sink.text(&input[at..], Text::WithReferences);
-                return input.len();
-            };
-            let next = input.get(less + 1);
-            if next.is_some_and(u8::is_ascii_alphabetic) {
-                if at < less {
-                    sink.text(&input[at..less], Text::WithReferences);
-                }
-                self.tag_at = self.consumed + less as u64;
-                return self.begin_tag(false, input, less + 1, sink);
-            }
-            if matches!(next, None | Some(b'/' | b'!' | b'?')) {
-                return self.markup(input, at, less, sink);
-            }
-            // This `<` is text.
-            from = less + 1;
+        let mut rest = &input[at..];
+        while !rest.is_empty() && matches!(self.state, State::Data) {
+            rest = self.text_and_markup(input, rest, sink);
         }
+        index_of(rest, input)
     }
 
-    /// Takes the text from `at` to `less`, the index of a `<` that begins no
-    /// start tag, and the markup that it begins.
+    /// Takes text, and the markup behind it as far as its first bytes tell its
+    /// kind. Returns the rest behind that.
     #[inline(always)]
-    fn markup(&mut self, input: &[u8], at: usize, less: usize, sink: &mut impl TokenSink) -> usize {
-        if at < less {
-            sink.text(&input[at..less], Text::WithReferences);
+    fn text_and_markup<'a>(
+        &mut self,
+        input: &'a [u8],
+        rest: &'a [u8],
+        sink: &mut impl TokenSink,
+    ) -> &'a [u8] {
+        let mut markup = rest;
+        // A tag often follows a tag.
+        if rest.first() != Some(&b'<') {
+            let Some(length) = position(b'<', rest) else {
+                sink.text(rest, Text::WithReferences);
+                return &[];
+            };
+            sink.text(&rest[..length], Text::WithReferences);
+            markup = &rest[length..];
         }
+        let less = index_of(markup, input);
         self.tag_at = self.consumed + less as u64;
-        match input[less + 1..] {
-            [b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(true, input, less + 2, sink),
-            [b'!', b'-', b'-', ..] => self.skip(Comment::COMMENT, input, less + 4),
-            [b'!', byte, ..] if !matches!(byte, b'-' | b'[') => {
-                self.skip(Comment::BOGUS, input, less + 2)
+        match markup {
+            [_, b'a'..=b'z' | b'A'..=b'Z', ..] => self.begin_tag(false, input, &markup[1..], sink),
+            [_, b'/', b'a'..=b'z' | b'A'..=b'Z', ..] => {
+                self.begin_tag(true, input, &markup[2..], sink)
             }
-            _ => self.switch_to(State::TagOpen, less + 1),
+            [_, b'!', b'-', b'-', ..] => &input[self.skip(Comment::COMMENT, input, less + 4)..],
+            [_, b'!', byte, ..] if !matches!(byte, b'-' | b'[') => {
+                &input[self.skip(Comment::BOGUS, input, less + 2)..]
+            }
+            [_] | [_, b'/' | b'!' | b'?', ..] => &input[self.switch_to(State::TagOpen, less + 1)..],
+            // This `<` is text; so are others that follow at once, except for the last.
+            _ => {
+                let length = run(markup, 0, |byte| byte == b'<').max(2) - 1;
+                sink.text(&markup[..length], Text::WithReferences);
+                &markup[length..]
+            }
         }
     }
 
@@ -296,42 +305,74 @@ impl Tokenizer {
         }
     }
 
+    /// Takes a tag from its name on, and returns the rest behind it.
     #[inline(always)]
-    fn begin_tag(
+    fn begin_tag<'a>(
         &mut self,
         is_end_tag: bool,
-        input: &[u8],
-        at: usize,
+        input: &'a [u8],
+        name: &'a [u8],
         sink: &mut impl TokenSink,
-    ) -> usize {
+    ) -> &'a [u8] {
         self.is_end_tag = is_end_tag;
         self.ends_raw_text = false;
-        self.tag_name(Name::default(), input, at, sink)
+        self.tag_name(Name::default(), input, name, sink)
     }
 
+    /// Continues a tag within its name, and returns the rest behind it.
     #[inline(always)]
-    fn tag_name(
+    fn tag_name<'a>(
         &mut self,
         start: Name,
-        input: &[u8],
-        at: usize,
+        input: &'a [u8],
+        rest: &'a [u8],
         sink: &mut impl TokenSink,
-    ) -> usize {
-        let (tag, end) = start.take(input, at, &name::TAG);
+    ) -> &'a [u8] {
+        let (tag, mut rest) = start.take(rest, &name::TAG);
         self.tag = tag;
-        match input.get(end) {
-            None => self.switch_to(State::TagName, end),
-            Some(b'>') => self.emit_tag(false, end + 1, sink),
-            Some(_) => {
-                self.wants_any = !self.is_end_tag && sink.wants_any(tag);
-                self.attributes(input, end, sink)
+        if let [b'>', after @ ..] = rest {
+            self.emit_tag(false, sink);
+            return after;
+        }
+        if rest.is_empty() {
+            self.state = State::TagName;
+            return rest;
+        }
+        self.wants_any = !self.is_end_tag && sink.wants_any(tag);
+        rest = self.plain_attributes(rest, sink);
+        let (is_self_closing, after) = match rest {
+            [b'>', after @ ..] => (false, after),
+            [b'/', b'>', after @ ..] | [b' ', b'/', b'>', after @ ..] => (true, after),
+            _ => return &input[self.attributes(input, index_of(rest, input), sink)..],
+        };
+        self.emit_tag(is_self_closing, sink);
+        after
+    }
+
+    /// Takes the attributes that are written as most are, and returns the rest behind
+    /// them.
+    #[inline(always)]
+    fn plain_attributes<'a>(&self, rest: &'a [u8], sink: &mut impl TokenSink) -> &'a [u8] {
+        let mut rest = rest;
+        if self.wants_any {
+            while let Some((name, value, after)) = plain_attribute(rest) {
+                if sink.wants(self.tag, name) {
+                    sink.attribute(name, Value::of(value));
+                }
+                rest = after;
+            }
+        } else {
+            while let Some((_, _, after)) = plain_attribute(rest) {
+                rest = after;
             }
         }
+        rest
     }
 
     /// Takes the attributes from `at` to the end of the tag. Stops at an
     /// attribute that the slice cuts through, or that has a blank behind its
     /// name or its equals sign.
+    #[inline(never)]
     fn attributes(&mut self, input: &[u8], at: usize, sink: &mut impl TokenSink) -> usize {
         let mut at = at;
         let is_self_closing = loop {
@@ -346,35 +387,49 @@ impl Tokenizer {
                     Some(_) => at += 1,
                 },
                 _ if is_blank(byte) => at += 1,
-                _ => {
-                    let mut start = Name::default();
-                    if byte == b'=' {
-                        // At this point, `=` is the first byte of a name.
-                        start.append(byte);
-                        at += 1;
-                    }
-                    at = self.attribute_name(start, input, at, sink);
-                    let (value, end) = match input[at..] {
-                        [] => return self.switch_to(State::AttributeName, at),
-                        [b'=', quote @ (b'"' | b'\''), ..] => match find(quote, input, at + 2) {
-                            None => return self.switch_to(State::Quoted(quote), at + 2),
-                            Some(end) => (&input[at + 2..end], end + 1),
-                        },
-                        [b'=', first, ..] if first != b'>' && !is_blank(first) => {
-                            match end_of_unquoted(input, at + 1) {
-                                None => return self.switch_to(State::Unquoted, at + 1),
-                                Some(end) => (&input[at + 1..end], end),
-                            }
-                        }
-                        [b'>' | b'/', ..] => (&[][..], at),
-                        _ => return self.switch_to(State::AfterAttributeName, at),
-                    };
-                    self.emit_value(value, sink);
-                    at = end;
-                }
+                _ => match self.attribute(input, at, sink) {
+                    Ok(end) => at = index_of(self.plain_attributes(&input[end..], sink), input),
+                    Err(end) => return end,
+                },
             }
         };
-        self.emit_tag(is_self_closing, at + 1 + usize::from(is_self_closing), sink)
+        self.emit_tag(is_self_closing, sink);
+        at + 1 + usize::from(is_self_closing)
+    }
+
+    /// Takes the attribute at `at`. Returns `Err` at one that the slice cuts through, or
+    /// that has a blank behind its name or its equals sign.
+    fn attribute(
+        &mut self,
+        input: &[u8],
+        at: usize,
+        sink: &mut impl TokenSink,
+    ) -> Result<usize, usize> {
+        let mut at = at;
+        let mut start = Name::default();
+        if input[at] == b'=' {
+            // At this point, `=` is the first byte of a name.
+            start.append(b'=');
+            at += 1;
+        }
+        at = self.attribute_name(start, input, at, sink);
+        let (value, end) = match input[at..] {
+            [] => return Err(self.switch_to(State::AttributeName, at)),
+            [b'=', quote @ (b'"' | b'\''), ..] => match find(quote, input, at + 2) {
+                None => return Err(self.switch_to(State::Quoted(quote), at + 2)),
+                Some(end) => (&input[at + 2..end], end + 1),
+            },
+            [b'=', first, ..] if first != b'>' && !is_blank(first) => {
+                match end_of_unquoted(input, at + 1) {
+                    None => return Err(self.switch_to(State::Unquoted, at + 1)),
+                    Some(end) => (&input[at + 1..end], end),
+                }
+            }
+            [b'>' | b'/', ..] => (&[][..], at),
+            _ => return Err(self.switch_to(State::AfterAttributeName, at)),
+        };
+        self.emit_value(value, sink);
+        Ok(end)
     }
 
     /// Continues the name of an attribute at `at`.
@@ -390,10 +445,10 @@ impl Tokenizer {
             self.is_wanted = false;
             return run(input, at, |byte| name::ATTRIBUTE[usize::from(byte)] != name::NONE);
         }
-        let (attribute, end) = start.take(input, at, &name::ATTRIBUTE);
+        let (attribute, rest) = start.take(&input[at..], &name::ATTRIBUTE);
         self.attribute = attribute;
-        self.is_wanted = end < input.len() && sink.wants(self.tag, attribute);
-        end
+        self.is_wanted = !rest.is_empty() && sink.wants(self.tag, attribute);
+        index_of(rest, input)
     }
 
     // ANCHOR: quoted
@@ -448,25 +503,21 @@ impl Tokenizer {
         self.emit_value(&value, sink);
     }
 
-    #[inline]
     fn emit_value(&mut self, value: &[u8], sink: &mut impl TokenSink) {
         if self.is_wanted {
-            let is_too_long = value.len() > MAX_VALUE_LEN;
-            let value = if is_too_long { Value::TooLong } else { Value::Whole(value) };
-            sink.attribute(self.attribute, value);
+            sink.attribute(self.attribute, Value::of(value));
         }
     }
 
     #[inline(always)]
-    fn emit_tag(&mut self, is_self_closing: bool, end: usize, sink: &mut impl TokenSink) -> usize {
+    fn emit_tag(&mut self, is_self_closing: bool, sink: &mut impl TokenSink) {
         let (name, at) = (self.tag, self.tag_at);
         self.state = State::Data;
         if self.is_end_tag {
             if !self.ends_raw_text {
                 self.foreign.end_tag(name);
             }
-            sink.end_tag(name);
-            return end;
+            return sink.end_tag(name);
         }
         let content = Content::of(name);
         let is_foreign = if content == Content::Elements && self.foreign.is_empty() {
@@ -476,7 +527,6 @@ impl Tokenizer {
             self.enter(content, is_self_closing)
         };
         sink.start_tag(StartTag { name, at, is_self_closing, is_foreign });
-        end
     }
 
     /// Switches to the content of the current tag's element; `content` is the
@@ -497,6 +547,26 @@ impl Tokenizer {
         }
         false
     }
+}
+
+/// Returns the name and the value of an attribute that is written as most are, and the
+/// rest behind it: a space, up to seven lower-case letters, and a value in double quotes.
+#[inline(always)]
+fn plain_attribute(rest: &[u8]) -> Option<(Name, &[u8], &[u8])> {
+    let [b' ', head @ ..] = rest.first_chunk::<10>()? else { return None };
+    let (name, length) = Name::first(head.first_chunk()?)?;
+    if head.get(length..length + 2)? != b"=\"" {
+        return None;
+    }
+    let value = &rest[1 + length + 2..];
+    let (value, after) = value.split_at(position(b'"', value)?);
+    Some((name, value, &after[1..]))
+}
+
+/// Returns the index at which `rest`, the end of `input`, begins.
+#[inline(always)]
+fn index_of(rest: &[u8], input: &[u8]) -> usize {
+    input.len() - rest.len()
 }
 
 fn end_of_unquoted(input: &[u8], at: usize) -> Option<usize> {

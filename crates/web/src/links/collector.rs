@@ -37,7 +37,7 @@ pub(super) struct Collector {
     open_tag: Option<Position>,
     link_text: LinkText,
     /// The content of an element that is not HTML, as far as it has arrived.
-    embedded: Option<Embedded>,
+    embedded: Option<Box<Embedded>>,
     /// True if the last form is sent by `GET`.
     is_get_form: bool,
     /// The open `template` elements.
@@ -196,7 +196,7 @@ impl Collector {
             (other.element, other.nofollow) == (element, nofollow)
                 && self.page_links.is_same(other.href, href)
         };
-        let text = self.page_links.text(href).as_bytes();
+        let text = self.page_links.bytes(href);
         if self.link_cache.contains_or_insert(text, links.len(), is_same) {
             return;
         }
@@ -217,9 +217,9 @@ impl Collector {
 
     /// Adds a fragment target, unless the cache holds the same one.
     fn add_id(&mut self, id: Span) {
-        let (ids, text) = (&self.page_links.ids, self.page_links.text(id));
+        let (ids, text) = (&self.page_links.ids, self.page_links.bytes(id));
         let is_same = |index: usize| self.page_links.is_same(ids[index], id);
-        if !self.id_cache.contains_or_insert(text.as_bytes(), ids.len(), is_same) {
+        if !self.id_cache.contains_or_insert(text, ids.len(), is_same) {
             self.page_links.ids.push(id);
             self.tag_texts = self.page_links.texts.len();
         }
@@ -339,9 +339,10 @@ impl CollectorSink<'_> {
 
     /// Ends what is embedded, and adds its addresses.
     pub(super) fn end_embedded(&mut self) {
-        let Some(Embedded { language, text, position }) = self.collector.embedded.take() else {
+        let Some(embedded) = self.collector.embedded.take() else {
             return;
         };
+        let Embedded { language, text, position } = *embedded;
         let urls = match language {
             Language::Css => {
                 let css = String::from_utf8_lossy(&text);
@@ -359,6 +360,7 @@ impl CollectorSink<'_> {
     }
 
     /// Adds what an element loads, and its ID.
+    #[inline(never)]
     fn resources(&mut self, tag: StartTag) {
         let position = self.position_of(tag);
         let collector = &mut *self.collector;
@@ -489,7 +491,7 @@ impl CollectorSink<'_> {
         } else {
             return;
         };
-        collector.embedded = Some(Embedded { language, text: Vec::new(), position });
+        collector.embedded = Some(Box::new(Embedded { language, text: Vec::new(), position }));
     }
 
     /// Adds the address that a form is sent to, or that one of its buttons gives instead.
@@ -649,14 +651,14 @@ impl TokenSink for CollectorSink<'_> {
         if self.collector.options.styles && tag.name == STYLE {
             let position = self.position_of(tag);
             let (language, text) = (Language::Css, Vec::new());
-            self.collector.embedded = Some(Embedded { language, text, position });
+            self.collector.embedded = Some(Box::new(Embedded { language, text, position }));
         }
         if !self.collector.attributes.is_empty() {
             self.attributes(tag);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn end_tag(&mut self, tag: Name) {
         if tag == TEMPLATE {
             self.collector.templates.end();

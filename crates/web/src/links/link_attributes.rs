@@ -113,7 +113,7 @@ impl ExtractOptions {
 
     /// Returns true if the value of this attribute of this element is needed for
     /// anything but the address of a hyperlink, or for robots.
-    #[inline]
+    #[inline(never)]
     pub(super) fn needs(self, tag: Name, attribute: Name) -> bool {
         // The compiler makes a search tree of this: most attributes are none of these.
         match attribute {

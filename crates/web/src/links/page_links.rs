@@ -147,9 +147,14 @@ impl PageLinks {
         self.texts.get(start..start + span.length as usize).unwrap_or_default()
     }
 
+    pub(super) fn bytes(&self, span: Span) -> &[u8] {
+        let start = span.start as usize;
+        self.texts.as_bytes().get(start..start + span.length as usize).unwrap_or_default()
+    }
+
     /// Returns true if two spans have the same text.
     pub(super) fn is_same(&self, one: Span, other: Span) -> bool {
-        one == other || self.is_text(one, self.text(other).as_bytes())
+        one == other || self.is_text(one, self.bytes(other))
     }
 
     /// Returns true if `text` is the text of a span.
@@ -157,8 +162,7 @@ impl PageLinks {
     pub(super) fn is_text(&self, span: Span, text: &[u8]) -> bool {
         // On some machines, comparing empty texts takes longer than comparing short
         // ones: there may be no memory at the address of an empty text.
-        span.length as usize == text.len()
-            && (text.is_empty() || self.text(span).as_bytes() == text)
+        span.length as usize == text.len() && (text.is_empty() || self.bytes(span) == text)
     }
 
     /// Adds a text, unless there are 4 GiB already.
