@@ -1,5 +1,6 @@
 //! The admission of URLs: the one door through which a URL becomes work.
 
+mod block_pool;
 mod ceilings;
 mod fragments;
 mod further_referrers;
@@ -9,6 +10,7 @@ mod referrers;
 mod settle;
 mod strip_query;
 mod traps;
+mod url_index;
 mod url_record;
 mod url_table;
 

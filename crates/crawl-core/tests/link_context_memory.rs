@@ -24,8 +24,8 @@ const TEXT: &str = "the text of a link";
 const LONG_TEXT: &str =
     "a text as long as any may be, which says what there is to be said of a URL, yes!";
 
-/// The maximum by which the last stored link context may exceed the limit.
-const LAST_BYTES: usize = 1024;
+/// The maximum by which the last segment of the stored link contexts may exceed the limit.
+const LAST_BYTES: usize = 1024 * 1024;
 
 fn live_bytes() -> usize {
     let stats = ALLOCATOR.stats();

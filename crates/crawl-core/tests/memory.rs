@@ -84,7 +84,8 @@ fn a_known_url_uses_little_memory_at_any_crawl_size() {
         }
     }
     let fewer = bytes_per_url(5_000, 10_000, FEW, shapes[0].1);
-    assert_eq!(fewer, bytes_per_url(5_000, 10_000, LINKS, shapes[0].1));
+    // The partitions of the index grow at different times, by the random key of the hash.
+    assert!(fewer.abs_diff(bytes_per_url(5_000, 10_000, LINKS, shapes[0].1)) <= 2);
     let worst = bytes_per_url(450_000, 500_000, FEW, shapes[0].1);
     println!("flat: {worst} bytes per URL up to 500,000");
     assert!(worst <= MAX_BYTES_PER_URL, "{worst}");

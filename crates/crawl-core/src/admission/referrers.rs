@@ -1,7 +1,8 @@
 //! The referrers of a URL, each with the context of its link.
 
-use std::mem;
+use std::io::Write;
 
+use super::block_pool::{BlockId, BlockPool};
 use web::links::{Element, Link, Position};
 
 /// The context of a link: the position, element and text of the first link to a
@@ -36,7 +37,7 @@ pub struct Referrer<'a> {
     pub context: Option<LinkContext<'a>>,
 }
 
-/// The first referrers of one URL, packed into one allocation.
+/// The first referrers of one URL, packed into one block of a pool.
 ///
 /// The encoding of one referrer: a byte with the number of its element plus one,
 /// or zero if it has no link context; then, as a varint, the difference between
@@ -45,10 +46,9 @@ pub struct Referrer<'a> {
 /// varints, and then the text. If the text is the same as the first one, as it
 /// mostly is, the length is zero and the text is omitted.
 ///
-/// Unused bytes at the end are [`PADDING`]. The memory grows in the steps of
-/// common allocators: 24 bytes, 40, 56.
+/// Unused bytes at the end are [`PADDING`].
 #[derive(Debug, Default)]
-pub(super) struct Referrers(Box<[u8]>);
+pub(super) struct Referrers(Option<BlockId>);
 
 /// The value of unused bytes. It cannot be mistaken for data: there are fewer
 /// elements, no text in UTF-8 contains it, and no varint ends with it.
@@ -72,52 +72,61 @@ impl<'a> ReferrerRecord<'a> {
 }
 
 impl Referrers {
-    pub(super) fn first_byte(&self) -> Option<u8> {
-        self.0.first().copied()
+    /// Returns the block, which is empty if there is none.
+    pub(super) fn packed<'a>(&self, pool: &'a BlockPool) -> &'a [u8] {
+        self.0.map_or(&[], |id| pool.get(id))
     }
 
-    /// Returns the size of the allocation, in bytes.
-    pub(super) fn bytes(&self) -> usize {
-        self.0.len()
+    /// Returns the size of the block, in bytes.
+    pub(super) fn bytes(&self, pool: &BlockPool) -> usize {
+        self.packed(pool).len()
     }
 
-    /// Adds a referrer whose number is `step` more than that of the one before.
-    pub(super) fn add(&mut self, step: u32, context: Option<LinkContext<'_>>) {
-        let first = self.records().find_map(|record| record.link).map(|(.., text)| text);
+    /// Adds a referrer whose number is `step` more than that of the one before. It is
+    /// left out if there is no block large enough.
+    pub(super) fn add(
+        &mut self,
+        step: u32,
+        context: Option<LinkContext<'_>>,
+        pool: &mut BlockPool,
+    ) {
+        let packed = self.packed(pool);
+        let first = decode_records(packed, None).find_map(|record| record.link);
+        let first = first.map(|(.., text)| text);
         let is_repeated = context.is_some_and(|context| first == Some(context.text.as_bytes()));
-        let used = self.0.iter().rposition(|byte| *byte != PADDING).map_or(0, |last| last + 1);
-        let bytes = record_len(step, context, is_repeated);
-        let mut packed = mem::take(&mut self.0).into_vec();
-        let capacity =
-            packed.len().max((used + bytes).saturating_sub(8).next_multiple_of(16).max(16) + 8);
-        packed.truncate(used);
-        packed.reserve_exact(capacity - used);
-        append_record(step, context, is_repeated, &mut packed);
-        packed.resize(capacity, PADDING);
-        self.0 = packed.into_boxed_slice();
+        let used = packed.iter().rposition(|byte| *byte != PADDING).map_or(0, |last| last + 1);
+        let needed = used + record_len(step, context, is_repeated);
+        let block = match self.0 {
+            Some(id) if needed <= packed.len() => Some(id),
+            Some(id) => pool.grow(id, needed, PADDING),
+            None => pool.allocate(needed, PADDING),
+        };
+        let Some(id) = block else { return };
+        self.0 = block;
+        let mut unused = &mut pool.get_mut(id)[used..];
+        append_record(step, context, is_repeated, &mut unused);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Gives the block back, and returns its size in bytes.
+    pub(super) fn free(&mut self, pool: &mut BlockPool) -> usize {
+        self.0.take().map_or(0, |id| pool.free(id))
     }
 
     /// Returns the referrers; the steps are counted from the number `first`.
-    pub(super) fn iter(&self, first: u32) -> impl Iterator<Item = (u32, Option<LinkContext<'_>>)> {
-        self.numbered(first).map(|(from, record)| (from, record.context()))
-    }
-
-    /// Returns the referrers without a link context: all redirects, and others.
-    pub(super) fn without_context(&self, first: u32) -> impl Iterator<Item = u32> {
-        let without = self.numbered(first).filter(|(_, record)| record.link.is_none());
-        without.map(|(from, _)| from)
-    }
-
-    fn numbered(&self, first: u32) -> impl Iterator<Item = (u32, ReferrerRecord<'_>)> {
+    pub(super) fn iter<'a>(
+        &self,
+        first: u32,
+        pool: &'a BlockPool,
+    ) -> impl Iterator<Item = (u32, Option<LinkContext<'a>>)> + use<'a> {
         let mut from = first;
-        self.records().map(move |record| {
+        decode_records(self.packed(pool), None).map(move |record| {
             from = from.wrapping_add(record.step);
-            (from, record)
+            (from, record.context())
         })
-    }
-
-    fn records(&self) -> impl Iterator<Item = ReferrerRecord<'_>> {
-        decode_records(&self.0, None)
     }
 }
 
@@ -139,21 +148,26 @@ fn record_len(step: u32, context: Option<LinkContext<'_>>, is_repeated: bool) ->
     })
 }
 
-/// Appends the record of a referrer. `is_repeated` is true if the text of its link
-/// is the same as that of the first link.
+/// Appends the record of a referrer to what has room for it. `is_repeated` is true if
+/// the text of its link is the same as that of the first link.
 pub(super) fn append_record(
     step: u32,
     context: Option<LinkContext<'_>>,
     is_repeated: bool,
-    packed: &mut Vec<u8>,
+    packed: &mut impl Write,
 ) {
-    packed.push(context.map_or(0, |context| context.element as u8 + 1));
-    write_varint(zigzag(step), packed);
+    append(&[context.map_or(0, |context| context.element as u8 + 1)], packed);
+    append_varint(zigzag(step), packed);
     if let Some(context) = context {
         let (numbers, text) = context_fields(context, is_repeated);
-        numbers.iter().for_each(|number| write_varint(*number, packed));
-        packed.extend_from_slice(text.as_bytes());
+        numbers.iter().for_each(|number| append_varint(*number, packed));
+        append(text.as_bytes(), packed);
     }
+}
+
+fn append(bytes: &[u8], packed: &mut impl Write) {
+    // Memory that has room for it takes all.
+    let _ = packed.write_all(bytes);
 }
 
 /// Decodes records up to the unused bytes. `first_text` is the text of the first
@@ -197,12 +211,12 @@ fn unzigzag(number: u32) -> u32 {
 /// Appends a number as a varint (LEB128, as in the DWARF standard, section 7.6):
 /// seven bits to a byte, the lowest first; the eighth bit is set if more bytes
 /// follow.
-fn write_varint(mut number: u32, packed: &mut Vec<u8>) {
+fn append_varint(mut number: u32, packed: &mut impl Write) {
     while number > 0x7f {
-        packed.push(number as u8 | 0x80);
+        append(&[number as u8 | 0x80], packed);
         number >>= 7;
     }
-    packed.push(number as u8);
+    append(&[number as u8], packed);
 }
 
 /// Returns the length of a number as a varint, in bytes.

@@ -1,8 +1,8 @@
 //! The record of one known URL: its state, its link status and its referrers.
 
-use std::mem;
 use std::sync::Arc;
 
+use super::block_pool::BlockPool;
 use super::referrers::{LinkContext, Referrers};
 use web::links::Link;
 
@@ -14,14 +14,14 @@ pub(super) const MAX_REFERRERS: usize = 10;
 /// In the middle of a crawl most URLs are queued, each with a few referrers. Most
 /// URLs turn out to be fine, and then all referrers but the first are forgotten.
 ///
-/// There may be millions of records, so each is small: 48 bytes.
+/// There may be millions of records, so each is small: 32 bytes, which are never in two
+/// lines of a cache.
 #[derive(Debug)]
+#[repr(align(32))]
 pub(super) struct UrlRecord {
     pub(super) url: Arc<str>,
-    /// The hash of the URL, stored so that a growing table does not have to read
-    /// all texts again.
-    pub(super) hash: u32,
-    /// The [`State`] in the two lowest bits, and the [`LinkStatus`] above it.
+    /// The [`State`] in the two lowest bits, the [`LinkStatus`] in the next two, and
+    /// [`HAS_REDIRECT`].
     status: u8,
     /// The number of referrers, the lowest byte first: up to 16,777,215.
     count: [u8; 3],
@@ -31,6 +31,9 @@ pub(super) struct UrlRecord {
     last: u32,
     referrers: Referrers,
 }
+
+/// The bit that says that a redirect is among the referrers.
+const HAS_REDIRECT: u8 = 1 << 4;
 
 /// The state of the decision about a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,9 +61,9 @@ pub(super) enum LinkStatus {
 
 impl UrlRecord {
     /// Creates the record of an undecided URL without referrers.
-    pub(super) fn new(url: Arc<str>, hash: u32) -> Self {
+    pub(super) fn new(url: Arc<str>) -> Self {
         let referrers = Referrers::default();
-        Self { url, hash, status: 0, count: [0; 3], first: 0, last: 0, referrers }
+        Self { url, status: 0, count: [0; 3], first: 0, last: 0, referrers }
     }
 
     pub(super) fn state(&self) -> State {
@@ -76,7 +79,7 @@ impl UrlRecord {
     }
 
     pub(super) fn status(&self) -> LinkStatus {
-        match self.status >> 2 {
+        match self.status >> 2 & 0b11 {
             0 => LinkStatus::Open,
             1 => LinkStatus::Redirecting,
             2 => LinkStatus::Fine,
@@ -85,41 +88,54 @@ impl UrlRecord {
     }
 
     pub(super) fn set_status(&mut self, status: LinkStatus) {
-        self.status = self.status & 0b11 | (status as u8) << 2;
+        self.status = self.status & !0b1100 | (status as u8) << 2;
+    }
+
+    /// Records that a redirect is among the referrers.
+    pub(super) fn set_has_redirect(&mut self) {
+        self.status |= HAS_REDIRECT;
     }
 
     /// Adds a referrer with its link context. Returns the number of bytes by which
     /// the stored referrers have grown, or `None` if the referrer is the same as
     /// the last one. The links of a page are added one after the other, so it is
     /// enough to compare with the last.
-    pub(super) fn add_referrer(&mut self, from: u32, link: Option<Link<'_>>) -> Option<usize> {
-        let (old_count, bytes) = (self.count(), self.referrers.bytes());
+    pub(super) fn add_referrer(
+        &mut self,
+        from: u32,
+        link: Option<Link<'_>>,
+        pool: &mut BlockPool,
+    ) -> Option<usize> {
+        let old_count = self.count();
         if old_count == 0 {
             (self.first, self.last) = (from, from);
         } else if self.last == from {
             return None;
         }
+        let mut grown = 0;
         if self.status() != LinkStatus::Fine && (old_count as usize) < MAX_REFERRERS {
             let context = link.and_then(LinkContext::of);
+            let bytes = self.referrers.bytes(pool);
             // A single referrer without a link context is stored in `first` only.
             if old_count == 1 && bytes == 0 {
-                self.referrers.add(0, None);
+                self.referrers.add(0, None, pool);
             }
             if old_count > 0 || context.is_some() {
-                self.referrers.add(from.wrapping_sub(self.last), context);
+                self.referrers.add(from.wrapping_sub(self.last), context, pool);
             }
+            grown = self.referrers.bytes(pool) - bytes;
         }
         self.last = from;
         if self.count != [u8::MAX; 3] {
             let [low, middle, high, _] = (old_count + 1).to_le_bytes();
             self.count = [low, middle, high];
         }
-        Some(self.referrers.bytes() - bytes)
+        Some(grown)
     }
 
-    /// Returns the first byte of each allocation of the record, for a prefetch.
-    pub(super) fn first_bytes(&self) -> [Option<u8>; 2] {
-        [self.url.bytes().next(), self.referrers.first_byte()]
+    /// Returns what lies outside the record, for a prefetch: its text and its referrers.
+    pub(super) fn outer_bytes<'a>(&'a self, pool: &'a BlockPool) -> [&'a [u8]; 2] {
+        [self.url.as_bytes(), self.referrers.packed(pool)]
     }
 
     /// Returns the number of referrers.
@@ -133,23 +149,29 @@ impl UrlRecord {
     }
 
     /// Returns the stored referrers with their link contexts.
-    pub(super) fn referrers(&self) -> impl Iterator<Item = (u32, Option<LinkContext<'_>>)> {
+    pub(super) fn referrers<'a>(
+        &self,
+        pool: &'a BlockPool,
+    ) -> impl Iterator<Item = (u32, Option<LinkContext<'a>>)> + use<'a> {
         let only_referrer = self.only_referrer().map(|first| (first, None));
-        only_referrer.into_iter().chain(self.referrers.iter(self.first))
+        only_referrer.into_iter().chain(self.referrers.iter(self.first, pool))
     }
 
     /// Returns the first referrer, if no other referrer and no link context is
     /// stored.
     fn only_referrer(&self) -> Option<u32> {
-        self.first_referrer().filter(|_| self.referrers.bytes() == 0)
+        self.first_referrer().filter(|_| self.referrers.is_empty())
     }
 
     /// Forgets all referrers but the first. Returns the referrers that may be
     /// redirects, and the number of bytes that are freed.
-    pub(super) fn forget_referrers(&mut self) -> (Vec<u32>, usize) {
-        let (only_referrer, referrers) = (self.only_referrer(), mem::take(&mut self.referrers));
-        let redirects = only_referrer.into_iter().chain(referrers.without_context(self.first));
-        (redirects.collect(), referrers.bytes())
+    pub(super) fn forget_referrers(&mut self, pool: &mut BlockPool) -> (Vec<u32>, usize) {
+        let without_context = |(from, context): (_, Option<_>)| context.is_none().then_some(from);
+        let redirects = match self.status & HAS_REDIRECT {
+            0 => Vec::new(),
+            _ => self.referrers(pool).filter_map(without_context).collect(),
+        };
+        (redirects, self.referrers.free(pool))
     }
 }
 
@@ -174,16 +196,19 @@ mod tests {
                 0..12,
             ),
         ) {
-            let (mut url_record, mut bytes) = (UrlRecord::new("".into(), 0), 0);
+            let (mut url_record, mut bytes) = (UrlRecord::new("".into()), 0);
+            let mut pool = BlockPool::default();
+            url_record.set_has_redirect();
             let mut expected: Vec<(u32, Option<LinkContext<'_>>)> = Vec::new();
             for (from, position, element, text) in &referrers {
                 let element = Element::ALL[*element];
                 let position = position.map(|(line, column)| Position { line, column });
                 let link = Link { href: "", element, position, text, nofollow: false };
                 let is_new_referrer = expected.last().is_none_or(|(last, _)| last != from);
-                let grown = url_record.add_referrer(*from, Some(link));
+                let grown = url_record.add_referrer(*from, Some(link), &mut pool);
                 prop_assert_eq!(grown.is_some(), is_new_referrer);
-                prop_assert_eq!(url_record.add_referrer(*from, Some(link)), None);
+                let again = url_record.add_referrer(*from, Some(link), &mut pool);
+                prop_assert_eq!(again, None);
                 bytes += grown.unwrap_or_default();
                 if is_new_referrer {
                     let context = position.map(|position| LinkContext { position, element, text });
@@ -192,11 +217,11 @@ mod tests {
             }
             prop_assert_eq!(url_record.count() as usize, expected.len());
             expected.truncate(MAX_REFERRERS);
-            prop_assert_eq!(url_record.referrers().collect::<Vec<_>>(), expected.clone());
+            prop_assert_eq!(url_record.referrers(&pool).collect::<Vec<_>>(), expected.clone());
             let redirects = expected.iter().filter(|(_, context)| context.is_none());
             let redirects: Vec<u32> = redirects.map(|(from, _)| *from).collect();
-            prop_assert_eq!(url_record.forget_referrers(), (redirects, bytes));
-            let remaining: Vec<u32> = url_record.referrers().map(|(from, _)| from).collect();
+            prop_assert_eq!(url_record.forget_referrers(&mut pool), (redirects, bytes));
+            let remaining: Vec<u32> = url_record.referrers(&pool).map(|(from, _)| from).collect();
             let first = expected.first().map(|(from, _)| *from);
             prop_assert_eq!(remaining, Vec::from_iter(first));
         }
@@ -204,8 +229,9 @@ mod tests {
 
     #[test]
     fn state_status_and_count_are_packed_without_loss() {
-        let mut url_record = UrlRecord::new("".into(), 0);
-        assert_eq!(size_of_val(&url_record), 48);
+        let mut url_record = UrlRecord::new("".into());
+        assert_eq!(size_of_val(&url_record), 32);
+        url_record.set_has_redirect();
         for state in [State::TooDeep, State::Seed, State::Referred] {
             for status in
                 [LinkStatus::Open, LinkStatus::Redirecting, LinkStatus::Fine, LinkStatus::Broken]
@@ -213,11 +239,12 @@ mod tests {
                 url_record.set_state(state);
                 url_record.set_status(status);
                 assert_eq!((url_record.state(), url_record.status()), (state, status));
+                assert_ne!(url_record.status & HAS_REDIRECT, 0);
             }
         }
         url_record.count = [0xfe, 0xff, 0xff];
         for from in [1, 2, 3] {
-            url_record.add_referrer(from, None);
+            url_record.add_referrer(from, None, &mut BlockPool::default());
         }
         assert_eq!(url_record.count(), 0xff_ffff);
     }

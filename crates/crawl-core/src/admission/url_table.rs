@@ -5,10 +5,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::hint::black_box;
 use std::sync::Arc;
 
-use hashbrown::HashTable;
-
+use super::block_pool::BlockPool;
 use super::further_referrers::FurtherReferrers;
 use super::referrers::LinkContext;
+use super::url_index::UrlIndex;
 use super::url_record::{LinkStatus, MAX_REFERRERS, UrlRecord};
 use web::links::Link;
 
@@ -23,8 +23,10 @@ use web::links::Link;
 pub(super) struct UrlTable {
     hasher: RandomState,
     /// The numbers of the records, by the hashes of their URLs.
-    numbers: HashTable<u32>,
+    index: UrlIndex,
     records: SegmentedVec<UrlRecord>,
+    /// The referrers of the records.
+    pool: BlockPool,
     /// The referrers that are not in the records.
     further: FurtherReferrers,
     /// The size of all referrers in the records, in bytes.
@@ -64,32 +66,28 @@ impl UrlTable {
     /// Prefetches the records with these hashes into the processor's caches.
     ///
     /// In a table that does not fit into the caches, each lookup needs several
-    /// accesses to memory, which take as long as all other work on a URL. Here no
-    /// access waits for the URL before, so the processor makes several of them at
-    /// the same time.
+    /// accesses to memory, one after the other: to the index, to the record, and to its
+    /// text and its referrers. They take longer than all other work on a URL. Here each
+    /// step is taken for all URLs before the next one, so that no access waits for that
+    /// of another URL, and the processor makes several of them at the same time.
     pub(super) fn prefetch(&self, hashes: &[u32]) {
-        let mut numbers = Vec::with_capacity(hashes.len());
-        for &hash in hashes {
-            // All that a look at the slots alone does not rule out.
-            self.numbers.find(spread(hash), |&number| {
-                numbers.push(number);
-                false
-            });
+        self.index.prefetch(hashes);
+        let numbers = hashes.iter().filter_map(|hash| self.index.find(*hash, |_| true));
+        let records: Vec<&UrlRecord> = numbers.filter_map(|number| self.get(number)).collect();
+        for record in &records {
+            black_box(record.count());
         }
-        let records = numbers.iter().filter_map(|&number| self.get(number));
-        let records: Vec<&UrlRecord> =
-            records.inspect(|record| _ = black_box(record.hash)).collect();
-        for record in records {
-            black_box(record.first_bytes());
+        let outer = records.iter().flat_map(|record| record.outer_bytes(&self.pool));
+        // These loops are so short that the processor is in several turns at a time.
+        for bytes in outer.collect::<Vec<_>>() {
+            black_box(bytes.first().copied());
         }
     }
 
     /// Returns the number of a URL, if the table has it.
     pub(super) fn find(&self, hash: u32, url: &str) -> Option<u32> {
-        let is_same_url = |number: &u32| {
-            self.get(*number).is_some_and(|record| record.hash == hash && &*record.url == url)
-        };
-        self.numbers.find(spread(hash), is_same_url).copied()
+        let is_same_url = |number| self.get(number).is_some_and(|record| &*record.url == url);
+        self.index.find(hash, is_same_url)
     }
 
     /// Returns the approximate memory of all URLs, in bytes.
@@ -101,18 +99,15 @@ impl UrlTable {
     /// `None` when the memory for long URLs is used up, or no number is left, which
     /// would take more memory than a machine has.
     pub(super) fn insert(&mut self, hash: u32, url: &str) -> Option<u32> {
-        let number = u32::try_from(self.len()).ok()?;
+        let number = u32::try_from(self.len()).ok().filter(|number| *number < u32::MAX)?;
         let excess = url.len().saturating_sub(SHORT_URL);
         if excess > MAX_LONG_BYTES - self.long_bytes {
             return None;
         }
         self.long_bytes += excess;
         self.memory += url.len() + URL_MEMORY;
-        let url = Arc::from(url);
-        self.records.push(UrlRecord::new(url, hash));
-        let records = &self.records;
-        let hash_of = |number: &u32| records.get(*number as usize).map_or(0, |record| record.hash);
-        self.numbers.insert_unique(spread(hash), number, |number| spread(hash_of(number)));
+        self.records.push(UrlRecord::new(Arc::from(url)));
+        self.index.insert(hash, number);
         Some(number)
     }
 
@@ -129,7 +124,10 @@ impl UrlTable {
         let limit = if record.count() == 0 { MAX_REFERRER_BYTES } else { MAX_REFERRER_BYTES / 2 };
         let has_memory = self.referrer_bytes + self.further.bytes() < limit;
         let link = link.filter(|_| has_memory);
-        let Some(grown) = record.add_referrer(from, link) else { return false };
+        if is_redirect {
+            record.set_has_redirect();
+        }
+        let Some(grown) = record.add_referrer(from, link, &mut self.pool) else { return false };
         self.referrer_bytes += grown;
         let context = link.and_then(LinkContext::of);
         let is_reported = match record.status() {
@@ -139,7 +137,7 @@ impl UrlTable {
             LinkStatus::Open | LinkStatus::Redirecting => is_redirect || context.is_some(),
         };
         if has_memory && is_reported && record.count() as usize > MAX_REFERRERS {
-            self.further.add(number, from, context, first_text(record));
+            self.further.add(number, from, context, first_text(record, &self.pool));
         }
         true
     }
@@ -151,8 +149,9 @@ impl UrlTable {
         number: u32,
     ) -> impl Iterator<Item = (u32, Option<LinkContext<'_>>)> {
         let record = self.get(number);
-        let first = record.into_iter().flat_map(UrlRecord::referrers);
-        first.chain(self.further.of(number, record.and_then(first_text)))
+        let first = record.into_iter().flat_map(|record| record.referrers(&self.pool));
+        let first_text = record.and_then(|record| first_text(record, &self.pool));
+        first.chain(self.further.of(number, first_text))
     }
 
     /// Sets the status of a URL, and of all URLs that redirect to it, to
@@ -161,10 +160,10 @@ impl UrlTable {
     pub(super) fn set_fine(&mut self, number: u32) {
         let (mut next, mut others) = (Some(number), Vec::new());
         while let Some(number) = next {
-            if let Some(record) = self.get_mut(number) {
+            if let Some(record) = self.records.get_mut(number as usize) {
                 record.set_status(LinkStatus::Fine);
                 let has_further = record.count() as usize > MAX_REFERRERS;
-                let (redirects, bytes) = record.forget_referrers();
+                let (redirects, bytes) = record.forget_referrers(&mut self.pool);
                 self.referrer_bytes -= bytes;
                 let further = if has_further { self.further.forget(number) } else { Vec::new() };
                 let redirects = redirects.into_iter().chain(further);
@@ -215,23 +214,18 @@ impl UrlTable {
 }
 
 /// Returns the text of the first link to a URL.
-fn first_text(record: &UrlRecord) -> Option<&str> {
-    record.referrers().find_map(|(_, context)| Some(context?.text))
+fn first_text<'a>(record: &UrlRecord, pool: &'a BlockPool) -> Option<&'a str> {
+    record.referrers(pool).find_map(|(_, context)| Some(context?.text))
 }
 
-/// Returns a hash of 64 bits: the table takes the slot from the lower bits and a
-/// tag from the upper ones.
-fn spread(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
-}
-
-/// A segmented vector, which never moves its items: growing needs no second copy,
-/// and at most one segment is partly unused.
+/// A segmented vector, which hardly ever moves its items: growing needs no second copy,
+/// and at most one segment is partly unused. There are so few segments that their list
+/// stays in the caches.
 #[derive(Debug)]
 struct SegmentedVec<T>(Vec<Vec<T>>);
 
 /// The number of items in one segment.
-const SEGMENT_LEN: usize = 128;
+const SEGMENT_LEN: usize = 2048;
 
 impl<T> Default for SegmentedVec<T> {
     fn default() -> Self {
@@ -248,7 +242,9 @@ impl<T> SegmentedVec<T> {
         match self.0.last_mut().filter(|last| last.len() < SEGMENT_LEN) {
             Some(last) => last.push(item),
             None => {
-                let mut segment = Vec::with_capacity(SEGMENT_LEN);
+                // The first one grows as needed, since most tables are small.
+                let capacity = if self.0.is_empty() { 0 } else { SEGMENT_LEN };
+                let mut segment = Vec::with_capacity(capacity);
                 segment.push(item);
                 self.0.push(segment);
             }
