@@ -24,8 +24,9 @@ const TEXT: &str = "the text of a link";
 const LONG_TEXT: &str =
     "a text as long as any may be, which says what there is to be said of a URL, yes!";
 
-/// The maximum by which the last segment of the stored link contexts may exceed the limit.
-const LAST_BYTES: usize = 1024 * 1024;
+/// The maximum by which the stored link contexts may exceed the limit: their last segment
+/// is partly unused, and each has the number of its URL beside it.
+const LAST_BYTES: usize = 4 * 1024 * 1024;
 
 fn live_bytes() -> usize {
     let stats = ALLOCATOR.stats();

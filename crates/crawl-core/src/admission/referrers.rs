@@ -82,12 +82,13 @@ impl Referrers {
         self.packed(pool).len()
     }
 
-    /// Adds a referrer whose number is `step` more than that of the one before. It is
-    /// left out if there is no block large enough.
+    /// Adds a referrer of the URL with the number `owner`. Its own number is `step` more
+    /// than that of the one before. It is left out if there is no block large enough.
     pub(super) fn add(
         &mut self,
         step: u32,
         context: Option<LinkContext<'_>>,
+        owner: u32,
         pool: &mut BlockPool,
     ) {
         let packed = self.packed(pool);
@@ -98,13 +99,18 @@ impl Referrers {
         let needed = used + record_len(step, context, is_repeated);
         let block = match self.0 {
             Some(id) if needed <= packed.len() => Some(id),
-            Some(id) => pool.grow(id, needed, PADDING),
-            None => pool.allocate(needed, PADDING),
+            Some(id) => pool.grow(id, needed, owner, PADDING),
+            None => pool.allocate(needed, owner, PADDING),
         };
         let Some(id) = block else { return };
         self.0 = block;
         let mut unused = &mut pool.get_mut(id)[used..];
         append_record(step, context, is_repeated, &mut unused);
+    }
+
+    /// Records that the block has moved.
+    pub(super) fn set_block(&mut self, id: BlockId) {
+        self.0 = Some(id);
     }
 
     pub(super) fn is_empty(&self) -> bool {

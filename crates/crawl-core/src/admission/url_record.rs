@@ -29,7 +29,7 @@ pub(super) struct UrlRecord {
     first: u32,
     /// The number of the last referrer.
     last: u32,
-    referrers: Referrers,
+    pub(super) referrers: Referrers,
 }
 
 /// The bit that says that a redirect is among the referrers.
@@ -96,12 +96,13 @@ impl UrlRecord {
         self.status |= HAS_REDIRECT;
     }
 
-    /// Adds a referrer with its link context. Returns the number of bytes by which
+    /// Adds a referrer with its link context to the URL of this number. Returns the number of bytes by which
     /// the stored referrers have grown, or `None` if the referrer is the same as
     /// the last one. The links of a page are added one after the other, so it is
     /// enough to compare with the last.
     pub(super) fn add_referrer(
         &mut self,
+        number: u32,
         from: u32,
         link: Option<Link<'_>>,
         pool: &mut BlockPool,
@@ -118,10 +119,10 @@ impl UrlRecord {
             let bytes = self.referrers.bytes(pool);
             // A single referrer without a link context is stored in `first` only.
             if old_count == 1 && bytes == 0 {
-                self.referrers.add(0, None, pool);
+                self.referrers.add(0, None, number, pool);
             }
             if old_count > 0 || context.is_some() {
-                self.referrers.add(from.wrapping_sub(self.last), context, pool);
+                self.referrers.add(from.wrapping_sub(self.last), context, number, pool);
             }
             grown = self.referrers.bytes(pool) - bytes;
         }
@@ -205,9 +206,9 @@ mod tests {
                 let position = position.map(|(line, column)| Position { line, column });
                 let link = Link { href: "", element, position, text, nofollow: false };
                 let is_new_referrer = expected.last().is_none_or(|(last, _)| last != from);
-                let grown = url_record.add_referrer(*from, Some(link), &mut pool);
+                let grown = url_record.add_referrer(0, *from, Some(link), &mut pool);
                 prop_assert_eq!(grown.is_some(), is_new_referrer);
-                let again = url_record.add_referrer(*from, Some(link), &mut pool);
+                let again = url_record.add_referrer(0, *from, Some(link), &mut pool);
                 prop_assert_eq!(again, None);
                 bytes += grown.unwrap_or_default();
                 if is_new_referrer {
@@ -244,7 +245,7 @@ mod tests {
         }
         url_record.count = [0xfe, 0xff, 0xff];
         for from in [1, 2, 3] {
-            url_record.add_referrer(from, None, &mut BlockPool::default());
+            url_record.add_referrer(0, from, None, &mut BlockPool::default());
         }
         assert_eq!(url_record.count(), 0xff_ffff);
     }

@@ -127,7 +127,9 @@ impl UrlTable {
         if is_redirect {
             record.set_has_redirect();
         }
-        let Some(grown) = record.add_referrer(from, link, &mut self.pool) else { return false };
+        let Some(grown) = record.add_referrer(number, from, link, &mut self.pool) else {
+            return false;
+        };
         self.referrer_bytes += grown;
         let context = link.and_then(LinkContext::of);
         let is_reported = match record.status() {
@@ -139,7 +141,17 @@ impl UrlTable {
         if has_memory && is_reported && record.count() as usize > MAX_REFERRERS {
             self.further.add(number, from, context, first_text(record, &self.pool));
         }
+        self.note_moved();
         true
+    }
+
+    /// Records where a block of referrers is that has moved.
+    fn note_moved(&mut self) {
+        if let Some((number, id)) = self.pool.take_moved()
+            && let Some(record) = self.get_mut(number)
+        {
+            record.referrers.set_block(id);
+        }
     }
 
     /// Returns all stored referrers of a URL, with their link contexts, in the order
@@ -165,6 +177,7 @@ impl UrlTable {
                 let has_further = record.count() as usize > MAX_REFERRERS;
                 let (redirects, bytes) = record.forget_referrers(&mut self.pool);
                 self.referrer_bytes -= bytes;
+                self.note_moved();
                 let further = if has_further { self.further.forget(number) } else { Vec::new() };
                 let redirects = redirects.into_iter().chain(further);
                 let is_redirecting =
