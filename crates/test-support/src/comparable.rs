@@ -5,14 +5,15 @@ use web::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 /// Returns true if a page is parsed as browsers do. Some pages are parsed differently on
 /// purpose, because there is no stack of open elements (see [`web::html`]): those with
 /// frames instead of a body, with columns of a table in a template (which then contains
-/// nothing else), with a link in a template that may be repeated after it, or with elements
-/// of SVG and MathML that do not end in the right order.
+/// nothing else), with a link in a template that may be repeated after it, with elements
+/// of SVG and MathML that do not end in the right order, or with a CDATA section behind an
+/// HTML element within them.
 pub fn is_comparable(html: &str) -> bool {
     let mut shape = Shape { is_comparable: true, ..Shape::default() };
     let mut tokenizer = Tokenizer::new();
     tokenizer.feed(html.as_bytes(), &mut shape);
     tokenizer.finish(&mut shape);
-    shape.is_comparable
+    shape.is_comparable && !(shape.has_ended_html && html.contains("<![CDATA["))
 }
 
 /// A token sink that looks for these differences.
@@ -23,8 +24,11 @@ struct Shape {
     open_templates: u32,
     /// True if there is a link in a template that is open.
     has_inert_link: bool,
-    /// The open elements, beginning with the first one of SVG or MathML.
-    open: Vec<Name>,
+    /// The open elements, beginning with the first one of SVG or MathML, and whether each
+    /// is one of those.
+    open: Vec<(Name, bool)>,
+    /// True if an HTML element has ended within SVG or MathML.
+    has_ended_html: bool,
 }
 
 const SVG: Name = Name::of(b"svg");
@@ -94,13 +98,15 @@ impl TokenSink for Shape {
         let ends_at_once =
             if tag.is_foreign { tag.is_self_closing } else { VOID.contains(&tag.name) };
         if (is_within_foreign || tag.name == SVG || tag.name == MATH) && !ends_at_once {
-            self.open.push(tag.name);
+            self.open.push((tag.name, tag.is_foreign));
         }
+        self.has_ended_html |= is_within_foreign && ends_at_once && !tag.is_foreign;
     }
 
     fn end_tag(&mut self, tag: Name) {
-        if !self.open.is_empty() && self.open.pop() != Some(tag) {
-            self.is_comparable = false;
+        if let Some((open, is_foreign)) = self.open.pop() {
+            self.is_comparable &= open == tag;
+            self.has_ended_html |= !is_foreign;
         }
         if tag == TEMPLATE {
             self.open_templates = self.open_templates.saturating_sub(1);

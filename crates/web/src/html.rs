@@ -21,7 +21,9 @@
 //! in, if within that there is an open cell (`<template><a href=x><td></template>`).
 //! And an end tag within `svg` and `math` that ends none of the elements there ends them
 //! all: whether it ends an HTML element around them is not known. Where it ends nothing,
-//! as in `<svg></x><script>`, what follows is HTML here, and SVG in the tree.
+//! as in `<svg></x><script>`, what follows is HTML here, and SVG in the tree. Nor is it
+//! known when an HTML element within them ends: a CDATA section behind one, as in
+//! `<svg><title><p></p><![CDATA[`, is a comment here, and text in the tree.
 
 mod comment;
 mod content;

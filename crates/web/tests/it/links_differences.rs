@@ -37,6 +37,14 @@ fn a_stray_end_tag_ends_a_drawing() {
 }
 // ANCHOR_END: stray_end_tag
 
+/// Nor does it know when an HTML element in a drawing ends. A CDATA section can be behind
+/// it, if the drawing's own element is the innermost one again.
+#[test]
+fn a_cdata_section_behind_an_html_element_in_a_drawing_is_a_comment() {
+    assert_differ("<svg><title><p></p><![CDATA[><a href=/x>]]>", &["/x"], &[]);
+    assert_differ("<svg><title><![CDATA[><a href=/x>]]>", &[], &[]);
+}
+
 /// The extractor does not know either which HTML elements are open within a
 /// drawing. While there are any, the tree builder ignores end tags of the drawing.
 #[test]
