@@ -36,7 +36,7 @@ pub(crate) fn start(behind: SocketAddr) -> io::Result<SiteAddress> {
             }
         })
     });
-    Ok(SiteAddress { root, authority })
+    Ok(SiteAddress { root, authority: authority.der().to_vec() })
 }
 
 /// Forwards the bytes of one connection in both directions.
@@ -49,12 +49,13 @@ async fn forward(stream: TcpStream, acceptor: TlsAcceptor, behind: SocketAddr) -
     Ok(())
 }
 
-/// Creates the settings of a TLS server on 127.0.0.1, and the certificate authority, in DER,
-/// that has signed its certificate.
+/// Creates the settings of a TLS server on 127.0.0.1, and the certificate authority that has
+/// signed its certificate.
 ///
 /// # Errors
 /// When there are no random numbers for the keys.
-pub fn server_certificate() -> Result<(ServerConfig, Vec<u8>), Box<dyn Error>> {
+pub fn server_certificate()
+-> Result<(ServerConfig, CertifiedIssuer<'static, KeyPair>), Box<dyn Error>> {
     let mut authority = CertificateParams::default();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate()?)?;
@@ -66,5 +67,5 @@ pub fn server_certificate() -> Result<(ServerConfig, Vec<u8>), Box<dyn Error>> {
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)?;
-    Ok((config, authority.der().to_vec()))
+    Ok((config, authority))
 }

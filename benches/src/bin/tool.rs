@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -135,11 +135,12 @@ fn crawl(program: &Path, root: &str) -> Command {
 /// over TLS with the system's roots and one more.
 fn start(program: &Path, is_secure: bool) -> Result<Quartiles, Box<dyn Error>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     let (config, authority) = server_certificate()?;
     let config = Arc::new(config);
     let root_file = tempfile::NamedTempFile::new()?;
-    fs::write(root_file.path(), authority)?;
+    fs::write(root_file.path(), authority.pem())?;
     let root = if is_secure { format!("https://{address}/") } else { format!("http://{address}/") };
     let mut times = Vec::new();
     // The first run reads the program from disk.
@@ -149,8 +150,9 @@ fn start(program: &Path, is_secure: bool) -> Result<Quartiles, Box<dyn Error>> {
             command.arg("--cacert").arg(root_file.path());
         }
         let begun = Instant::now();
-        let _program = KillOnDrop(command.spawn()?);
-        let (stream, _) = listener.accept()?;
+        let mut process = KillOnDrop(command.spawn()?);
+        let stream = accept(&listener, &mut process)?;
+        stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(Duration::from_secs(10)))?;
         if is_secure {
             let connection = ServerConnection::new(Arc::clone(&config))?;
@@ -161,6 +163,22 @@ fn start(program: &Path, is_secure: bool) -> Result<Quartiles, Box<dyn Error>> {
         times.push(begun.elapsed());
     }
     Ok(Quartiles::of(times[1..].iter().map(|time| time.as_secs_f64() * 1e3)))
+}
+
+/// Accepts a connection of the program.
+fn accept(listener: &TcpListener, program: &mut KillOnDrop) -> io::Result<TcpStream> {
+    loop {
+        match listener.accept() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if let Some(status) = program.0.try_wait()? {
+                    return Err(io::Error::other(format!("the program has ended: {status}")));
+                }
+                // As often as this, so the figure is too large by half of it.
+                thread::sleep(Duration::from_micros(50));
+            }
+            accepted => return Ok(accepted?.0),
+        }
+    }
 }
 
 /// Reads a request to the end of its head.
