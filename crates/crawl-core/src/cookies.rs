@@ -55,8 +55,10 @@ impl CookieJar {
     pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> bool {
         let Ok(value) = std::str::from_utf8(value) else { return false };
         let Ok(raw) = RawCookie::parse(value) else { return false };
-        let is_suffix =
-            |domain: &str| public_suffix::domain_str(domain.trim_matches('.')).is_none();
+        let is_suffix = |domain: &str| {
+            let domain = domain.trim_matches('.').to_ascii_lowercase();
+            public_suffix::domain_str(&domain).is_none()
+        };
         if value.len() > MAX_COOKIE_LEN
             || raw
                 .domain()
@@ -230,7 +232,7 @@ mod tests {
         assert!(set(&jar, "http://a.test/dir/page", "one=1"));
         assert!(set(&jar, "http://a.test/", "two=2; Path=/"));
         assert!(set(&jar, "https://a.test/", "three=3; Secure; Path=/dir/sub"));
-        assert!(set(&jar, "http://www.b.test/", "four=4; Domain=b.test; Path=/"));
+        assert!(set(&jar, "http://www.b.test/", "four=4; Domain=B.Test; Path=/"));
         assert_eq!(sent(&jar, "http://a.test/dir/x"), "Cookie: one=1; two=2");
         assert_eq!(sent(&jar, "http://a.test/"), "Cookie: two=2");
         assert_eq!(sent(&jar, "http://a.test:81/"), "Cookie: two=2", "ports do not count");
@@ -249,12 +251,14 @@ mod tests {
         for value in [
             "x=1; Domain=test",
             "x=1; Domain=other.test",
-            "x=1; Domain=co.uk",
             "x=1; Expires=Sat, 21 Nov 2026 00:00:00 GMT",
             "no cookie",
             "",
         ] {
             assert!(!set(&jar, "http://a.test/", value), "{value}");
+        }
+        for value in ["x=1; Domain=co.uk", "x=1; Domain=.CO.UK"] {
+            assert!(!set(&jar, "http://shop.co.uk/", value), "{value}");
         }
         assert!(!set(&jar, "http://a.test/", &format!("x={}", "1".repeat(5_000))));
         // The date of the response is the present.
