@@ -34,7 +34,7 @@
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
 //! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin |
-//! | `:leases` | sorted set | leases by their ends: a token, the host, the moments of the claim and of the one before, the job |
+//! | `:leases` | sorted set | leases by their ends: a token, the host, the kind of the job, the moments of the claim and of the one before, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
 //! | `:duty` | string | the worker that moves the journal to a file |
 //! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |

@@ -8,7 +8,7 @@
 //!    only the *waiter* changes: the data under the socket's [`Key`].
 //! 2. **Readiness is kept.** The operating system reports a change once
 //!    (edge-triggered). The [`Selector`] keeps the bits set until the owner of
-//!    the socket, having met `WouldBlock`, clears them.
+//!    the socket, having met `WouldBlock` or a short read, clears them.
 //! 3. **Stale keys are harmless.** Every key carries a generation. The key of a
 //!    closed socket finds nothing, even when its slot holds another socket.
 //! 4. **Collect, then call.** [`Selector::select`] returns keys and calls

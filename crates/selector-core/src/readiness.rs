@@ -4,8 +4,8 @@ use std::ops::BitOr;
 
 // ANCHOR: readiness
 /// The operations that are known not to block on a socket. The bits are sticky:
-/// they stay set until the owner, having met `WouldBlock`, clears them. The end
-/// of reading cannot be cleared.
+/// they stay set until the owner, having met `WouldBlock` or a short read, clears
+/// them. The end of reading cannot be cleared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Readiness(u8);
 

@@ -1,18 +1,20 @@
 //! The same crawl with coroutines, on an async runtime written by hand.
 //!
+//! A coroutine is a value that can be resumed. Calling an `async fn` runs nothing
+//! of it: the call returns a value that is frame and resume point in one. A
+//! [`Task`] drives it, step by step.
+//!
 //! The rules of this stage:
 //!
-//! 1. **A coroutine is a value that can be resumed.** Calling an `async fn`
-//!    runs nothing of it. The call returns a value that is frame and resume
-//!    point in one. A [`Task`] drives it, step by step.
-//! 2. **Pending means stored.** Before an operation returns `Poll::Pending`, it
+//! 1. **Pending means stored.** Before an operation returns `Poll::Pending`, it
 //!    stores the waker of its caller where the event will arrive: under a key
 //!    of the selector, in a timer, or among the callbacks of a [`Future`].
 //!    Nothing is polled just to try.
-//! 3. **The scheduler is fair.** A task that is woken goes to the end of one
-//!    run queue. After each batch of that queue the loop looks at sockets and
-//!    timers (one tick). An operation that is always ready yields when its
-//!    budget is used up.
+//! 2. **A wake-up is an entry in a queue.** It runs nothing: it puts the key of
+//!    the task at the end of one run queue, unless it is there already.
+//! 3. **Tasks take their steps in turn.** After each batch of that queue the
+//!    loop looks at sockets and timers (one tick). An operation that is always
+//!    ready yields when its budget is used up.
 //! 4. **Nothing is borrowed while foreign code runs.** Steps, callbacks, wakers
 //!    and destructors may call any method of the loop.
 //!

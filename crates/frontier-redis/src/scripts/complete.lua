@@ -44,7 +44,7 @@ save(name, h)
 if h.limit or is_given_back then
   schedule(name, h)
 end
--- The row, with the number of new URLs in it; and the counts of the end.
+-- The record, with the number of new URLs in it; and the counts of the end.
 call('XADD', P .. ':journal', '*', 'r', ARGV[7] .. new .. ARGV[8])
 call('HINCRBY', P, 'done', 1)
 if is_broken then

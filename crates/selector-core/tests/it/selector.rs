@@ -123,9 +123,9 @@ fn a_key_of_the_batch_may_be_stale_by_its_turn() {
     drop(closed_socket);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let (_socket, newcomer) = selector.connect(listener.local_addr().unwrap()).unwrap();
-    selector.register(newcomer, Interest::Readable, "the new newcomer");
+    selector.register(newcomer, Interest::Readable, "the newcomer");
     assert_eq!(selector.take(closed), None, "stale");
-    assert_eq!(selector.take(newcomer), Some("the new newcomer"));
+    assert_eq!(selector.take(newcomer), Some("the newcomer"));
     drop(kept_socket);
 }
 // ANCHOR_END: stale
