@@ -1,5 +1,7 @@
 //! The walk through the book: runs every command that a reader is told to type.
 
+use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -21,19 +23,14 @@ struct Step {
     command: String,
 }
 
-/// Runs every command of the book, in the order of the pages, in a fresh clone of
-/// the last commit. Returns true if each has succeeded.
+/// Runs every command of the book, in the order of the pages, in a clean clone of
+/// the last commit: the folder `walk` in `target`. Returns true if each has succeeded.
 ///
 /// # Errors
 /// When the clone cannot be made.
-pub fn walk(root: &Path) -> io::Result<bool> {
-    let folder = tempfile::tempdir()?;
-    let clone = folder.path().join("clone");
-    let mut git = Command::new("git");
-    git.args(["clone", "--quiet", "--local"]).arg(root).arg(&clone);
-    if !git.status()?.success() {
-        return Err(io::Error::other("cannot clone the workspace"));
-    }
+pub fn walk(root: &Path, target: &Path) -> io::Result<bool> {
+    let clone = target.join("walk");
+    make_clone(root, &clone)?;
     let book = Book::load(&clone)?;
     let begun = Instant::now();
     let mut count = 0;
@@ -49,6 +46,33 @@ pub fn walk(root: &Path) -> io::Result<bool> {
     }
     println!("{count} commands in {:.0} s", begun.elapsed().as_secs_f64());
     Ok(true)
+}
+
+/// Makes a folder a clean clone of the last commit. A clone that is there is brought up to
+/// date, so that cargo does not compile anew what has not changed.
+fn make_clone(root: &Path, clone: &Path) -> io::Result<()> {
+    let update = |arguments: &[&OsStr]| {
+        // Both folders are named: git is not to take a repository around the clone for it.
+        let mut git = Command::new("git");
+        git.arg("--git-dir").arg(clone.join(".git")).arg("--work-tree").arg(clone);
+        git.args(arguments).current_dir(clone).status().map(|status| status.success())
+    };
+    if clone.join(".git").is_dir()
+        && update(&["fetch".as_ref(), "--quiet".as_ref(), root.as_ref(), "HEAD".as_ref()])?
+        && update(&["reset", "--quiet", "--hard", "FETCH_HEAD"].map(OsStr::new))?
+        // What the book has its reader build in the clone stays built.
+        && update(&["clean", "-ffdxq", "--exclude=/target"].map(OsStr::new))?
+    {
+        return Ok(());
+    }
+    if clone.is_dir() {
+        fs::remove_dir_all(clone)?;
+    }
+    let mut git = Command::new("git");
+    if !git.args(["clone", "--quiet", "--local"]).args([root, clone]).status()?.success() {
+        return Err(io::Error::other("cannot clone the workspace"));
+    }
+    Ok(())
 }
 
 /// Returns the commands of a page: the text behind `$` in its console blocks, with
@@ -111,6 +135,29 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
+
+    #[test]
+    fn a_clone_is_brought_up_to_date() {
+        let folder = tempfile::tempdir().unwrap();
+        let (root, clone) = (folder.path().join("root"), folder.path().join("clone"));
+        let commit = "git -c user.name=a -c user.email=a@b.test commit --quiet -m a";
+        let run = |command: &str| run_command(command, folder.path(), COMMAND_TIMEOUT).unwrap();
+        run(&format!("git init --quiet root; cd root; echo 1 > kept; git add .; {commit}"));
+        make_clone(&root, &clone).unwrap();
+        let modified = || clone.join("kept").metadata().unwrap().modified().unwrap();
+        let before = modified();
+        run("echo 2 > clone/kept-not; mkdir clone/target; echo 3 > clone/target/built");
+        run(&format!("cd root; echo 4 > new; git add .; {commit}"));
+        make_clone(&root, &clone).unwrap();
+        assert_eq!(modified(), before);
+        assert!(clone.join("new").is_file() && clone.join("target/built").is_file());
+        assert!(!clone.join("kept-not").exists());
+        // One that is broken is made anew, and what is around it is left alone.
+        run("git init --quiet; rm clone/.git/HEAD; echo 5 > mine");
+        make_clone(&root, &clone).unwrap();
+        assert!(folder.path().join("mine").is_file());
+        assert!(clone.join("new").is_file() && !clone.join("target").exists());
+    }
 
     #[test]
     fn steps_are_the_lines_behind_a_dollar_sign() {

@@ -87,7 +87,7 @@ enum Chore {
     },
     /// Plants a bug in a copy of the workspace, in target/lab, and shows its symptoms
     Lab(labs::Arguments),
-    /// Does in a fresh clone all that the book tells its reader to type
+    /// Does in a clean clone all that the book tells its reader to type
     WalkBook,
 }
 
@@ -129,7 +129,7 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Exercise(arguments) => exercises::run(&root, &arguments),
         Chore::Check { folder } => exercises::check(&root, folder.as_deref()),
         Chore::Lab(arguments) => labs::run(&root, &arguments),
-        Chore::WalkBook => book_tools::walk(&root),
+        Chore::WalkBook => book_tools::walk(&root, &process::target_folder()?),
     }
 }
 
