@@ -28,7 +28,7 @@ mod walk;
 pub use book::files_below;
 pub use caption_lines::caption_lines;
 pub use lint::Finding;
-pub use walk::walk;
+pub use walk::{walk, with_other_version};
 
 use std::io;
 use std::path::Path;

@@ -31,6 +31,8 @@ struct Step {
 pub fn walk(root: &Path, target: &Path) -> io::Result<bool> {
     let clone = target.join("walk");
     make_clone(root, &clone)?;
+    let manifest = clone.join("Cargo.toml");
+    fs::write(&manifest, with_other_version(&fs::read_to_string(&manifest)?, "walk"))?;
     let book = Book::load(&clone)?;
     let begun = Instant::now();
     let mut count = 0;
@@ -73,6 +75,20 @@ fn make_clone(root: &Path, clone: &Path) -> io::Result<()> {
         return Err(io::Error::other("cannot clone the workspace"));
     }
     Ok(())
+}
+
+/// Returns a manifest of the workspace with another version of its packages: cargo then takes
+/// nothing of a copy for a part of the workspace, though both are built in the same folder and
+/// share what they depend on.
+pub fn with_other_version(manifest: &str, suffix: &str) -> String {
+    let version = "\n[workspace.package]\nversion = \"";
+    match manifest
+        .split_once(version)
+        .and_then(|(before, rest)| Some((before, rest.split_once('"')?)))
+    {
+        Some((before, (number, rest))) => format!("{before}{version}{number}+{suffix}\"{rest}"),
+        None => manifest.to_owned(),
+    }
 }
 
 /// Returns the commands of a page: the text behind `$` in its console blocks, with
@@ -157,6 +173,15 @@ mod tests {
         make_clone(&root, &clone).unwrap();
         assert!(folder.path().join("mine").is_file());
         assert!(clone.join("new").is_file() && !clone.join("target").exists());
+    }
+
+    #[test]
+    fn the_packages_of_a_copy_have_another_version() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
+        let changed = with_other_version(&manifest, "copy");
+        assert_eq!(changed.len(), manifest.len() + "+copy".len());
+        assert!(changed.contains("[workspace.package]\nversion = \"0.1.0+copy\"\n"), "{changed}");
     }
 
     #[test]

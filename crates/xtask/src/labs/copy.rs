@@ -12,6 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use book_tools::with_other_version;
+
 use super::Edit;
 use crate::process::target_folder;
 
@@ -27,7 +29,7 @@ pub(super) fn copy_with(root: &Path, edits: &[Edit]) -> io::Result<PathBuf> {
         let mut bytes = fs::read(&source)?;
         if file == "Cargo.toml" {
             let manifest = String::from_utf8_lossy(&bytes);
-            bytes = with_other_version(&manifest).into_bytes();
+            bytes = with_other_version(&manifest, "lab").into_bytes();
         }
         for edit in edits.iter().filter(|edit| edit.file == *file) {
             let text = String::from_utf8_lossy(&bytes);
@@ -53,17 +55,6 @@ fn files_of_workspace(root: &Path) -> io::Result<BTreeSet<String>> {
     let files = String::from_utf8_lossy(&output.stdout).into_owned();
     let exists = |file: &&str| root.join(file).is_file();
     Ok(files.split_terminator('\0').filter(exists).map(str::to_owned).collect())
-}
-
-fn with_other_version(manifest: &str) -> String {
-    let version = "\n[workspace.package]\nversion = \"";
-    match manifest
-        .split_once(version)
-        .and_then(|(before, rest)| Some((before, rest.split_once('"')?)))
-    {
-        Some((before, (number, rest))) => format!("{before}{version}{number}+lab\"{rest}"),
-        None => manifest.to_owned(),
-    }
 }
 
 fn write_if_other(path: &Path, bytes: &[u8]) -> io::Result<()> {
@@ -93,15 +84,6 @@ fn remove_others(copy: &Path, folder: &Path, files: &BTreeSet<String>) -> io::Re
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_packages_of_the_copy_have_another_version() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let manifest = fs::read_to_string(root.join("Cargo.toml")).unwrap();
-        let changed = with_other_version(&manifest);
-        assert_eq!(changed.len(), manifest.len() + "+lab".len());
-        assert!(changed.contains("[workspace.package]\nversion = \"0.1.0+lab\"\n"), "{changed}");
-    }
 
     #[test]
     fn only_what_differs_is_written_and_what_is_gone_is_removed() {
