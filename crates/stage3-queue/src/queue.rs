@@ -49,7 +49,9 @@ impl<T> JoinableQueue<T> {
             unfinished: 0,
             joiners: Vec::new(),
         };
-        Self { state: Rc::new(RefCell::new(state)) }
+        let queue = Self { state: Rc::new(RefCell::new(state)) };
+        queue.trace("new");
+        queue
     }
 
     // ANCHOR: put_nowait

@@ -133,9 +133,9 @@ pub enum Event {
     },
     /// An operation of a queue.
     Queue {
-        /// The id of the queue.
+        /// The id of the queue. After `new` it belongs to another one.
         queue: u64,
-        /// `reserve`, `put`, `get`, `task_done` or `join`.
+        /// `new`, `reserve`, `put`, `get`, `task_done` or `join`.
         operation: &'static str,
         /// The number of items that are not done afterwards.
         unfinished: usize,

@@ -42,7 +42,8 @@ pub type Function = (String, Option<(&'static str, usize)>);
 /// # Errors
 /// Those of `out`.
 pub fn write(trace: &Trace, about: &About<'_>, out: &mut impl Write) -> io::Result<()> {
-    let mut writer = Writer { trace, about, functions: HashMap::new(), queues: HashMap::new() };
+    let mut writer =
+        Writer { trace, about, functions: HashMap::new(), queues: HashMap::new(), queue_count: 0 };
     let mut lanes = vec![
         json!({"tid": OS, "kind": "os"}),
         json!({"tid": SELECTOR, "kind": "selector"}),
@@ -97,6 +98,8 @@ struct Writer<'t> {
     functions: HashMap<usize, Function>,
     /// The number of each queue, and its last count of unfinished items.
     queues: HashMap<u64, (usize, usize)>,
+    /// The number of queues so far.
+    queue_count: usize,
 }
 
 impl Writer<'_> {
@@ -229,8 +232,15 @@ impl Writer<'_> {
     /// Returns the events of an operation of a queue: itself, and the count if that
     /// has changed.
     fn queue(&mut self, queue: u64, operation: &'static str, unfinished: usize) -> Vec<Written> {
-        let next = self.queues.len() + 1;
-        let (number, last) = self.queues.entry(queue).or_insert((next, 0));
+        if operation == "new" {
+            // An id is an address, which another queue may have had before.
+            self.queues.remove(&queue);
+            return Vec::new();
+        }
+        let (number, last) = self.queues.entry(queue).or_insert_with(|| {
+            self.queue_count += 1;
+            (self.queue_count, 0)
+        });
         let mut events = Vec::new();
         if operation != "reserve" {
             events.push(("i", operation, object(json!({"queue": number}))));
