@@ -106,9 +106,10 @@ impl EventLoop {
     /// suspended, and go on with the next run.
     ///
     /// # Errors
-    /// When the selector fails, so that no task would ever be woken; when
-    /// [`EventLoop::stop`] or [`EventLoop::close`] is called first; or when
-    /// this thread runs a loop already.
+    /// When the selector fails, so that no task would ever be woken; when nothing
+    /// can happen any more, since every task waits for another one; when
+    /// [`EventLoop::stop`] or [`EventLoop::close`] is called first; or when this
+    /// thread runs a loop already.
     pub fn run_until_complete<C: Coroutine>(&self, main: C) -> io::Result<C::Output> {
         let mut main = pin!(main);
         let mut result = None;
