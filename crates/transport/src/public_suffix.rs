@@ -1,6 +1,6 @@
 //! The registrable domain of a name, by the public suffix list.
 
-/// Returns the registrable domain of a name in small letters: its public suffix and the
+/// Returns the registrable domain of a name in lowercase: its public suffix and the
 /// label before that; nothing if there is no such label.
 #[cfg(not(target_family = "wasm"))]
 pub(crate) fn domain_str(name: &str) -> Option<&str> {
