@@ -6,9 +6,10 @@ mod common;
 
 use std::io;
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Interceptor, Stage, links, options, page, serve};
+use common::{Interceptor, LoopStats, Stage, links, options, page, serve};
 use selector_core::{Backend, Event, OsBackend};
 
 const FETCHES: usize = 100;
@@ -53,7 +54,7 @@ impl SilentBarrier {
         let is_incomplete = |(_, since): &mut (usize, Option<Instant>)| since.is_none();
         let arrived = self.complete.wait_while(arrived, is_incomplete);
         let since = arrived.unwrap().1.unwrap();
-        std::thread::sleep((since + SILENCE).saturating_duration_since(Instant::now()));
+        thread::sleep((since + SILENCE).saturating_duration_since(Instant::now()));
     }
 }
 
@@ -61,40 +62,48 @@ impl SilentBarrier {
 /// the server answers, and the whole crawl takes a few wake-ups per fetch.
 #[test]
 fn a_silent_server_does_not_wake_the_loop() {
+    thread::scope(|scope| {
+        let crawls = Stage::ON_A_LOOP.map(|stage| (stage, scope.spawn(move || check(stage))));
+        for (stage, crawl) in crawls {
+            println!("{stage:?}: {:?} for {} fetches", crawl.join().unwrap(), FETCHES + 1);
+        }
+    });
+}
+
+/// Checks one stage and returns how often its loop woke up, and for how many calls.
+fn check(stage: Stage) -> LoopStats {
     let paths = || (0..FETCHES).map(|n| format!("/{n}"));
-    for stage in Stage::ON_A_LOOP {
-        let barrier = Arc::new(SilentBarrier::default());
-        let site = serve({
-            let barrier = Arc::clone(&barrier);
-            move |request, reply| match request.path() {
-                "/" => reply.page(links(paths())),
-                _ => {
-                    barrier.wait();
-                    reply.page("");
-                }
+    let barrier = Arc::new(SilentBarrier::default());
+    let site = serve({
+        let barrier = Arc::clone(&barrier);
+        move |request, reply| match request.path() {
+            "/" => reply.page(links(paths())),
+            _ => {
+                barrier.wait();
+                reply.page("");
             }
-        });
-        let wake_times = Arc::new(Mutex::new(Vec::new()));
-        let wake_log = WakeLog(Arc::clone(&wake_times));
-        let mut options = options(site.url("/"));
-        options.max_tasks = Some(FETCHES);
-        let (crawled, stats) = stage.crawl_with_interceptor(wake_log, options);
+        }
+    });
+    let wake_times = Arc::new(Mutex::new(Vec::new()));
+    let wake_log = WakeLog(Arc::clone(&wake_times));
+    let mut options = options(site.url("/"));
+    options.max_tasks = Some(FETCHES);
+    let (crawled, stats) = stage.crawl_with_interceptor(wake_log, options);
 
-        let root = ("/".to_owned(), page(links(paths()), FETCHES as u32));
-        crawled.expect(paths().map(|path| (path, page("", 0))).chain([root]));
+    let root = ("/".to_owned(), page(links(paths()), FETCHES as u32));
+    crawled.expect(paths().map(|path| (path, page("", 0))).chain([root]));
 
-        let since = barrier.arrived.lock().unwrap().1.unwrap();
-        let silence = since + SETTLE_TIME..since + SILENCE;
-        let wake_times = wake_times.lock().unwrap();
-        let spurious = wake_times.iter().filter(|moment| silence.contains(*moment));
-        assert_eq!(spurious.count(), 0, "{stage:?}: woken by nothing");
-        assert!(wake_times.iter().any(|moment| *moment < silence.start));
-        assert!(wake_times.iter().any(|moment| *moment >= silence.end));
+    let since = barrier.arrived.lock().unwrap().1.unwrap();
+    let silence = since + SETTLE_TIME..since + SILENCE;
+    let wake_times = wake_times.lock().unwrap();
+    let spurious = wake_times.iter().filter(|moment| silence.contains(*moment));
+    assert_eq!(spurious.count(), 0, "{stage:?}: woken by nothing");
+    assert!(wake_times.iter().any(|moment| *moment < silence.start));
+    assert!(wake_times.iter().any(|moment| *moment >= silence.end));
 
-        assert_eq!(wake_times.len() as u64, stats.ticks, "{stage:?}");
-        let fetches = FETCHES as u64 + 1;
-        assert!(stats.calls <= 6 * fetches, "{stage:?}: {stats:?}");
-        assert!(stats.ticks <= 4 * fetches, "{stage:?}: {stats:?}");
-        println!("{stage:?}: {stats:?} for {fetches} fetches");
-    }
+    assert_eq!(wake_times.len() as u64, stats.ticks, "{stage:?}");
+    let fetches = FETCHES as u64 + 1;
+    assert!(stats.calls <= 6 * fetches, "{stage:?}: {stats:?}");
+    assert!(stats.ticks <= 4 * fetches, "{stage:?}: {stats:?}");
+    stats
 }

@@ -4,6 +4,7 @@
 use std::env;
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::thread;
@@ -145,29 +146,37 @@ fn names_and_certificates_wait_for_descriptors() {
     fs::write(&root_ca, ROOT_CA.pem()).unwrap();
     let by_name = format!("http://localhost:{}/", named.address().port());
     let lasts = [by_name, secure.url("/"), secure.url("/").replace("127.0.0.1", "localhost")];
-    for stage in Stage::ALL {
-        for last in &lasts {
-            let begun = Instant::now();
-            let output = Command::new("sh")
-                .args(["-c", "ulimit -S -n 24 && exec \"$0\" --exact --ignored \"$1\""])
-                .arg(env::current_exe().unwrap())
-                .arg("fd_limit::crawl_a_name_with_few")
-                .env(ROOT_VARIABLE, slow.url("/"))
-                .env(LAST_VARIABLE, last)
-                .env(STAGE_VARIABLE, format!("{stage:?}"))
-                .env("SSL_CERT_FILE", &root_ca)
-                .env_remove("SSL_CERT_DIR")
-                .output()
-                .unwrap();
-            let stdout = String::from_utf8_lossy(&output.stdout);
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{stage:?} {last}: {stdout}{stderr}");
-            assert!(stdout.contains("1 passed"), "{stage:?}: {stdout}");
-            assert!(begun.elapsed() < Duration::from_secs(15), "{stage:?}: {:?}", begun.elapsed());
+    let (slow_root, root_ca) = (&slow.url("/"), &root_ca);
+    thread::scope(|scope| {
+        for stage in Stage::ALL {
+            for last in &lasts {
+                scope.spawn(move || crawl_in_a_child(stage, slow_root, last, root_ca));
+            }
         }
-    }
+    });
     assert_eq!(named.requests(), Stage::ALL.len() as u64);
     fs::remove_dir_all(folder).unwrap();
+}
+
+/// Crawls the pages of a slow server and this last URL in a process with few descriptors.
+fn crawl_in_a_child(stage: Stage, slow: &str, last: &str, root_ca: &Path) {
+    let begun = Instant::now();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -S -n 24 && exec \"$0\" --exact --ignored \"$1\""])
+        .arg(env::current_exe().unwrap())
+        .arg("fd_limit::crawl_a_name_with_few")
+        .env(ROOT_VARIABLE, slow)
+        .env(LAST_VARIABLE, last)
+        .env(STAGE_VARIABLE, format!("{stage:?}"))
+        .env("SSL_CERT_FILE", root_ca)
+        .env_remove("SSL_CERT_DIR")
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stage:?} {last}: {stdout}{stderr}");
+    assert!(stdout.contains("1 passed"), "{stage:?}: {stdout}");
+    assert!(begun.elapsed() < Duration::from_secs(15), "{stage:?}: {:?}", begun.elapsed());
 }
 
 #[test]

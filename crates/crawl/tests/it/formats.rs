@@ -440,7 +440,10 @@ fn a_crawl_that_cannot_run_is_still_a_json_object() {
     // With one file descriptor there is an event queue, but no way to wake it.
     let mut command = std::process::Command::new("sh");
     let binary = env!("CARGO_BIN_EXE_crawl");
-    command.args(["-c", &format!("ulimit -n 4; exec {binary} --format json http://localhost:1/")]);
+    command.args([
+        "-c",
+        &format!("ulimit -n 4; exec {binary} --format json http://localhost:1/ 3>&-"),
+    ]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(3));
     let object: Value = serde_json::from_slice(&output.stdout).unwrap();

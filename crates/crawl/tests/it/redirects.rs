@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::Duration;
 
 use demo_site::scripted::Server;
@@ -147,8 +148,8 @@ fn each_link_into_a_circle_of_redirects_is_broken() {
         found("/two", "/three", &["/, line 2: d", "/page, line 1: h"]),
         "Checked 8 URLs: 5 are broken (7 links lead to them); 4 redirects.\n".to_owned(),
     ];
-    let mut all = Vec::new();
-    for slow in ["/ping", "/pong", "/one", "/two", "/three", "/into", "/page"] {
+    let check = &|slow| {
+        let mut all = Vec::new();
         let site = circles(slow);
         let report = |arguments: &[&str]| {
             let root = site.url("/");
@@ -192,7 +193,13 @@ fn each_link_into_a_circle_of_redirects_is_broken() {
         }
         let refused = report(&["--redirects", "error"]);
         assert!(refused.contains("6 are broken (8 links lead to them)"), "{refused}");
-    }
+        all
+    };
+    let slow_ones = ["/ping", "/pong", "/one", "/two", "/three", "/into", "/page"];
+    let all: Vec<String> = thread::scope(|scope| {
+        let threads = slow_ones.map(|slow| scope.spawn(move || check(slow)));
+        threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+    });
     let lines = "301  /ping -> /pong?x\n301  /pong?x -> /ping?s=1\n301  /three -> /one\n";
     assert!(all[0].contains(lines), "{}", all[0]);
     assert!(all.iter().all(|report| *report == all[0]), "{all:?}");

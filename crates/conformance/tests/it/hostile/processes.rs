@@ -97,61 +97,117 @@ fn peak_memory(id: u32) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// Shorter timeouts than by default and one try, so that the test ends soon:
-/// some thirty servers never answer or never end, and for each of them the
-/// default is four tries of up to half a minute. They are long enough for a page of
-/// the catalogue on two cores that four such crawls and other tests share. All other
-/// limits have their defaults.
-const SHORT_TIMEOUTS: [&str; 6] = ["--read-timeout", "6s", "--timeout", "25s", "--max-tries", "1"];
+/// What one crawl of this test visits, and the flags for it.
+struct Part {
+    name: &'static str,
+    themes: Vec<Theme>,
+    with_tls_servers: bool,
+    with_traps: bool,
+    flags: &'static [&'static str],
+}
 
-/// All behaviours in one crawl, with fifty fetches at a time: enough for all servers
-/// that never end to be waited for at once. The limits on sizes and numbers are the
-/// default ones. Each program reports the expected rows, uses little memory, ends by
-/// itself, and writes no terminal control characters.
+/// Servers of plain http that do end a response, and traps. The timeouts and all other
+/// limits have their defaults.
+fn lively() -> Part {
+    Part {
+        name: "lively",
+        themes: [&QUICK[..], &LARGE].concat(),
+        with_tls_servers: false,
+        with_traps: true,
+        flags: &["-j", "50", "--max-tries", "1"],
+    }
+}
+
+/// Servers that never answer or never end, and those of TLS, some of which never end
+/// either. Timeouts are shorter than by default, so that the test ends soon; they are
+/// long enough for the pages beside them, which are small.
+fn silent() -> Part {
+    Part {
+        name: "silent",
+        themes: vec![silence::behaviours],
+        with_tls_servers: true,
+        with_traps: false,
+        flags: &["-j", "50", "--max-tries", "1", "--read-timeout", "4s", "--timeout", "10s"],
+    }
+}
+
+/// All of them. A page of the large ones has to arrive while the servers that never end
+/// are waited for, on two cores that four such crawls share.
+fn everything() -> Part {
+    Part {
+        name: "everything",
+        // The slowest first, so that they run beside the others from the start.
+        themes: [&[silence::behaviours as Theme][..], &QUICK, &LARGE].concat(),
+        with_tls_servers: true,
+        with_traps: true,
+        flags: &["-j", "50", "--max-tries", "1", "--read-timeout", "6s", "--timeout", "25s"],
+    }
+}
+
+/// All behaviours, with fifty fetches at a time: enough for all servers that never end
+/// to be waited for at once. Each program reports the expected rows, uses little memory,
+/// ends by itself, and writes no terminal control characters.
 #[test]
+fn every_program_reports_all_behaviours() {
+    check_all(&[lively(), silent()]);
+}
+
+/// The same with all behaviours in one crawl.
+#[test]
+#[ignore = "takes half a minute"]
 fn every_program_reports_all_behaviours_at_once() {
+    check_all(&[everything()]);
+}
+
+/// Checks all programs at the same time, each of which crawls these parts.
+fn check_all(parts: &[Part]) {
+    let programs = programs(PROGRAMS);
     thread::scope(|scope| {
-        for (name, path) in PROGRAMS.into_iter().zip(programs(PROGRAMS)) {
-            scope.spawn(move || println!("{name}: at most {} KiB", check(name, &path)));
+        for (name, path) in PROGRAMS.into_iter().zip(&programs) {
+            for part in parts {
+                scope.spawn(move || check(name, path, part));
+            }
         }
     });
 }
 
-/// Checks one program and returns its peak memory in KiB.
-fn check(name: &str, program: &Path) -> u64 {
-    let dir = TempDir::new(name);
+fn check(name: &str, program: &Path, part: &Part) {
+    let dir = TempDir::new(&format!("{name}-{}", part.name));
     let (rows, log, root_ca) = (dir.file("rows"), dir.file("log"), dir.file("root.pem"));
     fs::write(&root_ca, ROOT_CA.pem()).unwrap();
-    // The slowest first, so that they run beside the others from the start.
-    let site = HostileSite::start(&[&[silence::behaviours as Theme][..], &QUICK, &LARGE].concat());
-    let tls_servers = HostileServers::new();
-    let trap_site = traps::site(&traps::SMALL);
+    let site = HostileSite::start(&part.themes);
+    let tls_servers = part.with_tls_servers.then(HostileServers::new);
+    let trap_site = part.with_traps.then(|| traps::site(&traps::SMALL));
     let mut command = Command::new(program);
     command
-        .args(["-j", "50", "-vv", "--format", "jsonl", "--cacert"])
+        .args(["-vv", "--format", "jsonl", "--cacert"])
         .arg(&root_ca)
-        .args(SHORT_TIMEOUTS)
+        .args(part.flags)
         // A server that cuts its robots.txt as well would get no request for pages.
         .args((name == "crawl").then_some("--no-robots"))
-        .args([site.server.url("/"), trap_site.url("/")])
-        .args(tls_servers.roots());
+        .arg(site.server.url("/"))
+        .args(trap_site.as_ref().map(|traps| traps.url("/")))
+        .args(tls_servers.iter().flat_map(HostileServers::roots));
     let (status, peak) = run_with_peak_memory(&mut command, &rows, &log);
     let (rows, log) = (read_printable(&rows), read_printable(&log));
     assert_eq!(status.code(), Some(1), "{name}: {status}: {}", warnings(&log));
     assert!(peak > 0 && peak < MAX_KIB, "{name}: {peak} KiB");
 
-    let (of_traps, actual): (BTreeMap<_, _>, _) = parse_rows(name, &rows)
-        .into_iter()
-        .partition(|(url, _)| url.starts_with(&trap_site.url("/")));
-    traps::check(name, &traps::SMALL, &of_traps, 10_000);
+    let mut actual = parse_rows(name, &rows);
+    if let Some(trap_site) = trap_site {
+        let root = trap_site.url("/");
+        let of_traps = actual.extract_if(.., |url, _| url.starts_with(&root)).collect();
+        traps::check(name, &traps::SMALL, &of_traps, 10_000);
+    }
     let origin = site.server.url("");
     let of_site = site.expected().into_iter();
     let of_site = of_site.map(|(path, row)| (absolute_url(&origin, &path), row.json(&origin)));
-    let of_tls_servers = tls_servers.expected().into_iter();
+    let of_tls_servers = tls_servers.iter().flat_map(HostileServers::expected);
     let of_tls_servers = of_tls_servers.map(|(url, row)| (url, row.json("")));
     let expected = of_site.chain(of_tls_servers).collect();
-    compare(name, &actual, &expected, |url| tls_servers.name_of(url).or_else(|| site.why(url)));
-    peak
+    compare(name, &actual, &expected, |url| {
+        tls_servers.as_ref().and_then(|servers| servers.name_of(url)).or_else(|| site.why(url))
+    });
 }
 
 /// Returns the fields of each row that are compared, in the form of
