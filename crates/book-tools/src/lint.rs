@@ -12,6 +12,7 @@ mod measurements;
 mod names;
 mod outputs;
 mod prose;
+mod quoted;
 pub(crate) mod reading;
 mod shown;
 mod steps;
@@ -58,6 +59,7 @@ pub(crate) fn check(book: &Book) -> Vec<Finding> {
         names::check,
         outputs::check,
         prose::check,
+        quoted::check,
         reading::check,
         shown::check,
         steps::check,

@@ -97,7 +97,7 @@ fn peak_memory(id: u32) -> Option<u64> {
     line.trim().strip_suffix(" kB")?.parse().ok()
 }
 
-/// What one crawl of this test visits, and the flags for it.
+/// A crawl of this test: the servers that it visits, and its flags.
 struct Part {
     name: &'static str,
     themes: Vec<Theme>,
