@@ -134,27 +134,28 @@ pub(crate) fn draw(root: &Path) -> io::Result<()> {
 /// Renders tables and drawings from the CSV files that `read` returns. Returns the
 /// texts with the names of their files.
 pub(crate) fn render(read: impl Fn(&str) -> Option<String>) -> io::Result<Vec<(String, String)>> {
-    let Some(taken) = read(PROVENANCE) else { return Ok(Vec::new()) };
-    let taken = Provenance::parse_all(&taken)?;
-    let figures = kept(&taken, read)?;
+    let (taken, figures) = kept(read)?;
+    if taken.is_empty() {
+        return Ok(Vec::new());
+    }
     let mut files = plots::all(&figures);
     files.push(("tables.md".to_owned(), tables::all(&figures, &taken)));
     Ok(files)
 }
 
-/// Returns all kept figures, from the CSV files that `read` returns.
-pub(crate) fn kept_figures(read: impl Fn(&str) -> Option<String>) -> io::Result<Figures> {
-    kept(&Provenance::parse_all(&read(PROVENANCE).unwrap_or_default())?, read)
-}
-
-fn kept(taken: &[Provenance], read: impl Fn(&str) -> Option<String>) -> io::Result<Figures> {
+/// Returns all kept figures with their provenance, from the CSV files that `read`
+/// returns.
+pub(crate) fn kept(
+    read: impl Fn(&str) -> Option<String>,
+) -> io::Result<(Vec<Provenance>, Figures)> {
+    let taken = Provenance::parse_all(&read(PROVENANCE).unwrap_or_default())?;
     let mut figures = Figures::default();
-    for Provenance { bench, .. } in taken {
+    for Provenance { bench, .. } in &taken {
         let file = format!("{bench}.csv");
         let missing = || io::Error::other(format!("{file} is missing"));
         figures.add_csv(&read(&file).ok_or_else(missing)?)?;
     }
-    Ok(figures)
+    Ok((taken, figures))
 }
 
 /// Runs one bench. Returns its figures, and false if a limit was exceeded.

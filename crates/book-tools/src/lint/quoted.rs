@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::Finding;
 use crate::book::Book;
 use crate::measurements::figures::Figures;
-use crate::measurements::{FOLDER, kept_figures};
+use crate::measurements::{FOLDER, kept};
 
 /// The list of the quoted figures, relative to the root of the workspace.
 const LIST: &str = "book/quoted-figures.toml";
@@ -64,8 +64,8 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
         Ok(list) => list,
         Err(error) => return vec![of_list(error.to_string())],
     };
-    let figures = match kept_figures(|file| book.read(&Path::new(FOLDER).join(file))) {
-        Ok(figures) => figures,
+    let figures = match kept(|file| book.read(&Path::new(FOLDER).join(file))) {
+        Ok((_, figures)) => figures,
         Err(error) => return vec![of_list(error.to_string())],
     };
     let check = |quote: &Quote| {

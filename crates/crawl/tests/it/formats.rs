@@ -437,7 +437,8 @@ fn color_is_shown_on_terminals_or_on_request() {
 
 #[test]
 fn a_crawl_that_cannot_run_is_still_a_json_object() {
-    // With one file descriptor there is an event queue, but no way to wake it.
+    // With one file descriptor there is an event queue, but no way to wake it. One that the
+    // test has inherited would take its place.
     let mut command = std::process::Command::new("sh");
     let binary = env!("CARGO_BIN_EXE_crawl");
     command.args([

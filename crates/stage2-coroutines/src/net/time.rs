@@ -78,8 +78,8 @@ fn poll_yield(event_loop: &EventLoop, at: CallSite, context: &Context<'_>) -> Po
 /// Runs a coroutine until it returns or its deadline passes. In the second case
 /// the coroutine is dropped where it is suspended.
 ///
-/// The deadline may move while the coroutine runs. That costs nothing: the
-/// timer stays as it is, and if it fires too early it is set again.
+/// The deadline may move while the coroutine runs. If it moves on, the timer
+/// stays as it is, and is set again if it fires too early.
 ///
 /// # Errors
 /// [`Elapsed`].
