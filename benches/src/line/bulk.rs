@@ -71,7 +71,8 @@ impl Line {
         let mut times: Vec<f64> = times.filter_map(|time| time.parse().ok()).collect();
         times.sort_by(f64::total_cmp);
         let median = times.get(PINGS / 2).ok_or_else(|| {
-            io::Error::other(format!("{ping:?} had {} of {PINGS} answers", times.len()))
+            let (answers, error) = (times.len(), String::from_utf8_lossy(&output.stderr));
+            io::Error::other(format!("{ping:?} had {answers} of {PINGS} answers: {}", error.trim()))
         })?;
         Ok(Duration::from_secs_f64(median / 1e3))
     }
