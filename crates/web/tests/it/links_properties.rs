@@ -181,7 +181,7 @@ fn slices<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
     offsets.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
 }
 
-/// Real pages, written by three documentation generators.
+/// Real pages: two by mdBook, one by rustdoc.
 const PAGES: [&str; 3] = [
     include_str!("../pages/nomicon.html"),
     include_str!("../pages/std.html"),
