@@ -247,13 +247,16 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
         }
         "line" => {
             let line = format!("cargo run --release -p benches{features} --bin line --");
-            let peers = if peers { " spider" } else { "" };
-            vec![
+            let mut commands = vec![
                 format!("{line} ours"),
                 format!("{line} ours --rounds 1 --loss 1 --congestion bbr"),
-                format!("{line} wget2{peers} --rounds 1"),
+                format!("{line} wget2 --rounds 1"),
                 format!("{line} wget --rounds 1 --loss 0"),
-            ]
+            ];
+            if peers {
+                commands.push(format!("{line} spider aiohttp lychee --rounds 1 --loss 0"));
+            }
+            commands
         }
         "scale" => vec![
             "cargo run --release -p simulation --bin scale".to_owned(),

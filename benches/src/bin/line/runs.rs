@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
 use benches::figures::{self, Quartiles};
-use benches::line::{Line, LineCheck, LineOptions};
+use benches::line::{Line, LineCheck, LineOptions, Namespace};
 use benches::subjects::Subject;
 use benches::{Crawl, ServerProcess, Site, SubjectProcess, play_role_if_asked};
 use clap::Parser;
@@ -20,7 +22,7 @@ const CHECK_PAUSE: Duration = Duration::from_secs(5);
 /// Crawls a site over emulated lines, and compares the times with what is possible.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// The subjects: ours (stage3-queue), wget, wget2, spider, or another one
+    /// The subjects: ours (stage3-queue), wget, wget2, aiohttp, lychee, spider, or another one
     #[arg(default_value = "ours")]
     subjects: Vec<String>,
 
@@ -84,25 +86,74 @@ enum Runner {
 #[derive(Clone, Copy, Debug)]
 struct Program {
     name: &'static str,
-    /// Its arguments but for the number of fetches, a folder and the URL.
-    arguments: &'static [&'static str],
-    /// The argument before the number of fetches at a time; `None` if it can only
-    /// have one.
-    connections: Option<&'static str>,
+    /// The name of a command, or a path from the root of the workspace.
+    path: &'static str,
+    /// The words of the command after that: `FETCHES` is the number of fetches at a time,
+    /// `FOLDER` an empty folder, `ROOT` the URL of the site, and `PAGES` those of all its
+    /// pages, for a program that follows no links.
+    arguments: &'static str,
 }
 
-const PROGRAMS: [Program; 2] = [
+const PROGRAMS: [Program; 4] = [
     Program {
         name: "wget",
-        arguments: &["-q", "-r", "-l", "inf", "-e", "robots=off", "--delete-after", "-P"],
-        connections: None,
+        path: "wget",
+        arguments: "-q -r -l inf -e robots=off --delete-after -P FOLDER ROOT",
     },
     Program {
         name: "wget2",
-        arguments: &["-q", "-r", "-l", "inf", "--robots=off", "--delete-after", "-P"],
-        connections: Some("--max-threads"),
+        path: "wget2",
+        arguments: "-q -r -l inf --robots=off --delete-after --max-threads=FETCHES \
+                    -P FOLDER ROOT",
+    },
+    Program {
+        name: "aiohttp",
+        path: "target/peers/python/bin/python",
+        arguments: "benches/peers/crawl.py --max_tasks FETCHES ROOT",
+    },
+    Program {
+        name: "lychee",
+        path: "target/peers/python/bin/lychee",
+        arguments: "--quiet --no-progress --max-concurrency FETCHES --host-concurrency FETCHES \
+                    --host-request-interval 0s PAGES",
     },
 ];
+
+impl Program {
+    /// Lets it crawl a site from one end of a line, and returns the time.
+    fn crawl(
+        self,
+        end: &Namespace,
+        server: &mut ServerProcess,
+        site: Site,
+        connections: u16,
+    ) -> io::Result<Duration> {
+        let folder = tempfile::tempdir()?;
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut command = match self.path.contains('/') {
+            true => end.command(workspace.join(self.path)),
+            false => end.command(self.path),
+        };
+        for word in self.arguments.split_whitespace() {
+            match word {
+                "FOLDER" => command.arg(folder.path()),
+                "ROOT" => command.arg(server.url(0)),
+                "PAGES" => command.args((0..site.pages).map(|page| server.url(page))),
+                _ => command.arg(word.replace("FETCHES", &connections.to_string())),
+            };
+        }
+        command.current_dir(workspace).stdout(Stdio::null());
+        let begun = Instant::now();
+        let status = command.status()?;
+        let wall = begun.elapsed();
+        let pages = server.requested_pages()?;
+        if !status.success() || pages != site.pages {
+            let message = format!("{} has found {pages} pages: {status}", self.name);
+            return Err(io::Error::other(message));
+        }
+        Ok(wall)
+    }
+}
 
 impl Runner {
     fn named(name: &str) -> Option<Self> {
@@ -119,7 +170,7 @@ impl Runner {
     }
 
     fn has_one_connection(self) -> bool {
-        matches!(self, Self::Program(Program { connections: None, .. }))
+        matches!(self, Self::Program(program) if !program.arguments.contains("FETCHES"))
     }
 
     /// Crawls the site once, over a line of its own, and returns the time.
@@ -134,23 +185,7 @@ impl Runner {
                 let command = line.client.command(this);
                 Ok(SubjectProcess::start_program(command, crawl)?.run()?.wall)
             }
-            Self::Program(program) => {
-                let folder = tempfile::tempdir()?;
-                let mut command = line.client.command(program.name);
-                if let Some(argument) = program.connections {
-                    command.arg(format!("{argument}={connections}"));
-                }
-                command.args(program.arguments).arg(folder.path()).arg(server.url(0));
-                let begun = Instant::now();
-                let status = command.status()?;
-                let wall = begun.elapsed();
-                let pages = server.requested_pages()?;
-                if !status.success() || pages != site.pages {
-                    let message = format!("{} has found {pages} pages: {status}", program.name);
-                    return Err(io::Error::other(message));
-                }
-                Ok(wall)
-            }
+            Self::Program(program) => program.crawl(&line.client, &mut server, site, connections),
         }
     }
 }
