@@ -58,8 +58,7 @@ const WORKLOADS: [&str; 9] = [
     "8KB-100-tasks-https",
 ];
 /// The subjects of the bench `line`.
-const OVER_A_LINE: [&str; 6] =
-    ["stage3-queue", "spider", "aiohttp", "lychee", "wget2", "wget"];
+const OVER_A_LINE: [&str; 6] = ["stage3-queue", "spider", "aiohttp", "lychee", "wget2", "wget"];
 /// The titles of ratios: stage 3, divided by the subject of the row.
 const TIME_RATIO: &str = "stage 3's time ÷ its time";
 const CPU_RATIO: &str = "stage 3's CPU ÷ its CPU";
