@@ -254,7 +254,9 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
                 format!("{line} wget --rounds 1 --loss 0"),
             ];
             if peers {
-                commands.push(format!("{line} spider aiohttp lychee --rounds 1 --loss 0"));
+                commands.push(format!("{line} spider aiohttp --rounds 1 --loss 0"));
+                // It fetches one page of its list after another, whatever its limit.
+                commands.push(format!("{line} lychee --rounds 1 --loss 0 --delay 10"));
             }
             commands
         }
