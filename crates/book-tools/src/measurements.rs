@@ -256,7 +256,8 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
             if peers {
                 commands.push(format!("{line} spider aiohttp --rounds 1 --loss 0"));
                 // It fetches one page of its list after another, whatever its limit.
-                commands.push(format!("{line} lychee --rounds 1 --loss 0 --delay 10"));
+                commands
+                    .push(format!("{line} lychee --rounds 1 --loss 0 --delay 10 --connections 10"));
             }
             commands
         }
