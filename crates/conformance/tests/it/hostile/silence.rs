@@ -109,7 +109,7 @@ fn time_spent_in_the_sink_does_not_count_as_silence() {
             sender.send(row).unwrap();
         });
         let mut options = options(site.url("/"));
-        options.read_timeout = Duration::from_secs(2);
+        options.read_timeout = Duration::from_secs(1);
         crawl(options, sink).unwrap();
         for row in rows {
             assert_eq!(row.outcome, Outcome::Page, "{name}: {row:?}");
