@@ -180,7 +180,9 @@ impl Threads<'_> {
     fn fetch_catching_panic(&self, mut visit: Visit) -> Completion {
         let caught = catch_unwind(AssertUnwindSafe(|| {
             (self.fetch)(&mut visit);
-            lock(&self.state).crawl.complete(&mut visit, Instant::now())
+            // Here selections read the page, which must not hold up other threads.
+            let finished = visit.finish(Instant::now());
+            lock(&self.state).crawl.settle(visit.as_ref(), finished)
         }));
         caught.unwrap_or_else(|panic| lock(&self.state).crawl.abandon(&visit, message_of(&*panic)))
     }

@@ -97,6 +97,9 @@ impl<T> JoinableQueue<T> {
     /// Waits until every item that was put in has been finished; returns at once
     /// if none is unfinished. Afterwards the queue can be used again, and joined
     /// again, as often as you like.
+    ///
+    /// # Panics
+    /// When it would have to wait in another loop than the queue's own.
     #[track_caller]
     pub fn join(&self) -> impl Coroutine<Output = ()> {
         let at = Location::caller();
@@ -107,10 +110,11 @@ impl<T> JoinableQueue<T> {
                 let event_loop = self.state.borrow().event_loop.clone();
                 let all_done = Future::new(&event_loop);
                 self.state.borrow_mut().joiners.push(all_done.clone());
-                // Only this coroutine could cancel it.
                 let what = "waiting for all work on a queue to be done";
                 let wait = event_loop.other_wait(what);
-                let _ = with_wait(&event_loop, wait, at, all_done).await;
+                let done = with_wait(&event_loop, wait, at, all_done).await;
+                // Only this coroutine could cancel it.
+                done.expect("a queue is used in its own loop");
             }
             // ANCHOR_END: exercise_join
         }

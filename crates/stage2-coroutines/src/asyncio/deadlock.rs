@@ -19,6 +19,8 @@ const LONGEST_CIRCLE: usize = 1000;
 impl Scheduler {
     /// Looks for circles at the end of a batch.
     pub(crate) fn break_circles(&self) {
+        // Those of the last batch have been told, or their tasks did not wait again.
+        self.inspector.circles.borrow_mut().clear();
         while let Some(key) = self.inspector.awaiting_tasks.borrow_mut().pop() {
             self.break_circle(key);
         }
@@ -41,6 +43,10 @@ impl Scheduler {
         let chain = || successors(Some(closing), awaited_by).take(LONGEST_CIRCLE);
         // Nearly always there is no circle, and a short chain.
         let Some(last) = chain().skip(1).position(|key| key == closing) else { return };
+        // Several tasks of a circle may have begun to wait in this batch: one is told.
+        if chain().take(last + 1).any(|key| self.inspector.circles.borrow().contains_key(&key)) {
+            return;
+        }
         let spawned = |key| tasks.get(key).and_then(|slot| slot.spawned);
         let name = |key| self.inspector.name(key, spawned(key));
         let names: Vec<String> = chain().take(last + 2).map(name).collect();

@@ -106,8 +106,9 @@ impl<T: 'static, R: 'static> Gathering<T, R> {
         if let Some(exception) = exception.filter(|_| self.raises) {
             self.settle(Err(exception));
         } else if self.pending.get() == 0 && !self.outer.done() {
-            let outcomes = self.children.borrow().iter().map(Future::outcome).collect();
-            self.settle((self.collect)(outcomes));
+            // Not borrowed while results are copied, by foreign code.
+            let children = self.children.borrow().clone();
+            self.settle((self.collect)(children.iter().map(Future::outcome).collect()));
         }
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use stage2_coroutines::{
-    EventLoop, Exception, Future, InvalidState, Task, select, shield, timeout_at, yield_now,
+    EventLoop, Exception, Future, InvalidState, Task, select, shield, sleep, timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -55,6 +55,37 @@ fn check_circle(event_loop: &EventLoop) {
 #[test]
 fn a_circle_of_tasks_is_found_when_it_closes() {
     check_circle(&virtual_loop());
+}
+
+/// All tasks of the circle begin to wait in one batch. The one that is told goes on to wait
+/// for something else; the others wait for it, and may wait for a task later.
+#[test]
+fn one_task_of_a_circle_is_told() {
+    let event_loop = virtual_loop();
+    let tasks: Rc<RefCell<Vec<Future<()>>>> = Rc::default();
+    let told = Rc::new(RefCell::new(Vec::new()));
+    for number in 0..3 {
+        let (tasks, told) = (Rc::clone(&tasks), Rc::clone(&told));
+        let inside = event_loop.clone();
+        let task = Task::spawn(&event_loop, {
+            let tasks = Rc::clone(&tasks);
+            async move {
+                let next = tasks.borrow()[(number + 1) % 3].clone();
+                if let Err(error) = next.await {
+                    assert!(matches!(error, Exception::Circle(_)), "{number}: {error}");
+                    told.borrow_mut().push(number);
+                    sleep(&inside, SECOND).await;
+                }
+                let clone = inside.clone();
+                let later = Task::spawn(&inside, async move { sleep(&clone, SECOND).await });
+                later.await.unwrap();
+            }
+        });
+        tasks.borrow_mut().push(task.into());
+    }
+    run(&event_loop, sleep(&event_loop, SECOND * 10));
+    assert_eq!(told.take(), [2]);
+    assert!(event_loop.all_tasks().is_empty());
 }
 
 #[test]

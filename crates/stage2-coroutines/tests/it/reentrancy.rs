@@ -10,7 +10,8 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, Task, gather, shield, sleep, wait_for, yield_now,
+    Coroutine, EventLoop, Exception, Future, Gather, Task, gather, shield, sleep, wait_for,
+    yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -576,4 +577,29 @@ fn a_panicking_destructor_is_reported_and_the_loop_goes_on() {
     assert_eq!(event_loop.current_task(), None);
     let expected = "exception in a callback or destructor: panicked: dropped";
     assert_eq!(*errors.borrow(), [expected, expected]);
+}
+
+/// A result that calls a function when it is copied.
+struct OnClone(Rc<dyn Fn()>);
+
+impl Clone for OnClone {
+    fn clone(&self) -> Self {
+        (self.0)();
+        Self(Rc::clone(&self.0))
+    }
+}
+
+#[test]
+fn a_gather_is_cancelled_while_its_results_are_copied() {
+    let event_loop = virtual_loop();
+    let gathered: Rc<RefCell<Option<Gather<OnClone>>>> = Rc::default();
+    let child = Future::new(&event_loop);
+    let all = gather(&event_loop, [child.clone()]);
+    gathered.replace(Some(all));
+    let inside = Rc::clone(&gathered);
+    let cancel = move || _ = inside.borrow().as_ref().unwrap().cancel();
+    child.set_result(OnClone(Rc::new(cancel))).unwrap();
+    run_for_a_second(&event_loop);
+    let outcome = gathered.take().unwrap().take_result().unwrap();
+    assert!(matches!(outcome, Err(Exception::Cancelled)));
 }

@@ -8,9 +8,9 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stage2_coroutines::{Coroutine, Task, sleep};
+use stage2_coroutines::{Coroutine, Exception, Task, sleep};
 use stage3_queue::{Item, JoinableQueue, Reservation};
-use test_support::event_loops::virtual_loop;
+use test_support::event_loops::{run, virtual_loop};
 
 const A_SECOND: Duration = Duration::from_secs(1);
 
@@ -36,6 +36,23 @@ fn items_come_out_in_order_and_count_until_they_are_dropped() {
     drop(poll_once(pin!(q.get())));
     assert_eq!((q.len(), q.unfinished()), (0, 0));
     assert!(q.is_empty());
+}
+
+/// To wait in another loop is a mistake of the program, and `join` must not return.
+#[test]
+fn a_queue_is_used_in_its_own_loop() {
+    let other = virtual_loop();
+    let q = JoinableQueue::<()>::new(&virtual_loop());
+    let _place = q.reserve();
+    let (getter, joiner) = (q.clone(), q.clone());
+    let get = Task::spawn(&other, async move { drop(getter.get().await) });
+    let join = Task::spawn(&other, async move { joiner.join().await });
+    for task in [get, join] {
+        let outcome = run(&other, task);
+        let Err(Exception::Panicked(message)) = outcome else { panic!("{outcome:?}") };
+        assert!(message.starts_with("a queue is used in its own loop"), "{message}");
+    }
+    assert_eq!(q.unfinished(), 1);
 }
 
 #[test]

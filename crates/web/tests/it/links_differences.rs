@@ -61,6 +61,22 @@ fn a_font_in_a_drawing_does_not_end_it() {
     assert_differ(html, &["/x"], &[]);
 }
 
+/// The older name of `href` in a drawing, which the tree has under another name.
+#[test]
+fn an_address_of_a_drawing_may_have_its_older_name() {
+    assert_differ("<svg><a xlink:href=/x>1</a></svg>", &["/x"], &[]);
+}
+
+/// The tree leaves a shadow root in its template.
+#[test]
+fn what_is_in_a_shadow_root_is_part_of_the_page() {
+    assert_differ(
+        "<div><template shadowrootmode=open><a href=/x>1</a></template></div>",
+        &["/x"],
+        &[],
+    );
+}
+
 /// The end of a template forgets which links are open only up to the last open cell
 /// in it. The tree builder repeats those before the cell after the template; the
 /// extractor takes the template's content for what it is.
