@@ -14,9 +14,9 @@ use crate::common::faults::FaultPlan;
 use crate::common::tls::{secure_options, valid_server_config};
 use crate::common::{Crawled, Stage, demo_site, options};
 
-const PAGES: u32 = 1_000;
-/// Enough pages to see the row of each kind of failure.
-const FEW_PAGES: u32 = 500;
+const PAGES: u32 = 500;
+/// Enough pages to see the row of each kind of failure, and all connections that are reset.
+const FEW_PAGES: u32 = 300;
 const SEED: u64 = 6;
 const RESET_CONNECTIONS: u64 = 20;
 /// The timeout for a silent server. A response takes much less, even while

@@ -31,5 +31,6 @@ mod soak_faults;
 mod source_sizes;
 mod spurious_events;
 mod system_calls;
+mod test_targets;
 mod tls;
 mod traces;

@@ -10,9 +10,9 @@ use crate::common::{
 };
 
 /// Checks that every page is requested once, with up to 500 fetches in flight.
-fn crawl_five_thousand_pages(stage: Stage) {
+fn crawl_two_thousand_pages(stage: Stage) {
     const MAX_TASKS: usize = 500;
-    let site = demo_site(5_000, |site| {
+    let site = demo_site(2_000, |site| {
         site.page_size = 0;
         // So that requests overlap, even where a busy machine makes a thousand a second.
         site.latency = Latency::Fixed(Duration::from_millis(100));
@@ -29,23 +29,23 @@ fn crawl_five_thousand_pages(stage: Stage) {
 }
 
 #[test]
-fn threads_fetch_five_thousand_pages_once() {
-    crawl_five_thousand_pages(Stage::Threads);
+fn threads_fetch_two_thousand_pages_once() {
+    crawl_two_thousand_pages(Stage::Threads);
 }
 
 #[test]
-fn callbacks_fetch_five_thousand_pages_once() {
-    crawl_five_thousand_pages(Stage::Callbacks);
+fn callbacks_fetch_two_thousand_pages_once() {
+    crawl_two_thousand_pages(Stage::Callbacks);
 }
 
 #[test]
-fn coroutines_fetch_five_thousand_pages_once() {
-    crawl_five_thousand_pages(Stage::Coroutines);
+fn coroutines_fetch_two_thousand_pages_once() {
+    crawl_two_thousand_pages(Stage::Coroutines);
 }
 
 #[test]
-fn the_queue_fetches_five_thousand_pages_once() {
-    crawl_five_thousand_pages(Stage::Queue);
+fn the_queue_fetches_two_thousand_pages_once() {
+    crawl_two_thousand_pages(Stage::Queue);
 }
 
 /// Three hundred pages arrive at the same moment, each with a link to the same

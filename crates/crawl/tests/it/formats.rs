@@ -443,7 +443,7 @@ fn a_crawl_that_cannot_run_is_still_a_json_object() {
     let binary = env!("CARGO_BIN_EXE_crawl");
     command.args([
         "-c",
-        &format!("ulimit -n 4; exec {binary} --format json http://localhost:1/ 3>&-"),
+        &format!("exec 3>&-; ulimit -n 4; exec {binary} --format json http://localhost:1/"),
     ]);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(3));

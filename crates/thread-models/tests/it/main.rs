@@ -7,9 +7,16 @@ fn every_call_of_a_thread_arrives() {
     loops::every_call_arrives();
 }
 
+/// With three interruptions, most bugs of this kind show up.
 #[test]
 fn a_wake_up_shows_what_was_written_before() {
-    loops::a_wake_up_shows_what_was_written_before();
+    loops::a_wake_up_shows_what_was_written_before(Some(3));
+}
+
+#[test]
+#[ignore = "takes a quarter of a minute"]
+fn a_wake_up_shows_what_was_written_before_in_every_order() {
+    loops::a_wake_up_shows_what_was_written_before(None);
 }
 
 #[test]
