@@ -67,7 +67,8 @@ pub struct Arguments {
     /// Only this bench; may be given several times
     #[arg(long, value_name = "BENCH", value_parser = BENCHES)]
     only: Vec<String>,
-    /// Compares with reqwest, smol and spider as well, which take long to build
+    /// Compares with reqwest, smol and spider as well, which take long to build, in
+    /// `paired` and `line`
     #[arg(long)]
     peers: bool,
     /// Measures nothing, and draws anew what is known
@@ -267,8 +268,8 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
         ],
         "tool" => vec!["cargo run --release -p benches --bin tool".to_owned()],
         // These have no plots to turn off.
-        "growth" | "memory" => vec![format!("cargo bench -p benches{features} --bench {bench}")],
-        _ => vec![format!("cargo bench -p benches{features} --bench {bench} -- --noplot")],
+        "growth" | "memory" => vec![format!("cargo bench -p benches --bench {bench}")],
+        _ => vec![format!("cargo bench -p benches --bench {bench} -- --noplot")],
     }
 }
 
