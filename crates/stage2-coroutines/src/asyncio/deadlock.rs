@@ -44,7 +44,8 @@ impl Scheduler {
         // Nearly always there is no circle, and a short chain.
         let Some(last) = chain().skip(1).position(|key| key == closing) else { return };
         // Several tasks of a circle may have begun to wait in this batch: one is told.
-        if chain().take(last + 1).any(|key| self.inspector.circles.borrow().contains_key(&key)) {
+        let is_told = |key| self.inspector.circles.borrow().contains_key(&key);
+        if chain().take(last + 1).any(is_told) {
             return;
         }
         let spawned = |key| tasks.get(key).and_then(|slot| slot.spawned);

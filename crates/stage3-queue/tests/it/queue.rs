@@ -44,9 +44,9 @@ fn a_queue_is_used_in_its_own_loop() {
     let other = virtual_loop();
     let q = JoinableQueue::<()>::new(&virtual_loop());
     let _place = q.reserve();
-    let (getter, joiner) = (q.clone(), q.clone());
-    let get = Task::spawn(&other, async move { drop(getter.get().await) });
-    let join = Task::spawn(&other, async move { joiner.join().await });
+    let (to_get, to_join) = (q.clone(), q.clone());
+    let get = Task::spawn(&other, async move { drop(to_get.get().await) });
+    let join = Task::spawn(&other, async move { to_join.join().await });
     for task in [get, join] {
         let outcome = run(&other, task);
         let Err(Exception::Panicked(message)) = outcome else { panic!("{outcome:?}") };
