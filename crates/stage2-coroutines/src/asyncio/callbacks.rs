@@ -72,7 +72,10 @@ impl EventLoop {
     pub fn cancel(&self, key: Key) -> bool {
         let Some(slot) = self.0.scheduler.remove_task(key) else { return false };
         match slot.step {
-            Some(mut step) => step.as_mut().cancel(),
+            Some(mut step) => {
+                step.as_mut().cancel();
+                self.0.scheduler.drop_step(step);
+            }
             // It is taking a step, and finds the flag when it ends.
             None => self.0.scheduler.is_self_cancelled.set(true),
         }

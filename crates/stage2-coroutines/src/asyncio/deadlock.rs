@@ -2,25 +2,78 @@
 //! which nothing can happen any more.
 
 use std::iter::successors;
+use std::pin::Pin;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::task::Waker;
 
 use selector_core::Key;
 
-use crate::asyncio::inspector::Wait;
+use crate::Exception;
+use crate::asyncio::inspector::{Inspector, Wait};
 use crate::runtime::event_loop::Inner;
 use crate::runtime::inject_queue::TaskWaker;
-use crate::runtime::scheduler::Scheduler;
+use crate::runtime::scheduler::{Runnable, Scheduler, main_key};
 
 /// The number of tasks up to which a circle is found. A chain of tasks is followed
 /// each time that it becomes longer.
 const LONGEST_CIRCLE: usize = 1000;
 
+impl Inspector {
+    /// Returns the exception for a task that waits in a circle, once.
+    pub(crate) fn circle(&self, key: Key) -> Option<Exception> {
+        let circles = &self.deadlocks.circles;
+        if circles.borrow().is_empty() {
+            return None;
+        }
+        circles.borrow_mut().remove(&key).map(Exception::Circle)
+    }
+
+    /// Counts on the wakers of a task that has ended.
+    #[cold]
+    fn waker_left(&self, waker: &Arc<TaskWaker>) {
+        let mut left = self.deadlocks.left_wakers.borrow_mut();
+        if left.len().is_power_of_two() {
+            left.retain(|waker| waker.strong_count() > 0);
+        }
+        left.push(Arc::downgrade(waker));
+    }
+}
+
+impl dyn Runnable {
+    /// Returns the number of wakers of this task that are stored somewhere.
+    fn stored_wakers(&self) -> usize {
+        self.kept_waker().map_or(0, |waker| Arc::strong_count(waker) - 1)
+    }
+}
+
 impl Scheduler {
+    /// Returns the waker for the next step of the main coroutine.
+    pub(crate) fn main_waker(&self) -> Waker {
+        self.waker(main_key(), &mut self.inspector.deadlocks.main_waker.borrow_mut())
+    }
+
+    /// Removes a task, unless it takes a step, and drops it, which runs foreign code.
+    pub(crate) fn drop_task(&self, key: Key) {
+        if let Some(step) = self.remove_task(key).and_then(|slot| slot.step) {
+            self.drop_step(step);
+        }
+    }
+
+    /// Drops a task that is in no slot any more, which runs foreign code. Its wakers
+    /// may be stored somewhere still.
+    pub(crate) fn drop_step(&self, step: Pin<Box<dyn Runnable>>) {
+        let waker = step.kept_waker().cloned();
+        drop(step);
+        if let Some(waker) = waker.filter(|waker| Arc::strong_count(waker) > 1) {
+            self.inspector.waker_left(&waker);
+        }
+    }
+
     /// Looks for circles at the end of a batch.
     pub(crate) fn break_circles(&self) {
         // Those of the last batch have been told, or their tasks did not wait again.
-        self.inspector.circles.borrow_mut().clear();
+        self.inspector.deadlocks.circles.borrow_mut().clear();
         while let Some(key) = self.inspector.awaiting_tasks.borrow_mut().pop() {
             self.break_circle(key);
         }
@@ -44,14 +97,15 @@ impl Scheduler {
         // Nearly always there is no circle, and a short chain.
         let Some(last) = chain().skip(1).position(|key| key == closing) else { return };
         // Several tasks of a circle may have begun to wait in this batch: one is told.
-        let is_told = |key| self.inspector.circles.borrow().contains_key(&key);
+        let circles = &self.inspector.deadlocks.circles;
+        let is_told = |key| circles.borrow().contains_key(&key);
         if chain().take(last + 1).any(is_told) {
             return;
         }
         let spawned = |key| tasks.get(key).and_then(|slot| slot.spawned);
         let name = |key| self.inspector.name(key, spawned(key));
         let names: Vec<String> = chain().take(last + 2).map(name).collect();
-        self.inspector.circles.borrow_mut().insert(closing, Rc::new(names.join(", ")));
+        circles.borrow_mut().insert(closing, Rc::new(names.join(", ")));
         drop(tasks);
         self.schedule(closing);
     }
@@ -62,9 +116,9 @@ impl Inner {
     // ANCHOR: is_deadlocked
     /// Returns true if nothing can ever happen again, while no task is to take a
     /// step: no timer, connection or lookup is pending, no other thread has a handle
-    /// to the loop, and all wakers of its tasks, and of the main coroutine, are in
-    /// futures of this loop, which no task is left to resolve.
-    pub(crate) fn is_deadlocked(&self, main_waker: Option<&Arc<TaskWaker>>) -> bool {
+    /// to the loop, and all wakers of its tasks, ended ones too, and of the main
+    /// coroutine, are in futures of this loop, which no task is left to resolve.
+    pub(crate) fn is_deadlocked(&self) -> bool {
         let Self { scheduler, reactor, inspector, remotes, .. } = self;
         if !reactor.timers.borrow().is_empty()
             || !reactor.selector.borrow().is_empty()
@@ -73,13 +127,16 @@ impl Inner {
         {
             return false;
         }
-        let main = main_waker.map_or(0, |waker| Arc::strong_count(waker) - 1);
+        let main_waker = inspector.deadlocks.main_waker.borrow();
+        let main = main_waker.as_ref().map_or(0, |waker| Arc::strong_count(waker) - 1);
         let tasks = scheduler.tasks.borrow();
         let stored = |key| Some(tasks.get(key)?.step.as_ref()?.stored_wakers());
         let stored: usize = tasks.keys().filter_map(stored).sum();
+        let left = inspector.deadlocks.left_wakers.borrow();
+        let left: usize = left.iter().map(Weak::strong_count).sum();
         // The last look is for a thread that has called the loop and dropped its
         // handle in the meantime.
-        main + stored == inspector.local_wakers.get() && scheduler.may_sleep()
+        main + stored + left == inspector.local_wakers.get() && scheduler.may_sleep()
     }
     // ANCHOR_END: is_deadlocked
 }

@@ -7,11 +7,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::rc::Rc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use selector_core::Key;
 
 use crate::asyncio::exceptions::Exception;
+use crate::runtime::inject_queue::TaskWaker;
 
 /// A place in the code.
 pub(crate) type CallSite = &'static Location<'static>;
@@ -148,8 +150,19 @@ pub(crate) struct Inspector {
     pub(crate) local_wakers: Cell<usize>,
     /// The tasks that have begun to wait for another one in this batch.
     pub(crate) awaiting_tasks: RefCell<Vec<Key>>,
+    /// The record from which waits that never end are found.
+    pub(crate) deadlocks: Deadlocks,
+}
+
+/// The record of a loop from which it tells that waits never end.
+#[derive(Default)]
+pub(crate) struct Deadlocks {
     /// The tasks that are to be told that they wait in a circle, with its names.
     pub(crate) circles: RefCell<HashMap<Key, Rc<String>>>,
+    /// The waker of the main coroutine, from one run to the next.
+    pub(crate) main_waker: RefCell<Option<Arc<TaskWaker>>>,
+    /// The wakers of tasks that have ended that were stored somewhere at that time.
+    pub(crate) left_wakers: RefCell<Vec<Weak<TaskWaker>>>,
 }
 
 impl Inspector {
@@ -164,7 +177,7 @@ impl Inspector {
             panic: Cell::new(None),
             local_wakers: Cell::new(0),
             awaiting_tasks: RefCell::default(),
-            circles: RefCell::default(),
+            deadlocks: Deadlocks::default(),
         }
     }
 
@@ -196,14 +209,6 @@ impl Inspector {
         if let Some(panic) = self.panic.take() {
             resume_unwind(panic);
         }
-    }
-
-    /// Returns the exception for a task that waits in a circle, once.
-    pub(crate) fn circle(&self, key: Key) -> Option<Exception> {
-        if self.circles.borrow().is_empty() {
-            return None;
-        }
-        self.circles.borrow_mut().remove(&key).map(Exception::Circle)
     }
 
     /// Returns the name of a task, or the place that spawned it.

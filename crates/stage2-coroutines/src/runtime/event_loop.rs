@@ -148,7 +148,7 @@ impl EventLoop {
         let Inner { scheduler, reactor, inspector, .. } = &**self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
-        let (mut batch, mut waker, mut keys) = (scheduler.batch(), None, Vec::new());
+        let (mut batch, mut keys) = (scheduler.batch(), Vec::new());
         loop {
             // A task that is woken from here on takes its step after the next
             // tick: tasks that keep waking each other cannot hold up tasks that
@@ -160,7 +160,7 @@ impl EventLoop {
                     scheduler.step(key);
                 } else {
                     scheduler.polls.update(|polls| polls + 1);
-                    let waker = scheduler.waker(key, &mut waker);
+                    let waker = scheduler.main_waker();
                     scheduler.trace_main(|| main(&mut Context::from_waker(&waker)));
                     inspector.current_wait.set(WaitInfo::NONE);
                 }
@@ -173,7 +173,7 @@ impl EventLoop {
                 return Err(io::Error::other("the loop is closed"));
             }
             let may_sleep = scheduler.may_sleep();
-            if may_sleep && self.0.is_deadlocked(waker.as_ref()) {
+            if may_sleep && self.0.is_deadlocked() {
                 return Err(self.deadlock_error());
             }
             reactor.tick(may_sleep, &mut keys)?;

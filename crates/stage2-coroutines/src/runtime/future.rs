@@ -159,7 +159,7 @@ impl<T: 'static> Future<T> {
             return false;
         }
         if let Some(task) = self.task() {
-            drop(self.event_loop().0.scheduler.remove_task(task));
+            self.event_loop().0.scheduler.drop_task(task);
         }
         true
     }

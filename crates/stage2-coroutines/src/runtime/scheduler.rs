@@ -49,9 +49,10 @@ pub(crate) trait Runnable {
     /// Ends the task as cancelled.
     fn cancel(self: Pin<&mut Self>) {}
 
-    /// Returns the number of wakers of this task that are stored somewhere.
-    fn stored_wakers(&self) -> usize {
-        0
+    /// Returns the waker that is kept for the next step, if this is a task that has
+    /// taken one.
+    fn kept_waker(&self) -> Option<&Arc<TaskWaker>> {
+        None
     }
 }
 
@@ -283,7 +284,7 @@ impl Scheduler {
                 None
             }
         };
-        let dropped = self.inspector.catch(|| drop(step));
+        let dropped = self.inspector.catch(|| self.drop_step(step));
         drop(self.remove_task(key));
         if let (Err(exception), _) | (Ok(()), Some(exception)) = (dropped, ended) {
             self.inspector.report(&LoopError::Panicked(exception));

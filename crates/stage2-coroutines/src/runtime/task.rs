@@ -119,8 +119,7 @@ where
         let _ = (self.project().end)(Err(Exception::Cancelled));
     }
 
-    fn stored_wakers(&self) -> usize {
-        // One is kept here, for the next step.
-        self.waker.as_ref().map_or(0, |waker| Arc::strong_count(waker) - 1)
+    fn kept_waker(&self) -> Option<&Arc<TaskWaker>> {
+        self.waker.as_ref()
     }
 }

@@ -1,7 +1,7 @@
 //! Waits that never end: circles of tasks, and loops in which nothing can happen.
 
 use std::cell::RefCell;
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::io::ErrorKind;
 use std::rc::Rc;
 use std::sync::mpsc::channel;
@@ -86,6 +86,51 @@ fn one_task_of_a_circle_is_told() {
     run(&event_loop, sleep(&event_loop, SECOND * 10));
     assert_eq!(told.take(), [2]);
     assert!(event_loop.all_tasks().is_empty());
+}
+
+/// Leaves the waker of a task that has ended in a future that is never resolved.
+fn leave_a_waker(event_loop: &EventLoop) -> Future<()> {
+    let never = Future::<()>::new(event_loop).shared();
+    let waiting = Task::spawn(event_loop, {
+        let never = never.clone();
+        async move { never.await.unwrap() }
+    });
+    run(event_loop, yield_now(event_loop));
+    assert!(waiting.cancel());
+    never
+}
+
+#[test]
+fn a_waker_of_a_task_that_has_ended_hides_no_deadlock() {
+    let event_loop = EventLoop::new().unwrap();
+    let never = leave_a_waker(&event_loop);
+    let error = event_loop.run_until_complete(pending::<()>()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Deadlock);
+    drop(never);
+}
+
+/// The waker that was left makes up for the one that the thread has.
+#[test]
+fn a_waker_of_a_task_that_has_ended_makes_no_deadlock() {
+    let event_loop = EventLoop::new().unwrap();
+    let never = leave_a_waker(&event_loop);
+    let mut is_woken = false;
+    let woken = Task::spawn(
+        &event_loop,
+        poll_fn(move |context| {
+            if std::mem::replace(&mut is_woken, true) {
+                return Poll::Ready(());
+            }
+            let waker = context.waker().clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(100));
+                waker.wake();
+            });
+            Poll::Pending
+        }),
+    );
+    run(&event_loop, woken).unwrap();
+    drop(never);
 }
 
 #[test]
