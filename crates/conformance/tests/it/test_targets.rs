@@ -21,7 +21,6 @@ fn a_target_that_is_not_tested_has_no_tests() {
     let (mut without_tests, mut without_examples) = (0, 0);
     for target in targets.filter(|target| is_kind(target, &["lib", "bin"])) {
         let sources = sources_of(Path::new(target["src_path"].as_str().unwrap()));
-        assert!(!sources.is_empty(), "{target}");
         let has = |start: &str| {
             let mut lines = sources.iter().flat_map(|source| source.lines());
             lines.any(|line| line.trim_start().starts_with(start))
