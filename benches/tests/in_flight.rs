@@ -17,7 +17,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// The number of fetches: many, because they share the fixed cost of the loop.
-const FETCHES: usize = 2000;
+const FETCHES: usize = 4000;
 
 fn heap() -> usize {
     let stats = ALLOCATOR.stats();

@@ -65,8 +65,7 @@ impl Recording {
         let lookup = recorder.lookup(Arc::new(system_lookup));
         let event_loop = EventLoop::with_backend(backend, lookup);
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
-        // A question about the tasks would be part of the run. It is not answered.
-        flag::register(SIGUSR1, Arc::new(AtomicBool::new(false)))?;
+        ignore_questions()?;
         let stop = move |reason| {
             if let StopReason::Signal(number) = reason {
                 external.send(number);
@@ -101,6 +100,7 @@ impl Replay {
     /// Those of the crawl, and the first difference from the record.
     pub(crate) fn run(self, crawler: Builder<'_>) -> io::Result<CrawlSummary> {
         let Self(player) = self;
+        ignore_questions()?;
         let backend = player.backend(stop_on(crawler.stopper()));
         let event_loop = EventLoop::with_backend(backend, player.lookup());
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
@@ -112,6 +112,12 @@ impl Replay {
             None => summary,
         }
     }
+}
+
+/// Has SIGUSR1 do nothing: a question about the tasks would be part of the run, so it is
+/// not answered, and it must not end the program.
+fn ignore_questions() -> io::Result<()> {
+    flag::register(SIGUSR1, Arc::new(AtomicBool::new(false))).map(drop)
 }
 
 /// Returns a function that stops the crawl for the signal with a number.

@@ -16,8 +16,8 @@
 //!    and the next. Data that leaves a slot is returned, never dropped in here,
 //!    for the same reason.
 //!
-//! A loop learns everything from outside through one trait, [`Backend`]. The
-//! operating system is one backend (feature `os`); with another, such as
+//! A loop learns of readiness and time, and connects, reads and writes, through
+//! one trait, [`Backend`]. The operating system is one backend (feature `os`); with another, such as
 //! [`VirtualClock`], the same loop runs without sockets or without waiting.
 //!
 //! Read `readiness` first, then `slab`, [`selector`](Selector) and

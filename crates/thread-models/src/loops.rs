@@ -81,8 +81,8 @@ pub fn every_call_arrives() {
 // ANCHOR: wakes
 /// Two threads that each write a value and wake the same task, which waits for both.
 /// The second wake-up may add nothing, since the task is in the queue: its value must
-/// be visible all the same. With a limit, only orders in which no more than so many
-/// threads are interrupted are tried.
+/// be visible all the same. With a limit, only orders in which threads are interrupted
+/// at most so many times are tried.
 pub fn a_wake_up_shows_what_was_written_before(max_preemptions: Option<usize>) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = max_preemptions;

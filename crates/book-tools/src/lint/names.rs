@@ -81,6 +81,9 @@ fn names(number: usize, line: &str) -> Vec<(usize, String)> {
 /// The extensions of files that a page may name.
 const FILES: [&str; 6] = ["css", "csv", "md", "rs", "svg", "toml"];
 
+/// The extensions of files whose identifiers are known.
+const SOURCES: [&str; 3] = ["lua", "rs", "toml"];
+
 /// The identifiers, file names and flags of the workspace.
 struct Known {
     identifiers: HashSet<String>,
@@ -94,7 +97,7 @@ impl Known {
         for path in all.iter().flatten().chain([&PathBuf::from("Cargo.toml")]) {
             known.files.extend(path.file_name().map(|name| name.to_string_lossy().into_owned()));
             known.identifiers.extend(path.iter().map(|part| part.to_string_lossy().into_owned()));
-            if path.extension().is_some_and(|end| end == "rs" || end == "toml")
+            if path.extension().is_some_and(|end| SOURCES.iter().any(|source| end == *source))
                 && let Some(text) = book.read(path)
             {
                 known.add(&text, path.extension().is_some_and(|end| end == "rs"));

@@ -135,6 +135,31 @@ fn a_crawl_of_files_is_not_recorded() {
     assert!(!file.path().exists());
 }
 
+/// A question about the tasks ends no replay. Its answer would be a part of the run, so
+/// there is none.
+#[test]
+fn a_question_ends_no_replay() {
+    // More rows than a pipe holds: the replay waits until they are read.
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page((0..600).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>()),
+        _ => reply.page(""),
+    });
+    let (server, crawl) = (server.unwrap(), Recorded::new());
+    let root = server.url("/");
+    let recorded = Running::start(program(&crawl.arguments(&["-q", &root]))).wait();
+    let recorded = recorded.expect_code(0).stdout;
+
+    let mut replay = Running::start_unread(&mut program(&["--replay", crawl.record.as_str()]));
+    let mut stdout = replay.unread();
+    let mut replayed = vec![0];
+    stdout.read_exact(&mut replayed).unwrap();
+    replay.signal("-USR1");
+    stdout.read_to_end(&mut replayed).unwrap();
+    let output = replay.wait().expect_code(0);
+    assert_eq!(String::from_utf8(replayed).unwrap(), recorded);
+    assert_eq!(output.stderr, "");
+}
+
 #[test]
 fn a_crawl_that_was_interrupted_is_interrupted_again() {
     let interrupt = |after| {

@@ -210,30 +210,36 @@ impl Interceptor for Forger {
 #[test]
 fn data_on_an_idle_connection_is_no_response_before_its_event() {
     let (may_forge, idle_stream) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
-    // It keeps one of two workers busy, so that the other takes the next job
-    // without a wait in between.
+    // The worker that has fetched `/quick` is kept busy by this host. So the other one
+    // takes `/last` as soon as it has read `/slow`, without a wait in between.
     let other_host = serve(|request, reply| {
         if request.path() == "/wait" {
             reply.sleep(Duration::from_millis(400));
         }
         reply.page("");
     });
-    let html = links(["/quick", "/slow", &other_host.url("/wait"), "/last"]);
+    let root = links(["/quick", "/slow"]);
+    let (quick, slow) = (links([&*other_host.url("/wait")]), links(["/last"]));
     let site = {
-        let (may_forge, idle_stream, html) =
-            (Arc::clone(&may_forge), Arc::clone(&idle_stream), html.clone());
+        let (may_forge, idle_stream) = (Arc::clone(&may_forge), Arc::clone(&idle_stream));
+        let (root, quick, slow) = (root.clone(), quick.clone(), slow.clone());
         Server::start_raw(move |stream, _| {
             while let Some(path) = next_path(stream) {
                 let (connection, body) = match &*path {
-                    "/" => ("keep-alive", &*html),
+                    "/" => {
+                        // The root of the other host is done first: no worker is
+                        // busy with it when there are two pages to fetch here.
+                        thread::sleep(Duration::from_millis(100));
+                        ("keep-alive", &*root)
+                    }
                     "/quick" => {
                         *idle_stream.lock().unwrap() = Some(stream.try_clone().unwrap());
-                        ("keep-alive", "")
+                        ("keep-alive", &*quick)
                     }
                     "/slow" => {
                         thread::sleep(Duration::from_millis(200));
                         may_forge.store(true, Ordering::SeqCst);
-                        ("close", "slow")
+                        ("close", &*slow)
                     }
                     _ => ("close", "last one"),
                 };
@@ -253,9 +259,9 @@ fn data_on_an_idle_connection_is_no_response_before_its_event() {
         .crawl_with_interceptor(Forger { may_forge, idle_stream, forged: sender }, options);
     forged.try_recv().expect("nothing was forged");
     crawled.expect([
-        ("/", page(html, 4)),
-        ("/quick", page("", 0)),
-        ("/slow", page("slow", 0)),
+        ("/", page(root, 2)),
+        ("/quick", page(quick, 1)),
+        ("/slow", page(slow, 1)),
         ("/last", page("last one", 0)),
         (&*other_host.url("/"), page("", 0)),
         (&*other_host.url("/wait"), page("", 0)),
