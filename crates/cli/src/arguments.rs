@@ -34,14 +34,33 @@ pub(crate) use self::output::{Format, OutputFlags};
 pub use self::redis::{FrontierAction, FrontierArguments};
 pub(crate) use self::tool::Tool;
 
+/// The exit codes of the programs of the stages.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  nothing is broken
-  1  something is broken: an error status (4xx, 5xx), or no complete response
+  0  nothing is broken, or the reader of the output has closed it
+  1  something is broken: an error status (4xx but 429, 5xx) that --accept does
+     not name, no complete response, a redirect that leads nowhere, a fragment
+     that is missing, or a link that is no URL
   2  the command line is wrong
-  3  could not do what was asked: every root failed, a host was busy all the
-     time and URLs of it are left to do, the output or the journal cannot be
-     written, the frontier cannot be reached, or an internal error
+  3  could not do what was asked: every root failed or led off the site, a host
+     was busy all the time and URLs of it are left to do, the output or the
+     trace cannot be written, or an internal error
+  130, 143  ended by Ctrl-C (SIGINT) or SIGTERM, without a report
+
+Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1G.";
+
+/// Those of the tool, which does more and ends otherwise.
+pub(crate) const EXIT_CODES_OF_TOOL: &str = "\
+Exit codes:
+  0  nothing is broken, or the reader of the output has closed it
+  1  something is broken: an error status (4xx but 429, 5xx) that --accept does
+     not name, no complete response, a redirect that leads nowhere, a fragment
+     that is missing, or a link that is no URL; of other sites only what is dead
+  2  the command line is wrong
+  3  could not do what was asked: every root failed or led off the site, a host
+     was busy all the time and URLs of it are left to do, a file cannot be
+     written, the frontier cannot be reached, a replay departs from its record,
+     or an internal error
   130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
      found; what is under way has 2 s, and none after the second signal
 

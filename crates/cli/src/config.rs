@@ -49,10 +49,21 @@ const NOT_IN_FILES: [&str; 10] = [
 ];
 
 /// The ids of the flags that [`printed`] leaves out.
-pub(crate) const NOT_PRINTED: [&str; 2] = ["config", "print_config"];
+pub(crate) const NOT_PRINTED: [&str; 3] = ["config", "print_config", "proxy_env"];
 
 /// The flags whose values are paths, which begin at the folder of the file.
-const PATHS: [&str; 7] = ["baseline", "cache", "cacert", "cookie-jar", "input", "output", "state"];
+const PATHS: [&str; 10] = [
+    "baseline",
+    "cache",
+    "cacert",
+    "cookie-jar",
+    "input",
+    "journal",
+    "output",
+    "record",
+    "state",
+    "trace",
+];
 
 /// Returns the file that holds for this folder: in it, or in the nearest folder above.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
@@ -265,13 +276,23 @@ fn without_secret(key: &str, value: &str) -> String {
             Some((name, _)) => format!("{name}: {HIDDEN}"),
             None => HIDDEN.to_owned(),
         },
-        "proxy" => match value.rsplit_once('@') {
-            Some((before, host)) => {
-                let scheme = before.split_once("://").map_or("http", |(scheme, _)| scheme);
-                format!("{scheme}://{HIDDEN}@{host}")
-            }
-            None => value.to_owned(),
+        "proxy" => without_credentials(value, HIDDEN),
+        // The URL of a Unix socket has the password in its query.
+        "frontier" => match value.split_once('?') {
+            Some((path, _)) => format!("{}?{HIDDEN}", without_credentials(path, HIDDEN)),
+            None => without_credentials(value, HIDDEN),
         },
         _ => value.to_owned(),
+    }
+}
+
+/// Returns a URL with this in place of a user and a password.
+fn without_credentials(url: &str, hidden: &str) -> String {
+    match url.rsplit_once('@') {
+        Some((before, host)) => {
+            let scheme = before.split_once("://").map_or("http", |(scheme, _)| scheme);
+            format!("{scheme}://{hidden}@{host}")
+        }
+        None => url.to_owned(),
     }
 }

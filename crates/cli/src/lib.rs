@@ -218,6 +218,7 @@ fn tool_command() -> clap::Command {
     ToolArguments::command()
         .name("crawl")
         .about(TOOL_ABOUT)
+        .after_help(arguments::EXIT_CODES_OF_TOOL)
         .mut_arg("sources", |sources| {
             let sources = sources.required_unless_present_any(["input", "print_config", "replay"]);
             sources.help(

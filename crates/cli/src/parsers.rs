@@ -215,7 +215,7 @@ fn number_and_unit(text: &str) -> (Option<u64>, &str) {
 /// Without a scheme it is taken as https, or as http if the host is this machine
 /// (`localhost:8000`) or an IP address (`[::1]:80`).
 ///
-/// A password is refused, because URLs are shown in reports and stored.
+/// A name or a password is refused, because URLs are shown in reports and stored.
 ///
 /// # Errors
 /// When `text` is no such value. The message says what is wrong with it.
@@ -281,7 +281,7 @@ pub(crate) fn trace_file(text: &str) -> Result<PathBuf, String> {
 /// Parses the key of a query parameter, in its decoded form.
 ///
 /// # Errors
-/// When no query can contain it.
+/// When it is empty, or has one of `&`, `=` and `#`.
 pub(crate) fn query_key(text: &str) -> Result<String, String> {
     if text.is_empty() || text.contains(['&', '=', '#']) {
         return Err("write keys as sid or sid,utm_source, or * for all".into());
@@ -300,7 +300,8 @@ pub(crate) fn user_agent(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// Parses a header to send with every request.
+/// Parses a header to send to the hosts of the roots, or to a host with settings of its
+/// own.
 ///
 /// # Errors
 /// When it cannot be sent.

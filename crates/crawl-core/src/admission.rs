@@ -38,7 +38,7 @@ pub(crate) use self::fragments::MissingFragment;
 pub use self::local::{Candidate, LocalAdmission, LocalCompletion};
 pub use self::referrers::{LinkContext, Referrer};
 pub(crate) use self::settle::Settled;
-pub use self::traps::{TrapCount, TrapLimits};
+pub use self::traps::TrapCount;
 
 // ANCHOR: job
 /// A URL to fetch, once. Queues hold many of them, so it is small.

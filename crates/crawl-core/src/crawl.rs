@@ -10,8 +10,8 @@ use crate::admission::{MissingFragment, Settled};
 use crate::finished::{Discovery, Finished, NoUrl, resolve};
 use crate::visit::FetchPolicy;
 use crate::{
-    Admission, BusyHost, Decision, ErrorClass, FetchError, HostWait, Job, JournalEntry, Options,
-    OutLink, Outcome, Purpose, Row, StopReason, Via, Visit,
+    Admission, CrawlSummary, Decision, ErrorClass, FetchError, HostWait, Job, JournalEntry,
+    Options, OutLink, Outcome, Purpose, Row, Via, Visit,
 };
 use web::links::Link;
 use web::{Address, BaseUrl};
@@ -99,41 +99,6 @@ pub struct CrawlProgress {
     /// The host that is waited for and will be asked next, if no host can be asked
     /// now.
     pub waits_for: Option<HostWait>,
-}
-
-/// The summary of a crawl that has ended.
-#[derive(Debug)]
-pub struct CrawlSummary {
-    /// The number of rows: one for each URL that ended, and one for each missing
-    /// fragment.
-    pub done: u64,
-    /// The number of missing fragments.
-    pub missing_fragments: u64,
-    /// The number of URLs that were admitted and never requested, because a limit
-    /// was reached.
-    pub todo: u64,
-    /// The number of URLs that were found and not admitted, because they are too
-    /// many clicks away.
-    pub too_deep: u64,
-    /// The number of links that were not followed because their page asks for it
-    /// (`nofollow`).
-    pub nofollow: u64,
-    /// Warnings for the user that belong to no row, at most 100.
-    pub warnings: Vec<String>,
-    /// The maximum number of visits that were in flight at the same time.
-    pub peak_in_flight: u64,
-    /// The limit on visits in flight, if there was one.
-    pub max_tasks: Option<usize>,
-    /// The admission with its URL table, for the referrers of each URL.
-    pub admission: Admission,
-    /// The hosts of which URLs are left to do, because they were busy all the time.
-    pub busy_hosts: Vec<BusyHost>,
-    /// The reason why the roots did not lead to a site, if they did not: a sentence
-    /// without its full stop.
-    pub root_problem: Option<String>,
-    /// The reason for which the crawl was stopped early, if it was. The limits on
-    /// pages and depth do not count as one.
-    pub stopped: Option<StopReason>,
 }
 
 /// The results of the admission for all URLs of one page.

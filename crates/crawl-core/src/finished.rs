@@ -7,7 +7,6 @@ use std::time::Duration;
 use percent_encoding::{CONTROLS, utf8_percent_encode};
 use url::Url;
 
-use crate::visit::is_busy;
 use crate::{ErrorClass, ExternalVerdict, FetchError, Job, Outcome, Purpose, Row};
 use web::links::Link;
 use web::page::Page;
@@ -62,6 +61,11 @@ impl<'a> NoUrl<'a> {
     pub(crate) fn error(self) -> FetchError {
         FetchError::new(ErrorClass::InvalidUrl, self.reason)
     }
+}
+
+/// Returns true if a server that answers with this status may have time later.
+pub(crate) fn is_busy(status: u16) -> bool {
+    matches!(status, 429 | 503)
 }
 
 /// Resolves a link; `None` if it leads to something that is not for this crawler.

@@ -8,7 +8,9 @@ use regex::Regex;
 use web::Address;
 use web::http::Header;
 
-/// The options for the hosts that a pattern matches. What is `None` is as for all hosts.
+/// The options for the hosts that a pattern matches. What is `None` is as for all hosts,
+/// but `delay` and `rate_limit` go together: if either is set, neither of the crawl holds
+/// for the host.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// The pattern.

@@ -50,15 +50,16 @@ mod report;
 mod response_body;
 mod row;
 mod scope;
-mod stop_reason;
+mod summary;
+mod trap_limits;
 mod visit;
 
 pub use admission::{
     Admission, Candidate, Decision, Job, LinkContext, LocalAdmission, LocalCompletion, Purpose,
-    Referrer, TrapCount, TrapLimits, Via,
+    Referrer, TrapCount, Via,
 };
 pub use cookies::CookieJar;
-pub use crawl::{Completion, Crawl, CrawlProgress, CrawlSummary};
+pub use crawl::{Completion, Crawl, CrawlProgress};
 pub use deadline::{Deadline, Phase};
 pub use finished::Finished;
 pub use host_options::{HostOptions, HostPattern};
@@ -70,7 +71,8 @@ pub use proxy::{Proxy, ProxyKind, ProxyRules};
 pub use report::Report;
 pub use row::{ExternalVerdict, Outcome, Row};
 pub use scope::ScopeRule;
-pub use stop_reason::StopReason;
+pub use summary::{CrawlSummary, StopReason};
+pub use trap_limits::TrapLimits;
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};
 pub use web::{ErrorClass, FetchError};
 

@@ -106,13 +106,13 @@ pub struct Options {
     pub link_contexts: bool,
     /// The maximum depth in clicks from a root; a redirect is not a click.
     pub max_depth: Option<u32>,
-    /// The keys of pairs that are removed from every query before anything else
-    /// is decided about a URL; `*` stands for the whole query.
+    /// The keys of pairs that are removed from the queries of the URLs of the site; `*`
+    /// stands for the whole query.
     pub strip_query: Vec<String>,
     /// The limits beyond which a URL is taken for a crawler trap.
     pub traps: TrapLimits,
-    /// The maximum number of concurrent fetches; `None` leaves it to the stage,
-    /// 0 counts as 1, and no stage takes more than [`Options::MAX_TASKS`].
+    /// The maximum number of concurrent fetches; `None` leaves it to the stage, and 0
+    /// counts as 1. The command line and stage 3 take at most [`Options::MAX_TASKS`].
     pub max_tasks: Option<usize>,
     /// The maximum number of redirects that are followed in one chain.
     pub max_redirect: u32,
@@ -128,10 +128,12 @@ pub struct Options {
     /// The maximum number of URLs of one host that are fetched; `None` lifts the limit.
     /// By default [`Options::MAX_PAGES_PER_HOST`]. Roots and external URLs are not limited.
     pub max_pages_per_host: Option<u64>,
-    /// The maximum duration of the whole crawl. Stage 3 only, like the next five.
+    /// The maximum duration of the whole crawl. Stage 3 only, as are `max_wait`,
+    /// `sitemap`, `rate_limit`, `delay`, `external_rate`, and the pace of single hosts.
     pub max_time: Option<Duration>,
-    /// The maximum time that a busy host can make the crawl wait, whatever it asks
-    /// for (`Retry-After`).
+    /// The maximum time that a busy URL can make the crawl wait, whatever its host asks
+    /// for (`Retry-After`). A host that answers nothing else for twice that time is
+    /// given up.
     pub max_wait: Duration,
     /// Takes the host to which a root redirects for one of the site.
     pub follow_root: bool,
@@ -139,7 +141,8 @@ pub struct Options {
     /// leads to a broken URL.
     pub keep_redirects: bool,
     /// Checks links that leave the site without following them: by `HEAD`, and
-    /// by `GET` unless that shows that they lead to a file that is no page.
+    /// by `GET` unless that shows that they lead to a file that is no page, that the
+    /// server is busy (429), or that it cannot be reached.
     pub external: bool,
     /// Reads the sitemaps of the site; their URLs count as linked from the roots.
     pub sitemap: bool,
@@ -160,7 +163,7 @@ pub struct Options {
     pub read_timeout: Duration,
     /// The timeout for one whole try, from the DNS lookup to the last byte.
     pub timeout: Duration,
-    /// The maximum size of a body, in bytes.
+    /// The maximum size of a page, in bytes. Files that are no pages may be larger.
     pub max_body_size: u64,
     /// The value of the `User-Agent` header.
     pub user_agent: String,

@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::{ErrorClass, FetchError};
 use web::select::Selected;
 
-/// The result for one finished URL, or for a fragment that is missing in its
-/// page; only then the URL has a fragment.
-/// The fields are those of `--format jsonl`, in its order.
+/// The result for one finished URL, for a fragment that is missing in its page, or for a
+/// link that is no URL. The fields are those of `--format jsonl`, in its order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
-    /// The normalised URL, without a fragment unless that is missing.
+    /// The normalised URL, without a fragment unless that is missing; or the text of a
+    /// link that is no URL.
     pub url: Arc<str>,
     /// The status of the response, if one came.
     pub status: Option<u16>,
@@ -27,10 +27,10 @@ pub struct Row {
     /// The character encoding of a page, by its name in the WHATWG Encoding
     /// Standard in lower case.
     pub encoding: Option<String>,
-    /// The size of the body in bytes, without transfer coding. A page is counted
-    /// as decoded, anything else as it was sent. `None` for a body that was not
-    /// received to its end because it is not needed: everything that is no page is
-    /// cut off after 64 KiB.
+    /// The size of the body in bytes, without transfer coding. What is searched for
+    /// links is counted as decoded, anything else as it was sent. `None` for a body
+    /// that is not needed and was not received to its end: it is cut off after 64 KiB.
+    /// 0 if `HEAD` was enough.
     pub size: Option<u64>,
     /// The number of different URLs of the site that the page links to.
     pub num_urls: u32,
@@ -38,9 +38,9 @@ pub struct Row {
     pub num_new_urls: u32,
     /// The depth in clicks from a root.
     pub depth: u32,
-    /// The number of tries.
+    /// The number of tries; of a URL that was busy, those of the last time it was asked.
     pub tries: u32,
-    /// The time from the first try to the end, in milliseconds.
+    /// The time from the first of these tries to the end, in milliseconds.
     pub elapsed_ms: u64,
     /// The first referrer; `None` for a root, and for a URL that was found in a
     /// sitemap first.
@@ -121,7 +121,7 @@ pub enum Outcome {
     /// A response with an error status (4xx, 5xx), or a redirect that cannot be
     /// followed.
     HttpError,
-    /// No complete response.
+    /// No complete response, a fragment that is missing, or a link that is no URL.
     Failed,
     /// A URL that was not requested, or to which the server answered 429 (too
     /// many requests), and that will not be requested again. The error says why.

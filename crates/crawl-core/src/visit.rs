@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use url::{Position, Url};
 
-use crate::finished::{Discovery, Finished};
+use crate::finished::{Discovery, Finished, is_busy};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{
@@ -165,11 +165,6 @@ impl SiteFile {
     pub fn is_busy(&self) -> bool {
         is_busy(self.status)
     }
-}
-
-/// Returns true if a server that answers with this status may have time later.
-pub(crate) fn is_busy(status: u16) -> bool {
-    matches!(status, 429 | 503)
 }
 
 impl AsRef<Job> for Visit {

@@ -24,7 +24,9 @@
 //! 1. **[`Options`] say where a crawl begins and how far it goes**; the
 //!    [`Builder`] says what becomes of it: rows, progress, warnings, a journal
 //!    from which it can be resumed.
-//! 2. **Every URL asked, or refused for good, arrives as exactly one [`Row`].**
+//! 2. **Every URL whose fetch has ended, or that was refused for good, arrives as
+//!    exactly one [`Row`].** A fetch that a stop cuts off has none, and is left to do.
+//!    A robots.txt and the sitemaps have none either.
 //! 3. **Callbacks run on the caller's thread**, one at a time, and may borrow
 //!    from it.
 //! 4. **A [`Stopper`] ends a crawl from any thread**: a graceful shutdown with a

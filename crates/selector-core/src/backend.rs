@@ -151,8 +151,8 @@ enum Kind {
     Mock(Box<Box<dyn MockSocket>>),
 }
 
-/// The behaviour of a connection that is not a TCP socket of the operating system: a
-/// simulated one, or a Unix socket.
+/// The behaviour of a connection that is not simply a TCP socket of the operating system:
+/// a simulated one, a Unix socket, or a socket that is traced or recorded.
 pub trait MockSocket: Read + Write + fmt::Debug {
     /// Returns true once the connection is established: see
     /// [`Socket::connected`].

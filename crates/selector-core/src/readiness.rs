@@ -16,8 +16,8 @@ impl Readiness {
     pub const READABLE: Self = Self(1);
     /// A write may take bytes or give an error; a connect has ended.
     pub const WRITABLE: Self = Self(2);
-    /// The peer has closed its side. What it sent before may still be waiting to
-    /// be read.
+    /// The peer has closed its side, or the connection has failed. What was sent
+    /// before may still be waiting to be read.
     pub const READ_CLOSED: Self = Self(4);
     // ANCHOR_END: readiness
 

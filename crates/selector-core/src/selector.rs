@@ -128,7 +128,8 @@ impl<D> Selector<D> {
 
     // ANCHOR: clear
     /// Clears the readiness of one direction until the next event. To be called
-    /// after `WouldBlock` or a short read.
+    /// after `WouldBlock` or a short read. A socket that the peer has closed stays
+    /// readable.
     pub fn clear(&mut self, key: Key, interest: Interest) {
         if let Some(registration) = self.sockets.get_mut(key) {
             registration.ready = registration.ready.without(interest);
@@ -145,7 +146,8 @@ impl<D> Selector<D> {
     // ANCHOR: select
     /// Waits for events, at most `timeout` (`None`: without a limit), and replaces
     /// `keys` by those whose waiters can be called. A key may have become stale by
-    /// the time it is handled, or its waiter gone: [`Selector::take`] tells.
+    /// the time it is handled, or its waiter gone: [`Selector::take`] tells. Or it was
+    /// replaced by one whose direction is not ready: that one tries in vain.
     ///
     /// # Errors
     /// See [`Backend::wait`].

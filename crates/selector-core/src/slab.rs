@@ -32,7 +32,7 @@ impl Key {
 }
 
 /// Values under generational keys: inserting, finding and removing take
-/// constant time. Holds up to 2^32 values at a time.
+/// constant time. Holds up to 2^32 - 1 values at a time.
 #[derive(Debug)]
 pub struct Slab<T> {
     slots: Vec<Slot<T>>,

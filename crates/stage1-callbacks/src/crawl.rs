@@ -13,11 +13,14 @@ use transport::ConnectPolicy;
 use crate::fetch::Loop;
 use crate::{EventLoop, Fetcher};
 
-/// Crawls a site with callbacks. At most `max_tasks` fetches are under way at a
-/// time; by default, as many as the process may open connections.
+/// Crawls a site with callbacks. At most `max_tasks` fetches are under way at a time. By
+/// default there is no limit, and those for which there is no file descriptor wait.
 ///
 /// # Errors
-/// When the operating system refuses to create an event queue.
+/// Those of [`crawl_on`]; and when the operating system refuses to create an event queue.
+///
+/// # Panics
+/// When `sink` panics.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     crawl_on(&mut EventLoop::new()?, options, sink)
@@ -27,6 +30,9 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
 ///
 /// # Errors
 /// Those of [`EventLoop::run`].
+///
+/// # Panics
+/// When `sink` panics.
 pub fn crawl_on(
     event_loop: &mut EventLoop<Fetcher>,
     options: Options,

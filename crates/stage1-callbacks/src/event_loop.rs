@@ -76,7 +76,8 @@ pub struct EventLoop<S> {
 pub struct Stats {
     /// The number of calls of [`Selector::select`].
     pub ticks: u64,
-    /// The number of callbacks called.
+    /// The number of callbacks and timers that were called. Answers to lookups do not
+    /// count.
     pub callbacks: u64,
 }
 

@@ -3,7 +3,8 @@
 //! The rules of this stage:
 //!
 //! 1. **Only the loop waits.** Every method starts an operation and returns. The
-//!    rest of the work is registered with the loop, as a [`Callback`].
+//!    rest of the work is registered with the loop, as a [`Callback`], or as a closure
+//!    where it waits for no socket.
 //! 2. **A callback is a bound method**: an object and a function. Python writes
 //!    `self.connected`; here it is the pair of a box and a function pointer.
 //! 3. **The state travels with the callback.** A method that is called owns the

@@ -18,7 +18,11 @@ use crate::{Connector, EventLoop, Exception, Future, catch};
 /// limited by the file descriptors of the process.
 ///
 /// # Errors
-/// When the event queue of the operating system cannot be opened.
+/// The errors of [`crawl_on`]; and when the event queue of the operating system cannot
+/// be opened.
+///
+/// # Panics
+/// When the sink does.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     crawl_on(&EventLoop::new()?, options, sink)

@@ -8,13 +8,15 @@
 //!
 //! 1. **Pending means stored.** Before an operation returns `Poll::Pending`, it
 //!    stores the waker of its caller where the event will arrive: under a key
-//!    of the selector, in a timer, or among the callbacks of a [`Future`].
-//!    Nothing is polled just to try.
+//!    of the selector, in a timer, under the id of a lookup, or among the
+//!    callbacks of a [`Future`]. Nothing is polled just to try, except within
+//!    [`join`] and [`select`].
 //! 2. **A wake-up is an entry in a queue.** It runs nothing: it puts the key of
 //!    the task at the end of one run queue, unless it is there already.
 //! 3. **Tasks take their steps in turn.** After each batch of that queue the
-//!    loop looks at sockets and timers (one tick). An operation that is always
-//!    ready yields when its budget is used up.
+//!    loop looks at sockets and timers (one tick). A read that is always ready
+//!    yields after 16 in a row. Other operations that are always ready do not: a
+//!    loop of them needs [`yield_now`].
 //! 4. **Nothing is borrowed while foreign code runs.** Steps, callbacks, wakers
 //!    and destructors may call any method of the loop.
 //!

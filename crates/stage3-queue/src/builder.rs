@@ -22,7 +22,10 @@ use crate::{Crawler, LocalFrontier, Stopper};
 /// Crawls a site with workers around a queue.
 ///
 /// # Errors
-/// When the operating system cannot create an event queue.
+/// Those of [`crawl_on`]; and when the operating system cannot create an event queue.
+///
+/// # Panics
+/// When `sink` panics.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     crawl_on(&EventLoop::new()?, options, sink)
@@ -32,6 +35,9 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
 ///
 /// # Errors
 /// Those of [`EventLoop::run_until_complete`].
+///
+/// # Panics
+/// When `sink` panics.
 pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     let crawler = Crawler::new(event_loop, options, sink);
     let summary = event_loop.run_until_complete(crawler.crawl());
@@ -107,8 +113,9 @@ impl<'a> Builder<'a> {
     /// Cookies are not kept in it: a crawl that resumes begins with the jar of its
     /// options.
     ///
-    /// Limits on pages and time, the rate and the timeouts may differ between
-    /// runs; the options that decide which URLs are found must be the same.
+    /// The limits on all pages and on time, the rate and the timeouts may differ between
+    /// runs; the limit on the pages of a host, and the options that decide which URLs are
+    /// found, must be the same.
     pub fn journal(mut self, path: impl Into<PathBuf>) -> Self {
         self.journal = Some(path.into());
         self
@@ -230,12 +237,13 @@ impl<'a> Builder<'a> {
             // Before the replay: a level that ends in it must not end without the seeds.
             crawl.expect_seeds();
         }
-        // A journal that cannot be used is refused before the first row.
+        // What cannot be used is refused before the first row. The journal comes last, since
+        // it may be written to when it is opened.
+        let cache = self.cache.take().map(|(path, max_age)| ExternalCache::open(&path, max_age));
+        let cache = cache.transpose()?;
         let path = self.journal.take();
         let opened = path.map(|path| Journal::open(path, self.is_fresh, crawl.options()));
         let opened = opened.transpose()?;
-        let cache = self.cache.take().map(|(path, max_age)| ExternalCache::open(&path, max_age));
-        let cache = cache.transpose()?;
         let mut urls_todo = left.unwrap_or_else(|| crawl.roots(sink));
         let journal = match opened {
             Some((journal, loaded)) => {

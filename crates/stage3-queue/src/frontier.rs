@@ -45,8 +45,8 @@ pub trait Frontier: 'static {
         local_result: Box<Finished>,
     ) -> impl Coroutine<Output = ()>;
 
-    /// Defers a job whose server is busy, for as long as `Retry-After` says, and
-    /// behind the other jobs of its host.
+    /// Defers a job whose server is busy, behind the other jobs of its host: for at
+    /// least as long as `Retry-After` says, up to the longest wait.
     fn defer(
         &self,
         claim: Self::Claim,
@@ -73,7 +73,8 @@ pub trait Frontier: 'static {
     fn pace(&self, address: Address<'_>) -> impl Coroutine<Output = FetchResult>;
 
     /// Records the result of one attempt, a response or an error. Returns false if
-    /// the host is given up: no further attempt is to be made.
+    /// the host is given up because it does not answer: no further attempt is to be
+    /// made.
     fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool;
 
     /// Waits until all jobs are done. After this call no seed comes.

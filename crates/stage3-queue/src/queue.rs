@@ -17,8 +17,9 @@ use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
 /// queue is unbounded: with a bound, all workers could wait at once for room to
 /// put in the URLs that they found, and none would ever get it.
 ///
-/// Items are handed out in the order in which they were put in, to getters in
-/// the order in which they came.
+/// Items are handed out in the order in which they were put in. Getters that wait are
+/// woken in the order in which they came. A getter that finds more items than are
+/// promised takes the first one at once, before those that were woken.
 pub struct JoinableQueue<T> {
     state: Rc<RefCell<State<T>>>,
 }
@@ -131,7 +132,7 @@ impl<T> JoinableQueue<T> {
         self.len() == 0
     }
 
-    /// Returns the number of items that were put in and are not finished.
+    /// Returns the number of items that were put in or reserved, and are not finished.
     pub fn unfinished(&self) -> usize {
         self.state.borrow().unfinished
     }

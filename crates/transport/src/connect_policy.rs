@@ -20,8 +20,8 @@ use crate::tls_connector::TlsConnector;
 /// (server-side request forgery). Therefore addresses of the metadata services of
 /// clouds and link-local addresses are denied, and, if the caller wants it, loopback
 /// and private addresses. Addresses of the kind of a root are permitted all the same.
-/// The first answer for the name of a root decides that, so that a later one cannot
-/// lead elsewhere (DNS rebinding).
+/// A root with a public address permits no other kind. The first answer for the name of a
+/// root decides that, so that a later one cannot lead elsewhere (DNS rebinding).
 #[derive(Debug)]
 pub struct ConnectPolicy {
     tls_connector: TlsConnector,

@@ -1,5 +1,6 @@
 //! Knows *bytes*: streams over a socket, with or without TLS, and the lookup of
-//! a host's addresses. It has never heard of a selector or of HTTP.
+//! a host's addresses. It has never heard of a selector, and of HTTP it knows only the
+//! name that a TLS handshake offers.
 //!
 //! The rules of this crate:
 //!
@@ -11,8 +12,9 @@
 //! 2. **A lookup never blocks the caller's thread**, unless there is no other.
 //!    [`Resolver`] calls the operating system on threads of its own and notifies
 //!    the caller.
-//! 3. **Every lookup has an id and can be cancelled.** A deadline that passes
-//!    during a lookup cancels its [`LookupId`] and leaves nothing behind.
+//! 3. **Every lookup that waits has an id and can be cancelled.** A deadline that
+//!    passes during a lookup cancels its [`LookupId`]. The thread goes on, and what it
+//!    finds out is kept in the cache.
 //! 4. **Pending connections are limited.** [`ConnectLimiter`] lets so many at a
 //!    time connect to one address.
 //! 5. **Every address passes through the policy.** [`ConnectPolicy`] says which ones

@@ -33,8 +33,8 @@ pub enum Lookup {
 /// Lookups of the same host and port share one call of the lookup function. At most
 /// 128 names that are wanted are looked up at the same time; the others are queued,
 /// and no zone can take all the places. A lookup that was cancelled goes on, since
-/// the operating system offers no way to stop it, and takes no place any more. In all
-/// there are at most 256 threads.
+/// the operating system offers no way to stop it, and takes no place any more, even if
+/// its name is wanted again. In all there are at most 256 threads.
 pub struct Resolver {
     lookup: Arc<LookupFn>,
     /// True if lookups block the caller, because there are no other threads.

@@ -20,11 +20,12 @@ impl TlsLayer {
 
 /// A byte stream over any `S` that reads and writes, blocking or not.
 ///
-/// With TLS, the first write does the handshake. A call that returns
-/// `WouldBlock` has to be repeated, a write with the same bytes: they may be
-/// encrypted already. `Interrupted` means that the peer has kept the call busy
-/// for long enough; it has to be repeated too, after other connections have had
-/// their turn.
+/// With TLS, the first call does the handshake, be it a write or a read. A call that
+/// returns `WouldBlock` has to be repeated, a write with the same bytes: they may be
+/// encrypted already. `Interrupted` means that the peer has kept the call busy for long
+/// enough. It has to be repeated too: a read after other connections have had their
+/// turn; a write at once if one likes, since only a handshake interrupts it, and that
+/// has an end.
 #[derive(Debug)]
 pub struct Stream<S: Read + Write> {
     socket: Probed<S>,
@@ -38,7 +39,7 @@ impl<S: Read + Write> Stream<S> {
     }
 
     /// Starts TLS on a stream, as behind a proxy. If it has TLS already, that of the proxy,
-    /// this is within. The next write does the handshake.
+    /// this is within. The next call does the handshake.
     pub fn start_tls(&mut self, layer: TlsLayer) {
         let Some(inner) = layer.0 else { return };
         self.session = Some(match self.session.take() {
@@ -53,11 +54,11 @@ impl<S: Read + Write> Stream<S> {
     }
 
     // ANCHOR: blocked_on
-    /// Returns the direction in which the last call has shown that the socket is
-    /// not ready, if it has. After `WouldBlock` it is the one to wait for before
-    /// the call is repeated. After a read that took everything that had arrived
-    /// it is [`Direction::Read`]: another read now would return `WouldBlock`,
-    /// unless the peer has closed the connection.
+    /// Returns the direction in which the last call has shown that the socket is not
+    /// ready, if it has. After `WouldBlock` it is the one to wait for before the call
+    /// is repeated. After a read that took everything that had arrived, and did not
+    /// fill the buffer, it is [`Direction::Read`]: another read now would return
+    /// `WouldBlock`, unless the peer has closed the connection.
     pub fn blocked_on(&self) -> Option<Direction> {
         let is_drained = self.socket.is_drained
             && self.session.as_ref().is_none_or(|session| session.is_drained());
@@ -69,9 +70,10 @@ impl<S: Read + Write> Stream<S> {
 impl<S: Read + Write> Read for Stream<S> {
     /// # Errors
     /// Those of the socket. With TLS, also those for which
-    /// [`is_tls_error`](crate::is_tls_error) is true, and `UnexpectedEof` when
-    /// the peer closes the connection without a `close_notify` (RFC 8446,
-    /// section 6.1): the bytes read so far may have been cut short.
+    /// [`is_tls_error`](crate::is_tls_error) is true; `ConnectionAborted` when a record
+    /// was damaged on its way; and `UnexpectedEof` when the peer closes the connection
+    /// without a `close_notify` (RFC 8446, section 6.1): the bytes read so far may have
+    /// been cut short.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.socket.forget();
         match &mut self.session {

@@ -47,7 +47,8 @@ thread_local! {
     static CURRENT: RefCell<Option<Arc<dyn Tape>>> = const { RefCell::new(None) };
 }
 
-/// A guard: while it lives, the connectors that its thread creates use a tape.
+/// A guard: while it lives, the connectors that its thread creates use a tape. A thread
+/// has one guard at a time.
 #[derive(Debug)]
 pub struct TapeGuard(());
 

@@ -9,8 +9,9 @@ use crate::tls::Client;
 
 /// A factory of [`TlsLayer`]s, with the certificates to trust.
 ///
-/// A crawl has one for all its connections: it keeps the sessions with each
-/// server, so that the next connection can resume one, which costs less.
+/// A crawl has one for all its connections: it keeps the sessions with up to 32
+/// servers, so that the next connection can resume one, which costs less. Each handshake
+/// offers the protocol `http/1.1` (ALPN).
 #[derive(Debug)]
 pub struct TlsConnector {
     client: Client,
@@ -21,9 +22,11 @@ pub struct TlsConnector {
 impl TlsConnector {
     /// Creates a connector that trusts the roots of the system, or those named
     /// by the environment variables `SSL_CERT_FILE` and `SSL_CERT_DIR`. If the system
-    /// has no store of roots at all, it trusts those of Mozilla as of the day of the
-    /// build, and [`trust_warning`](crate::trust_warning) says so. In addition it
-    /// trusts `certificates`, in DER. With `insecure`, it accepts any certificate.
+    /// has no store of roots at all, it trusts those of Mozilla, in the version of the
+    /// crate `webpki-roots` that it was built with, and
+    /// [`trust_warning`](crate::trust_warning) says so. In addition it trusts
+    /// `certificates`, in DER, but for one that is not for servers by its extended key
+    /// usage. With `insecure`, it accepts any certificate.
     ///
     /// No file is read before the first secure connection.
     pub fn new(certificates: &[Vec<u8>], insecure: bool) -> Self {

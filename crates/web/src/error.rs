@@ -28,10 +28,11 @@ pub enum ErrorClass {
     Truncated,
     /// The bytes received are not HTTP as RFC 9112 defines it.
     Protocol,
-    /// A limit on the size of the head, the number of headers or the size of the
-    /// body was crossed.
+    /// A limit on a size or on a number was crossed: of the head, of its headers, of the
+    /// body, of a tree or of what is selected.
     TooLarge,
-    /// The page nests its elements too deeply to be parsed safely.
+    /// The page nests its elements too deeply, or a tag has too many attributes, to be
+    /// parsed safely.
     Nesting,
     /// To select from the page would take too much time or memory: too many
     /// elements, or too many steps from one to another.
@@ -57,8 +58,7 @@ pub enum ErrorClass {
     /// The URL was not requested: robots.txt does not allow it, or could not be
     /// fetched.
     Robots,
-    /// The server refused every try with 429 (Too Many Requests); or the URL was
-    /// not requested, because its host had answered so too often.
+    /// The server refused every try with 429 (Too Many Requests).
     RateLimited,
     /// The URL was not requested: its host has only addresses that a page of the
     /// internet must not lead to, such as link-local ones.

@@ -1,8 +1,9 @@
 //! Parsers for the formats of the web, without any IO: HTTP/1.1, content codings,
 //! character encodings, HTML, robots.txt, sitemaps and URLs.
 //!
-//! The parsers take bytes and return values. They know no crawl, no socket and no
-//! clock, and they import no other crate of the workspace.
+//! The parsers take bytes and return values. They know no crawl and no socket, and they
+//! import no other crate of the workspace. The clock is read in one place only: by
+//! [`http::retry_after`], when a response has no date.
 //!
 //! The rules of this crate:
 //!
@@ -11,8 +12,8 @@
 //!    encoding ([`body`]) and the tokenizer ([`html`]) to the link extractor
 //!    ([`links`]). The result does not depend on how the bytes were cut, and only
 //!    the links are kept.
-//! 2. **Everything has a limit.** Crossing a limit is a [`FetchError`] with a
-//!    class.
+//! 2. **Everything has a limit.** A limit that ends a fetch is a [`FetchError`] with
+//!    a class. What else lies beyond a limit is left out.
 //! 3. **Dependencies point one way.** A parser does not know its caller, and no
 //!    two files import each other.
 //!

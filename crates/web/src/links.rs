@@ -70,7 +70,8 @@ pub struct ExtractOptions {
     /// by `GET`, speculation rules, and addresses in the properties of the Open Graph
     /// protocol.
     pub relations: bool,
-    /// The targets of fragments: `id`, and `name` of an `a`.
+    /// The targets of fragments: `id`, and `name` of an `a` or a `map`; and the
+    /// references to them in `usemap`.
     pub ids: bool,
     /// The text of each link, its line and its column.
     pub details: bool,

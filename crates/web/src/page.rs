@@ -43,7 +43,7 @@ pub struct Page {
     pub content: Option<u64>,
     /// The base URL of the links.
     pub base: Url,
-    /// The character encoding of the page.
+    /// The character encoding of the page; UTF-8 if it is not HTML.
     pub encoding: &'static Encoding,
     /// The text of the page in UTF-8, if it was to be kept: as much as a
     /// [`Tree`](crate::links::Tree) accepts, and a little more if the page is longer.
@@ -135,12 +135,12 @@ impl PageReader {
         Self { format, kept: None }
     }
 
-    /// Makes the reader keep the text of the page.
+    /// Makes the reader keep the text of the page, if it is HTML.
     pub fn keeping_text(self) -> Self {
         Self { kept: Some(Vec::new()), ..self }
     }
 
-    /// Makes the reader hash the visible text of the page.
+    /// Makes the reader hash the visible text of the page, if it is HTML.
     pub fn hashing_content(mut self) -> Self {
         if let Format::Html(_, links, _) = &mut self.format {
             links.hash_content();

@@ -22,8 +22,8 @@ use crate::{ErrorClass, FetchError};
 pub type Selected = BTreeMap<Arc<str>, Vec<String>>;
 
 /// The maximum number of bytes that all selections together may extract from one
-/// page. Elements may be nested, so the matching texts may be many times as long
-/// as the page.
+/// page. Each text counts as 24 bytes more. Elements may be nested, so the matching texts
+/// may be many times as long as the page.
 pub const MAX_SELECTED: usize = 1024 * 1024;
 
 /// A named CSS selector. It extracts the texts of the elements that it matches, or

@@ -6,7 +6,8 @@
 //! text, compressed with gzip or not. The format is detected from the bytes alone,
 //! because headers and file names are not reliable.
 //!
-//! The URLs before an error are always passed on.
+//! The URLs before an error are passed on. In gzip data that are damaged, those of the
+//! last 512 bytes before the damage are lost.
 
 mod charset;
 mod document;

@@ -58,7 +58,8 @@ pub(super) struct Scope {
     )]
     check: Vec<CheckItem>,
 
-    /// Take these keys, separated by commas, out of every query; "*" takes all
+    /// Take these keys, separated by commas, out of the queries of the site; "*" takes
+    /// all
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parsers::query_key)]
     strip_query: Vec<String>,
 }

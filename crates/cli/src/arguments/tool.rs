@@ -96,7 +96,8 @@ pub(crate) struct Tool {
     )]
     delay: Option<Duration>,
 
-    /// Wait at most so long for a busy host, whatever it asks for [default: 1m]
+    /// Wait at most so long for a busy URL, whatever its host asks for; a host that is
+    /// busy for twice as long is given up [default: 1m]
     #[arg(
         long, value_name = "DURATION", help_heading = "Speed and manners",
         value_parser = parsers::duration
@@ -170,7 +171,8 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
 
-    /// Keep results of other sites here, and do not ask again for those that are known
+    /// Keep here which URLs of other sites were fine or blocked, and do not ask for
+    /// them again
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay"], help_heading = "State")]
     pub(crate) cache: Option<PathBuf>,
 
@@ -202,7 +204,8 @@ pub(crate) struct Tool {
     pub(crate) fresh: bool,
 
     /// Record the crawl here, for --replay: what the network and the clock gave,
-    /// without passwords and cookies
+    /// without passwords, cookies and the usual headers for them; other headers are
+    /// recorded
     #[arg(long, value_name = "FILE", conflicts_with_all = ["replay", "state"], help_heading = "State")]
     pub(crate) record: Option<PathBuf>,
 

@@ -188,6 +188,8 @@ fn help_and_version_are_printed() {
     for word in ["--max-tasks", "max-concurrency", "max-redirects", "Exit codes:", "Scope:"] {
         assert!(help.contains(word), "{word}: {help}");
     }
+    // Only the tool stops what is under way when a signal comes.
+    assert!(help.contains("130, 143  ended by Ctrl-C (SIGINT) or SIGTERM, without a report"));
     let version = run(&["--version"]);
     let expected = concat!("stage0-threads ", env!("CARGO_PKG_VERSION"), "\n");
     assert_eq!(text(&version.stdout), expected);

@@ -22,6 +22,11 @@ fn no_circle_between_the_files_of_selector_core() {
 }
 
 #[test]
+fn no_circle_between_the_files_of_crawl_core() {
+    check("crates/crawl-core");
+}
+
+#[test]
 fn no_circle_between_the_files_of_stage2() {
     check("crates/stage2-coroutines");
 }

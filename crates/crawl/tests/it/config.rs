@@ -44,11 +44,14 @@ fn the_file_above_holds_and_flags_beat_it() {
     let root = site.url("/");
     let folder = Folder::new(
         "no-robots = true\nmax-depth = 0\nformat = \"jsonl\"\nquiet = true\n\
-         output = [\"json:x.json\", \"-\"]\nuser = \"me:word\"\nexclude = [\"/no\", \"/never\"]\n",
+         output = [\"json:x.json\", \"-\"]\nuser = \"me:word\"\nexclude = [\"/no\", \"/never\"]\n\
+         trace = \"trace.json\"\n",
     );
     let output = folder.run(&[&root]).expect_code(0);
     assert_eq!(rows(&output.stdout).len(), 1);
-    assert!(folder.0.join("x.json").exists(), "paths begin at the folder of the file");
+    for file in ["x.json", "trace.json"] {
+        assert!(folder.0.join(file).exists(), "paths begin at the folder of the file: {file}");
+    }
     let output = folder.run(&[&root, "--max-depth", "1", "-v"]).expect_code(0);
     assert_eq!(rows(&output.stdout).len(), 2);
     assert!(output.stderr.contains("/a"), "-v leaves the quiet of the file out");
@@ -72,6 +75,22 @@ fn the_settings_are_printed_without_secrets() {
     // What is printed can be read.
     let again = Folder::new(&output.stdout.replace("X-Token: ***", "X-Token: x"));
     again.run(&["--print-config"]).expect_code(0);
+}
+
+#[cfg(feature = "redis")]
+#[test]
+fn the_password_of_a_frontier_is_not_printed() {
+    for (url, printed) in [
+        ("redis://me:s3cret@r.test/1", "redis://***@r.test/1"),
+        ("rediss://:s3cret@r.test/", "rediss://***@r.test/"),
+        ("unix:///run/redis?db=1&password=s3cret", "unix:///run/redis?***"),
+        ("redis://r.test/", "redis://r.test/"),
+    ] {
+        let folder = Folder::new(&format!("frontier = \"{url}\"\n"));
+        let output = folder.run(&["--print-config", "--crawl", "x"]).expect_code(0);
+        let expected = format!("frontier = \"{printed}\"\n");
+        assert!(output.stdout.contains(&expected), "{}", output.stdout);
+    }
 }
 
 #[test]

@@ -169,6 +169,11 @@ fn a_cache_that_was_cut_is_used_and_a_foreign_file_is_not_changed() {
         let output = check(&site, &flags).expect_code(3);
         assert!(output.stderr.contains("no cache of crawl"), "{}", output.stderr);
         assert_eq!(cache.read(), foreign.as_bytes());
+        // Nor is the journal begun anew.
+        let state = Scratch::with("the journal of another crawl");
+        let with_state = [&flags[..], &["--fresh", "--state", state.as_str()]].concat();
+        check(&site, &with_state).expect_code(3);
+        assert_eq!(state.read(), b"the journal of another crawl");
     }
     let output = check(&site, &["--cache", "/dev/null"]).expect_code(3);
     assert!(output.stderr.contains("no cache of crawl"), "{}", output.stderr);

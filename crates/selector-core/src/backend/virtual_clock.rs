@@ -12,7 +12,8 @@ use crate::Key;
 /// A clock that jumps to the next deadline: waiting takes no time.
 ///
 /// For tests and examples about time alone: a day of deadlines takes no time
-/// and always happens in the same order.
+/// and always happens in the same order. What another thread finds out, such as the
+/// addresses of a name, comes too late in it: no wait lasts until then.
 #[derive(Debug)]
 pub struct VirtualClock {
     now: Instant,
@@ -46,18 +47,18 @@ impl Backend for VirtualClock {
     }
 
     /// # Errors
-    /// [`io::ErrorKind::Deadlock`] when there is neither a timeout nor a
-    /// notification: nothing can ever happen again. The operating system would
-    /// wait for ever.
+    /// [`io::ErrorKind::Deadlock`] when there is neither a notification nor a timeout
+    /// that the clock can reach: nothing can ever happen again. The operating system
+    /// would wait for ever.
     fn wait(&mut self, timeout: Timeout, _events: &mut Vec<Event>) -> io::Result<()> {
         if self.notified.swap(false, Ordering::Relaxed) {
             return Ok(());
         }
-        let Some(timeout) = timeout else {
+        let Some(then) = timeout.and_then(|timeout| self.now.checked_add(timeout)) else {
             let message = "everybody waits, and there is nothing to wait for";
             return Err(io::Error::new(io::ErrorKind::Deadlock, message));
         };
-        self.now += timeout;
+        self.now = then;
         Ok(())
     }
 

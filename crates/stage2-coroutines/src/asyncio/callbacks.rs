@@ -50,7 +50,7 @@ impl<F: FnOnce()> Runnable for CallOnce<F> {
 
 impl EventLoop {
     /// Returns a loop without sockets, whose clock jumps to the next timer instead
-    /// of waiting for it.
+    /// of waiting for it. Names cannot be looked up in it.
     pub fn in_virtual_time() -> Self {
         Self::with_backend(VirtualClock::new(), Arc::new(transport::system_lookup))
     }
@@ -91,8 +91,8 @@ impl EventLoop {
     }
 
     // ANCHOR: spawn_detached
-    /// Spawns a task without a future, which cannot be awaited or cancelled. If
-    /// it panics, the exception handler is called.
+    /// Spawns a task without a handle. It cannot be awaited, and can be cancelled by its
+    /// key only. If it panics, the exception handler is called.
     #[track_caller]
     pub fn spawn_detached(&self, coroutine: impl Coroutine<Output = ()> + 'static) {
         let driver = Driver { coroutine, end: Result::err, waker: None };

@@ -21,7 +21,7 @@ use crate::{
 pub enum ReturnWhen {
     /// One future is done.
     FirstCompleted,
-    /// One future has an exception, or all are done.
+    /// One future has an exception other than a cancellation, or all are done.
     FirstException,
     /// All futures are done.
     AllCompleted,
@@ -71,7 +71,7 @@ pub async fn wait_for<T: 'static, E: Into<Box<dyn Error>> + 'static>(
 // ANCHOR: shield
 /// Returns a second future with the outcome of an awaitable. Cancelling or
 /// dropping the second does not cancel the first, which keeps its result: the
-/// second gets a copy.
+/// second gets a copy. A first that is done already is returned itself.
 pub fn shield<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitable: impl Coroutine<Output = Result<T, E>> + 'static,

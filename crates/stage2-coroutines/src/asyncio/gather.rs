@@ -52,7 +52,8 @@ fn shared<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
 
 /// Runs awaitables in parallel and returns their results, as Tornado does when a
 /// list is yielded. Unlike [`gather`] it moves the results, so that they need not
-/// be `Clone`.
+/// be `Clone`. Tornado waits for all of them before it raises, logs the exceptions
+/// but the first, and cancels none.
 ///
 /// # Errors
 /// As for [`gather`].

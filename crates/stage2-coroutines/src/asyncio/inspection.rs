@@ -38,7 +38,7 @@ impl EventLoop {
         self.0.reactor.timers.borrow().len()
     }
 
-    /// Returns the number of open connections.
+    /// Returns the number of connections, those that are being opened included.
     pub fn connections(&self) -> usize {
         self.0.reactor.selector.borrow().len()
     }
@@ -160,8 +160,8 @@ impl EventLoop {
         }
     }
 
-    /// Returns a text with one line for each task that is not done, and then the
-    /// lines of [`EventLoop::also_describe`].
+    /// Returns a text: a line with the number of tasks that are not done, a line for
+    /// each of them, and then the lines of [`EventLoop::also_describe`].
     pub fn describe_tasks(&self) -> String {
         let tasks = self.all_tasks();
         let lines = tasks.iter().map(|task| format!("  {task}\n"));
@@ -175,7 +175,8 @@ impl EventLoop {
     /// [`EventLoop::describe_tasks`], such as what a program waits for outside its
     /// tasks. It replaces the one before.
     pub fn also_describe(&self, describe: impl Fn() -> String + 'static) {
-        *self.0.also_describe.borrow_mut() = Some(Rc::new(describe));
+        let replaced = self.0.also_describe.replace(Some(Rc::new(describe)));
+        drop(replaced);
     }
 
     /// Returns the error of a loop in which nothing can happen any more.
@@ -204,9 +205,10 @@ impl EventLoop {
         self.report_tasks_on_sigusr1(print)
     }
 
-    /// Calls `report`, whenever the process receives SIGUSR1, with a text that
-    /// has one line for each task. The call is made on the thread of the loop,
-    /// and wakes the loop if it sleeps.
+    /// Calls `report`, whenever the process receives SIGUSR1, with the text of
+    /// [`EventLoop::describe_tasks`]. The call is made on the thread of the loop,
+    /// and wakes the loop if it sleeps. From then on a loop in which nothing can
+    /// happen any more waits for a signal, rather than ending with an error.
     ///
     /// # Errors
     /// When the signal handler cannot be installed, or the thread that waits

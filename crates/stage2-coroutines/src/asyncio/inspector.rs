@@ -21,7 +21,8 @@ pub(crate) type CallSite = &'static Location<'static>;
 /// The operation that a task waits in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// No wait: the task is running or ready.
+    /// No wait is known: the task has taken no step yet, or its last step has recorded
+    /// none. A task that is running or ready has the wait of its last step.
     Nothing,
     /// A yield: the task waits for its next step.
     Yield,
@@ -83,7 +84,7 @@ pub struct TaskInfo {
     pub name: Option<String>,
     /// The place in the code that spawned the task.
     pub spawned: &'static Location<'static>,
-    /// The operation that the task waits in.
+    /// The operation that the task waits in, or has waited in last.
     pub wait: Wait,
     /// A description of the wait in words.
     pub waiting: String,
@@ -116,8 +117,8 @@ pub enum LoopError {
     TaskDestroyed(TaskInfo),
     /// A future or task ended with an exception that was never retrieved.
     ExceptionNeverRetrieved(Exception),
-    /// A panic of a callback, of a task without a future, or of a destructor
-    /// while the loop dropped a task.
+    /// A panic of a callback, of a task without a future, or of a destructor when a
+    /// task has ended. One that panics in a `cancel` or in `close` panics in the caller.
     Panicked(Exception),
 }
 

@@ -25,10 +25,10 @@ pub fn join<J: Join>(coroutines: J) -> impl Coroutine<Output = J::Output> {
 /// It is fair: if several are ready, each has the same chance to be the first.
 ///
 /// Cancel safety: a coroutine that is dropped while it waits must lose nothing if
-/// it is called again. That holds for [`crate::read`], [`crate::sleep`],
-/// [`crate::yield_now`], [`crate::lookup()`], and for awaiting a
-/// [`crate::Future`] or a [`crate::Task`], which go on. It does not hold for
-/// [`crate::write_all`] and [`crate::read_all`], which forget what they have
+/// it is called again. That holds for [`crate::read`], [`crate::yield_now`],
+/// [`crate::lookup()`], and for awaiting a [`crate::Future`] or a [`crate::Task`],
+/// which go on. A [`crate::sleep`] that is called again begins anew. It does not hold
+/// for [`crate::write_all`] and [`crate::read_all`], which forget what they have
 /// written or read; nor for [`crate::gather`] and [`crate::wait_for`], which cancel
 /// their children.
 pub fn select<S: Select>(coroutines: S) -> impl Coroutine<Output = S::Output> {

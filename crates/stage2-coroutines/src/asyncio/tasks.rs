@@ -32,9 +32,9 @@ impl<T: 'static> Task<T> {
 
 // ANCHOR: ensure_future
 /// Returns the future of an awaitable: a future or a task as it is, and any other
-/// coroutine as a task that can raise, by [`Task::try_spawn`]. All combinators do
-/// this with their arguments. In the first versions of asyncio this function was
-/// called `async`.
+/// coroutine as a task that can raise, by [`Task::try_spawn`]. All combinators but
+/// [`join`](crate::join) and [`select`](crate::select) do this with their arguments. In
+/// the first versions of asyncio this function was called `async`.
 #[track_caller]
 pub fn ensure_future<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,

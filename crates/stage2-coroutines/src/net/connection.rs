@@ -69,7 +69,7 @@ impl Drop for Registration {
 }
 
 /// An open connection, registered with its loop until it is dropped. It owns
-/// no buffer. Its fields are dropped in their order.
+/// no buffer, except those of TLS. Its fields are dropped in their order.
 pub struct Connection {
     pub(crate) registration: Registration,
     stream: Stream<Socket>,

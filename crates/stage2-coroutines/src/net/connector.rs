@@ -40,7 +40,8 @@ impl Connector {
         }
     }
 
-    /// Returns true if a task waits until a connection of this connector is closed.
+    /// Returns true if a task waits until a connection of this connector is closed; for
+    /// a while also for one that has stopped waiting.
     pub fn has_fd_waiters(&self) -> bool {
         self.limits.has_fd_waiters()
     }
@@ -51,7 +52,9 @@ impl Connector {
     /// [`Deadline::at`], which is also the timeout of each address.
     ///
     /// # Errors
-    /// When the host has no address, or when none of its addresses accepts.
+    /// When the host has no address that may be asked, when none of them accepts in
+    /// time, when the connection cannot be secure, or when there is no file descriptor
+    /// and none can become free.
     pub async fn connect(
         &self,
         visit: &Visit,

@@ -82,9 +82,9 @@ pub(crate) fn connected(
 // ANCHOR_END: connected
 
 // ANCHOR: read
-/// Waits for bytes and passes them to `sink`: as many as there are, up to the
-/// size of the loop's buffer. Returns the value of `sink`, or `None` when the
-/// server has closed the connection.
+/// Waits for bytes and passes them to `sink`: as many as there are, up to the size of
+/// the loop's buffer; with TLS it may be fewer. Returns the value of `sink`, or `None`
+/// when the server has closed the connection.
 ///
 /// # Errors
 /// The errors of the connection.

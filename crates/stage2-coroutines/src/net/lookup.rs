@@ -7,11 +7,11 @@ use transport::{Addresses, Lookup, LookupError, LookupId};
 
 use crate::{Coroutine, EventLoop, Wait, with_wait};
 
-/// Looks up the addresses of a host, which is a name, an IPv4 address or an
-/// IPv6 address in brackets.
+/// Looks up the addresses of a host, which is a name, an IPv4 address, or an IPv6
+/// address with or without brackets.
 ///
 /// # Errors
-/// When the name has no address.
+/// When the name has no address, or could not be looked up.
 ///
 /// # Panics
 /// When the lookup is pending, and is awaited in another loop than this one.

@@ -107,9 +107,9 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the selector fails, so that no task would ever be woken; when nothing
-    /// can happen any more, since every task waits for another one; when
-    /// [`EventLoop::stop`] or [`EventLoop::close`] is called first; or when this
-    /// thread runs a loop already.
+    /// can happen any more, since every task waits for another one, and no
+    /// [`Remote`](crate::Remote) exists; when [`EventLoop::stop`] or
+    /// [`EventLoop::close`] is called first; or when this thread runs a loop already.
     pub fn run_until_complete<C: Coroutine>(&self, main: C) -> io::Result<C::Output> {
         let mut main = pin!(main);
         let mut result = None;
@@ -130,7 +130,7 @@ impl EventLoop {
     /// Runs until [`EventLoop::stop`] is called.
     ///
     /// # Errors
-    /// As for [`EventLoop::run_until_complete`].
+    /// As for [`EventLoop::run_until_complete`], but for a call of [`EventLoop::stop`].
     pub fn run_forever(&self) -> io::Result<()> {
         self.run(|_| ())
     }

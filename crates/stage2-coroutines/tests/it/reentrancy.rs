@@ -217,6 +217,23 @@ fn an_exception_handler_may_install_another_one() {
 }
 
 #[test]
+fn a_description_that_is_replaced_may_use_the_loop() {
+    let (event_loop, effects, use_loop) = loop_with_use();
+    let inside = event_loop.clone();
+    let mut use_loop = use_loop.clone();
+    let at_the_end = OnDrop(move || {
+        assert!(inside.describe_tasks().ends_with("the second\n"));
+        use_loop();
+    });
+    event_loop.also_describe(move || {
+        let _ = &at_the_end;
+        "the first\n".into()
+    });
+    event_loop.also_describe(|| "the second\n".into());
+    assert_loop_works(&event_loop, &effects, 1);
+}
+
+#[test]
 fn a_foreign_waker_may_use_the_loop() {
     // A waker must be Send, so it cannot hold the loop. It uses the loop through
     // a remote, and through the wakers of tasks.

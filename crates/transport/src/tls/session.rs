@@ -83,6 +83,9 @@ impl Session {
         socket: &mut Probed<S>,
         bytes: &[u8],
     ) -> io::Result<usize> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone().into());
+        }
         if self.accepted == 0 {
             // Even before the handshake: they are sent when it is done.
             self.accepted = self.tls.writer().write(bytes)?;

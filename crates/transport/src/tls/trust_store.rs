@@ -23,7 +23,7 @@ static TRUST_STORE: OnceLock<TrustStore> = OnceLock::new();
 
 /// Returns what a user has to know about the trust store of the system, if it was read
 /// and is not what it should be: the roots of Mozilla stand in for it, or only a part
-/// of it could be read.
+/// of it is of use, or nothing.
 pub fn trust_warning() -> Option<String> {
     TRUST_STORE.get()?.problem.clone()
 }

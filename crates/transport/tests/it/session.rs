@@ -298,6 +298,10 @@ fn bytes_before_a_failure_are_read_first() {
         // After the handshake it is damage, not a TLS error.
         assert!(!is_tls_error(&error) && error.to_string().contains("damaged"), "{error}");
     }
+    // So it is by a write.
+    let error = pair.client.write(b"a request").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+    assert!(!is_tls_error(&error) && error.to_string().contains("damaged"), "{error}");
     assert_eq!(pair.end.0.borrow().calls, calls);
 }
 

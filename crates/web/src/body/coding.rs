@@ -180,9 +180,9 @@ impl BodyDecoder {
     }
 
     /// Decodes the next bytes and calls `out` with the decoded bytes, in slices of
-    /// 1 byte to 16 KiB. Decoded bytes are passed on at once. The exception is zstd,
-    /// which passes on the bytes that have left its window, and the rest at the end
-    /// of a frame.
+    /// 1 byte to 16 KiB; without a coding, the slice is passed on as it is. Decoded bytes
+    /// are passed on at once. The exception is zstd, which passes on the bytes that have
+    /// left its window, and the rest at the end of a frame.
     ///
     /// # Errors
     /// Returns [`ErrorClass::Decode`] if the bytes are not valid in their coding;

@@ -32,12 +32,12 @@ const CONVERT_BUFFER_LEN: usize = 4 * 1024;
 /// 2. the label in the `Content-Type` header;
 /// 3. a `meta` element or an XML declaration in the first 1024 bytes;
 /// 4. detection by `chardetng` from 16 KiB of text, beginning with the first byte
-///    that is not ASCII.
+///    that is an escape character or not ASCII.
 ///
 /// An unknown label is ignored.
 ///
 /// Browsers do not detect UTF-8, so that authors do not rely on it. This decoder
-/// does. A page of ASCII only is UTF-8.
+/// does. A page of ASCII only, without an escape character, is UTF-8.
 ///
 /// The text and the encoding do not depend on how the bytes are cut. At most 3
 /// bytes are held back if the header names the encoding, 1 KiB if it does not, and

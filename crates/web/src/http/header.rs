@@ -22,11 +22,11 @@ pub enum BadHeader {
     /// The name is not a token (RFC 9110 section 5.6.2).
     #[error("'{0}' cannot be the name of a header")]
     Name(String),
-    /// The value is empty, or has characters that are not printable ASCII.
+    /// The value is empty, has characters that are not printable ASCII, or begins or ends
+    /// with a blank.
     #[error("the value of '{0}' must be text without control characters")]
     Value(String),
-    /// The header is one that the crawler sets itself, and another value would be
-    /// false.
+    /// The header depends on the crawler or on the connection.
     #[error("'{0}' is not for the user to set")]
     Reserved(String),
 }
@@ -78,7 +78,7 @@ impl Header {
         Ok(Self { name: name.into(), value: value.into() })
     }
 
-    /// Returns the header as it was written: `Name: value`.
+    /// Returns the header as a line: `Name: value`.
     pub fn line(&self) -> String {
         format!("{}: {}", self.name, self.value)
     }

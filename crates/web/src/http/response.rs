@@ -160,8 +160,9 @@ impl ResponseParser {
     /// a body without a length is complete now.
     ///
     /// # Errors
-    /// Returns [`ErrorClass::Closed`] if nothing of the response has arrived, and
-    /// [`ErrorClass::Truncated`] if only a part of it has.
+    /// Returns [`ErrorClass::Closed`] if nothing of the response has arrived,
+    /// [`ErrorClass::Truncated`] if only a part of it has, and [`ErrorClass::Protocol`]
+    /// after an error of [`ResponseParser::feed`].
     pub fn end(&mut self) -> Result<(), FetchError> {
         let arrived = self.body_bytes;
         let message = match &self.state {

@@ -87,8 +87,9 @@ impl PageLinks {
         })
     }
 
-    /// Returns the number of links beyond [`MAX_LINKS`](super::MAX_LINKS), which are
-    /// not stored.
+    /// Returns the number of links that are not stored: those beyond
+    /// [`MAX_LINKS`](super::MAX_LINKS), and those with a base of more than 1,024 bytes
+    /// in a `srcdoc` or a `codebase`.
     pub fn left_out(&self) -> u32 {
         self.left_out
     }
@@ -198,13 +199,14 @@ pub enum Element {
     Frame,
     /// `iframe src`
     Iframe,
-    /// `img src` and `img srcset`
+    /// `img src`, `img srcset` and `usemap`
     Img,
     /// `input src`
     Input,
-    /// `link href`
+    /// `link href` and `link imagesrcset`, `xml-stylesheet`, and an address of the Open
+    /// Graph protocol
     Link,
-    /// `meta http-equiv=refresh`
+    /// `meta http-equiv=refresh`, and the HTTP header `Refresh`
     Meta,
     /// `object data`
     Object,
@@ -222,7 +224,7 @@ pub enum Element {
     Background,
     /// `cite` of a quotation or of a change, and `longdesc`
     Cite,
-    /// The HTTP header `Link`
+    /// The HTTP headers `Link` and `Speculation-Rules`
     Header,
     /// `html manifest`
     Html,
@@ -269,8 +271,7 @@ impl Element {
         Self::Manifest,
     ];
 
-    /// Returns true for a hyperlink, which a reader follows; the other links are
-    /// loaded by the page.
+    /// Returns true for a hyperlink, which a reader follows: an `a` or an `area`.
     pub fn is_hyperlink(self) -> bool {
         matches!(self, Self::A | Self::Area)
     }

@@ -53,7 +53,7 @@ impl Tree {
     /// [`ErrorClass::Nesting`] when its elements are nested more than
     /// [`MAX_NESTED`] deep, or one has more than 256 attributes, and
     /// [`ErrorClass::TooComplex`] when the tree takes more than
-    /// [`MAX_TREE_MEMORY`](super::MAX_TREE_MEMORY).
+    /// [`MAX_TREE_MEMORY`](super::MAX_TREE_MEMORY), or more than 32 million steps.
     // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > MAX_TREE_BYTES {

@@ -1,8 +1,8 @@
-//! The reasons for which a crawl stops early.
+//! The summary of a crawl, and the reasons for which one stops early.
 
 use std::io;
 
-use crate::{BusyHost, CrawlSummary};
+use crate::{Admission, BusyHost};
 
 /// The number of busy hosts that are named in a report.
 const MAX_NAMED_HOSTS: usize = 10;
@@ -18,6 +18,41 @@ pub enum StopReason {
     Journal(io::Error),
     /// The frontier could not be reached: that of a crawl on many machines.
     Frontier(io::Error),
+}
+
+/// The summary of a crawl that has ended.
+#[derive(Debug)]
+pub struct CrawlSummary {
+    /// The number of rows: one for each URL that ended, and one for each missing
+    /// fragment.
+    pub done: u64,
+    /// The number of missing fragments.
+    pub missing_fragments: u64,
+    /// The number of URLs that were admitted and have no row: a limit was reached, the
+    /// crawl was stopped, or their host was busy.
+    pub todo: u64,
+    /// The number of URLs that were found and not admitted, because they are too
+    /// many clicks away.
+    pub too_deep: u64,
+    /// The number of links that were not followed because their page asks for it
+    /// (`nofollow`).
+    pub nofollow: u64,
+    /// Warnings for the user that belong to no row, at most 100.
+    pub warnings: Vec<String>,
+    /// The maximum number of visits that were in flight at the same time.
+    pub peak_in_flight: u64,
+    /// The limit on visits in flight, if there was one.
+    pub max_tasks: Option<usize>,
+    /// The admission with its URL table, for the referrers of each URL.
+    pub admission: Admission,
+    /// The hosts of which URLs are left to do, because they were busy all the time.
+    pub busy_hosts: Vec<BusyHost>,
+    /// The reason why the roots did not lead to a site, if they did not: a sentence
+    /// without its full stop.
+    pub root_problem: Option<String>,
+    /// The reason for which the crawl was stopped early, if it was. The limits on
+    /// pages and depth do not count as one.
+    pub stopped: Option<StopReason>,
 }
 
 impl CrawlSummary {
