@@ -4,7 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 #[cfg(unix)]
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crawl_core::CookieJar;
 
@@ -19,12 +19,19 @@ impl CookieFile {
     /// Reads the file. One that is not there has no cookies, and is made at the end.
     ///
     /// # Errors
-    /// When it cannot be read, or is no such file, as a sentence.
+    /// When it cannot be read, or is no such file, or cannot be made since there is no
+    /// folder for it, as a sentence.
     pub(crate) fn read(path: &str) -> Result<Self, String> {
         let jar = CookieJar::default();
         match fs::read_to_string(path) {
             Ok(text) => jar.read_netscape(&text)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Better said now than at the end.
+                let folder = Path::new(path).parent().filter(|it| !it.as_os_str().is_empty());
+                if folder.is_some_and(|folder| !folder.is_dir()) {
+                    return Err("the folder of the file does not exist".to_owned());
+                }
+            }
             Err(error) => return Err(error.to_string()),
         }
         Ok(Self { path: path.into(), jar })
