@@ -65,6 +65,9 @@ const PATHS: [&str; 10] = [
     "trace",
 ];
 
+/// The text that is printed for a secret.
+const HIDDEN: &str = "***";
+
 /// Returns the file that holds for this folder: in it, or in the nearest folder above.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
@@ -269,29 +272,28 @@ fn quoted(text: &str) -> String {
 
 /// Returns a value with asterisks for what may be a secret.
 fn without_secret(key: &str, value: &str) -> String {
-    const HIDDEN: &str = "***";
     match key {
         "header" | "user" => match value.split_once(':') {
             Some((name, _)) if key == "user" => format!("{name}:{HIDDEN}"),
             Some((name, _)) => format!("{name}: {HIDDEN}"),
             None => HIDDEN.to_owned(),
         },
-        "proxy" => without_credentials(value, HIDDEN),
+        "proxy" => without_credentials(value),
         // The URL of a Unix socket has the password in its query.
         "frontier" => match value.split_once('?') {
-            Some((path, _)) => format!("{}?{HIDDEN}", without_credentials(path, HIDDEN)),
-            None => without_credentials(value, HIDDEN),
+            Some((path, _)) => format!("{}?{HIDDEN}", without_credentials(path)),
+            None => without_credentials(value),
         },
         _ => value.to_owned(),
     }
 }
 
-/// Returns a URL with this in place of a user and a password.
-fn without_credentials(url: &str, hidden: &str) -> String {
+/// Returns a URL with asterisks for a user and a password.
+fn without_credentials(url: &str) -> String {
     match url.rsplit_once('@') {
         Some((before, host)) => {
             let scheme = before.split_once("://").map_or("http", |(scheme, _)| scheme);
-            format!("{scheme}://{hidden}@{host}")
+            format!("{scheme}://{HIDDEN}@{host}")
         }
         None => url.to_owned(),
     }
