@@ -154,7 +154,8 @@ pub enum Decision {
     /// The URL was found before on the same page.
     Repeated,
     /// The URL is outside the scope, or a filter excludes it, or its host has so many
-    /// pages that others are only counted.
+    /// pages that others are only counted. Or too many pages with the content of this one
+    /// have led to new URLs, or it is too long for the memory that is left.
     Outside,
     /// This chain of redirects has used up its budget. The URL may be admitted
     /// in another way.
@@ -204,10 +205,10 @@ impl Admission {
 
     /// The memory limit for the referrers of all URLs and their link contexts, in
     /// bytes: 64 MiB. A link context takes about eight bytes and its text, unless
-    /// the URL has the same text from its first referrer. When the limit is
-    /// reached, the first ten referrers of a URL are stored without a link context,
-    /// and others are counted only. Of a URL that turns out to be fine, only the
-    /// first referrer is kept.
+    /// the URL has the same text from its first referrer. When half of it is used,
+    /// only the first link to a URL is stored with its context; at the limit none is.
+    /// The first ten referrers of a URL are stored without, and others are counted
+    /// only. Of a URL that turns out to be fine, only the first referrer is kept.
     pub const MAX_LINK_CONTEXT_BYTES: usize = url_table::MAX_REFERRER_BYTES;
 
     /// Creates the admission for the site that these options describe.
@@ -242,11 +243,11 @@ impl Admission {
     /// URLs.
     ///
     /// The checks, in this order: the URL belongs to the site, or external URLs
-    /// are checked; unless it is known, it is not excluded, and it is included if
-    /// it is a page and no root; it is not too deep; its host has not too many pages;
-    /// and it is no trap. All links
-    /// of one page must be passed one after the other, because
-    /// [`Decision::Repeated`] compares with the last referrer only.
+    /// are checked; its chain of redirects is not too long; unless it is known, it is not
+    /// excluded, and it is included if it is a page and no root; it is not too deep; its
+    /// host has not too many pages; and it is no trap. All links of one page must be
+    /// passed one after the other, because [`Decision::Repeated`] compares with the last
+    /// referrer only.
     ///
     /// An external URL is never stripped or too deep, and it is a trap only if it
     /// is too long. A URL that a page loads has the depth of the page, unless that
@@ -379,17 +380,16 @@ impl Admission {
         let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
         let within = |max| depth <= max;
         let is_within_depth = is_external || self.max_depth.is_none_or(within);
+        if found.is_none() && !self.filters.allow(address, is_included) {
+            return None;
+        }
+        let is_undecided = found.is_none_or(|number| self.url_table.is_too_deep(number));
         let mut beyond = None;
-        if found.is_none() {
-            if !self.filters.allow(address, is_included) {
-                return None;
-            }
-            if is_within_depth && !is_external && !matches!(via, Via::Root) {
-                beyond = match self.ceilings.check(address) {
-                    Ok(()) => None,
-                    Err(first) => Some(first?),
-                };
-            }
+        if is_undecided && is_within_depth && !is_external && !matches!(via, Via::Root) {
+            beyond = match self.ceilings.check(address) {
+                Ok(()) => None,
+                Err(first) => Some(first?),
+            };
         }
         let number = found.or_else(|| self.url_table.insert(hash, text));
         // ANCHOR_END: find_or_insert

@@ -16,9 +16,10 @@ use crate::public_suffix;
 /// The maximum length of a cookie in a response, in bytes (RFC 6265, section 6.1).
 const MAX_COOKIE_LEN: usize = 4096;
 
-/// The maximum number of cookies in all, and that of one domain. Others are not kept.
+/// The maximum number of cookies in all, and that of one domain, which browsers have,
+/// too. Others are not kept.
 const MAX_COOKIES: usize = 3_000;
-const MAX_COOKIES_OF_DOMAIN: usize = 50;
+const MAX_COOKIES_OF_DOMAIN: usize = 180;
 
 /// The maximum length of the header `Cookie`, in bytes: servers refuse long heads.
 const MAX_HEADER_LEN: usize = 8 * 1024;
@@ -53,18 +54,24 @@ impl CookieJar {
     /// header `Date` has the value `date`. Returns true if there is a cookie now that is
     /// sent from now on.
     pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> bool {
-        let Ok(value) = std::str::from_utf8(value) else { return false };
-        let Ok(raw) = RawCookie::parse(value) else { return false };
-        let is_suffix = |domain: &str| {
-            let domain = domain.trim_matches('.').to_ascii_lowercase();
-            public_suffix::domain_str(&domain).is_none()
-        };
-        if value.len() > MAX_COOKIE_LEN
-            || raw
-                .domain()
-                .is_some_and(|domain| Some(domain) != url.host_str() && is_suffix(domain))
-        {
-            return false;
+        self.insert(url, value, date).is_ok()
+    }
+
+    /// Stores a cookie, as [`add`](Self::add) does.
+    ///
+    /// # Errors
+    /// When there is no cookie that is sent from now on: the reason.
+    fn insert(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> Result<(), &'static str> {
+        const NOWHERE: &str = "it cannot be sent anywhere";
+        let value = std::str::from_utf8(value).map_err(|_| NOWHERE)?;
+        let raw = RawCookie::parse(value).map_err(|_| NOWHERE)?;
+        if value.len() > MAX_COOKIE_LEN {
+            return Err("it has more than 4,096 bytes");
+        }
+        let domain = raw.domain().map(|domain| domain.trim_matches('.').to_ascii_lowercase());
+        let is_suffix = domain.as_ref().is_some_and(|it| public_suffix::domain_str(it).is_none());
+        if is_suffix && domain.as_deref() != url.host_str() {
+            return Err(NOWHERE);
         }
         // The clock of the server counts, not that of this machine: so a replay of the
         // crawl at another time is the same.
@@ -73,17 +80,20 @@ impl CookieJar {
             let seconds = expires.unix_timestamp().saturating_sub(date).max(0);
             format!("{value}; Max-Age={seconds}")
         });
-        let Ok(cookie) = Cookie::parse(max_age.unwrap_or_else(|| value.to_owned()), url) else {
-            return false;
-        };
+        let cookie = Cookie::parse(max_age.unwrap_or_else(|| value.to_owned()), url);
+        let mut cookie = cookie.map_err(|_| NOWHERE)?;
+        if is_suffix {
+            // RFC 6265, section 5.3: what is a suffix and a host keeps its cookies to itself.
+            cookie.domain = CookieDomain::host_only(url).map_err(|_| NOWHERE)?;
+        }
         let mut store = self.store();
         if !cookie.is_expired() && !has_room(&store, &cookie) {
-            return false;
+            return Err("there are more than 180 cookies of its domain, or 3,000 in all");
         }
         let added = store.insert(cookie.into_owned(), url);
         let is_kept = matches!(added, Ok(StoreAction::Inserted | StoreAction::UpdatedExisting));
         self.0.has_cookies.fetch_or(is_kept, Ordering::Relaxed);
-        is_kept
+        if is_kept { Ok(()) } else { Err(NOWHERE) }
     }
 
     /// Returns the header with the cookies for a request, if there are any.
@@ -94,13 +104,16 @@ impl CookieJar {
         let url = Url::parse(url.as_str()).ok()?;
         let store = self.store();
         let mut cookies = store.matches(&url);
-        // RFC 6265, section 5.4: longer paths first. Names make the order the same always.
-        cookies
-            .sort_by_key(|cookie| (std::cmp::Reverse(cookie.path.len()), cookie.name().to_owned()));
+        // RFC 6265, section 5.4: longer paths first. Names and domains make the order the
+        // same always.
+        cookies.sort_by_key(|cookie| {
+            let domain = String::from(&cookie.domain);
+            (std::cmp::Reverse(cookie.path.len()), cookie.name().to_owned(), domain)
+        });
         let mut line = String::new();
         for cookie in cookies {
             let (name, value) = (cookie.name(), cookie.value());
-            if line.len() + name.len() + value.len() < MAX_HEADER_LEN {
+            if line.len() + name.len() + value.len() + "; =".len() <= MAX_HEADER_LEN {
                 let separator = if line.is_empty() { "Cookie: " } else { "; " };
                 line.extend([separator, name, "=", value]);
             }
@@ -113,7 +126,7 @@ impl CookieJar {
     /// write: seven fields with tabs between them. Cookies that have expired are left out.
     ///
     /// # Errors
-    /// When a line is no cookie: what is wrong, with its number.
+    /// When a line is no cookie, or one that is not kept: what is wrong, with its number.
     pub fn read_netscape(&self, text: &str) -> Result<(), String> {
         let now = seconds(SystemTime::now());
         for (n, line) in (1..).zip(text.lines()) {
@@ -124,7 +137,7 @@ impl CookieJar {
             if line.trim().is_empty() || line.starts_with('#') {
                 continue;
             }
-            let wrong = |what: &str| format!("line {n} is no cookie: {what}");
+            let wrong = |what: &str| format!("line {n} is no cookie that can be used: {what}");
             let fields: Vec<&str> = line.trim_end_matches('\r').split('\t').collect();
             let [domain, subdomains, path, secure, expires, name, value] = fields[..] else {
                 return Err(wrong("there are not seven fields with tabs between them"));
@@ -150,14 +163,12 @@ impl CookieJar {
             if expires != 0 {
                 add(&format!("; Max-Age={}", expires - now));
             }
-            if !self.add(&url, cookie.as_bytes(), None) {
-                return Err(wrong("it cannot be sent anywhere"));
-            }
+            self.insert(&url, cookie.as_bytes(), None).map_err(wrong)?;
         }
         Ok(())
     }
 
-    /// Returns the cookies in the format of Netscape, in the order of their domains; the
+    /// Returns the cookies in the format of Netscape, in the order of their lines; the
     /// time of those that end with the session is 0.
     pub fn to_netscape(&self) -> String {
         let store = self.store();
@@ -259,14 +270,18 @@ mod tests {
         }
         for value in ["x=1; Domain=co.uk", "x=1; Domain=.CO.UK"] {
             assert!(!set(&jar, "http://shop.co.uk/", value), "{value}");
+            // A host that is a public suffix itself keeps them, for itself alone.
+            assert!(set(&jar, "http://co.uk/", value), "{value}");
+            assert_eq!(sent(&jar, "http://co.uk/"), "Cookie: x=1");
+            assert_eq!(sent(&jar, "http://shop.co.uk/"), "");
         }
         assert!(!set(&jar, "http://a.test/", &format!("x={}", "1".repeat(5_000))));
         // The date of the response is the present.
         assert!(set(&jar, "http://a.test/", "x=1; Expires=Sun, 22 Nov 2026 00:01:00 GMT"));
-        for n in 0..100 {
+        for n in 0..200 {
             set(&jar, "http://many.test/", &format!("{n}=1"));
         }
-        assert_eq!(sent(&jar, "http://many.test/").matches('=').count(), 50);
+        assert_eq!(sent(&jar, "http://many.test/").matches('=').count(), MAX_COOKIES_OF_DOMAIN);
         for n in 0..100 {
             set(&jar, "http://long.test/", &format!("{n}={}", "x".repeat(1_000)));
         }
@@ -292,6 +307,21 @@ mod tests {
         assert_eq!(sent(&other, "https://x.b.test/"), "Cookie: sid=abc");
         for wrong in ["a.test TRUE / FALSE 0 x y", "a.test\tTRUE\t/\tFALSE\tsoon\tx\ty"] {
             assert!(CookieJar::default().read_netscape(wrong).unwrap_err().contains("line 1"));
+        }
+        let many: String =
+            (0..=180).map(|n| format!("a.test\tTRUE\t/\tFALSE\t0\t{n}\t1\n")).collect();
+        let error = CookieJar::default().read_netscape(&many).unwrap_err();
+        assert!(error.contains("line 181") && error.contains("more than 180"), "{error}");
+    }
+
+    #[test]
+    fn cookies_of_one_name_are_sent_in_one_order() {
+        for _ in 0..20 {
+            let jar = CookieJar::default();
+            for domain in ["", "; Domain=www.a.test", "; Domain=a.test"] {
+                assert!(set(&jar, "http://www.a.test/", &format!("x={}{domain}", domain.len())));
+            }
+            assert_eq!(sent(&jar, "http://www.a.test/"), "Cookie: x=15; x=19");
         }
     }
 }

@@ -10,8 +10,8 @@ use crate::admission::{MissingFragment, Settled};
 use crate::finished::{Discovery, Finished, NoUrl, resolve};
 use crate::visit::FetchPolicy;
 use crate::{
-    Admission, CrawlSummary, Decision, ErrorClass, FetchError, HostWait, Job, JournalEntry,
-    Options, OutLink, Outcome, Purpose, Row, Via, Visit,
+    Admission, CrawlSummary, Decision, ErrorClass, ExternalVerdict, FetchError, HostWait, Job,
+    JournalEntry, Options, OutLink, Outcome, Purpose, Row, Via, Visit,
 };
 use web::links::Link;
 use web::{Address, BaseUrl};
@@ -35,7 +35,8 @@ pub struct Crawl {
     is_stopped: bool,
     /// The number of jobs that were begun, or that failed without a visit.
     begun: u64,
-    /// The number of those that failed without a request, see [`Crawl::refuse`].
+    /// The number of those that ended without a request, see [`Crawl::refuse`] and
+    /// [`Crawl::settle_known`].
     unrequested: u64,
     todo: u64,
     finished: u64,
@@ -63,12 +64,13 @@ pub struct Completion {
     /// The one row of this URL.
     pub row: Row,
     /// Rows of other URLs that are complete now: URLs that were found here and
-    /// will not be fetched (a trap, for example), and links to a fragment,
-    /// `/a#b`, that is missing in its page.
+    /// will not be fetched (a trap, for example), links to a fragment, `/a#b`, that is
+    /// missing in its page, and links that are no URL.
     pub others: Vec<Row>,
     /// The URLs that were found here for the first time and have to be fetched.
     pub jobs: Vec<Job>,
-    /// All links of the page, if [`Crawl::keep_out_links`] was called.
+    /// The links of the page that a journal needs, if [`Crawl::keep_out_links`] was
+    /// called.
     pub out_links: Vec<OutLink>,
     /// The ids that fragments can name in the page, if out-links are kept and
     /// fragments are checked.
@@ -262,6 +264,7 @@ impl Crawl {
         let Finished { mut row, discovery, .. } = finished;
         let mut findings = Findings::default();
         row.referrer = self.referrer_of(job);
+        self.note_accepted(&mut row);
         // A URL that is skipped, because of a 429 for example, counts as no page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
         match discovery {
@@ -336,7 +339,7 @@ impl Crawl {
     /// Completes a job without a visit, with the result of an earlier crawl.
     pub fn settle_known(&mut self, job: &Job, finished: Finished) -> Completion {
         self.begun += 1;
-        self.unrequested += 1;
+        self.unrequested += u64::from(finished.row.outcome != Outcome::Skipped);
         self.settle(job, finished)
     }
 
@@ -371,6 +374,7 @@ impl Crawl {
     pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
         let JournalEntry { row, purpose, redirects_left, out_links, ids, content } = entry;
         let mut row = row.into_owned();
+        self.note_accepted(&mut row);
         let mut findings = Findings::default();
         // The URL of a row always parses.
         if let Ok(url) = Url::parse(&row.url)
@@ -414,7 +418,7 @@ impl Crawl {
         }
         row.referrer = self.referrer(&row.url);
         self.begun += u64::from(row.outcome != Outcome::Skipped);
-        self.unrequested += u64::from(row.outcome == Outcome::Failed && row.tries == 0);
+        self.unrequested += u64::from(row.outcome != Outcome::Skipped && row.tries == 0);
         self.finish(row, findings)
     }
 
@@ -435,6 +439,9 @@ impl Crawl {
             if row.error.is_none() {
                 row.error = Some(FetchError::redirect_loop(target.as_str()));
                 row.outcome = Outcome::HttpError;
+                if job.purpose == Purpose::External && !row.is_accepted {
+                    row.verdict = ExternalVerdict::of(row.outcome, row.status, None);
+                }
             }
             return;
         }
@@ -470,11 +477,15 @@ impl Crawl {
         }
     }
 
-    /// Counts the row and collects the missing fragments.
-    fn finish(&mut self, mut row: Row, findings: Findings) -> Completion {
-        *self.count_of(&row) += 1;
+    /// Notes in a row if the user accepts its status.
+    fn note_accepted(&self, row: &mut Row) {
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
         row.verdict = row.verdict.filter(|_| !row.is_accepted);
+    }
+
+    /// Counts the row and collects the missing fragments.
+    fn finish(&mut self, row: Row, findings: Findings) -> Completion {
+        *self.count_of(&row) += 1;
         self.broken += u64::from(row.is_broken());
         let Findings { jobs, skipped: mut others, out_links, ids, content, .. } = findings;
         let missing = self.admission.take_missing_fragments();

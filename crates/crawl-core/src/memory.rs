@@ -36,7 +36,8 @@ impl MemoryShare {
     ///
     /// # Errors
     /// [`ErrorClass::TooLarge`] when the budget is used up and this share is larger
-    /// than the average. So a page of ordinary size is never refused because of others.
+    /// than the average. So a small page is not refused because of others, unless a
+    /// thousand of them are large.
     pub(crate) fn set(&mut self, bytes: usize, budget: &Arc<MemoryBudget>) -> FetchResult {
         if self.0.is_none() && bytes < MIN_COUNTED {
             return Ok(());

@@ -167,7 +167,8 @@ pub struct Options {
     pub max_body_size: u64,
     /// The value of the `User-Agent` header.
     pub user_agent: String,
-    /// Further headers of every request to a host of the roots.
+    /// Further headers of the requests to a host and port of the roots, but not without TLS
+    /// if that root has TLS.
     pub headers: Vec<Header>,
     /// Keeps the cookies that servers set, and sends them. Each crawl has a jar of its
     /// own, unless there is a [`Options::cookie_jar`].

@@ -36,9 +36,11 @@ impl Pace {
     }
 
     /// Returns the minimum time between two requests to the host of a URL, and the maximum
-    /// number of requests at a time.
-    pub fn of(&mut self, url: Address<'_>) -> (Duration, usize) {
-        let is_external = self.external_interval > self.interval && !self.scope.contains(url);
+    /// number of requests at a time. `is_of_site` is true if the URL is known to be of the
+    /// site, to which a root may have led by a redirect.
+    pub fn of(&mut self, url: Address<'_>, is_of_site: bool) -> (Duration, usize) {
+        let has_external_pace = self.external_interval > self.interval;
+        let is_external = has_external_pace && !is_of_site && !self.scope.contains(url);
         let interval = if is_external { self.external_interval } else { self.interval };
         let Some(host) = of_host(&self.hosts, url) else { return (interval, self.max_tasks) };
         let of_host = match (host.delay, host.rate_limit) {
@@ -69,7 +71,7 @@ mod tests {
         let mut pace = Pace::new(&options, 7);
         let mut of = |host: &str| {
             let url = Url::parse(&format!("http://{host}/")).unwrap();
-            pace.of(Address::of(&url).unwrap())
+            pace.of(Address::of(&url).unwrap(), false)
         };
         let seconds = Duration::from_secs;
         assert_eq!(of("b.a.test"), (seconds(3), 7));
@@ -79,6 +81,9 @@ mod tests {
         options.hosts.clear();
         let mut pace = Pace::new(&options, 7);
         let root = options.roots[0].clone();
-        assert_eq!(pace.of(Address::of(&root).unwrap()), (Duration::from_millis(100), 7));
+        let usual = (Duration::from_millis(100), 7);
+        assert_eq!(pace.of(Address::of(&root).unwrap(), false), usual);
+        let other = Url::parse("http://other.org/").unwrap();
+        assert_eq!(pace.of(Address::of(&other).unwrap(), true), usual, "a root redirects there");
     }
 }

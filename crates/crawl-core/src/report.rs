@@ -92,7 +92,8 @@ impl Report {
         self.broken
     }
 
-    /// Returns true if there was nothing to crawl: no root gave a response.
+    /// Returns true if there was nothing to crawl: every root failed or was skipped. A URL
+    /// that a sitemap named first counts as a root.
     pub fn every_root_failed(&self) -> bool {
         self.roots == self.roots_failed
     }

@@ -55,9 +55,9 @@ struct Body {
 
 impl Body {
     /// Returns true if the body is worth reading only as far as it can be understood: it
-    /// is neither a page nor a file that was asked for, and has no limit on its size.
+    /// is no page, no sitemap and no file that was asked for, and has no limit on its size.
     fn is_optional(&self) -> bool {
-        self.page.as_ref().is_some_and(|(_, page)| !page.is_html())
+        self.page.as_ref().is_some_and(|(_, page)| !page.is_html() && !page.is_sitemap())
     }
 }
 
@@ -186,6 +186,8 @@ impl http::Sink for ResponseSink<'_> {
     fn body(&mut self, bytes: &[u8]) -> FetchResult {
         let read = self.read(bytes);
         let is_optional = self.response.body.as_ref().is_some_and(|body| body.is_optional());
+        // One that was refused because of others is read in another try.
+        let is_optional = is_optional && !self.response.memory.is_refused();
         match read {
             // What is too long to be searched is a file like others.
             Err(error) if error.class == ErrorClass::TooLarge && is_optional => {

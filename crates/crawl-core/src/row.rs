@@ -24,8 +24,8 @@ pub struct Row {
     pub error: Option<FetchError>,
     /// The media type of the body as the server sent it, in lower case.
     pub content_type: Option<String>,
-    /// The character encoding of a page, by its name in the WHATWG Encoding
-    /// Standard in lower case.
+    /// The character encoding of a page, by its name in the WHATWG Encoding Standard in
+    /// lower case. Of another file, the label in its header.
     pub encoding: Option<String>,
     /// The size of the body in bytes, without transfer coding. What is searched for
     /// links is counted as decoded, anything else as it was sent. `None` for a body
@@ -66,13 +66,14 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalVerdict {
-    /// There is no such page, host or secure connection.
+    /// There is no such page, host or secure connection, the answer is no HTTP, or a
+    /// redirect leads nowhere.
     Dead,
     /// The server refuses the crawler, or every client without a login: 401, 403, 405, 407,
     /// 429, 451 or 999.
     Blocked,
-    /// No answer in time, a connection that was cut, a proxy that does not lead there, or
-    /// an error of the server (5xx).
+    /// No answer in time, a connection that was cut, a proxy that does not lead there, an
+    /// error of the server (5xx), or a panic of the crawler.
     Unsure,
 }
 

@@ -23,8 +23,8 @@ pub enum StopReason {
 /// The summary of a crawl that has ended.
 #[derive(Debug)]
 pub struct CrawlSummary {
-    /// The number of rows: one for each URL that ended, and one for each missing
-    /// fragment.
+    /// The number of rows: one for each URL that ended, one for each missing fragment, and
+    /// one for each link that is no URL.
     pub done: u64,
     /// The number of missing fragments.
     pub missing_fragments: u64,

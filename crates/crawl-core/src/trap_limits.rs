@@ -38,7 +38,8 @@ pub struct TrapLimits {
     pub near: u32,
     /// The maximum number of pages of one host that say the same and lead to new URLs:
     /// by default 5,000. Beyond it, such pages are searched for known URLs only. The first
-    /// 1,000 pages of a crawl that lead to new URLs are not counted.
+    /// 1,000 pages of a crawl that lead to new URLs are not counted, or as many as the
+    /// limit if that is less.
     pub equal_pages: u32,
 }
 

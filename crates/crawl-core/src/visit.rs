@@ -150,7 +150,7 @@ pub struct Server<'v> {
 pub struct SiteFile {
     /// The status of the response.
     pub status: u16,
-    /// The decoded body, empty unless the status is a success (2xx).
+    /// The decoded body, empty unless the status is a success (2xx) or 300.
     pub body: Vec<u8>,
     /// True if the body is complete, false if it was cut off at the limit.
     pub is_whole: bool,
@@ -361,7 +361,7 @@ impl Visit {
         self.attempt().error = Some(error);
     }
 
-    /// Makes the current try the last one.
+    /// Makes the current try the last one, also if it is a `HEAD`.
     pub fn end_retries(&mut self) {
         self.max_tries = 0;
     }
@@ -402,7 +402,8 @@ impl Visit {
         let result = if is_cut { Ok(()) } else { result };
         let is_cut = is_cut || self.can_stop_reading();
         self.has_failed_try |= result.is_err();
-        if self.method == Method::Head && !is_head_enough(&result, self.response()) {
+        let is_head = self.method == Method::Head && self.max_tries > 0;
+        if is_head && !is_head_enough(&result, self.response()) {
             // Many servers that refuse `HEAD`, or fail at it, or lie, answer `GET`.
             self.method = Method::Get;
             self.max_tries = self.max_tries.max(self.tries.saturating_add(1));

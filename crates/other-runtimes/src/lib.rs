@@ -12,7 +12,8 @@
 //!    around a channel.
 //! 2. **The same rows.** A test compares them with those of stage 3.
 //! 3. **A page, not a product.** There is no connection pool, no robots.txt, no
-//!    connect limiter, and no wait for file descriptors; stage 3 has those.
+//!    connect limiter, no denial of addresses, so that `--deny-private` does nothing,
+//!    and no wait for file descriptors; stage 3 has those.
 
 mod exchange;
 pub mod on_smol;

@@ -24,6 +24,8 @@ pub(crate) struct Redactor {
     /// The name of the present field, in lower case, or the beginning of the first line.
     name: Vec<u8>,
     position: Position,
+    /// True before the first byte of a line.
+    is_line_start: bool,
     /// True in the first line of a head.
     is_first_line: bool,
     /// True if the head is that of an interim response (1xx), which another follows.
@@ -48,7 +50,13 @@ enum Position {
 
 impl Redactor {
     pub(crate) fn new() -> Self {
-        Self { name: Vec::new(), position: Position::Name, is_first_line: true, is_interim: false }
+        Self {
+            name: Vec::new(),
+            position: Position::Name,
+            is_line_start: true,
+            is_first_line: true,
+            is_interim: false,
+        }
     }
 
     /// Expects a head again: a request was sent.
@@ -68,10 +76,21 @@ impl Redactor {
 
     fn step(&mut self, byte: &mut u8) {
         use Position::{CookieAttributes, CookieName, Name, Secret, Value};
+        if self.is_line_start && !matches!(*byte, b'\r' | b'\n') {
+            self.is_line_start = false;
+            // A value may go on in the next line, behind a blank.
+            let is_folded = matches!(*byte, b' ' | b'\t') && self.position != Name;
+            if self.is_first_line || !is_folded {
+                self.name.clear();
+                self.position = Name;
+            }
+        }
         match (*byte, self.position) {
             (b'\n', _) => self.end_line(),
             (b'\r', _) => {}
             (b':', Name) if !self.is_first_line => {
+                // There may be blanks behind a name.
+                self.name.truncate(self.name.trim_ascii_end().len());
                 self.position = match &*self.name {
                     b"set-cookie" => CookieName,
                     name if SECRET_FIELDS.contains(&name) => Secret,
@@ -90,7 +109,8 @@ impl Redactor {
     }
 
     fn end_line(&mut self) {
-        let is_blank = self.position == Position::Name && self.name.is_empty();
+        let is_blank = self.is_line_start;
+        self.is_line_start = true;
         if self.is_first_line {
             // `HTTP/1.1 100 Continue`
             self.is_interim = self.name.starts_with(b"http/1.") && self.name.get(9) == Some(&b'1');
@@ -100,11 +120,8 @@ impl Redactor {
                 self.is_first_line = true;
             } else {
                 self.position = Position::Body;
-                return;
             }
         }
-        self.name.clear();
-        self.position = Position::Name;
     }
 }
 
@@ -167,6 +184,23 @@ mod tests {
         let expected =
             "HTTP/1.1 200 OK\r\nSet-Cookie: id=********; Path=/a\r\n\r\nSet-Cookie: id=body\r\n";
         assert_eq!(redacted(text), expected);
+    }
+
+    /// The parser of responses accepts both.
+    #[test]
+    fn secrets_are_found_in_folded_lines_and_behind_a_blank() {
+        for (text, expected) in [
+            ("Set-Cookie:\r\n id=s3cret; Path=/", "Set-Cookie:\r\n id=******; Path=/"),
+            ("Set-Cookie: id=s3\r\n\tcret\r\nA: b", "Set-Cookie: id=**\r\n*****\r\nA: b"),
+            (
+                "A: b\r\n Set-Cookie: id=x\r\nX-Api-Key: y",
+                "A: b\r\n Set-Cookie: id=x\r\nX-Api-Key: *",
+            ),
+            ("Set-Cookie : id=s3cret\r\nA: b", "Set-Cookie : id=******\r\nA: b"),
+        ] {
+            let head = |fields: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\nSet-Cookie: a=b");
+            assert_eq!(redacted(&head(text)), head(expected));
+        }
     }
 
     #[test]

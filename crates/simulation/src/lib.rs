@@ -36,7 +36,7 @@ use crate::watch::{Watch, Watched};
 /// The most ticks of a run. The longest one of a million has a tenth of it.
 pub const MAX_TICKS: u64 = 1_000_000;
 
-/// The most pages of a site.
+/// The most pages of a site, besides the roots of its hosts.
 const MAX_PAGES: u64 = 150;
 
 /// The time that fetches have after the first request to stop.

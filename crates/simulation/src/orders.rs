@@ -246,7 +246,7 @@ fn connections(seed: u64) -> Result<u64, String> {
     let packet = random.pick(&[None, Some(20_000)]);
     net.link(host, Link { latency, packet, ..Link::DEFAULT });
     let plans: Vec<Vec<Duration>> = (0..1 + random.below(4))
-        // The response comes after five milliseconds.
+        // The response comes after six milliseconds.
         .map(|_| (0..3).map(|_| Duration::from_millis(3 + random.below(4))).collect())
         .collect();
     let cancelled_at = Duration::from_millis(random.below(12));

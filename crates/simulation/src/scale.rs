@@ -119,8 +119,8 @@ impl Scale {
         self.sizes().map(u64::from).sum()
     }
 
-    /// Runs the crawl until it ends, and looks at it at these moments, and at its end. The
-    /// moments after the end are left out.
+    /// Runs the crawl until the last of these moments, or until it ends, and looks at it at
+    /// each of them and at its end. The moments after the end are left out.
     ///
     /// # Errors
     /// When the loop fails.

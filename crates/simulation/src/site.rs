@@ -21,7 +21,8 @@ const MAX_FAULTS: u32 = 6;
 /// The most busy pages of a host.
 const MAX_BUSY: u32 = 4;
 
-/// The values of `Retry-After` of busy pages. The last ones are longer than any wait.
+/// The values of `Retry-After` of busy pages. Of the last two, one is longer than
+/// any wait and one is no number.
 const RETRY_AFTER: [&str; 6] = ["", "1", "2", "soon", "90", "1e9"];
 
 /// The index of the first of them that is cut to the longest wait, or is none.
@@ -125,7 +126,7 @@ pub(crate) struct Expected {
 }
 
 impl Site {
-    /// Makes a site of at most `max_pages` pages.
+    /// Makes a site of at most `max_pages` pages besides the roots of its hosts.
     pub(crate) fn new(random: &mut Random, max_pages: u64, has_images: bool) -> Self {
         let num_hosts = 1 + random.index(4);
         let hosts: Vec<Host> = (0..num_hosts).map(|n| Host::new(random, n)).collect();

@@ -6,7 +6,8 @@
 //!    the event, and calls it only if this thread has a [`Tracer`].
 //! 2. **A tracer belongs to the threads that have entered it.** Two loops on two
 //!    threads have two traces, or none.
-//! 3. **A trace is bounded.** What comes after the limit is counted and dropped.
+//! 3. **A trace is bounded.** Events after the limit are counted and dropped, and tasks
+//!    and fetches that begin after it have no lane.
 //! 4. **Time is that of the run.** A backend whose clock is not the operating
 //!    system's tells its time with [`set_time`]. So the trace of a simulated run is
 //!    the same every time.
@@ -103,7 +104,7 @@ struct State {
     fetches: HashMap<Box<str>, u32>,
 }
 
-/// A guard: while it lives, its thread has a tracer.
+/// A guard: until it is dropped, or another one of its thread is, the thread has a tracer.
 #[derive(Debug)]
 pub struct EnterGuard(());
 
@@ -146,7 +147,7 @@ impl Tracer {
         EnterGuard(())
     }
 
-    /// Takes the trace so far.
+    /// Takes the trace, which ends here.
     pub fn take(&self) -> Trace {
         let trace = &mut self.state().trace;
         let records = std::mem::take(&mut trace.records);
@@ -178,6 +179,9 @@ impl State {
     }
 
     fn new_lane(&mut self, id: u64) -> u32 {
+        if self.trace.records.len() >= self.limit {
+            return RUN_QUEUE;
+        }
         self.trace.tasks.push(TaskLane::default());
         let lane = RUN_QUEUE + self.trace.tasks.len() as u32;
         self.lanes.insert(id, lane);
@@ -398,7 +402,7 @@ pub fn fetch_begin(url: impl fmt::Display) {
         match current.span {
             // After the end of another fetch in the same step.
             Some(_) if !current.deferred.is_empty() => current.deferred.push((lane, event)),
-            Some(index) if state.trace.records.len() < state.limit => {
+            Some(index) if (index + 1..state.limit).contains(&state.trace.records.len()) => {
                 let time = state.trace.records[index].time;
                 state.trace.records.insert(index, Record { time, lane, task: lane, event });
                 current.span = Some(index + 1);

@@ -153,6 +153,11 @@ impl PageReader {
         matches!(self.format, Format::Html(..))
     }
 
+    /// Returns true if the file is read as a sitemap.
+    pub fn is_sitemap(&self) -> bool {
+        matches!(self.format, Format::Sitemap(..))
+    }
+
     /// Reads the next bytes of the page. Their content coding must be decoded, and
     /// they may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {

@@ -9,8 +9,8 @@ use hashbrown::HashTable;
 use crate::{ErrorClass, FetchError, Options};
 use web::Address;
 
-/// The number of pages that lead to new URLs, before the content of pages is hashed:
-/// most sites are crawled without it.
+/// The number of pages that lead to new URLs, before the content of pages is hashed, or
+/// the limit on equal pages if that is less. Most sites are crawled without it.
 const UNHASHED: u32 = 1_000;
 
 /// The pages of each host, counted in two ways: all of them, and those of equal
@@ -161,7 +161,8 @@ pub(super) fn too_many_pages(max: u64) -> String {
 const ROW_LEN: usize = 1 << 14;
 
 /// A count-min sketch: counts how often hashes come, in memory that does not grow. A
-/// count may be too high, but only by that of rare collisions in both rows.
+/// count may be too high, by what other hashes have added to both of its counters: with a
+/// million of them about a hundred, which is little beside the limit.
 #[derive(Debug, Default)]
 struct CountMinSketch {
     /// Two rows of counters, allocated at the first count.

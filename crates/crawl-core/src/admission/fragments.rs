@@ -15,7 +15,7 @@ use super::url_table::UrlTable;
 ///
 /// A page takes 50 to 100 bytes, and 4 for each of its ids, because only hashes
 /// of ids are kept. A missing fragment is overlooked if its hash is the same as
-/// that of an id: the chance is one in four thousand million for each id of the
+/// that of an id: the chance is a few in four thousand million for each id of the
 /// page.
 #[derive(Debug, Default)]
 pub(super) struct Fragments {

@@ -11,8 +11,15 @@ use super::referrers::{LinkContext, append_record, decode_records};
 pub(super) struct FurtherReferrers {
     /// Records as in [`Referrers`](super::referrers::Referrers), but each with the
     /// whole number of its referrer, since there may be others between two.
-    packed: HashMap<u32, Vec<u8>>,
+    packed: HashMap<u32, Further>,
     bytes: usize,
+}
+
+/// The further referrers of one URL.
+#[derive(Debug, Default)]
+struct Further {
+    packed: Vec<u8>,
+    last: u32,
 }
 
 impl FurtherReferrers {
@@ -30,21 +37,28 @@ impl FurtherReferrers {
         context: Option<LinkContext<'_>>,
         first_text: Option<&str>,
     ) {
-        let packed = self.packed.entry(number).or_insert_with(|| {
-            self.bytes += size_of::<(u32, Vec<u8>)>();
-            Vec::new()
+        let further = self.packed.entry(number).or_insert_with(|| {
+            self.bytes += size_of::<(u32, Further)>();
+            Further::default()
         });
+        further.last = from;
+        let packed = &mut further.packed;
         let before = packed.capacity();
         let is_repeated = context.is_some_and(|context| first_text == Some(context.text));
         append_record(from, context, is_repeated, packed);
         self.bytes += packed.capacity() - before;
     }
 
+    /// Returns the last one that was added to a URL.
+    pub(super) fn last(&self, number: u32) -> Option<u32> {
+        self.packed.get(&number).map(|further| further.last)
+    }
+
     /// Forgets the further referrers of a URL. Returns those without a link context:
     /// all redirects, and others.
     pub(super) fn forget(&mut self, number: u32) -> Vec<u32> {
-        let Some(packed) = self.packed.remove(&number) else { return Vec::new() };
-        self.bytes -= packed.capacity() + size_of::<(u32, Vec<u8>)>();
+        let Some(Further { packed, .. }) = self.packed.remove(&number) else { return Vec::new() };
+        self.bytes -= packed.capacity() + size_of::<(u32, Further)>();
         // In the end most URLs are fine, and a table of their lists is of no use.
         if self.packed.len() < self.packed.capacity() / 4 {
             self.packed.shrink_to(2 * self.packed.len());
@@ -59,7 +73,8 @@ impl FurtherReferrers {
         number: u32,
         first_text: Option<&'a str>,
     ) -> impl Iterator<Item = (u32, Option<LinkContext<'a>>)> {
-        let packed = self.packed.get(&number).map(Vec::as_slice).unwrap_or_default();
+        let further = self.packed.get(&number);
+        let packed = further.map(|further| &*further.packed).unwrap_or_default();
         decode_records(packed, first_text).map(|record| (record.step, record.context()))
     }
 }

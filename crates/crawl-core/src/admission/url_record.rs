@@ -51,11 +51,11 @@ pub(super) enum State {
 pub(super) enum LinkStatus {
     /// Not known yet.
     Open,
-    /// The URL redirects to another one whose status is not known yet.
+    /// The URL redirects to another one whose status was not known then.
     Redirecting,
     /// The links need no repair.
     Fine,
-    /// The URL is broken, or redirects to a broken one.
+    /// The URL is broken, or redirects to one that was known to be.
     Broken,
 }
 
@@ -96,9 +96,9 @@ impl UrlRecord {
         self.status |= HAS_REDIRECT;
     }
 
-    /// Adds a referrer with its link context to the URL of this number. Returns the number of bytes by which
-    /// the stored referrers have grown, or `None` if the referrer is the same as
-    /// the last one. The links of a page are added one after the other, so it is
+    /// Adds a referrer with its link context to the URL of this number. Returns the number
+    /// of bytes by which the stored referrers have grown, or `None` if the referrer is the
+    /// same as the last one. The links of a page are added one after the other, so it is
     /// enough to compare with the last.
     pub(super) fn add_referrer(
         &mut self,

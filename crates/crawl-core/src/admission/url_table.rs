@@ -9,7 +9,7 @@ use super::block_pool::BlockPool;
 use super::further_referrers::FurtherReferrers;
 use super::referrers::LinkContext;
 use super::url_index::UrlIndex;
-use super::url_record::{LinkStatus, MAX_REFERRERS, UrlRecord};
+use super::url_record::{LinkStatus, MAX_REFERRERS, State, UrlRecord};
 use web::links::Link;
 
 /// The URLs found so far, numbered in the order in which they were found
@@ -195,16 +195,30 @@ impl UrlTable {
         if keep {
             return self.set_status(number, LinkStatus::Broken);
         }
-        // A referrer that is not stored does not hear of the target's status.
-        let target =
-            target.filter(|target| self.referrers(*target).any(|(from, _)| from == number));
-        match target.and_then(|target| self.status(target)).unwrap_or(LinkStatus::Fine) {
-            LinkStatus::Fine => self.set_fine(number),
-            LinkStatus::Broken => self.set_status(number, LinkStatus::Broken),
-            LinkStatus::Open | LinkStatus::Redirecting => {
+        let status = target.and_then(|target| Some((target, self.status(target)?)));
+        match status {
+            Some((_, LinkStatus::Broken)) => self.set_status(number, LinkStatus::Broken),
+            Some((target, LinkStatus::Open | LinkStatus::Redirecting))
+                if self.has_stored(target, number) =>
+            {
                 self.set_status(number, LinkStatus::Redirecting)
             }
+            // A referrer that is not stored does not hear of the target's status.
+            _ => self.set_fine(number),
         }
+    }
+
+    /// Returns true if `from`, which was the last referrer to be added to a URL, is
+    /// stored. All others need not be looked at, of which there may be a million.
+    fn has_stored(&self, number: u32, from: u32) -> bool {
+        let record = self.get(number);
+        record.is_some_and(|record| record.referrers(&self.pool).any(|(first, _)| first == from))
+            || self.further.last(number) == Some(from)
+    }
+
+    /// Returns true if a URL is known, and too many clicks away to be decided about.
+    pub(super) fn is_too_deep(&self, number: u32) -> bool {
+        self.get(number).is_some_and(|record| record.state() == State::TooDeep)
     }
 
     pub(super) fn set_status(&mut self, number: u32, status: LinkStatus) {

@@ -120,6 +120,25 @@ fn what_is_too_deep_may_come_in_a_shorter_way() {
 }
 
 #[test]
+fn a_shorter_way_leads_to_no_more_pages_than_a_host_may_have() {
+    let (mut admission, root) = new_admission(|options| {
+        options.max_depth = Some(1);
+        options.max_pages_per_host = Some(5);
+    });
+    let near = admitted(&mut admission, "http://site.test/near", Via::Link(&root));
+    let url_of = |n: u32| format!("http://site.test/{n}");
+    for n in 0..20 {
+        assert_eq!(admit(&mut admission, &url_of(n), Via::Link(&near)), Decision::TooDeep);
+    }
+    let decisions: Vec<_> =
+        (0..20).map(|n| admit(&mut admission, &url_of(n), Via::Link(&root))).collect();
+    let num_admitted =
+        decisions.iter().filter(|decision| matches!(decision, Decision::Admitted(_))).count();
+    assert_eq!(num_admitted, 3, "{decisions:?}");
+    assert!(matches!(decisions[3], Decision::Refused { .. }), "the first one is told of");
+}
+
+#[test]
 fn urls_that_differ_in_stripped_pairs_are_one_url() {
     let (mut admission, root) =
         new_admission(|options| options.strip_query = vec!["sid".into(), "ref".into()]);

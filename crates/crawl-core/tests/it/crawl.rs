@@ -225,6 +225,14 @@ fn a_status_that_the_user_accepts_is_not_broken() {
     for (status, is_broken) in [(403, false), (404, true), (502, false), (504, true)] {
         let (rows, _) = crawl(options.clone(), |_| Reply::Status(status));
         assert_eq!((rows[0].outcome, rows[0].is_broken()), (Outcome::HttpError, is_broken));
+        // All links to what is broken are kept, and else one.
+        let (_, summary) = crawl(options.clone(), |url| match url.path() {
+            "/" => links(["/a", "/b", "/x"]),
+            "/x" => Reply::Status(status),
+            _ => links(["/x"]),
+        });
+        let (referrers, _) = summary.admission.referrers("http://site.test/x");
+        assert_eq!(referrers.len(), if is_broken { 3 } else { 1 }, "{status}");
     }
 }
 

@@ -1,6 +1,11 @@
 //! Tests of the purposes of fetches: pages, resources and external URLs.
 
-use crawl_core::{Check, ErrorClass, Options, Outcome, Row};
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use crawl_core::{
+    Check, Crawl, ErrorClass, ExternalVerdict, FetchError, Options, Outcome, Row, Verdict, Visit,
+};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use test_support::properties::cases;
@@ -92,6 +97,60 @@ fn only_the_beginning_of_a_large_resource_is_read() {
     // What is HTML is a page, wherever it was found.
     let page = crawled.row("http://site.test/page");
     assert_eq!(page.error.as_ref().unwrap().class, ErrorClass::TooLarge);
+}
+
+/// The URLs that it names must not be missed without a word.
+#[test]
+fn a_sitemap_that_is_too_long_is_an_error() {
+    let mut options = options("http://site.test/sitemap.xml");
+    options.max_body_size = 100_000;
+    options.check.styles = true;
+    let entry = "<url><loc>http://site.test/page</loc></url>";
+    let sitemap = format!("<urlset>{}</urlset>", entry.repeat(3_000));
+    let crawled = crawl(&options, |_, _| Reply::Body("application/xml", sitemap.clone().into()));
+    let row = crawled.row("http://site.test/sitemap.xml");
+    assert_eq!(row.error.as_ref().unwrap().class, ErrorClass::TooLarge);
+    assert!(row.is_broken());
+    // A style sheet is a file like others, although its links are not known.
+    let options = Options { roots: vec![SITE.parse().unwrap()], ..options };
+    let crawled = root_with("<link rel=stylesheet href=/x.css>", &options, |_, _| {
+        Reply::Body("text/css", vec![b' '; 200_000])
+    });
+    let row = crawled.row("http://site.test/x.css");
+    assert_eq!((row.outcome, row.error.as_ref()), (Outcome::Other, None));
+}
+
+/// Each of them is within its limit. Together they are not, and some of them wait.
+#[test]
+fn sitemaps_that_fill_the_memory_together_are_tried_again() {
+    let roots = (0..80).map(|n| format!("http://site.test/{n}.xml").parse().unwrap());
+    let mut options = Options::new(roots.collect());
+    options.max_tries = 2;
+    let mut crawl = Crawl::new(options.clone());
+    let jobs = crawl.roots(&mut |_| ());
+    let mut visits: Vec<Visit> =
+        jobs.into_iter().map(|job| crawl.begin(job, Instant::now()).unwrap()).collect();
+    let head =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: 9000000\r\n\r\n<urlset>";
+    let entry = "<url><loc>http://site.test/some-page</loc></url>";
+    let entries = entry.repeat(1_000);
+    for visit in &mut visits {
+        visit.request(&options, true);
+        assert!(visit.receive(head.as_bytes()).is_continue());
+    }
+    let mut again = 0;
+    for _ in 0..50 {
+        visits.retain_mut(|visit| match visit.receive(entries.as_bytes()) {
+            ControlFlow::Continue(()) => true,
+            ControlFlow::Break(result) => {
+                let verdict = visit.judge(result.map(|_| ()));
+                assert!(matches!(verdict, Verdict::TryAgain(_)), "{verdict:?}");
+                again += 1;
+                false
+            }
+        });
+    }
+    assert!(again > 0 && again < 80, "{again} of 80");
 }
 
 #[test]
@@ -191,6 +250,27 @@ fn a_failed_head_is_followed_by_a_get() {
     assert_eq!(requests, ["HEAD", "GET ", "GET "]);
 }
 
+/// Its host was given up while it was asked.
+#[test]
+fn the_last_head_is_followed_by_no_get() {
+    let options = checking(|options| options.external = true);
+    let mut crawl = Crawl::new(options.clone());
+    let mut next = crawl.roots(&mut |_| ());
+    let mut visit = crawl.begin(next.remove(0), Instant::now()).unwrap();
+    visit.request(&options, true);
+    let html = "<a href=http://else.test/>x</a>";
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length:";
+    let response = format!("{head} {}\r\n\r\n{html}", html.len());
+    assert!(visit.receive(response.as_bytes()).is_break());
+    visit.judge(Ok(()));
+    let job = crawl.complete(&mut visit, Instant::now()).jobs.remove(0);
+    let mut visit = crawl.begin(job, Instant::now()).unwrap();
+    assert!(visit.request(&options, true).starts_with(b"HEAD "));
+    visit.end_retries();
+    let late = FetchError::new(ErrorClass::Timeout, "as the test has it");
+    assert_eq!(visit.judge(Err(late)), Verdict::Finished);
+}
+
 #[test]
 fn a_refusal_by_an_external_server_is_reported_as_blocked() {
     let external = checking(|options| options.external = true);
@@ -237,6 +317,22 @@ fn external_redirects_are_followed_to_their_end() {
     let crawled = crawl(&short, site);
     let limit = crawled.row("http://else.test/1").error.as_ref().unwrap();
     assert_eq!(limit.class, ErrorClass::RedirectLimit);
+}
+
+#[test]
+fn a_circle_of_external_redirects_is_dead() {
+    let options = checking(|options| options.external = true);
+    let html = "<a href=http://else.test/a>x</a><a href=http://else.test/itself>x</a>";
+    let crawled = root_with(html, &options, |_, url| match url.path() {
+        "/a" => redirect("/b"),
+        "/b" => redirect("/a"),
+        _ => redirect("/itself"),
+    });
+    for url in ["http://else.test/b", "http://else.test/itself"] {
+        let row = crawled.row(url);
+        assert_eq!(row.error.as_ref().unwrap().class, ErrorClass::RedirectLoop);
+        assert_eq!((row.verdict, row.is_broken()), (Some(ExternalVerdict::Dead), true), "{url}");
+    }
 }
 
 #[test]

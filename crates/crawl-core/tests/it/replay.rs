@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, Job, JournalEntry, Options, Row, Sink, TrapLimits, Verdict,
+    Completion, Crawl, CrawlSummary, Finished, Job, JournalEntry, Options, Outcome, Row, Sink,
+    TrapLimits, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -75,15 +76,7 @@ impl TestCrawl {
             }
         }
         let completion = self.crawl.complete(&mut visit, begun);
-        let entry = JournalEntry {
-            content: completion.content,
-            row: Cow::Borrowed(&completion.row),
-            purpose: job.purpose,
-            redirects_left: job.redirects_left,
-            out_links: Cow::Borrowed(&completion.out_links),
-            ids: Cow::Borrowed(&completion.ids),
-        };
-        self.records.push(serde_json::to_string(&entry).unwrap());
+        self.records.push(record_of(&job, &completion));
         self.take(completion);
         true
     }
@@ -115,6 +108,19 @@ impl TestCrawl {
 
 /// Returns the bytes of a response. Each page has three ids, and loads the target
 /// of its last link as an image.
+/// Returns the record of a completion in the journal.
+fn record_of(job: &Job, completion: &Completion) -> String {
+    let entry = JournalEntry {
+        content: completion.content,
+        row: Cow::Borrowed(&completion.row),
+        purpose: job.purpose,
+        redirects_left: job.redirects_left,
+        out_links: Cow::Borrowed(&completion.out_links),
+        ids: Cow::Borrowed(&completion.ids),
+    };
+    serde_json::to_string(&entry).unwrap()
+}
+
 fn response(answer: Option<&Reply>, is_head: bool) -> String {
     let (status, html) = match answer {
         None => ("404 Not Found", String::new()),
@@ -257,6 +263,34 @@ fn a_failure_without_a_request_does_not_count_as_a_page() {
     crawl.replay(serde_json::from_str(&record).unwrap());
     assert!(crawl.begin(root.clone(), Instant::now()).is_some());
     assert!(crawl.begin(root, Instant::now()).is_none());
+}
+
+/// Neither in the crawl that has it from a cache, nor in one that is resumed from its
+/// journal.
+#[test]
+fn what_an_earlier_crawl_has_asked_does_not_count_as_a_page() {
+    let known = [(200, Outcome::Other), (404, Outcome::HttpError), (429, Outcome::Skipped)];
+    for (status, outcome) in known {
+        let mut options = options(None);
+        (options.max_pages, options.external) = (Some(2), true);
+        let external = (0..3).map(|n| format!("http://elsewhere.test/{n}"));
+        let links = external.chain(["/1".to_owned(), "/2".to_owned()]).collect();
+        let mut begun = TestCrawl::new(&options);
+        assert!(begun.step(&[Reply::Links(links)], Instant::now()));
+        let ours = begun.todo.split_off(3);
+        for job in mem::take(&mut begun.todo) {
+            let fill = |row: Row| Row { status: Some(status), outcome, ..row };
+            let completion =
+                begun.crawl.settle_known(&job, Finished::of_earlier_crawl(&job, fill).unwrap());
+            begun.records.push(record_of(&job, &completion));
+        }
+        let mut resumed = TestCrawl::new(&options);
+        resumed.replay(&begun.records);
+        for mut crawl in [begun.crawl, resumed.crawl] {
+            let begins = |job: &Job| crawl.begin(job.clone(), Instant::now()).is_some();
+            assert_eq!(ours.iter().map(begins).collect::<Vec<_>>(), [true, false], "{status}");
+        }
+    }
 }
 
 #[test]

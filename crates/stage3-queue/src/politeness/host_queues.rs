@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Pace, Visit};
+use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Pace, Purpose, Visit};
 use web::Address;
 
 use super::host::{Deferrals, Host, origin};
@@ -111,6 +111,11 @@ impl HostQueues {
 
     /// Returns the id of the host of a URL, and adds the host if it is new.
     fn id(&mut self, address: Address<'_>) -> HostId {
+        self.id_of(address, false)
+    }
+
+    /// Returns the id of the host of a URL; `is_of_site` as in [`Pace::of`].
+    fn id_of(&mut self, address: Address<'_>, is_of_site: bool) -> HostId {
         let is_last = |host: &Host| address.has_authority(&host.name);
         if self.hosts.get(self.last_id as usize).is_some_and(is_last) {
             return self.last_id;
@@ -120,7 +125,7 @@ impl HostQueues {
         self.last_id = known.unwrap_or_else(|| {
             let name: Arc<str> = authority.into();
             self.ids.insert(Arc::clone(&name), self.hosts.len() as HostId);
-            let (interval, max_tasks) = self.pace.of(address);
+            let (interval, max_tasks) = self.pace.of(address, is_of_site);
             let rate_limit = RateLimit::new(interval, self.max_wait, max_tasks);
             self.hosts.push(Host { name, rate_limit, ..Host::default() });
             self.hosts.len() as HostId - 1
@@ -147,7 +152,7 @@ impl HostQueues {
 
     /// Adds a job: it waits behind the others of its host.
     pub(crate) fn push(&mut self, job: Job, now: Instant) {
-        let id = self.id(job.address());
+        let id = self.id_of(job.address(), job.purpose != Purpose::External);
         let waiting = (job, self.q.reserve());
         if self.is_stopped || self.host(id).busy_host.is_some() {
             return self.leave(id, waiting);

@@ -35,8 +35,13 @@ fn a_trace_is_bounded_and_tells_how_much_is_missing() {
         // Its beginning would be before the step.
         trace::fetch_begin("http://a.test/");
         trace::step_end(None, "done");
+        for id in 2..100 {
+            trace::step_begin(id, unnamed);
+            trace::step_end(None, "done");
+        }
     });
-    assert_eq!((trace.records.len(), trace.dropped), (3, 10));
+    assert_eq!((trace.records.len(), trace.dropped), (3, 10 + 2 * 98));
+    assert_eq!(trace.tasks.len(), 1, "a task that begins later has no lane");
 }
 
 #[test]
