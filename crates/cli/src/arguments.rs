@@ -350,6 +350,12 @@ impl ToolArguments {
     /// Those of [`Sources::read`].
     pub(crate) fn sources(&self) -> Result<Sources, String> {
         #[cfg(feature = "redis")]
+        if self.redis.frontier().is_some() && self.tool.needs_one_process() {
+            return Err("--cache, --external-rate and settings for hosts are for a crawl in one \
+                        process"
+                .into());
+        }
+        #[cfg(feature = "redis")]
         if self.redis.frontier().is_some()
             && self.common.sources.is_empty()
             && self.tool.input.is_none()
@@ -366,11 +372,6 @@ impl ToolArguments {
             None if sources.files.is_some() && self.redis.frontier().is_some() => {
                 Err("--frontier is for URLs: files are on one machine".into())
             }
-            #[cfg(feature = "redis")]
-            None if self.tool.needs_one_process() && self.redis.frontier().is_some() => Err(
-                "--cache, --external-rate and settings for hosts are for a crawl in one process"
-                    .into(),
-            ),
             None => Ok(sources),
         }
     }

@@ -35,8 +35,9 @@ const HOST: &str = "host";
 const FOR_HOST: &str = "for-host";
 
 /// The flags that a file cannot have, since they say what is to be done now.
-const NOT_IN_FILES: [&str; 10] = [
+const NOT_IN_FILES: [&str; 13] = [
     "config",
+    "drop",
     FOR_HOST,
     "fresh",
     "generate",
@@ -44,6 +45,8 @@ const NOT_IN_FILES: [&str; 10] = [
     "print-config",
     "proxy-env",
     "replay",
+    "report",
+    "status",
     "update-baseline",
     "version",
 ];

@@ -16,7 +16,8 @@ impl ForHost {
     /// Parses a setting. Its keys and values are those of flags.
     ///
     /// # Errors
-    /// When `text` is none. The message says what is wrong, without the value.
+    /// When `text` is none. The message says what is wrong, without the value
+    /// unless that is a pattern.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (host, setting) = text.split_once(' ').unwrap_or((text, ""));
         let (key, value) = setting.split_once('=').unwrap_or((setting, ""));

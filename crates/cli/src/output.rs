@@ -184,6 +184,8 @@ impl FormattedReport {
     fn begin(&mut self) -> io::Result<()> {
         if !std::mem::replace(&mut self.has_begun, true) {
             self.format.begin(&mut self.out)?;
+            // A report may be empty: the one before it is replaced, too.
+            self.out.write("")?;
         }
         Ok(())
     }
@@ -238,8 +240,8 @@ struct End<'a> {
 }
 
 impl Output {
-    /// Opens the files that the settings name. Their old contents are replaced at
-    /// the first write, and not before.
+    /// Opens the files that the settings name. Their old contents are replaced when the
+    /// first row or the end comes, and not before.
     ///
     /// # Errors
     /// The file that cannot be created, and why.

@@ -104,14 +104,15 @@ pub(crate) fn run(
         // The panic hook has printed the message.
         Err(_panic) => Err("internal error".to_owned()),
     };
-    if let Some(Err(error)) = trace.map(TraceFile::write) {
-        return unwritable(log, "the trace cannot be written", &error);
-    }
     let mut output = lock(&output);
     let problem = problem(summary.as_ref().map_err(String::as_str), output.report(), is_part);
     let ended = output.end(summary.as_ref().map_err(String::as_str), problem.as_deref(), elapsed);
+    let trace = trace.map_or(Ok(()), TraceFile::write);
     if let Err(error) = ended {
         return unwritable(log, UNWRITABLE, &error);
+    }
+    if let Err(error) = trace {
+        return unwritable(log, "the trace cannot be written", &error);
     }
     output.warnings().for_each(|warning| log.warning(&warning));
     if let Ok(summary) = &summary {

@@ -135,7 +135,8 @@ impl Sources {
     }
 }
 
-/// Parses the lines of a list of URLs. Empty lines and comments after a `#` have none.
+/// Parses the lines of a list of URLs. Empty lines, and lines that begin with a
+/// `#`, have none.
 fn lines(text: &str, name: &str) -> Result<Vec<Url>, String> {
     let is_url = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate().filter(is_url);

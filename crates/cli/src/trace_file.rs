@@ -43,7 +43,10 @@ impl TraceFile {
     /// # Errors
     /// When the file cannot be written.
     pub fn write(self) -> io::Result<()> {
-        self.file.set_len(0)?;
+        // Pipes and devices have no contents to truncate.
+        if self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
         let mut out = BufWriter::new(self.file);
         let mut trace = self.tracer.take();
         if self.is_page {

@@ -43,7 +43,7 @@ struct Lane {
 /// `<figure>` for a page with the style of the viewer.
 ///
 /// Each event is equally wide. At most 200 events and 12 tasks are drawn; the
-/// caption says how many there are.
+/// caption says how many ticks there are, or events if there is no tick.
 pub(crate) fn trace_svg(trace: &Value, ticks: usize) -> String {
     let (items, length) = items(trace, ticks);
     let all = lanes(trace);
@@ -55,7 +55,7 @@ pub(crate) fn trace_svg(trace: &Value, ticks: usize) -> String {
 
     let drawn = count(&picture.items, "tick");
     let caption = match drawn {
-        0 => format!("The first {} events.", picture.items.len()),
+        0 => format!("The first {length} events."),
         1 => "The first tick; each event is equally wide.".to_owned(),
         _ => format!("The first {drawn} ticks; each event is equally wide."),
     };

@@ -14,6 +14,8 @@ pub(super) struct Broken {
     pub(super) url: Arc<str>,
     /// The URL.
     pub(super) asked: Arc<str>,
+    /// The first page that links to it, by its URL or its path, if the row names one.
+    pub(super) referrer: Option<String>,
     pub(super) status: Option<u16>,
     pub(super) error: Option<FetchError>,
     /// The new address, if it is a redirect.
@@ -32,7 +34,8 @@ impl Broken {
         let is_redirect = row.outcome == Outcome::Redirect;
         let moved_to = row.next_url.clone().filter(|_| is_redirect);
         let (error, is_root, circle) = (row.error.clone(), row.depth == 0, Arc::default());
-        Self { url, asked, status: row.status, error, moved_to, is_root, circle }
+        let referrer = row.referrer.clone();
+        Self { url, asked, referrer, status: row.status, error, moved_to, is_root, circle }
     }
 
     /// Returns true if the URL leads to a file.
@@ -143,9 +146,18 @@ impl Place<'_> {
 }
 
 /// Returns the places of all links that lead to a broken URL, directly or by redirects,
-/// in the order of their pages, lines and columns.
+/// in the order of their pages, lines and columns. If only the page of the first one is
+/// known, as in one of many processes, it is that.
 pub(super) fn places<'a>(broken: &Broken, end: &End<'a>) -> Vec<Place<'a>> {
-    places_of(&broken.asked, &broken.circle, end)
+    let mut places = places_of(&broken.asked, &broken.circle, end);
+    if let Some(referrer) = broken.referrer.as_ref()
+        && places.is_empty()
+        && broken.circle.is_empty()
+    {
+        let page = Cow::Owned(referrer.clone());
+        places.push(Place { page, is_file: false, context: None, via: Vec::new() });
+    }
+    places
 }
 
 /// Returns the places of all links that lead to a URL, but for those that do so by one
@@ -218,7 +230,7 @@ pub(super) fn sentence(end: &End<'_>) -> String {
         1 => sum += &format!("1 is{newly} broken"),
         n => sum += &format!("{n} are{newly} broken"),
     }
-    let links = |broken: &Broken| places(broken, end).len() as u64;
+    let links = |broken: &Broken| places_of(&broken.asked, &broken.circle, end).len() as u64;
     let links: u64 = end.broken.iter().map(links).sum();
     if links > 0 {
         let lead = if links == 1 { "leads" } else { "lead" };

@@ -70,6 +70,7 @@ impl Redirects {
                     Broken {
                         url: locate.shown(url).into(),
                         asked: Arc::clone(url),
+                        referrer: None,
                         status,
                         error: Some(FetchError::redirect_loop(&locate.shown(target))),
                         moved_to: None,

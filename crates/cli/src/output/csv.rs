@@ -1,4 +1,5 @@
-//! The CSV format: a table with a line for each URL (RFC 4180).
+//! The CSV format: a table with a line for each URL, as in RFC 4180 but with plain
+//! line ends.
 
 use std::io;
 

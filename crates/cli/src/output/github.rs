@@ -1,5 +1,5 @@
-//! The format of GitHub Actions: an annotation for each broken URL, in the form of
-//! workflow commands.
+//! The format of GitHub Actions: an annotation for each broken URL, or for each link to
+//! it in a file, in the form of workflow commands.
 
 use std::fmt::Write;
 use std::io;

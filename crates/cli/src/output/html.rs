@@ -145,6 +145,7 @@ impl ReportFormat for Html {
         }
         let class = match STATUSES[kind].1 {
             "broken" if !is_broken => "known",
+            "redirect" if is_broken => "broken",
             class => class,
         };
         let error = row.error.as_ref().map(ToString::to_string);

@@ -80,8 +80,18 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
 
 /// Returns a broken URL with its referrers.
 fn object(broken: &Broken, end: &End<'_>) -> Value {
-    let Broken { url, asked, status, error, moved_to, is_root: _, circle } = broken;
-    let (referrers, count) = referrers_of(asked, circle, end);
+    let Broken { url, asked, referrer, status, error, moved_to, is_root: _, circle } = broken;
+    let (mut referrers, mut count) = referrers_of(asked, circle, end);
+    if let Some(referrer) = referrer
+        && referrers.is_empty()
+        && circle.is_empty()
+    {
+        // One of many processes knows the first page alone.
+        referrers.push(json!({
+            "url": referrer, "line": null, "column": null, "element": null, "text": null,
+        }));
+        count = count.max(1);
+    }
     let mut object = json!({
         "url": url, "status": status, "error": error,
         "referrers": referrers, "referrer_count": count,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::mem;
 
 use crawl_core::Row;
 
@@ -38,22 +39,9 @@ impl Markdown {
         text
     }
 
-    fn write_by_target(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        let mut left = self.max_len;
-        for (n, broken) in end.broken.iter().enumerate() {
-            let text = self.target(broken, end);
-            // Room for the line below.
-            if text.len() + 100 > left {
-                let more = end.broken.len() - n;
-                return out.write(&format!("- and {more} more broken URLs\n"));
-            }
-            left -= text.len();
-            out.write(&text)?;
-        }
-        Ok(())
-    }
-
-    fn write_by_page(&self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
+    /// Returns an item for each link to a broken URL, by its page: the first one of a page
+    /// has the heading.
+    fn links(end: &End<'_>) -> Vec<String> {
         let mut pages: BTreeMap<String, Vec<(Option<u32>, String)>> = BTreeMap::new();
         for broken in end.broken {
             for place in places(broken, end) {
@@ -63,13 +51,34 @@ impl Markdown {
                 pages.entry(place.page.to_string()).or_default().push((place.line(), item));
             }
         }
+        let mut links = Vec::new();
         for (page, mut items) in pages {
             items.sort();
-            let items: String = items.into_iter().map(|(_, item)| item).collect();
-            out.write(&format!("## {}\n\n{items}\n", url(&page)))?;
+            let mut before = format!("## {}\n\n", url(&page));
+            links.extend(items.into_iter().map(|(_, item)| mem::take(&mut before) + &item));
+            if let Some(last) = links.last_mut() {
+                last.push('\n');
+            }
         }
-        Ok(())
+        links
     }
+}
+
+/// Writes items of at most `left` bytes, and how many more there are of `what`.
+fn write_items(
+    mut items: impl ExactSizeIterator<Item = String>,
+    what: &str,
+    mut left: usize,
+    out: &mut Out,
+) -> io::Result<()> {
+    while let Some(item) = items.next() {
+        if item.len() > left {
+            return out.write(&format!("- and {} more {what}\n", items.len() + 1));
+        }
+        left -= item.len();
+        out.write(&item)?;
+    }
+    Ok(())
 }
 
 impl ReportFormat for Markdown {
@@ -78,15 +87,19 @@ impl ReportFormat for Markdown {
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        out.write(&format!("# Links\n\n{}\n", escape(&sentence(end))))?;
+        let heading = format!("# Links\n\n{}\n", escape(&sentence(end)));
+        out.write(&heading)?;
         if end.broken.is_empty() {
             return Ok(());
         }
         out.write("\n")?;
+        // There is room for the line that tells of the rest.
+        let left = self.max_len.saturating_sub(heading.len() + 100);
         if self.grouping.by_page {
-            self.write_by_page(end, out)
+            write_items(Self::links(end).into_iter(), "links", left, out)
         } else {
-            self.write_by_target(end, out)
+            let targets = end.broken.iter().map(|broken| self.target(broken, end));
+            write_items(targets, "broken URLs", left, out)
         }
     }
 }

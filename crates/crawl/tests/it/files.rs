@@ -107,6 +107,31 @@ fn a_file_is_not_written_for_two_flags() {
     assert_eq!(fs::read_to_string(one).unwrap(), "kept");
 }
 
+/// The report is written, although the disk has no room for the trace.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_trace_that_cannot_be_written_costs_no_report() {
+    let site = Server::start(|_, reply| reply.page("")).unwrap();
+    let trace = Scratch::with_ending(".json");
+    symlink("/dev/full", trace.path()).unwrap();
+    let output = run(&["--trace", trace.as_str(), &site.url("/")]).expect_code(3);
+    assert!(output.stderr.contains("the trace cannot be written"), "{}", output.stderr);
+    assert!(output.stdout.contains("Checked 1 URL"), "{}", output.stdout);
+}
+
+#[test]
+fn what_is_for_one_process_is_refused_with_a_frontier() {
+    let cache = Scratch::new();
+    let frontier = ["--frontier", "redis://127.0.0.1:1/", "--crawl", "x"];
+    for roots in [&["http://localhost:1/"][..], &[]] {
+        for flags in [["--cache", cache.as_str()], ["--external-rate", "1"]] {
+            let output = run(&[roots, &frontier[..], &flags[..]].concat()).expect_code(2);
+            let why = "are for a crawl in one process";
+            assert!(output.stderr.contains(why), "{roots:?} {flags:?}: {}", output.stderr);
+        }
+    }
+}
+
 /// Each report, the trace and the journal are files of their own, whatever their names.
 #[test]
 fn several_reports_go_to_several_files() {

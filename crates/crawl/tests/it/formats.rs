@@ -112,6 +112,15 @@ fn an_empty_crawl_is_a_json_object_too() {
 }
 
 #[test]
+fn a_report_without_a_line_replaces_the_one_before() {
+    let site = Server::start(|_, reply| reply.page("")).unwrap();
+    let file = Scratch::with("an earlier report\n");
+    let flags = ["--format", "jsonl", "--broken-only", "-o", file.as_str()];
+    run(&[&flags[..], &[&site.url("/")]].concat()).expect_code(0);
+    assert_eq!(String::from_utf8_lossy(&file.read()), "");
+}
+
+#[test]
 fn csv_has_a_line_per_url() {
     let site = site();
     let table = stdout_of(&site, &["--format", "csv"], 1);

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 
 use crate::program::{ProgramOutput, Running, program, rows, run, wait_until};
@@ -103,6 +104,25 @@ fn workers_join_by_the_name_of_the_crawl() {
     assert!(refused.stderr.contains("--delay is 0 there and 1000 here"), "{}", refused.stderr);
     assert_eq!(redis.run(&["--drop"]).status.code(), Some(0));
     assert_eq!(redis.run(&["--status"]).status.code(), Some(3));
+}
+
+/// A worker does not know all links, but the first page that has one.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_broken_link_is_told_with_its_page() {
+    let redis = Redis::start("page");
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/gone>x</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let output = redis.run(&["--no-robots", &site.url("/")]).expect_code(1);
+    let on = format!("{}\n    on {}\n", site.url("/gone"), site.url("/"));
+    assert!(output.stdout.contains(&on), "{}", output.stdout);
+    assert_eq!(redis.run(&["--drop"]).status.code(), Some(0));
+    let output = redis.run(&["--no-robots", "--format", "json", &site.url("/")]).expect_code(1);
+    let object: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(object["broken"][0]["referrers"][0]["url"], site.url("/"));
 }
 
 #[test]

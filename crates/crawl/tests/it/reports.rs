@@ -139,6 +139,33 @@ fn github_gets_annotations_and_a_summary() {
     assert_eq!(other.read(), b"");
 }
 
+/// GitHub shows no summary that is longer.
+#[test]
+fn a_summary_has_at_most_a_mebibyte() {
+    let links: String =
+        (0..700).map(|n| format!("<a href='/{n}-{}'>x</a>", "y".repeat(1_900))).collect();
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(&links),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    for (flags, rest) in [(&[][..], " more broken URLs\n"), (&["--by-page"], " more links\n")] {
+        let summary = Scratch::new();
+        run_step(&summary, &[&["--format", "github", &*site.url("/")], flags].concat())
+            .expect_code(1);
+        let summary = String::from_utf8(summary.read()).unwrap();
+        assert!(summary.len() <= 1024 * 1024, "{}", summary.len());
+        assert!(summary.ends_with(rest), "{}", &summary[summary.len() - 100..]);
+    }
+}
+
+#[test]
+fn redirects_that_are_refused_are_broken_in_html() {
+    let site = site();
+    let report = report(&site, &["--format", "html", "--redirects", "error"]);
+    assert!(report.contains(r#"["/moved",302,"broken","#), "{report}");
+}
+
 #[test]
 fn html_has_everything_in_one_page() {
     let site = site();

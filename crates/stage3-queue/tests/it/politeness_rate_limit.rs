@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::{Crawled, class, crawl, options, paths};
 use crawl_core::{ErrorClass, Outcome};
-use sim_net::{Request, Response, not_found, page, response, silence, text};
+use sim_net::{Request, Response, not_found, page, redirect, response, silence, text};
 
 const A: &str = "http://10.0.0.1/";
 const B: &str = "http://10.0.0.2/";
@@ -49,6 +49,22 @@ fn all_requests_to_a_host_are_a_delay_apart() {
     assert_apart(&crawled, "10.0.0.1", secs(3));
     // The loop sleeps while it waits, and does not poll in vain.
     assert!(crawled.stats.polls < 22 * 12, "{:?}", crawled.stats);
+}
+
+/// The pace of other hosts is not for one to which a root redirects.
+#[test]
+fn a_site_that_a_root_leads_to_has_the_pace_of_a_site() {
+    let mut options = options(&[A]);
+    (options.follow_root, options.external, options.external_rate) = (true, true, Some(1));
+    let crawled = crawl(options, |request| match (&*request.host, &*request.path) {
+        (_, "/robots.txt") => not_found(),
+        ("10.0.0.1", _) => redirect(B),
+        ("10.0.0.2", "/") => page(paths(20).into_iter().chain(["http://10.0.0.3/".to_owned()])),
+        _ => page([""; 0]),
+    });
+    assert_eq!(crawled.requests_to("10.0.0.2").len(), 22);
+    let last = |host| crawled.requests_to(host).last().unwrap().1;
+    assert!(last("10.0.0.2") < secs(1) && last("10.0.0.3") >= secs(1), "{:?}", crawled.requests);
 }
 
 /// The delay counts from the start of one request to the start of the next.
