@@ -383,9 +383,9 @@ impl Admission {
         if found.is_none() && !self.filters.allow(address, is_included) {
             return None;
         }
-        let is_undecided = found.is_none_or(|number| self.url_table.is_too_deep(number));
+        let is_open = found.is_none_or(|it| self.url_table.is_too_deep(it));
         let mut beyond = None;
-        if is_undecided && is_within_depth && !is_external && !matches!(via, Via::Root) {
+        if is_open && is_within_depth && !is_external && !matches!(via, Via::Root) {
             beyond = match self.ceilings.check(address) {
                 Ok(()) => None,
                 Err(first) => Some(first?),
