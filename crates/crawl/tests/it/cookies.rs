@@ -1,5 +1,8 @@
 //! Cookies: a jar for each crawl, a file to begin with, and none if none are wanted.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
 use demo_site::scripted::Server;
 
 use crate::program::{Scratch, run};
@@ -72,4 +75,29 @@ fn a_file_of_cookies_is_read_and_written() {
     file.write(b"no cookies");
     let stderr = run(&arguments).expect_code(2).stderr;
     assert!(stderr.contains("line 1 is no cookie"), "{stderr}");
+}
+
+/// The file is replaced at once, and neither its link nor its permissions are.
+#[test]
+fn a_file_of_cookies_stays_what_it_is() {
+    let site = site();
+    let (file, link) = (Scratch::new(), Scratch::new());
+    symlink(file.path(), link.path()).unwrap();
+    let arguments = ["--cookie-jar", link.as_str(), &site.url("/")];
+    let mode = || fs::metadata(file.path()).unwrap().permissions().mode() & 0o777;
+    file.write(b"# Netscape HTTP Cookie File\n");
+    let inode = fs::metadata(file.path()).unwrap().ino();
+    fs::set_permissions(file.path(), Permissions::from_mode(0o640)).unwrap();
+    run(&arguments).expect_code(0);
+    assert!(String::from_utf8(file.read()).unwrap().contains("session"));
+    assert!(fs::symlink_metadata(link.path()).unwrap().is_symlink());
+    assert_eq!(mode(), 0o640);
+    assert_ne!(fs::metadata(file.path()).unwrap().ino(), inode);
+    // A new one is for its owner alone.
+    fs::remove_file(file.path()).unwrap();
+    fs::remove_file(link.path()).unwrap();
+    run(&["--cookie-jar", file.as_str(), &site.url("/")]).expect_code(0);
+    assert_eq!(mode(), 0o600);
+    // What is no file is written to.
+    run(&["--cookie-jar", "/dev/null", &site.url("/")]).expect_code(0);
 }
