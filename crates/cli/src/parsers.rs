@@ -295,7 +295,7 @@ pub(crate) fn query_key(text: &str) -> Result<String, String> {
 /// When `text` cannot be the value of a header field.
 pub(crate) fn user_agent(text: &str) -> Result<String, String> {
     if text.is_empty() || !web::http::is_header_value(text) {
-        return Err("must be text without control characters".into());
+        return Err("must be printable ASCII, with no blank at its ends".into());
     }
     Ok(text.to_owned())
 }

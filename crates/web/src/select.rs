@@ -5,6 +5,7 @@ mod counted;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use scraper::ElementRef;
 use scraper::selector::{Parser, Simple};
 use selectors::context::{
     MatchingContext, MatchingForInvalidation, MatchingMode, NeedsSelectorFlags, QuirksMode,
@@ -58,7 +59,7 @@ impl Selection {
         let mut parser = cssparser::Parser::new(css);
         let selector = SelectorList::parse(&Parser, &mut parser, ParseRelative::No)
             .map_err(|_error| format!("'{css}' is no CSS selector that is understood"))?;
-        let attribute = attribute.map(|name| name.to_ascii_lowercase().into());
+        let attribute = attribute.map(Into::into);
         Ok(Self { text: text.into(), name: name.into(), selector, attribute })
     }
 
@@ -103,7 +104,7 @@ pub fn select(html: &str, selections: &[Selection]) -> Result<Selected, FetchErr
                 continue;
             }
             let text = match attribute {
-                Some(attribute) => element.attr(attribute).map(str::to_owned),
+                Some(attribute) => attribute_of(element, attribute).map(str::to_owned),
                 None => Some(join_words(counted.text(), remaining)),
             };
             steps.check()?;
@@ -117,6 +118,12 @@ pub fn select(html: &str, selections: &[Selection]) -> Result<Selected, FetchErr
         }
     }
     Ok(selected)
+}
+
+/// Returns an attribute. A tree has the names of HTML in lower case, and those of SVG as
+/// they are written.
+fn attribute_of<'a>(element: ElementRef<'a>, name: &str) -> Option<&'a str> {
+    element.attr(name).or_else(|| element.attr(&name.to_ascii_lowercase()))
 }
 
 /// Joins the words of these pieces with single blanks. Stops after the piece that

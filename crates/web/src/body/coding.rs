@@ -18,8 +18,8 @@
 //! | br | 28 MiB | a window of up to 16 MiB (RFC 7932; no larger ones), of which a part is held twice while it grows, and tables; usually less than 2 MiB |
 //! | zstd | 28 MiB | a window of up to 8 MiB (RFC 9659), which may be rounded up and is held twice while it grows, and one block; usually less than 9 MiB |
 //!
-//! A window grows with the text. No memory is used for a size that a stream only
-//! announces.
+//! A window grows with the text. From its second frame on, zstd reserves the window that
+//! a frame announces, but does not touch it before there is text.
 
 #[cfg(feature = "tables")]
 mod brotli;
@@ -208,7 +208,8 @@ impl BodyDecoder {
     }
 
     /// Returns the number of bytes to feed at a time, so that [`BodyDecoder::memory`]
-    /// can be watched: sixteen bytes of zstd may be four blocks of 128 KiB.
+    /// can be watched: sixteen bytes of zstd may be four blocks of 128 KiB, or two of twice
+    /// that.
     pub fn max_piece(&self) -> usize {
         let is_zstd = |layer: &Layer| layer.coding == Coding::Zstd;
         if self.layers.iter().any(is_zstd) { 16 } else { usize::MAX }

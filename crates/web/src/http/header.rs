@@ -24,7 +24,7 @@ pub enum BadHeader {
     Name(String),
     /// The value is empty, has characters that are not printable ASCII, or begins or ends
     /// with a blank.
-    #[error("the value of '{0}' must be text without control characters")]
+    #[error("the value of '{0}' must be printable ASCII, and not empty")]
     Value(String),
     /// The header depends on the crawler or on the connection.
     #[error("'{0}' is not for the user to set")]

@@ -192,9 +192,11 @@ impl Collector {
         let nofollow = element.is_hyperlink() && self.is_nofollow();
         let links = &self.page_links.links;
         let is_same = |index: usize| {
-            let other: &RawLink = &links[index];
-            (other.element, other.nofollow) == (element, nofollow)
-                && self.page_links.is_same(other.href, href)
+            // One that was left out has no link.
+            links.get(index).is_some_and(|other| {
+                (other.element, other.nofollow) == (element, nofollow)
+                    && self.page_links.is_same(other.href, href)
+            })
         };
         let text = self.page_links.bytes(href);
         if self.link_cache.contains_or_insert(text, links.len(), is_same) {
@@ -213,6 +215,18 @@ impl Collector {
         self.page_links.links.push(link);
         // From now on, the values of the tag are in use.
         self.tag_texts = self.page_links.texts.len();
+    }
+
+    /// Drops the attributes of the current tag.
+    fn drop_attributes(&mut self) {
+        self.attributes.clear();
+        self.page_links.texts.truncate(self.tag_texts);
+    }
+
+    /// Returns the memory of what is being collected, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        let embedded = self.embedded.as_ref().map_or(0, |embedded| embedded.text.len());
+        self.page_links.memory() + embedded
     }
 
     /// Adds a fragment target, unless the cache holds the same one.
@@ -249,14 +263,20 @@ impl CollectorSink<'_> {
 
     /// Begins a `template` element.
     #[cold]
-    fn begin_template(&mut self) {
+    fn begin_template(&mut self, tag: StartTag) {
         let collector = &mut *self.collector;
+        if tag.is_foreign {
+            // It is an element like others, but has an end tag of the same name.
+            if !tag.is_self_closing {
+                collector.templates.begin(true);
+            }
+            return;
+        }
         let is_mode =
             |mode: &str| mode.eq_ignore_ascii_case("open") || mode.eq_ignore_ascii_case("closed");
         let is_shadow_root = collector.text_of(SHADOWROOTMODE).is_some_and(is_mode);
         collector.templates.begin(is_shadow_root);
-        collector.attributes.clear();
-        collector.page_links.texts.truncate(collector.tag_texts);
+        collector.drop_attributes();
     }
 
     /// Adds what the attributes of a start tag contain.
@@ -639,16 +659,18 @@ impl TokenSink for CollectorSink<'_> {
 
     #[inline(always)]
     fn start_tag(&mut self, tag: StartTag) {
-        if tag.name == TEMPLATE && !tag.is_foreign {
-            self.begin_template();
+        if tag.name == TEMPLATE {
+            self.begin_template(tag);
         }
         if self.collector.templates.is_inert() {
+            self.collector.drop_attributes();
             return;
         }
         if self.collector.link_text.is_open() {
             self.tag_in_link(matches!(tag.name, A | AREA));
         }
-        if self.collector.options.styles && tag.name == STYLE {
+        let is_empty = tag.is_foreign && tag.is_self_closing;
+        if self.collector.options.styles && tag.name == STYLE && !is_empty {
             let position = self.position_of(tag);
             let (language, text) = (Language::Css, Vec::new());
             self.collector.embedded = Some(Box::new(Embedded { language, text, position }));

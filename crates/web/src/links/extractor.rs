@@ -38,7 +38,7 @@ impl LinkExtractor {
 
     /// Returns the approximate memory of what was found, in bytes.
     pub fn memory(&self) -> usize {
-        self.collector.page_links.memory()
+        self.collector.memory()
     }
 
     /// Makes the extractor hash the text that a reader of the page sees.

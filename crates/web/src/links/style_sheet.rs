@@ -46,11 +46,13 @@ impl StyleSheet {
     }
 }
 
-/// Returns the encoding of an `@charset` at the beginning of a file.
+/// Returns the encoding of an `@charset` at the beginning of a file. It was read as ASCII,
+/// so that it cannot be UTF-16, which stands for UTF-8.
 fn declared(css: &[u8]) -> Option<&'static Encoding> {
     let label = css.strip_prefix(b"@charset \"")?;
     let end = label.iter().position(|byte| *byte == b'"')?;
-    Encoding::for_label(label.get(..end)?)
+    let encoding = Encoding::for_label(label.get(..end)?)?;
+    Some(if encoding.is_ascii_compatible() { encoding } else { UTF_8 })
 }
 
 /// Returns the addresses of the style sheets that the prolog of an XML file names

@@ -11,7 +11,7 @@ use scraper::{ElementRef, Html, Selector};
 
 use super::MAX_TREE_BYTES;
 use super::nesting::Nesting;
-use super::tree_sink::CountingSink;
+use super::tree_sink::{CountingSink, MAX_STEPS, too_many_steps};
 use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value};
 use crate::{ErrorClass, FetchError};
 
@@ -53,7 +53,8 @@ impl Tree {
     /// [`ErrorClass::Nesting`] when its elements are nested more than
     /// [`MAX_NESTED`] deep, or one has more than 256 attributes, and
     /// [`ErrorClass::TooComplex`] when the tree takes more than
-    /// [`MAX_TREE_MEMORY`](super::MAX_TREE_MEMORY), or more than 32 million steps.
+    /// [`MAX_TREE_MEMORY`](super::MAX_TREE_MEMORY), or more than 32 million steps, or a
+    /// tag is so long that its attributes may take a thousand million comparisons.
     // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > MAX_TREE_BYTES {
@@ -75,10 +76,13 @@ impl Tree {
         let options = ParseOpts { tree_builder, ..Default::default() };
         let mut parser = html5ever::parse_document(CountingSink::new(), options);
         let mut rest = html;
+        let mut tag_cost = TagCost::default();
         while !rest.is_empty() {
             let (piece, after) = rest.split_at(rest.floor_char_boundary(COUNTED_PIECE));
             parser.process(piece.into());
-            parser.tokenizer.sink.sink.check()?;
+            let sink = &parser.tokenizer.sink.sink;
+            sink.check()?;
+            tag_cost.add(piece, sink.steps())?;
             rest = after;
         }
         let tree = Self(parser.finish());
@@ -133,12 +137,70 @@ fn is_part_of_the_page(element: &ElementRef<'_>) -> bool {
     !outer.any(is_template)
 }
 
+/// The work of the tokenizer of the tree, which compares each attribute of a tag with all
+/// before it. It may see tags where [`TreeCost`] sees none: a tree builder ignores some
+/// elements that hold only text. So everything counts that may begin an attribute,
+/// from one step of the tree builder to the next.
+#[derive(Debug, Default)]
+struct TagCost {
+    /// The number of steps of the tree builder so far.
+    steps: usize,
+    /// The number of possible attributes since the last of them.
+    attributes: u64,
+    comparisons: u64,
+}
+
+/// The maximum number of comparisons of attributes. So many take about a second. The path
+/// of a drawing with forty thousand numbers in one attribute is below it.
+const MAX_COMPARISONS: u64 = 1 << 30;
+
+impl TagCost {
+    /// Takes the next piece of a page, and the number of steps after it.
+    fn add(&mut self, piece: &str, steps: usize) -> Result<(), FetchError> {
+        let ends = |byte: u8| byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'');
+        let begins = |pair: &&[u8]| ends(pair[0]) && !ends(pair[1]);
+        let new = 1 + piece.as_bytes().windows(2).filter(begins).count() as u64;
+        if std::mem::replace(&mut self.steps, steps) != steps {
+            self.attributes = 0;
+        }
+        self.attributes += new;
+        self.comparisons += new * self.attributes;
+        if self.comparisons > MAX_COMPARISONS {
+            let message = "a tag, or what may be one, is too long for a tree";
+            return Err(FetchError::new(ErrorClass::TooComplex, message));
+        }
+        Ok(())
+    }
+}
+
+/// The elements that a tree builder repeats in every block, and compares with all of the
+/// same name that are open (HTML standard, section 13.2.4.3).
+const FORMATTING: [Name; 14] = [
+    Name::of(b"a"),
+    Name::of(b"b"),
+    Name::of(b"big"),
+    Name::of(b"code"),
+    Name::of(b"em"),
+    Name::of(b"font"),
+    Name::of(b"i"),
+    Name::of(b"nobr"),
+    Name::of(b"s"),
+    Name::of(b"small"),
+    Name::of(b"strike"),
+    Name::of(b"strong"),
+    Name::of(b"tt"),
+    Name::of(b"u"),
+];
+
 /// The properties of a page that make its tree expensive: nesting depth and
 /// number of attributes.
 #[derive(Debug, Default)]
 struct TreeCost {
     nesting: Nesting,
     max_depth: usize,
+    /// The number of attributes with which those of formatting elements are compared, at
+    /// most.
+    comparisons: usize,
     /// The number of attributes of the current tag.
     attributes: usize,
     max_attributes: usize,
@@ -152,6 +214,9 @@ impl TreeCost {
         if self.max_attributes > MAX_ATTRIBUTES {
             let message = format!("a tag has more than {MAX_ATTRIBUTES} attributes");
             return Err(FetchError::new(ErrorClass::Nesting, message));
+        }
+        if self.comparisons > MAX_STEPS {
+            return Err(too_many_steps());
         }
         Ok(())
     }
@@ -176,7 +241,10 @@ impl TokenSink for TreeCost {
     fn attribute(&mut self, _: Name, _: Value<'_>) {}
 
     fn start_tag(&mut self, tag: StartTag) {
-        self.attributes = 0;
+        let attributes = std::mem::take(&mut self.attributes);
+        if FORMATTING.contains(&tag.name) {
+            self.comparisons += self.nesting.depth() * attributes;
+        }
         if !(tag.is_foreign && tag.is_self_closing) {
             self.nesting.enter(tag.name);
             self.max_depth = self.max_depth.max(self.nesting.depth());

@@ -12,10 +12,10 @@ use scraper::{Html, HtmlTreeSink, Node};
 use super::MAX_TREE_MEMORY;
 use crate::{ErrorClass, FetchError};
 
-/// The maximum number of steps of the tree builder, each a look at one open element.
-/// An ordinary page takes about one for each of its bytes. So many take some tenths
-/// of a second.
-const MAX_STEPS: usize = 32 << 20;
+/// The maximum number of steps of the tree builder, each a look at one open element or
+/// one attribute. An ordinary page takes about one for each of its bytes. So many take
+/// some tenths of a second.
+pub(super) const MAX_STEPS: usize = 32 << 20;
 
 /// The memory of a node: its value, and five links to other nodes.
 const NODE_SIZE: usize = size_of::<Node>() + 5 * size_of::<usize>();
@@ -44,11 +44,16 @@ impl CountingSink {
         let message = if self.memory.get() > MAX_TREE_MEMORY {
             format!("the tree of the page takes more than {MAX_TREE_MEMORY} bytes")
         } else if self.steps.get() > MAX_STEPS {
-            format!("the tree of the page takes more than {MAX_STEPS} steps")
+            return Err(too_many_steps());
         } else {
             return Ok(());
         };
         Err(FetchError::new(ErrorClass::TooComplex, message))
+    }
+
+    /// Returns the number of steps so far.
+    pub(super) fn steps(&self) -> usize {
+        self.steps.get()
     }
 
     fn step(&self) {
@@ -65,6 +70,7 @@ impl CountingSink {
         let size = |attribute: &Attribute| ATTRIBUTE_SIZE + attribute.value.len();
         let size: usize = attributes.iter().map(size).sum();
         self.memory.update(|memory| memory + size);
+        self.steps.update(|steps| steps + attributes.len());
     }
 
     /// Counts text, which may become a node.
@@ -73,6 +79,11 @@ impl CountingSink {
             self.add_node(text.len());
         }
     }
+}
+
+pub(super) fn too_many_steps() -> FetchError {
+    let message = format!("the tree of the page takes more than {MAX_STEPS} steps");
+    FetchError::new(ErrorClass::TooComplex, message)
 }
 
 impl TreeSink for CountingSink {
@@ -170,6 +181,12 @@ impl TreeSink for CountingSink {
 
     fn add_attrs_if_missing(&self, target: &NodeId, attributes: Vec<Attribute>) {
         self.add_attributes(&attributes);
+        // Each is inserted into a sorted list.
+        let html = self.tree.0.borrow();
+        let element = html.tree.get(*target).and_then(|node| node.value().as_element());
+        let before = element.map_or(0, |element| element.attrs.len());
+        drop(html);
+        self.steps.update(|steps| steps + before * attributes.len());
         self.tree.add_attrs_if_missing(target, attributes);
     }
 

@@ -6,20 +6,29 @@
 //! links of a page and for all robots or for the one that is named; or in the `rel`
 //! attribute of a single link.
 
+use std::mem;
+
+/// The directives that have a value behind a colon.
+const WITH_VALUES: [&str; 4] =
+    ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
+
 /// Returns true if a list of directives, such as the `content` of a `meta` element,
 /// asks not to follow the links of the page.
 pub(crate) fn directives_forbid_following(directives: &str) -> bool {
-    let mut words = directives.split(|c: char| c == ',' || c.is_ascii_whitespace());
-    words.any(|word| is_one_of(word, &["nofollow", "none"]))
+    let words = directives.split(|c: char| c == ',' || c.is_ascii_whitespace());
+    let mut is_value = false;
+    words.filter(|word| !word.is_empty()).any(|word| {
+        // `max-image-preview: none`
+        let name = word.strip_suffix(':');
+        let begins_value = name.is_some_and(|name| is_one_of(name, &WITH_VALUES));
+        !mem::replace(&mut is_value, begins_value) && is_one_of(word, &["nofollow", "none"])
+    })
 }
 
 /// Returns true if an `X-Robots-Tag` header asks the robot `product_token` not to
 /// follow the links of the page. A header that begins with the name of a robot and a
 /// colon is for that robot only.
 pub fn header_forbids_following(value: &[u8], product_token: &str) -> bool {
-    /// The directives that contain a colon themselves.
-    const WITH_VALUES: [&str; 4] =
-        ["max-snippet", "max-image-preview", "max-video-preview", "unavailable_after"];
     let value = String::from_utf8_lossy(value);
     match value.split_once(':') {
         Some((name, directives)) if is_name(name.trim()) && !is_one_of(name, &WITH_VALUES) => {
@@ -51,12 +60,29 @@ mod tests {
 
     #[test]
     fn a_page_may_forbid_following_in_many_ways() {
-        for yes in
-            ["nofollow", "NoFollow", "noindex,nofollow", "noindex , none", "none", "a b nofollow"]
-        {
+        for yes in [
+            "nofollow",
+            "NoFollow",
+            "noindex,nofollow",
+            "noindex , none",
+            "none",
+            "a b nofollow",
+            "max-image-preview: none, none",
+            "max-snippet: 3 nofollow",
+        ] {
             assert!(directives_forbid_following(yes), "{yes}");
         }
-        for no in ["", "follow", "all", "noindex", "nofollows", "no follow", "max-snippet:0"] {
+        for no in [
+            "",
+            "follow",
+            "all",
+            "noindex",
+            "nofollows",
+            "no follow",
+            "max-snippet:0",
+            "max-image-preview: none",
+            "noindex, Max-Image-Preview: none, noarchive",
+        ] {
             assert!(!directives_forbid_following(no), "{no}");
         }
     }

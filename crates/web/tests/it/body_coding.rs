@@ -164,6 +164,7 @@ fn zstd_may_have_several_frames_and_skippable_ones() {
     };
     let body = [skipped(b"abc"), zstd(b"one "), skipped(b""), zstd(b"two"), skipped(b"x")].concat();
     assert_eq!(text("zstd", &body), b"one two");
+    assert_eq!(text("zstd", &[zstd(b"one"), skipped(b"")].concat()), b"one");
     assert_eq!(text("zstd", &skipped(b"abc")), b"");
     let truncated = decode_error("the body, encoded as zstd, ends in the middle");
     assert_eq!(error("zstd", &body[..body.len() - 1]), truncated);
@@ -238,7 +239,16 @@ fn a_zstd_window_larger_than_rfc_9659_allows_is_refused() {
     assert_eq!(error("zstd", &frame(13 << 3 | 1)), decode_error(too_large));
     // An unknown dictionary.
     let invalid = decode_error("the body is not valid zstd");
-    assert_eq!(error("zstd", b"\x28\xb5\x2f\xfd\x01\x38\x07\x01\0\0"), invalid);
+    assert_eq!(error("zstd", b"\x28\xb5\x2f\xfd\x01\x38\x07\x01\0\0"), invalid.clone());
+    // A block of more literals than a block can have: one byte that is repeated.
+    let literals = |length: u32| {
+        let header = (1 | 3 << 2 | length << 4).to_le_bytes();
+        let block = [&header[..3], &b"x\0"[..]].concat();
+        let head = (1 | 2 << 1 | (block.len() as u32) << 3).to_le_bytes();
+        [&b"\x28\xb5\x2f\xfd\0\x68"[..], &head[..3], &block].concat()
+    };
+    assert_eq!(text("zstd", &literals(128 * 1024)).len(), 128 * 1024);
+    assert_eq!(error("zstd", &literals(128 * 1024 + 1)), invalid);
     // A large window of Brotli, an extension.
     assert_eq!(error("br", b"\x11\x1e\x03"), decode_error("the body is not valid br"));
 }

@@ -129,6 +129,7 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ),
         ("<style type='Text/CSS'>@import '/x'</style>", styles, &["style /x"]),
         ("<style type=''>@import '/x'</style>", styles, &["style /x"]),
+        ("<svg><style>a{b:url(/x)}</style><style/></svg>", styles, &["style /x"]),
     ] {
         assert_found(html, options, expected);
         assert_found(html, NOTHING, &[]);
@@ -144,6 +145,23 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
     // The option for style sheets selects no other `link`, and the other way round.
     assert_found("<link rel=stylesheet href=/x>", relations, &[]);
     assert_found("<link rel=icon href=/x>", styles, &[]);
+}
+
+/// One that closes itself has no content, and text behind it is that of the page.
+#[test]
+fn a_style_sheet_of_a_drawing_may_be_empty() {
+    let html = "<svg><style/></svg><a href=/x>text</a><script>load(url('/no'))</script>";
+    let found = search(html, ExtractOptions::ALL).found;
+    let links: Vec<_> = found.links().map(|link| (link.href, link.text)).collect();
+    assert_eq!(links, [("/x", "text")]);
+}
+
+#[test]
+fn a_page_has_at_most_so_many_links() {
+    let html: String = (0..600_000).map(|n| format!("<a href={n}>")).collect();
+    let found = search(&html, NOTHING).found;
+    assert_eq!(found.links().count(), 512 * 1024);
+    assert_eq!(found.left_out() as usize, 600_000 - 512 * 1024);
 }
 
 /// Things that look like links and are none: no browser loads them, no reader follows them.
@@ -166,6 +184,9 @@ fn what_names_no_document_is_not_found() {
     for html in [
         "<template><a href=/no><img src=/no><base href=/no><p id=no></template>",
         "<template><template shadowrootmode=open><img src=/no></template><img src=/no></template>",
+        "<template><svg><template></template><a href=/no></a></svg></template>",
+        "<template><svg><template shadowrootmode=open></template></svg></template>\
+         <template><a href=/no></a></template>",
         "<!-- <a href=/no><img src=/no> -->",
         "<link rel=preconnect href=/no><link rel='dns-prefetch' href=/no><link href=/no>",
         "<link rel=pingback href=/no><link rel=profile href=/no><link rel=EditURI href=/no>",

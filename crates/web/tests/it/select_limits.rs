@@ -50,6 +50,53 @@ fn a_tree_of_too_many_nodes_is_too_complex() {
     assert_eq!(select_one(&page, "a").unwrap().len(), 10_000);
 }
 
+/// The library compares each attribute with others: without a limit, each of these pages
+/// would take minutes or hours.
+#[test]
+fn pages_of_many_attributes_are_too_complex() {
+    let many = |from: usize, count: usize| -> String {
+        (from..from + count).map(|n| format!(" b{n:x}")).collect()
+    };
+    let unsorted: String = (0..254).map(|n| format!(" z{:x}", (n * 89) % 254)).collect();
+    for (name, page) in [
+        ("an end tag", format!("</a{}>", many(0, 300_000))),
+        ("what is ignored", format!("<frameset><textarea><x{}>", many(0, 300_000))),
+        (
+            "attributes of html",
+            (0..2_000).rev().map(|n| format!("<html{}>", many(n * 250, 250))).collect(),
+        ),
+        (
+            "formatting elements",
+            (0..1_900).map(|n| format!("<b{unsorted} y{n}>")).collect::<String>(),
+        ),
+        (
+            "formatting elements, repeated",
+            (0..1_900).map(|n| format!("<div><b{unsorted} y{n}></div>")).collect(),
+        ),
+    ] {
+        assert_eq!(select_one(&page, "h1").unwrap_err(), ErrorClass::TooComplex, "{name}");
+    }
+    // The path of a drawing, a picture in an attribute, a comment.
+    for page in [
+        format!("<svg><path d='M{}'/></svg><h1>x</h1>", " 1.5 -20".repeat(20_000)),
+        format!(
+            "<img src='data:image/png;base64,{}'><h1>x</h1>",
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAA/".repeat(30_000)
+        ),
+        format!("<!-- {} --><h1>x</h1>", "<a href=\"/x\">x</a> ".repeat(5_000)),
+    ] {
+        assert_eq!(select_one(&page, "h1").unwrap(), ["x"]);
+    }
+}
+
+#[test]
+fn attributes_of_drawings_are_selected_as_they_are_written() {
+    let page = "<svg viewBox='0 0 1 1'></svg><p CLASS=x>";
+    let of = |css: &str| select_one(page, css).unwrap();
+    assert_eq!((of("svg@viewBox"), of("p@class")), (vec!["0 0 1 1".into()], vec!["x".into()]));
+    assert_eq!(of("p@Class"), ["x"]);
+}
+
 #[test]
 fn costly_selectors_are_ended() {
     let siblings = "<p>".repeat(8_000);

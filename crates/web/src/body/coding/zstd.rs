@@ -80,7 +80,12 @@ impl Zstd {
             }
             (block, bytes) => {
                 let one_block = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoded += MAX_BLOCK as u64;
+                // The library does not count the literals behind the last sequence.
+                let literals = literals_len(bytes);
+                if literals > MAX_BLOCK {
+                    return Err(corrupt(Coding::Zstd));
+                }
+                self.decoded += (MAX_BLOCK + literals) as u64;
                 let was_last = self.decoder.decode_blocks(bytes, one_block).map_err(frame_error)?;
                 self.drain(scratch, out)?;
                 if was_last {
@@ -159,7 +164,8 @@ impl Codec for Zstd {
     }
 
     fn is_complete(&self) -> bool {
-        matches!(self.next, Part::FrameHeader) && self.partial.is_empty()
+        let is_between = matches!(self.next, Part::FrameHeader | Part::Skipped { remaining: 0 });
+        is_between && self.partial.is_empty()
     }
 
     fn window_size(&self) -> usize {
@@ -194,6 +200,27 @@ fn part_len(part: Part, start: &[u8]) -> Result<usize, FetchError> {
         }
         (Part::Block { .. }, _) => Ok(BLOCK_HEADER),
         (Part::Skipped { remaining }, _) => Ok(remaining),
+    }
+}
+
+/// Returns the length of the literals of a block, if it is a compressed one: they may be
+/// one repeated byte, or compressed themselves (section 3.1.1.3.1.1).
+fn literals_len(block: &[u8]) -> usize {
+    const COMPRESSED: u8 = 2;
+    let &[header, _, _, ref content @ ..] = block else { return 0 };
+    if header >> 1 & 3 != COMPRESSED {
+        return 0;
+    }
+    let byte = |n: usize| content.get(n).map_or(0, |byte| usize::from(*byte));
+    let (first, second, third) = (byte(0), byte(1), byte(2));
+    let (is_huffman, format) = (first & 2 != 0, first >> 2 & 3);
+    match (is_huffman, format) {
+        (false, 0 | 2) => first >> 3,
+        (false, 1) => first >> 4 | second << 4,
+        (false, _) => first >> 4 | second << 4 | third << 12,
+        (true, 0 | 1) => first >> 4 | (second & 0x3f) << 4,
+        (true, 2) => first >> 4 | second << 4 | (third & 0x3) << 12,
+        (true, _) => first >> 4 | second << 4 | (third & 0x3f) << 12,
     }
 }
 
