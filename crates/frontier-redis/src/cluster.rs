@@ -1,7 +1,7 @@
 //! The servers of one crawl: one, or the nodes of a cluster, over which the partitions
 //! of the crawl are spread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
@@ -24,6 +24,7 @@ pub(crate) struct Cluster {
     server: Server,
     tls: Rc<TlsConnector>,
     max_wait: Duration,
+    losses: Rc<Cell<u64>>,
     name: String,
     nodes: RefCell<HashMap<String, Rc<Node>>>,
     /// The node of each slot that a call was sent to.
@@ -39,9 +40,16 @@ impl Cluster {
         max_wait: Duration,
         name: &str,
     ) -> Self {
-        let nodes = RefCell::default();
-        let (event_loop, tls, name) = (event_loop.clone(), Rc::new(tls), name.to_owned());
-        Self { event_loop, server, tls, max_wait, name, nodes, slots: RefCell::default() }
+        Self {
+            event_loop: event_loop.clone(),
+            server,
+            tls: Rc::new(tls),
+            max_wait,
+            losses: Rc::default(),
+            name: name.to_owned(),
+            nodes: RefCell::default(),
+            slots: RefCell::default(),
+        }
     }
 
     /// Returns the key of a partition. What is in braces chooses its node, and all other
@@ -50,10 +58,16 @@ impl Cluster {
         format!("{{{}:{partition}}}", self.name)
     }
 
+    /// Returns the number of connections that were lost. Behind each of them, a server may
+    /// have been started anew, and have lost what it did in its last moments.
+    pub(crate) fn losses(&self) -> u64 {
+        self.losses.get()
+    }
+
     fn node_at(&self, server: Server) -> Rc<Node> {
         let mut nodes = self.nodes.borrow_mut();
         let node = nodes.entry(server.to_string()).or_insert_with(|| {
-            Rc::new(Node::new(&self.event_loop, server, &self.tls, self.max_wait))
+            Rc::new(Node::new(&self.event_loop, server, &self.tls, self.max_wait, &self.losses))
         });
         Rc::clone(node)
     }
@@ -152,7 +166,8 @@ impl Cluster {
     }
 
     /// Returns the run id of the server that holds a partition: another one after each
-    /// start.
+    /// start. In a cluster, a command about that partition has to come first: only its
+    /// reply says which node holds it.
     ///
     /// # Errors
     /// As for [`Cluster::script`].

@@ -3,7 +3,6 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -24,7 +23,7 @@ use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
 use crate::journal_file::JournalFile;
 use crate::node::{CallError, CallResult};
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, PUT, RELEASE, RENEW, RULES, Script};
-use crate::store::{Batch, Counters, Store};
+use crate::store::{Batch, Counters, Store, random_name};
 use crate::{RedisOptions, settings};
 
 /// Limit on the jobs of one claim.
@@ -172,12 +171,9 @@ impl RedisFrontier {
         }
         settings::apply(&store.settings, &mut options)?;
         let local = RefCell::new(LocalAdmission::new(options));
-        // Each worker does, since the one that has created the crawl may be gone.
-        store.put_roots(&local).await?;
-        store.mend(&local).await?;
+        store.begin(&local).await?;
         let open = |path: &std::path::PathBuf| JournalFile::open(path, &store.first_line);
         let journal = redis.journal.first().map(open).transpose()?;
-        let worker = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
             store,
@@ -186,7 +182,7 @@ impl RedisFrontier {
             stopper,
             lease: redis.lease,
             on_step: redis.on_step,
-            worker,
+            worker: random_name(),
             calls: Cell::default(),
             waiting: RefCell::default(),
             leases: RefCell::default(),
@@ -644,7 +640,7 @@ impl Inner {
         }
         let counters = self.store.counters().await?;
         let is_settled = counters.done + counters.left == counters.put;
-        let is_ended = is_settled && self.store.mend(&self.local).await?;
+        let is_ended = is_settled && self.store.mend(&self.local, counters.put).await?;
         if is_ended {
             self.progress.replace(progress(&counters));
             self.busy_hosts.replace(self.store.busy_hosts().await?);

@@ -29,7 +29,7 @@
 //!
 //! | key | type | content |
 //! |---|---|---|
-//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, `moved`, and the `run` id of the server |
+//! | `{c:p}` | hash | the counters `put`, `done`, `left`, `bad`, `broken`, `moved`, and the `run` of the server whose losses are mended |
 //! | `:seen` | set | 128-bit hashes of the URLs |
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
@@ -38,7 +38,7 @@
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
 //! | `:duty` | string | the worker that moves the journal to a file |
 //! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
-//! | `{c:0}:crawl` | hash | the settings, the version and the number of partitions |
+//! | `{c:0}:crawl` | hash | the settings, the version, a random id and the number of partitions |
 //!
 //! The settings hold the headers of the crawl and its login (`--header`, `--user`): who
 //! can read the server can read them. A user of its own needs these rights:
@@ -74,7 +74,8 @@
 //! append-only file (`appendonly yes`): with `appendfsync everysec` it may lose its last
 //! second. What is lost is asked again; and since a page on one node may be completed
 //! whose children on another node are lost, a worker that meets another run of a server
-//! puts the links of all records in again before it declares the end. It also has that
+//! puts the links of all records in again before it declares the end, when all that is
+//! known is done. It also has that
 //! server write its append-only file anew (`BGREWRITEAOF`), because Redis 7.0 leaves the
 //! beginning of a transaction in the file that was cut short, and would run it at its
 //! next start. A server that is killed again before that is done may lose jobs: run
@@ -82,8 +83,9 @@
 //! asked more than once.
 //!
 //! Records that were moved to a file ([`RedisOptions::journal`]) are not needed for that: a
-//! record stays in Redis for a minute, and each time before records are moved, what a
-//! server has lost since then is put in again. A report needs all the files.
+//! record stays in Redis for a minute, and once a server was started anew, the links of each
+//! record are put in again before it is moved. A report needs all the files, and they belong
+//! to one crawl: one that is begun later with the same name has another id.
 //!
 //! # Costs
 //!

@@ -108,6 +108,8 @@ struct Inner {
     tls: Rc<TlsConnector>,
     /// Time for which an unreachable server is waited for.
     max_wait: Duration,
+    /// Number of connections that were lost, over all nodes.
+    losses: Rc<Cell<u64>>,
     queued: RefCell<VecDeque<Call>>,
     sent: RefCell<VecDeque<Call>>,
     /// Resolved when a call is queued.
@@ -124,12 +126,14 @@ impl Node {
         server: Server,
         tls: &Rc<TlsConnector>,
         max_wait: Duration,
+        losses: &Rc<Cell<u64>>,
     ) -> Self {
         let inner = Rc::new(Inner {
             event_loop: event_loop.clone(),
             server,
             tls: Rc::clone(tls),
             max_wait,
+            losses: Rc::clone(losses),
             queued: RefCell::default(),
             sent: RefCell::default(),
             has_queued: RefCell::default(),
@@ -195,7 +199,11 @@ impl Inner {
             let (now, event_loop) = (self.event_loop.now(), &self.event_loop);
             let opened = timeout_at(event_loop, || now + TIMEOUT, self.open()).await;
             let error = match opened.unwrap_or_else(|_elapsed| Err(ErrorKind::TimedOut.into())) {
-                Ok(connection) => self.serve(connection).await,
+                Ok(connection) => {
+                    let error = self.serve(connection).await;
+                    self.losses.update(|losses| losses + 1);
+                    error
+                }
                 Err(error) => error,
             };
             // They are sent once more, in the same order.

@@ -1,9 +1,9 @@
 //! One crawl in Redis: its settings, its partitions, its journal and its counters.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::fmt;
-use std::hash::Hasher;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::mem;
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ use crate::{RedisOptions, settings};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
 /// work together.
-const FORMAT: &str = concat!("2, ", env!("CARGO_PKG_VERSION"));
+const FORMAT: &str = concat!("3, ", env!("CARGO_PKG_VERSION"));
 
 /// Number of jobs in one call of a script: a longer one would keep others waiting.
 pub(crate) const MAX_JOBS: usize = 1_000;
@@ -51,12 +51,18 @@ pub(crate) struct Store {
     pub(crate) settings: Map<String, Value>,
     /// The record of the crawl: names and values.
     fields: Vec<Vec<u8>>,
+    /// The id of the crawl, which no other of this name has.
+    id: String,
     /// The first line of the files of its journal.
     pub(crate) first_line: String,
     hasher: SipHasher13,
     /// The hashes of URLs that this worker has put in: most links of a page lead to one of
     /// them, and those need not be sent again.
     known: RefCell<HashSet<UrlHash>>,
+    /// Number of connections that were lost before the first of them was put in.
+    losses: Cell<u64>,
+    /// True if this worker has begun the crawl.
+    is_new: bool,
 }
 
 /// The hash of a URL.
@@ -108,16 +114,19 @@ impl Store {
         let tls = TlsConnector::new(&redis.ca_certificates, redis.insecure);
         let cluster =
             Cluster::new(event_loop, redis.server.clone(), tls, redis.max_wait, &redis.name);
+        let mut new_id = String::new();
         let fields = if create {
             let nodes = cluster.all_nodes().await?.len();
             let many = if nodes > 1 { nodes * PARTITIONS.1 } else { PARTITIONS.0 };
             let partitions = redis.partitions.unwrap_or(many).max(1).to_string();
             let settings = Value::Object(settings::of(options)).to_string();
             let key = key_of(&format!("{name} {settings}"));
+            new_id = random_name();
             let fields = [
                 ("format", FORMAT),
                 ("settings", &settings),
                 ("key", &key),
+                ("id", &new_id),
                 ("partitions", &partitions),
             ];
             let arguments: Vec<_> = fields
@@ -147,13 +156,19 @@ impl Store {
         let key = u128::from_str_radix(field("key"), 16).map_err(io::Error::other)?;
         let partitions = field("partitions").parse().map_err(io::Error::other)?;
         let hasher = SipHasher13::new_with_key(&key.to_le_bytes());
-        let known = RefCell::default();
-        // The key is random, and so this is no other crawl's. It stays a secret.
-        let mut id = hasher;
-        id.write(b"journal");
-        let first_line =
-            format!("journal of the crawl {name}, {:032x}\n", id.finish128().as_u128());
-        Ok(Self { cluster, partitions, settings, fields: words, first_line, hasher, known })
+        let id = field("id").to_owned();
+        Ok(Self {
+            cluster,
+            partitions,
+            settings,
+            fields: words,
+            first_line: format!("journal of the crawl {name}, {id}\n"),
+            is_new: create && id == new_id,
+            id,
+            hasher,
+            known: RefCell::default(),
+            losses: Cell::default(),
+        })
     }
 
     fn hash(&self, text: &str) -> UrlHash {
@@ -177,7 +192,11 @@ impl Store {
         referrer: &str,
         local: &LocalAdmission,
     ) -> (Batch, Vec<UrlHash>) {
-        let known = self.known.borrow();
+        let mut known = self.known.borrow_mut();
+        let losses = self.cluster.losses();
+        if self.losses.replace(losses) != losses {
+            known.clear();
+        }
         let mut hashes = Vec::new();
         candidates.retain(|candidate| {
             let hash = self.hash(&candidate.job.url);
@@ -190,8 +209,8 @@ impl Store {
         (batch, hashes)
     }
 
-    /// Remembers URLs that are in Redis now. Should Redis lose them, [`mend`](Self::mend)
-    /// puts them in again without asking what this worker knows.
+    /// Remembers URLs that are in Redis now. All are forgotten when a connection is lost:
+    /// then a server may have lost some of them.
     pub(crate) fn remember(&self, hashes: Vec<UrlHash>) {
         let mut known = self.known.borrow_mut();
         if known.len() + hashes.len() > MAX_KNOWN {
@@ -318,11 +337,13 @@ impl Store {
     /// Moves the records of the journal that are older than `age` to a file, if this worker
     /// has that duty, or nothing else does.
     ///
-    /// Losses of a killed server are mended before: the records that are needed for it are
-    /// younger than `age`, and so are still in Redis.
+    /// If a server was started anew, and that is not [mended](Self::mend) yet, the links of
+    /// each record are put in again before it is moved: what is moved is not read for that
+    /// any more. What a server loses is younger than `age`.
     ///
     /// # Errors
-    /// When the server is lost or the file cannot be written.
+    /// When the server is lost, the file cannot be written, or another crawl of this name was
+    /// begun meanwhile.
     pub(crate) async fn move_journal(
         &self,
         local: &RefCell<LocalAdmission>,
@@ -330,16 +351,27 @@ impl Store {
         age: Duration,
         file: &mut JournalFile,
     ) -> io::Result<()> {
-        self.mend(local).await?;
+        let id = self.cluster.command(0, ":crawl", &[b"HGET", b"id"]).await?;
+        if text_of(&id).is_some_and(|id| id != self.id) {
+            return Err(io::Error::other("the crawl was begun anew"));
+        }
+        let until = (self.now().await? / 1_000).saturating_sub(age.as_millis() as u64);
+        let until = until.to_string();
+        let is_mended = self.runs().await?.iter().all(Run::is_noted);
         let worker = worker.as_bytes().to_vec();
         for partition in 0..self.partitions {
             let duty = [worker.clone(), DUTY_TIME.as_millis().to_string().into_bytes()];
             if number_of(&self.cluster.script(&DUTY, partition, &duty).await?) != 1 {
                 continue;
             }
-            let until = (self.now().await? / 1_000).saturating_sub(age.as_millis() as u64);
-            let until = until.to_string();
             while let Some((records, last)) = self.page_of_journal(partition, "-", &until).await? {
+                if !is_mended {
+                    let mut batch = Batch::default();
+                    for json in &records {
+                        self.put_links(&serde_json::from_slice(json)?, &mut batch, local).await?;
+                    }
+                    self.put(batch).await?;
+                }
                 file.append(&records)?;
                 // The id behind the last one.
                 let (time, number) = last.split_once('-').unwrap_or((&last, "0"));
@@ -354,23 +386,25 @@ impl Store {
         Ok(())
     }
 
-    /// Mends what a restart may have lost. When a server is another run than before, its
-    /// last moments may be lost, and with them the record of a new crawl, or jobs whose
-    /// parents on another node are completed: so the record, the roots, and the links in
-    /// the journal are put in once more. Returns false if that was so.
+    /// Mends what a restart may have lost, in a crawl whose jobs are all done: so many were
+    /// put in. When a server is another run than the one that is noted, its last moments may
+    /// be lost, and with them the record of a new crawl, or jobs whose parents on another
+    /// node are completed: so the record, the roots, and the links in the journal are put in
+    /// once more. Returns true if there was nothing to mend.
+    ///
+    /// The new run is noted if nothing of that was new. Otherwise there is more to do, and
+    /// what it leads to is looked at when it is done. While jobs are not done, they may have
+    /// put URLs in, and have no record yet: so this is not called then.
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn mend(&self, local: &RefCell<LocalAdmission>) -> io::Result<bool> {
-        let mut restarted = Vec::new();
-        for partition in 0..self.partitions {
-            let run = self.cluster.run_id(partition).await?;
-            let known = self.cluster.command(partition, "", &[b"HGET", b"run"]).await?;
-            if text_of(&known).as_deref() != Some(&run) {
-                restarted.push((partition, run));
-            }
-        }
-        if restarted.is_empty() {
+    pub(crate) async fn mend(
+        &self,
+        local: &RefCell<LocalAdmission>,
+        num_put: u64,
+    ) -> io::Result<bool> {
+        let runs = self.runs().await?;
+        if runs.iter().all(Run::is_noted) {
             return Ok(true);
         }
         self.cluster.script(&CREATE, 0, &self.fields).await?;
@@ -378,27 +412,71 @@ impl Store {
         let mut batch = Batch::default();
         for partition in 0..self.partitions {
             let put = async |entry: JournalEntry<'_>| {
-                let candidates = local.borrow_mut().candidates_of(&entry);
-                self.add(&mut batch, &candidates, Some(&entry.row.url), &local.borrow());
-                if batch.len() > MAX_JOBS {
-                    self.put(mem::take(&mut batch)).await?;
-                }
-                Ok(())
+                Ok(self.put_links(&entry, &mut batch, local).await?)
             };
             self.read_journal(partition, put).await?;
         }
         self.put(batch).await?;
-        for (partition, run) in restarted {
-            self.cluster.command(partition, "", &[b"HSET", b"run", run.as_bytes()]).await?;
+        if self.counters().await?.put == num_put {
+            self.note(&runs).await?;
         }
         Ok(false)
+    }
+
+    /// Puts the links of a record in once more, through a batch. What is left in that is to
+    /// be put in at the end.
+    async fn put_links(
+        &self,
+        entry: &JournalEntry<'_>,
+        batch: &mut Batch,
+        local: &RefCell<LocalAdmission>,
+    ) -> Result<(), CallError> {
+        let candidates = local.borrow_mut().candidates_of(entry);
+        self.add(batch, &candidates, Some(&entry.row.url), &local.borrow());
+        if batch.len() > MAX_JOBS {
+            self.put(mem::take(batch)).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns the runs of the servers that hold the partitions.
+    async fn runs(&self) -> Result<Vec<Run>, CallError> {
+        let mut runs = Vec::new();
+        for partition in 0..self.partitions {
+            let noted = self.cluster.command(partition, "", &[b"HGET", b"run"]).await?;
+            let now = self.cluster.run_id(partition).await?;
+            runs.push(Run { noted: text_of(&noted), now });
+        }
+        Ok(runs)
+    }
+
+    /// Notes the runs of the servers: what earlier runs have lost is mended.
+    async fn note(&self, runs: &[Run]) -> Result<(), CallError> {
+        for (partition, run) in runs.iter().enumerate().filter(|(_, run)| !run.is_noted()) {
+            self.cluster.command(partition, "", &[b"HSET", b"run", run.now.as_bytes()]).await?;
+        }
+        Ok(())
+    }
+
+    /// Puts the roots in. Each worker does, since the one that has created the crawl may be
+    /// gone.
+    ///
+    /// # Errors
+    /// When the server is lost.
+    pub(crate) async fn begin(&self, local: &RefCell<LocalAdmission>) -> Result<(), CallError> {
+        let runs = if self.is_new { self.runs().await? } else { Vec::new() };
+        // Otherwise a server has lost the record of the crawl, and others may have lost more.
+        if runs.iter().all(|run| run.noted.is_none()) {
+            self.note(&runs).await?;
+        }
+        self.put_roots(local).await
     }
 
     /// Puts the roots in.
     ///
     /// # Errors
     /// When the server is lost.
-    pub(crate) async fn put_roots(&self, local: &RefCell<LocalAdmission>) -> Result<(), CallError> {
+    async fn put_roots(&self, local: &RefCell<LocalAdmission>) -> Result<(), CallError> {
         let roots = local.borrow_mut().roots();
         let mut batch = Batch::default();
         self.add(&mut batch, &roots, None, &local.borrow());
@@ -565,6 +643,19 @@ impl Store {
     }
 }
 
+/// The run of the server that holds a partition: its id is another one after each start.
+struct Run {
+    /// The last run whose losses are mended.
+    noted: Option<String>,
+    now: String,
+}
+
+impl Run {
+    fn is_noted(&self) -> bool {
+        self.noted.as_ref() == Some(&self.now)
+    }
+}
+
 impl Batch {
     fn len(&self) -> usize {
         self.0.iter().map(|(.., entries)| entries.len()).sum()
@@ -594,6 +685,11 @@ impl Batch {
         }
         calls.into_iter().map(|(partition, _, arguments)| (partition, arguments)).collect()
     }
+}
+
+/// Returns a name that nothing else has.
+pub(crate) fn random_name() -> String {
+    format!("{:016x}", RandomState::new().hash_one(std::process::id()))
 }
 
 /// Returns the key of the hash of URLs. It follows from the name and the settings of a

@@ -203,3 +203,24 @@ fn the_journal_moves_to_a_file() {
     }
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "precious\n");
 }
+
+/// A crawl that is begun again with the same name and settings is another one: the files of
+/// the first are not those of its journal.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_journal_is_of_one_crawl() {
+    let redis = Redis::start();
+    let site = DemoSite::start(SiteOptions::default()).unwrap();
+    let mut nightly = redis.options("nightly");
+    nightly.journal = vec![redis.folder.join("journal")];
+    run(nightly.clone(), options(&site.root()));
+    assert!(!journal(&nightly).is_empty());
+    let event_loop = EventLoop::new().unwrap();
+    let wait = Duration::from_secs(20);
+    event_loop.run_sync(delete(&event_loop, &nightly), wait).unwrap().unwrap();
+    run(redis.options("nightly"), options(&site.root()));
+    let mut ignore = drop;
+    let reporting = report(&event_loop, &nightly, &mut ignore);
+    let error = event_loop.run_sync(reporting, wait).unwrap().unwrap_err();
+    assert!(error.to_string().contains("no journal of this crawl"), "{error}");
+}

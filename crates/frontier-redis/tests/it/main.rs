@@ -5,6 +5,7 @@ mod ceilings;
 mod crawl;
 mod doors;
 mod kills;
+mod losses;
 mod politeness;
 mod redis;
 mod scale;

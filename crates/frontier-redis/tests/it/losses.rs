@@ -1,0 +1,189 @@
+//! Servers that lose what they did last, while workers go on.
+
+use std::cell::RefCell;
+use std::fs;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crawl_core::{Options, Outcome};
+use demo_site::scripted::Server;
+use frontier_redis::{RedisFrontier, RedisOptions, Step};
+use stage2_coroutines::EventLoop;
+use stage3_queue::Stopper;
+
+use crate::redis::{Redis, start_cluster};
+use crate::worker::{journal, options, run};
+
+/// A worker that joins a crawl, and leaves it before it has done anything.
+fn join_and_leave(redis: RedisOptions, options: Options) {
+    let event_loop = EventLoop::new().unwrap();
+    let opening = RedisFrontier::open(&event_loop, redis, options, Box::new(drop), Stopper::new());
+    event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
+    event_loop.close();
+}
+
+/// Waits until this is so. Returns false if it takes too long.
+fn is_soon(mut is_so: impl FnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while !is_so() && begun.elapsed() < Duration::from_secs(20) {
+        thread::sleep(Duration::from_millis(5));
+    }
+    is_so()
+}
+
+/// The server forgets that a page was completed, and its child. The worker that has put the
+/// child in completes the page again, and must not take the child for known: another page
+/// ends only when the child is asked again.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_forgets_what_it_knew_of_a_server_that_was_started_anew() {
+    let mut redis = Redis::start();
+    let (file, length) = (redis.append_only_file(), Arc::new(AtomicU64::new(0)));
+    let is_released = Arc::new(AtomicBool::new(false));
+    let (appended, may_end) = (Arc::clone(&length), Arc::clone(&is_released));
+    let asked = AtomicU64::new(0);
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page("<a href=/parent>x</a><a href=/slow>x</a>"),
+        "/parent" => {
+            let length = fs::metadata(&file).map_or(0, |file| file.len());
+            let _ = appended.compare_exchange(0, length, Ordering::SeqCst, Ordering::SeqCst);
+            reply.page("<a href=/child>x</a>");
+        }
+        "/child" => {
+            asked.fetch_add(1, Ordering::SeqCst);
+            is_soon(|| may_end.load(Ordering::SeqCst));
+            reply.page("x");
+        }
+        _ if is_soon(|| asked.load(Ordering::SeqCst) == 2) => reply.page("x"),
+        _ => reply.status(500, "Too Late", &[], ""),
+    });
+    let site = site.unwrap();
+    let (url, root) = (redis.url(), site.url("/"));
+    let working = thread::spawn(move || {
+        let server = frontier_redis::Server::parse(&url).unwrap();
+        let redis = RedisOptions::new(server, "known");
+        run(RedisOptions { lease: Duration::from_secs(2), ..redis }, options(&root));
+    });
+    assert!(is_soon(|| site.hits("/child") > 0));
+    redis.kill();
+    redis.cut(length.load(Ordering::SeqCst));
+    redis.start_again();
+    join_and_leave(redis.options("known"), options(&site.url("/")));
+    is_released.store(true, Ordering::SeqCst);
+    working.join().unwrap();
+    let rows = journal(&redis.options("known"));
+    let pages = rows.values().filter(|row| row.outcome == Outcome::Page).count();
+    assert_eq!((rows.len(), pages, site.hits("/parent")), (4, 4, 2), "{rows:?}");
+}
+
+/// Nodes lose the children of a page between the moment at which they are put in and that at
+/// which the page is completed. Another worker joins in between, when the page has no record
+/// yet. With `journal`, the record is moved to a file before the end.
+fn lose_children(with_journal: bool) {
+    let redis = Redis::start();
+    let is_lost = Arc::new(AtomicBool::new(false));
+    let others = [(); 4].map(|()| {
+        let is_lost = Arc::clone(&is_lost);
+        // No other page is completed before.
+        let start = Server::start(move |_, reply| {
+            is_soon(|| is_lost.load(Ordering::SeqCst));
+            reply.page("x");
+        });
+        start.unwrap()
+    });
+    let links: String =
+        others.iter().map(|o| format!("<a href={}>x</a>", o.url("/child"))).collect();
+    let file = redis.folder.join("journal");
+    let of_file = file.clone();
+    let is_in_file =
+        move |text: &str| fs::read_to_string(&of_file).is_ok_and(|lines| lines.contains(text));
+    let first = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(format!("{links}<a href=/slow>x</a>")),
+        // It ends when the record of the page is in the file.
+        _ if !with_journal || is_soon(|| is_in_file("/child")) => reply.page("x"),
+        _ => reply.status(500, "Too Late", &[], ""),
+    });
+    let first = first.unwrap();
+    let mut wanted = options(&first.url("/"));
+    wanted.roots.extend(others.iter().map(|other| other.url("/").parse::<url::Url>().unwrap()));
+    let mut lost = redis.options("lost");
+    lost.partitions = Some(64);
+    lost.journal_age = Duration::from_millis(200);
+    lost.journal.extend(with_journal.then_some(file));
+    // When the roots and all children of other partitions are in: deletes all but the record
+    // of the crawl and the partition of the first host, which others may have, too.
+    let script = "local seen, deleted = 0, 0
+        local first = redis.call('KEYS', '{lost:*:h:' .. ARGV[1])[1]
+        local hosts = first and #redis.call('KEYS', first:match('^{lost:%d+}') .. ':h:*') or 1
+        for _, key in ipairs(redis.call('KEYS', '{lost:*:seen')) do
+          seen = seen + redis.call('SCARD', key)
+        end
+        if seen < 10 - hosts then return 0 end
+        for _, key in ipairs(redis.call('KEYS', '{lost:*')) do
+          local p = key:match('^{lost:%d+}')
+          if redis.call('EXISTS', p .. ':h:' .. ARGV[1]) == 0 and key ~= '{lost:0}:crawl' then
+            deleted = deleted + redis.call('DEL', key)
+          end
+        end
+        return deleted";
+    let (host, redis) = (first.address().to_string(), Rc::new(RefCell::new(redis)));
+    let (server, joining) = (Rc::clone(&redis), wanted.clone());
+    lost.on_step = Some(Rc::new(move |step| {
+        if step != Step::ChildrenPut || is_lost.load(Ordering::SeqCst) {
+            return;
+        }
+        let mut server = server.borrow_mut();
+        if server.command(&["EVAL", script, "0", &host]) != "0" {
+            server.kill();
+            server.start_again();
+            let (url, joining) = (server.url(), joining.clone());
+            let join = move || {
+                let server = frontier_redis::Server::parse(&url).unwrap();
+                join_and_leave(RedisOptions::new(server, "lost"), joining);
+            };
+            thread::spawn(join).join().unwrap();
+            is_lost.store(true, Ordering::SeqCst);
+        }
+    }));
+    run(lost.clone(), wanted);
+    let rows = journal(&lost);
+    let pages = rows.values().filter(|row| row.outcome == Outcome::Page).count();
+    assert_eq!((rows.len(), pages), (10, 10), "{:?}", rows.keys());
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn children_that_are_lost_before_their_page_is_completed_are_put_in_again() {
+    lose_children(false);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn children_of_a_record_that_is_moved_are_put_in_again() {
+    lose_children(true);
+}
+
+/// A worker that begins a crawl notes the run of the node that holds each partition: with
+/// another one, the end of the crawl would read the whole journal.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn the_runs_of_the_nodes_of_a_cluster_are_noted_at_the_beginning() {
+    let nodes = start_cluster();
+    join_and_leave(nodes[0].options("runs"), options("http://a.test/"));
+    let run_id = |node: &Redis| {
+        let info = node.command(&["INFO", "server"]);
+        let id = info.lines().find_map(|line| line.strip_prefix("run_id:"));
+        id.unwrap().trim_end().to_owned()
+    };
+    for partition in 0..12 {
+        let noted = nodes.iter().find_map(|node| {
+            let noted = node.command(&["HGET", &format!("{{runs:{partition}}}"), "run"]);
+            (!noted.starts_with("MOVED")).then(|| (run_id(node), noted))
+        });
+        let (run, noted) = noted.unwrap();
+        assert_eq!(run, noted, "partition {partition}");
+    }
+}
