@@ -477,7 +477,7 @@ impl Inner {
         }
         if let Some(mark) = mark {
             let local = self.local.borrow();
-            if *mark == HOST_IS_FULL {
+            let error = if *mark == HOST_IS_FULL {
                 let error = local.host_is_full();
                 // There is one such job for each host.
                 let warning = error.as_ref().map(|error| {
@@ -488,9 +488,13 @@ impl Inner {
                     )
                 });
                 self.counts.borrow_mut().warnings.extend(warning);
-                return Ok(error);
-            }
-            return Ok(local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1)));
+                error
+            } else {
+                local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1))
+            };
+            // A job that is refused is asked by no worker: its robots.txt was not asked for.
+            let reason = "another worker takes it for a crawler trap";
+            return Ok(error.or_else(|| Some(FetchError::new(ErrorClass::Trap, reason))));
         }
         if !self.local.borrow().options().robots {
             return Ok(None);

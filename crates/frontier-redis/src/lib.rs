@@ -51,9 +51,9 @@
 //!
 //! | option | is held |
 //! |---|---|
-//! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-pages-per-host`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused |
+//! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-pages-per-host`, `--max-path-segments`, `--max-repeats`, `--max-pages-per-pattern`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused |
 //! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day) | globally, over all workers together |
-//! | limits on crawler traps | globally for each host |
+//! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
 //! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert` and `--insecure` (also for the server of Redis), proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |

@@ -14,7 +14,7 @@ use web::select::Selection;
 /// Returns the settings in these options, by the names of their flags.
 pub(crate) fn of(options: &Options) -> Map<String, Value> {
     let texts = |texts: &mut dyn Iterator<Item = String>| json!(texts.collect::<Vec<_>>());
-    let settings: [(&str, Value); 23] = [
+    let settings: [(&str, Value); 26] = [
         ("URL", texts(&mut options.roots.iter().map(Url::to_string))),
         ("--lenient", json!(options.scope == ScopeRule::Lenient)),
         ("--include", texts(&mut options.include.iter().map(Regex::to_string))),
@@ -23,6 +23,9 @@ pub(crate) fn of(options: &Options) -> Map<String, Value> {
         ("--strip-query", json!(options.strip_query)),
         ("--external", json!(options.external)),
         ("--max-pages-per-host", json!(options.max_pages_per_host)),
+        ("--max-path-segments", json!(options.traps.segments)),
+        ("--max-repeats", json!(options.traps.repetitions)),
+        ("--max-pages-per-pattern", json!(options.traps.variants)),
         ("--max-redirect", json!(options.max_redirect)),
         ("--max-tries", json!(options.max_tries)),
         ("--max-wait", millis(options.max_wait)),
@@ -76,6 +79,9 @@ pub(crate) fn apply(settings: &Map<String, Value>, options: &mut Options) -> io:
     options.strip_query = texts("--strip-query")?;
     options.external = serde_json::from_value(get("--external"))?;
     options.max_pages_per_host = serde_json::from_value(get("--max-pages-per-host"))?;
+    options.traps.segments = serde_json::from_value(get("--max-path-segments"))?;
+    options.traps.repetitions = serde_json::from_value(get("--max-repeats"))?;
+    options.traps.variants = serde_json::from_value(get("--max-pages-per-pattern"))?;
     options.max_redirect = serde_json::from_value(get("--max-redirect"))?;
     options.max_tries = serde_json::from_value(get("--max-tries"))?;
     options.max_wait = duration("--max-wait")?;
@@ -139,6 +145,9 @@ mod tests {
         options.exclude = vec![Regex::new("x$").unwrap()];
         options.check.styles = true;
         options.max_pages_per_host = None;
+        options.traps.segments = 3;
+        options.traps.repetitions = 4;
+        options.traps.variants = 5;
         options.rate_limit = Some(3);
         options.delay = Duration::from_millis(150);
         options.robots = false;

@@ -2,10 +2,11 @@
 
 use std::thread;
 
-use crawl_core::{ErrorClass, Outcome};
+use crawl_core::{ErrorClass, Options, Outcome};
 use demo_site::scripted::{Request, Server};
 use frontier_redis::RedisOptions;
 
+use crate::losses::join_and_leave;
 use crate::redis::Redis;
 use crate::worker::{journal, options, run, witness};
 
@@ -58,4 +59,20 @@ fn pages_that_say_the_same_come_to_an_end() {
     assert_eq!(rows.len(), 41);
     let [warning] = &summary.warnings[..] else { panic!("{:?}", summary.warnings) };
     assert!(warning.contains("20 pages that led to new URLs have the content of"), "{warning}");
+}
+
+/// What one worker takes for a trap, no other one asks: the limits are those of the crawl.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_that_joins_has_the_limits_of_the_crawl() {
+    let redis = Redis::start();
+    let server = Server::start(|_, reply| reply.page("x")).unwrap();
+    let mut wanted = options(&server.url("/a/b/c/d"));
+    wanted.traps.segments = 3;
+    join_and_leave(redis.options("joined"), wanted);
+    run(redis.options("joined"), Options::new(Vec::new()));
+    let rows = journal(&redis.options("joined"));
+    let row = &rows[&server.url("/a/b/c/d")];
+    assert_eq!(row.error.as_ref().map(|error| error.class), Some(ErrorClass::Trap));
+    assert_eq!((row.outcome, server.hits("/a/b/c/d")), (Outcome::Skipped, 0));
 }

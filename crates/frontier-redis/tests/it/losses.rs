@@ -18,7 +18,7 @@ use crate::redis::{Redis, start_cluster};
 use crate::worker::{journal, options, run};
 
 /// A worker that joins a crawl, and leaves it before it has done anything.
-fn join_and_leave(redis: RedisOptions, options: Options) {
+pub(crate) fn join_and_leave(redis: RedisOptions, options: Options) {
     let event_loop = EventLoop::new().unwrap();
     let opening = RedisFrontier::open(&event_loop, redis, options, Box::new(drop), Stopper::new());
     event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
