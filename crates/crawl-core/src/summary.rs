@@ -18,6 +18,9 @@ pub enum StopReason {
     Journal(io::Error),
     /// The frontier could not be reached: that of a crawl on many machines.
     Frontier(io::Error),
+    /// The crawl was not stopped, and is not done: that of a crawl on many machines, which
+    /// can be reported while it runs.
+    UnderWay,
 }
 
 /// The summary of a crawl that has ended.
@@ -66,6 +69,7 @@ impl CrawlSummary {
             Some(StopReason::Signal(_)) => "the crawl was interrupted",
             Some(StopReason::Journal(_)) => "the journal could not be written",
             Some(StopReason::Frontier(_)) => "the frontier could not be reached",
+            Some(StopReason::UnderWay) => "the crawl is not done yet",
             None => "the limit on pages was reached",
         };
         let busy: u64 = self.busy_hosts.iter().map(|busy| busy.todo).sum();

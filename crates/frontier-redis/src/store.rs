@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crawl_core::{
     BusyHost, Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome,
-    Purpose, Row,
+    Purpose, Row, StopReason,
 };
 use redis_protocol::resp2::types::OwnedFrame;
 use serde_json::{Map, Value};
@@ -500,12 +500,6 @@ impl Store {
         let mut crawl = Crawl::new(options);
         // A root that is refused has its record, like all others.
         crawl.roots(&mut drop);
-        let mut moved = 0;
-        for partition in 0..self.partitions {
-            let reply = self.cluster.command(partition, "", &[b"HGET", b"moved"]).await?;
-            moved += number_of(&reply) as usize;
-        }
-        let mut in_files = HashSet::new();
         let mut replay = |entry: JournalEntry<'_>| {
             let completion = crawl.replay(entry);
             let rows = completion.rows().enumerate().collect::<Vec<_>>();
@@ -517,30 +511,57 @@ impl Store {
                 }
             }
         };
-        journal_file::read(files, &self.first_line, |entry| {
-            if in_files.insert(Arc::clone(&entry.row.url)) {
-                replay(entry);
+        // The URLs of the records that were read.
+        let (mut in_files, mut in_redis) = (HashSet::new(), HashSet::new());
+        let mut moved_before = None;
+        loop {
+            let moved = self.moved().await?;
+            if moved_before == Some(moved) {
+                break;
             }
-            Ok(())
-        })?;
-        if in_files.len() < moved {
-            let missing = moved - in_files.len();
-            let message = format!("{missing} records are in a file: name it with --journal");
-            return Err(io::Error::new(io::ErrorKind::NotFound, message));
-        }
-        for partition in 0..self.partitions {
-            let replay = async |entry: JournalEntry<'_>| {
-                if !in_files.contains(&entry.row.url) {
+            journal_file::read(files, &self.first_line, |entry| {
+                let url = Arc::clone(&entry.row.url);
+                if in_files.insert(Arc::clone(&url)) && !in_redis.contains(&url) {
                     replay(entry);
                 }
                 Ok(())
-            };
-            self.read_journal(partition, replay).await?;
+            })?;
+            if in_files.len() < moved {
+                let missing = moved - in_files.len();
+                let message = format!("{missing} records are in a file: name it with --journal");
+                return Err(io::Error::new(io::ErrorKind::NotFound, message));
+            }
+            if moved_before.is_some() {
+                break;
+            }
+            for partition in 0..self.partitions {
+                let replay = async |entry: JournalEntry<'_>| {
+                    let url = Arc::clone(&entry.row.url);
+                    if !in_files.contains(&url) && in_redis.insert(url) {
+                        replay(entry);
+                    }
+                    Ok(())
+                };
+                self.read_journal(partition, replay).await?;
+            }
+            // Some may have been moved meanwhile, behind the end of the files as they were.
+            moved_before = Some(moved);
         }
         let counters = self.counters().await?;
         let todo = counters.put.saturating_sub(counters.done);
+        let stopped = (todo > counters.left).then_some(StopReason::UnderWay);
         let summary = crawl.end(todo as usize, None);
-        Ok(CrawlSummary { busy_hosts: self.busy_hosts().await?, ..summary })
+        Ok(CrawlSummary { stopped, busy_hosts: self.busy_hosts().await?, ..summary })
+    }
+
+    /// Returns the number of records that were moved to files.
+    async fn moved(&self) -> Result<usize, CallError> {
+        let mut moved = 0;
+        for partition in 0..self.partitions {
+            let reply = self.cluster.command(partition, "", &[b"HGET", b"moved"]).await?;
+            moved += number_of(&reply) as usize;
+        }
+        Ok(moved)
     }
 
     /// Returns the hosts of which jobs are left because they were busy all the time.

@@ -73,6 +73,7 @@ fn stopped(summary: &CrawlSummary) -> Option<&'static str> {
         Some(StopReason::Signal(_)) => Some("signal"),
         Some(StopReason::Journal(_)) => Some("journal"),
         Some(StopReason::Frontier(_)) => Some("frontier"),
+        Some(StopReason::UnderWay) => Some("under_way"),
         None if !summary.busy_hosts.is_empty() => Some("busy_hosts"),
         None => (summary.todo > 0).then_some("max_pages"),
     }

@@ -1,14 +1,18 @@
 //! One worker, and several on threads: the same rows as in one process.
 
+use std::collections::HashSet;
+use std::io::Write;
 use std::thread;
 use std::time::Duration;
 
-use crawl_core::StopReason;
+use crawl_core::{Options, Row, StopReason};
+use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, delete, report, status};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
+use crate::losses::join_and_leave;
 use crate::redis::Redis;
 use crate::worker::{assert_same, journal, options, run, run_with, witness};
 
@@ -223,4 +227,65 @@ fn a_journal_is_of_one_crawl() {
     let reporting = report(&event_loop, &nightly, &mut ignore);
     let error = event_loop.run_sync(reporting, wait).unwrap().unwrap_err();
     assert!(error.to_string().contains("no journal of this crawl"), "{error}");
+}
+
+/// Starts a server of a page with so many links to others.
+fn list(count: usize) -> Server {
+    let links: String = (0..count).map(|n| format!("<a href=/{n}>x</a>")).collect();
+    let start = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(&links),
+        _ => reply.page("x"),
+    });
+    start.unwrap()
+}
+
+/// A record is moved to the file when the file is read already, and Redis not yet.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_report_finds_what_is_moved_meanwhile() {
+    let redis = Redis::start();
+    let site = list(300);
+    let (mut moving, file) = (redis.options("moving"), redis.folder.join("journal"));
+    run(moving.clone(), options(&site.url("/")));
+    moving.journal = vec![file.clone()];
+    join_and_leave(moving.clone(), Options::new(Vec::new()));
+    // Records are read 200 at a time.
+    let script = "local key = '{moving:0}:journal'
+        local last = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+        redis.call('XDEL', key, last[1])
+        redis.call('HINCRBY', '{moving:0}', 'moved', 1)
+        return last[2][2]";
+    let mut rows = Vec::new();
+    let mut sink = |row: Row| {
+        if rows.is_empty() {
+            let record = redis.command(&["EVAL", script, "0"]);
+            let mut file = std::fs::OpenOptions::new().append(true).open(&file).unwrap();
+            file.write_all(format!("{record}\n").as_bytes()).unwrap();
+        }
+        rows.push(row.url.to_string());
+    };
+    let event_loop = EventLoop::new().unwrap();
+    let reporting = report(&event_loop, &moving, &mut sink);
+    event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    assert_eq!((rows.len(), rows.into_iter().collect::<HashSet<_>>().len()), (301, 301));
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_report_says_that_the_crawl_is_not_done() {
+    let redis = Redis::start();
+    let site = list(3);
+    let mut first = options(&site.url("/"));
+    first.max_pages = Some(1);
+    run(redis.options("begun"), first);
+    let left_out = || {
+        let (event_loop, begun) = (EventLoop::new().unwrap(), redis.options("begun"));
+        let mut ignore = drop;
+        let reporting = report(&event_loop, &begun, &mut ignore);
+        let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+        summary.left_out()
+    };
+    assert_eq!(left_out().as_deref(), Some("3 URLs left to do: the crawl is not done yet"));
+    run(redis.options("begun"), Options::new(Vec::new()));
+    assert_eq!(left_out(), None);
 }
