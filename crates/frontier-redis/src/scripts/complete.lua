@@ -2,7 +2,7 @@
 -- asked, 1 if it has answered, 1 if the row is broken, the number of new URLs that other
 -- calls have put in, the record before and after the number of new URLs, and then jobs to
 -- put in. Returns the number of new URLs, or -1 if the lease was lost; then nothing is
--- changed.
+-- changed. A call whose reply was lost has changed all before, and gets the number again.
 local lease, asked, answered, is_broken = ARGV[2], ARGV[3] == '1', ARGV[4] == '1', ARGV[5] == '1'
 
 -- Lets a host that was busy, and has answered a request that began after that, have more
@@ -16,10 +16,28 @@ local function grow(h, started)
   end
 end
 
+-- Returns the number of new URLs in the record of this call, or nil if the last 1,000 of
+-- the journal are others.
+local function number_in_record()
+  local before, after, last = ARGV[7], ARGV[8], '+'
+  for _ = 1, 10 do
+    local entries = call('XREVRANGE', P .. ':journal', last, '-', 'COUNT', 100)
+    for _, entry in ipairs(entries) do
+      local record = entry[2][2]
+      local new = record:sub(#before + 1, -#after - 1)
+      if record == before .. new .. after then
+        return tonumber(new)
+      end
+      last = '(' .. entry[1]
+    end
+  end
+end
+
 -- ANCHOR: complete
--- The fence: this worker has the job no longer.
+-- The fence: this worker has the job no longer. Or the call is repeated, and has its
+-- record already.
 if not take(lease) then
-  return -1
+  return ARGV[1] == '1' and number_in_record() or -1
 end
 -- What is new becomes jobs, beside those in other partitions.
 local name, _, started, before = parts(lease)

@@ -2,6 +2,10 @@
 
 use std::cell::RefCell;
 use std::fs;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -164,6 +168,78 @@ fn children_that_are_lost_before_their_page_is_completed_are_put_in_again() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn children_of_a_record_that_is_moved_are_put_in_again() {
     lose_children(true);
+}
+
+/// A socket before that of a server. The first reply to a message with `word` is lost: when
+/// `is_done`, the connection is closed.
+fn lose_a_reply(
+    redis: &Redis,
+    word: String,
+    is_done: impl Fn() -> bool + Send + 'static,
+) -> PathBuf {
+    let (path, server) = (redis.folder.join("losing"), redis.folder.join("socket"));
+    let listener = UnixListener::bind(&path).unwrap();
+    thread::spawn(move || {
+        let mut is_lost = false;
+        for client in listener.incoming() {
+            let (mut client, mut server) = (client.unwrap(), UnixStream::connect(&server).unwrap());
+            let is_mute = Arc::new(AtomicBool::new(false));
+            let (mut replies, mut to) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let may_reply = Arc::clone(&is_mute);
+            thread::spawn(move || {
+                let mut bytes = [0; 65_536];
+                while let Ok(length @ 1..) = replies.read(&mut bytes) {
+                    if !may_reply.load(Ordering::SeqCst) && to.write_all(&bytes[..length]).is_err()
+                    {
+                        break;
+                    }
+                }
+            });
+            let mut bytes = [0; 65_536];
+            while let Ok(length @ 1..) = client.read(&mut bytes) {
+                let loses = !is_lost && String::from_utf8_lossy(&bytes[..length]).contains(&word);
+                is_mute.fetch_or(loses, Ordering::SeqCst);
+                server.write_all(&bytes[..length]).unwrap();
+                if loses {
+                    is_lost = is_soon(&is_done);
+                    break;
+                }
+            }
+            let _ = server.shutdown(Shutdown::Both);
+            let _ = client.shutdown(Shutdown::Both);
+        }
+    });
+    path
+}
+
+/// A page is completed, and the worker does not hear of it. It completes the page again, and
+/// has its row.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_row_whose_reply_is_lost_is_written() {
+    let redis = Arc::new(Redis::start());
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/second>x</a>"),
+        "/second" => reply.page("<a href=/third>x</a>"),
+        _ => reply.page("x"),
+    });
+    let site = site.unwrap();
+    // The thread does not end, and so does not own the server.
+    let server = Arc::downgrade(&redis);
+    let is_done = move || {
+        let done = server.upgrade().map(|redis| redis.command(&["HGET", "{reply:0}", "done"]));
+        done.as_deref() == Some("2")
+    };
+    let word = format!("\"url\":\"{}\"", site.url("/second"));
+    let path = lose_a_reply(&redis, word, is_done);
+    let server = frontier_redis::Server::parse(&format!("unix://{}", path.display())).unwrap();
+    let (_, rows) = run(RedisOptions::new(server, "reply"), options(&site.url("/")));
+    let rows: Vec<_> = rows.iter().map(|row| (&*row.url, row.num_new_urls)).collect();
+    let (first, second, third) = (site.url("/"), site.url("/second"), site.url("/third"));
+    let expected = [(&*first, 1), (&*second, 1), (&*third, 0)];
+    assert!(expected.iter().all(|row| rows.contains(row)) && rows.len() == 3, "{rows:?}");
+    assert_eq!(redis.command(&["HGET", "{reply:0}", "done"]), "3");
+    assert_eq!(site.requests(), 3);
 }
 
 /// A worker that begins a crawl notes the run of the node that holds each partition: with
