@@ -447,13 +447,20 @@ impl Inner {
         self.leases.borrow_mut().remove(&claim.lease);
     }
 
+    /// Returns true if the last attempt on the origin of a job has failed.
+    fn has_failed(&self, job: &Job) -> bool {
+        self.health.borrow().contains_key(&rules_key(job.address()))
+    }
+
     /// Returns the rules of the origin of a job; `None` if they are not known any more.
+    /// After a failed attempt Redis is asked, since another worker may have given it up.
     async fn rules_of(&self, job: &Job, partition: usize) -> Result<Option<Rc<Rules>>, CallError> {
         let address = job.address();
         let key = rules_key(address);
         let now = self.event_loop.now();
         if let Some((at, rules)) = self.rules.borrow().get(&key)
             && now < *at + RULES_CACHE_TIME
+            && (matches!(**rules, Rules::NoServer(_)) || !self.has_failed(job))
         {
             return Ok(Some(Rc::clone(rules)));
         }
@@ -496,7 +503,9 @@ impl Inner {
             let reason = "another worker takes it for a crawler trap";
             return Ok(error.or_else(|| Some(FetchError::new(ErrorClass::Trap, reason))));
         }
-        if !self.local.borrow().options().robots {
+        let robots = self.local.borrow().options().robots;
+        // Without robots.txt, only an origin that is given up has rules.
+        if !robots && !self.has_failed(job) {
             return Ok(None);
         }
         match self.rules_of(job, claim.partition).await {
@@ -505,6 +514,7 @@ impl Inner {
                 // Cannot happen: only valid URLs are admitted.
                 Err(error) => Some(FetchError::new(ErrorClass::Protocol, error.to_string())),
             }),
+            Ok(None) if !robots => Ok(None),
             // They have expired: the job is given back, and the file fetched again.
             Ok(None) | Err(_) => Err(Released),
         }

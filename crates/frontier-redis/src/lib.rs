@@ -11,7 +11,8 @@
 //!    three times in their length (30 s, [`RedisOptions::lease`]); what a lost worker has
 //!    claimed is claimed by others when the lease has ended, so a page may be asked twice.
 //! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
-//!    changes everything or nothing, and may be sent twice.
+//!    changes everything or nothing, and may be sent twice. A claim that is repeated gets
+//!    what it got; a completion finds its record among the last 1,000 of its partition.
 //! 3. **The lease is the fence.** Each lease begins with a token of its own. A result that
 //!    comes after its lease has ended changes nothing: so each URL has exactly one record in
 //!    the journal.
@@ -55,7 +56,7 @@
 //! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day) | globally, over all workers together |
 //! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
-//! | hosts that do not answer | each worker counts for itself; once one gives a host up, it is given up for all |
+//! | hosts that do not answer | each worker counts for itself; once one gives a host up, each other does after its own next failed attempt |
 //! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert` and `--insecure` (also for the server of Redis), proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
 //! | `--journal` | per worker: of those that have it, one for each partition moves the records to its file |
 //! | cookies, `--cookie-jar`, `--no-cookies` | per worker: each has a jar of its own, and gets and sends its own cookies |

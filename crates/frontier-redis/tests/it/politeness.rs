@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crawl_core::{Options, Outcome};
+use crawl_core::{ErrorClass, FetchError, Options, Outcome};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
 use stage2_coroutines::EventLoop;
+use stage3_queue::Rules;
 
 use crate::redis::Redis;
 use crate::worker::{journal, options, run};
@@ -159,6 +160,52 @@ fn a_dead_host_ends_as_rows() {
     let rows = journal(&redis.options("dead"));
     assert_eq!(rows.len(), 1);
     assert!(rows.values().all(|row| row.outcome == Outcome::Failed), "{rows:?}");
+}
+
+/// Returns the options of a crawl without robots.txt, of a page that links to 20 of a host
+/// that does not answer, and that host.
+fn links_to_a_dead_host() -> (Server, Options, String) {
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let links: String = (0..20).map(|n| format!("<a href=http://{closed}/{n}>x</a>")).collect();
+    let server = Server::start(move |_, reply| reply.page(&links)).unwrap();
+    let mut wanted = options(&server.url("/"));
+    wanted.roots.push(format!("http://{closed}/").parse().unwrap());
+    wanted.max_tries = 1;
+    (server, wanted, closed.to_string())
+}
+
+/// Asserts that each URL of a host that does not answer has failed, and returns how many of
+/// them were tried.
+fn tried(redis: &Redis, name: &str, host: &str) -> usize {
+    let rows = journal(&redis.options(name));
+    let of_host: Vec<_> = rows.values().filter(|row| row.url.contains(host)).collect();
+    assert_eq!(of_host.len(), 21);
+    assert!(of_host.iter().all(|row| row.outcome == Outcome::Failed), "{rows:?}");
+    of_host.into_iter().filter(|row| row.tries > 0).count()
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_dead_host_is_given_up_without_robots_txt() {
+    let redis = Redis::start();
+    let (_server, mut wanted, host) = links_to_a_dead_host();
+    // It is given up after eight failed attempts, and five seconds.
+    wanted.delay = Duration::from_millis(800);
+    run(redis.options("dead"), wanted);
+    assert_eq!(tried(&redis, "dead", &host), 8);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_host_that_one_worker_gives_up_is_given_up_by_others() {
+    let redis = Redis::start();
+    let (_server, mut wanted, host) = links_to_a_dead_host();
+    let error = FetchError::new(ErrorClass::Connect, "connection refused");
+    let rules = serde_json::to_string(&Rules::of_dead_host(&host, &error)).unwrap();
+    redis.command(&["SET", &format!("{{others:0}}:rules0{host}"), &rules]);
+    wanted.max_tasks = Some(1);
+    run(redis.options("others"), wanted);
+    assert_eq!(tried(&redis, "others", &host), 1);
 }
 
 /// A host that is busy all the time is given up. Its URLs are left to do, and named in the
