@@ -378,7 +378,10 @@ impl ToolArguments {
 
     /// Returns the options of the crawl, which begins with these roots.
     pub(crate) fn options(&self, roots: Vec<Url>) -> Options {
-        let check = self.common.scope.check(Check::USUAL);
+        // A worker that joins a crawl has the checks of that crawl.
+        let joins = self.is_part() && roots.is_empty();
+        let default = if joins { Check::default() } else { Check::USUAL };
+        let check = self.common.scope.check(Check::USUAL).unwrap_or(default);
         let mut options = Options { roots, check, ..self.common.options() };
         self.tool.set(&mut options);
         options
@@ -530,6 +533,21 @@ mod tests {
         for list in ["--check pictures", "--check +all", "--check -links", "--check images,"] {
             check(list).unwrap_err();
         }
+    }
+
+    #[cfg(feature = "redis")]
+    #[test]
+    fn a_worker_that_joins_has_the_checks_of_the_crawl() {
+        let check = |line: &str, roots: &[&str]| {
+            let line = format!("{line} --frontier redis://a.test/ --crawl a");
+            let tool: ToolArguments = parse_as(&line).unwrap();
+            let roots = roots.iter().map(|root| root.parse().unwrap()).collect();
+            tool.options(roots).check
+        };
+        let fragments = Check { fragments: true, ..Check::USUAL };
+        assert_eq!(check("", &[]), Check::default());
+        assert_eq!(check("--check +fragments", &[]), fragments);
+        assert_eq!(check("a.test", &["http://a.test/"]), Check::USUAL);
     }
 
     #[test]

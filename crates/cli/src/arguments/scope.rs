@@ -65,9 +65,9 @@ pub(super) struct Scope {
 }
 
 impl Scope {
-    /// Returns what is checked besides links; `usual` is the default.
-    pub(super) fn check(&self, usual: Check) -> Check {
-        parsers::check(&self.check, usual)
+    /// Returns what is checked besides links, if it was given; `usual` is the default.
+    pub(super) fn check(&self, usual: Check) -> Option<Check> {
+        (!self.check.is_empty()).then(|| parsers::check(&self.check, usual))
     }
 
     pub(super) fn set(&self, options: &mut Options) {
@@ -78,7 +78,7 @@ impl Scope {
         options.deny_private = self.deny_private;
         options.max_pages = self.max_pages;
         options.max_pages_per_host = Some(self.max_pages_per_host).filter(|max| *max > 0);
-        options.check = self.check(Check::default());
+        options.check = self.check(Check::default()).unwrap_or_default();
         options.strip_query.clone_from(&self.strip_query);
     }
 }

@@ -127,6 +127,21 @@ fn a_broken_link_is_told_with_its_page() {
 
 #[test]
 #[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_that_joins_has_the_checks_of_the_crawl() {
+    let redis = Redis::start("checks");
+    let site = site(Latency::None);
+    wait_until(|| redis.folder.join("socket").exists());
+    let first = redis.run(&["--no-robots", "--check", "none", &site.root()]);
+    assert!(matches!(first.status.code(), Some(0 | 1)), "{}", first.stderr);
+    let joined = redis.run(&["--format", "jsonl"]);
+    assert_eq!(joined.status.code(), Some(0), "{}", joined.stderr);
+    let other = redis.run(&["--check", "images"]);
+    assert_eq!(other.status.code(), Some(3));
+    assert!(other.stderr.contains("--check is [] there"), "{}", other.stderr);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
 fn an_interrupted_worker_gives_its_leases_back() {
     let redis = Redis::start("interrupted");
     let site = site(Latency::Fixed(Duration::from_secs(10)));
