@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{Admission, Job, TrapCount, Via, ceilings};
 use crate::crawl::MAX_PAGE_MEMORY;
-use crate::finished::{Discovery, Finished};
+use crate::finished::{Discovery, Finished, resolve};
 use crate::visit::FetchPolicy;
 use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
 use web::links::Link;
@@ -73,6 +73,20 @@ struct Findings {
     /// The approximate memory of all this, in bytes.
     memory: usize,
     left_out: u64,
+}
+
+impl Findings {
+    /// Returns true if a further link fits into memory, and counts it otherwise.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.memory <= MAX_PAGE_MEMORY;
+        self.left_out += u64::from(!has_room);
+        has_room
+    }
+
+    fn keep(&mut self, out_link: OutLink) {
+        self.memory += out_link.memory();
+        self.out_links.push(out_link);
+    }
 }
 
 impl LocalAdmission {
@@ -139,7 +153,9 @@ impl LocalAdmission {
                 (Ok(address), _) => address,
                 // Its row is made from the journal.
                 (Err(no_url), Some(link)) => {
-                    findings.out_links.push(OutLink::of_no_url(&no_url.text, link));
+                    if findings.has_room() {
+                        findings.keep(OutLink::of_no_url(&no_url.text, link));
+                    }
                     return;
                 }
                 (Err(_), None) => return,
@@ -152,7 +168,7 @@ impl LocalAdmission {
             self.admit(address, via, &mut findings);
         });
         let Findings { candidates, out_links, num_urls, left_out, .. } = findings;
-        if row.outcome == Outcome::Page {
+        if matches!(discovery, Discovery::Page(..)) {
             row.num_urls = num_urls;
         }
         let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
@@ -187,20 +203,20 @@ impl LocalAdmission {
         let mut base_url = BaseUrl::new(&url, web::encoding::UTF_8);
         self.admission.begin_page(&job, None);
         for out_link in &*entry.out_links {
-            let Ok(address) = base_url.join(&out_link.to) else { continue };
-            let via = match row.outcome {
-                Outcome::Redirect => Via::Redirect(&job),
-                _ => Via::Element(&job, out_link.link()),
-            };
-            self.admit(address, via, &mut findings);
+            if row.outcome == Outcome::Redirect {
+                if let Ok(address) = base_url.join(&out_link.to) {
+                    self.admit(address, Via::Redirect(&job), &mut findings);
+                }
+            } else if let Some(Ok(address)) = resolve(&mut base_url, &url, &out_link.to) {
+                self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
+            }
         }
         findings.candidates
     }
 
     /// Passes one URL through the local checks and records the result.
     fn admit(&mut self, address: Address<'_>, via: Via<'_>, findings: &mut Findings) {
-        if findings.memory > MAX_PAGE_MEMORY {
-            findings.left_out += 1;
+        if !findings.has_room() {
             return;
         }
         let Some(candidate) = self.candidate(address, via) else { return };
@@ -223,9 +239,7 @@ impl LocalAdmission {
             let needs_context = self.options.link_contexts && (has_fragment || !is_fine);
             let link =
                 link.map(|link| Link { position: link.position.filter(|_| needs_context), ..link });
-            let out_link = OutLink::new(&from.url, address, link);
-            findings.memory += out_link.memory();
-            findings.out_links.push(out_link);
+            findings.keep(OutLink::new(&from.url, address, link));
         }
         if !is_repeated {
             findings.memory += 2 * (size_of::<Candidate>() + candidate.job.url.len());

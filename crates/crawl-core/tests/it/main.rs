@@ -7,6 +7,7 @@ mod crawl;
 mod examples;
 mod fragments;
 mod link_context;
+mod local;
 mod nofollow;
 mod pipeline;
 mod purposes;

@@ -1,0 +1,72 @@
+//! Tests of the local half of the admission: what one process of many finds in a file.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use crawl_core::{Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Verdict};
+
+use crate::site::options;
+
+/// Returns the result of a job whose server sends this body.
+fn settle(local: &mut LocalAdmission, job: &Job, media_type: &str, body: &str) -> LocalCompletion {
+    let begun = Instant::now();
+    let mut visit = local.visit(job.clone(), begun);
+    let length = body.len();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nContent-Length: {length}");
+    loop {
+        visit.request(&local.options().clone(), false);
+        let _ = visit.receive(format!("{head}\r\n\r\n{body}").as_bytes());
+        if visit.judge(Ok(())) == Verdict::Finished {
+            break;
+        }
+    }
+    local.settle(job, visit.finish(begun))
+}
+
+fn admission(options: Options) -> (LocalAdmission, Job) {
+    let mut local = LocalAdmission::new(options);
+    let root = local.roots().remove(0).job;
+    (local, root)
+}
+
+#[test]
+fn a_style_sheet_has_the_urls_that_it_names() {
+    let mut wanted = options("http://a.test/");
+    (wanted.check.styles, wanted.check.images) = (true, true);
+    let (mut local, root) = admission(wanted);
+    let page = "<link rel=stylesheet href=/style.css>";
+    let page = settle(&mut local, &root, "text/html", page);
+    let style = "a { background: url(/1.png) } b { background: url(/2.png), url(/3.png) }";
+    let style = settle(&mut local, &page.candidates[0].job, "text/css", style);
+    assert_eq!((page.row.num_urls, style.row.num_urls), (1, 3));
+    assert_eq!(style.candidates.len(), 3);
+}
+
+#[test]
+fn a_link_that_is_no_url_is_none_when_it_is_read_from_the_journal() {
+    let mut wanted = options("http://a.test/");
+    wanted.external = true;
+    let (mut local, root) = admission(wanted);
+    let page = "<a href=http://https://b.test/>x</a><a href=http://c.test/>x</a><a href=/d>x</a>";
+    let page = settle(&mut local, &root, "text/html", page);
+    assert_eq!((page.candidates.len(), page.out_links.len()), (2, 3));
+    let entry = JournalEntry {
+        row: Cow::Borrowed(&page.row),
+        purpose: root.purpose,
+        redirects_left: root.redirects_left,
+        out_links: page.out_links.into(),
+        ids: Vec::new().into(),
+        content: None,
+    };
+    assert_eq!(local.candidates_of(&entry), page.candidates);
+}
+
+#[test]
+fn links_that_are_no_urls_do_not_fill_the_memory() {
+    const COUNT: usize = 400_000;
+    let (mut local, root) = admission(options("http://a.test/"));
+    let links: String = (0..COUNT).map(|n| format!("<a href=//:{n}>x</a>")).collect();
+    let page = settle(&mut local, &root, "text/html", &links);
+    assert!(page.left_out > 0, "{} links are kept", page.out_links.len());
+    assert_eq!(page.out_links.len() as u64 + page.left_out, COUNT as u64);
+}
