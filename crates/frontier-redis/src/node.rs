@@ -177,7 +177,7 @@ impl Drop for Node {
 impl Inner {
     fn wake(&self) {
         if let Some(has_queued) = self.has_queued.take() {
-            // Refused if its task has stopped waiting.
+            // Cannot fail: it is set once, when it is taken.
             let _ = has_queued.set_result(());
         }
     }
@@ -353,7 +353,7 @@ impl Inner {
                 reply => Ok(reply),
             };
             self.failing_since.set(None);
-            // Refused if its task has stopped waiting.
+            // Cannot fail: a call has one reply.
             let _ = call.reply.set_result(result);
         }
         received.drain(..begin);
