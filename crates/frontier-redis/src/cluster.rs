@@ -15,8 +15,12 @@ use crate::node::{CallError, CallResult, Command, Node, run_id_of};
 use crate::scripts::Script;
 use crate::server::Server;
 
-/// Pause before a call is repeated that a cluster has sent to another node.
+/// Pause before a call is repeated that a node has sent to itself, or that was sent from node
+/// to node too often: the cluster changes.
 const MOVED_PAUSE: Duration = Duration::from_millis(50);
+
+/// Number of nodes to which a call is sent without a pause.
+const MAX_MOVES: u32 = 3;
 
 /// The servers of a crawl.
 pub(crate) struct Cluster {
@@ -32,7 +36,7 @@ pub(crate) struct Cluster {
 }
 
 impl Cluster {
-    /// Opens the first server. Other nodes are opened when it names them.
+    /// Opens nothing yet: each server is opened at its first call.
     pub(crate) fn new(
         event_loop: &EventLoop,
         server: Server,
@@ -141,9 +145,11 @@ impl Cluster {
     }
 
     /// Sends a command to the node of the slot of its key, wherever the cluster has
-    /// moved it.
+    /// moved it. Nodes that send it to each other are waited for as long as a server that
+    /// does not answer.
     async fn route(&self, key: &str, command: impl Fn() -> Command) -> CallResult {
         let slot = redis_keyslot(key.as_bytes());
+        let (mut moves, mut pausing_since) = (0, None);
         loop {
             let node = self.slots.borrow().get(&slot).cloned();
             let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
@@ -155,7 +161,13 @@ impl Cluster {
                     };
                     let port = port.parse().unwrap_or(0);
                     let moved_to = self.node_at(self.server.at(host, port));
-                    if Rc::ptr_eq(&moved_to, &node) {
+                    moves += 1;
+                    if moves > MAX_MOVES || Rc::ptr_eq(&moved_to, &node) {
+                        let now = self.event_loop.now();
+                        if now >= *pausing_since.get_or_insert(now) + self.max_wait {
+                            let message = format!("no node has what the cluster says: {message}");
+                            return Err(CallError::Lost(message));
+                        }
                         sleep(&self.event_loop, MOVED_PAUSE).await;
                     }
                     self.slots.borrow_mut().insert(slot, moved_to);

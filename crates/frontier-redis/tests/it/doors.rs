@@ -1,8 +1,9 @@
 //! The ways to a server: TLS, a login, a Unix socket.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::TcpListener;
+use std::thread;
 use std::time::Duration;
 
 use demo_site::{DemoSite, SiteOptions};
@@ -107,4 +108,38 @@ fn a_user_needs_no_more_than_its_own_keys() {
     assert_crawls(&at(&url, "mine"));
     let other = refusal(&at(&url, "yours"));
     assert!(other.contains("NOPERM"), "{other}");
+}
+
+/// Starts a server that sends each call to the node at another port, as in a cluster.
+fn sends_on(listener: TcpListener, port: u16) {
+    thread::spawn(move || {
+        for mut client in listener.incoming().map_while(Result::ok) {
+            thread::spawn(move || {
+                let mut bytes = [0; 4096];
+                while let Ok(length @ 1..) = client.read(&mut bytes) {
+                    let call = String::from_utf8_lossy(&bytes[..length]).into_owned();
+                    let is_greeting = call.contains("INFO");
+                    let moved = format!("-MOVED 1 127.0.0.1:{port}\r\n");
+                    let reply = if is_greeting { "$0\r\n\r\n" } else { &moved };
+                    if client.write_all(reply.as_bytes()).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+}
+
+/// Two nodes that send each call to each other are waited for, and not for ever.
+#[test]
+fn nodes_that_send_each_other_all_calls_are_no_cluster() {
+    let nodes = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let ports = nodes.each_ref().map(|node| node.local_addr().unwrap().port());
+    let [one, other] = nodes;
+    sends_on(one, ports[1]);
+    sends_on(other, ports[0]);
+    let mut redis = at(&format!("redis://127.0.0.1:{}/", ports[0]), "moved");
+    redis.max_wait = Duration::from_millis(300);
+    let refusal = refusal(&redis);
+    assert!(refusal.contains("no node has what the cluster says"), "{refusal}");
 }
