@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{
     Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, FetchResult,
-    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Sink,
+    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Sink,
     StopReason, Via, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
@@ -153,7 +153,8 @@ impl RedisFrontier {
     ///
     /// # Errors
     /// When the servers are lost; there is no such crawl; it is one of another version or
-    /// with other settings; or an option is not supported by this frontier.
+    /// with other settings; its name is none; the file of its journal is not of this crawl, or
+    /// cannot be opened; or an option is not supported by this frontier.
     pub async fn open(
         event_loop: &EventLoop,
         redis: RedisOptions,
@@ -220,7 +221,7 @@ impl RedisFrontier {
     }
 
     /// Returns the number of results that came after their lease had ended. They have
-    /// changed nothing.
+    /// left no record.
     pub fn late_results(&self) -> u64 {
         self.0.counts.borrow().late
     }
@@ -383,8 +384,8 @@ impl Inner {
         }
     }
 
-    /// Renews the leases of this worker three times in their length, and keeps the
-    /// progress.
+    /// Renews the leases of this worker each second, or three times in their length if that
+    /// is shorter, and keeps the progress.
     async fn renew_leases(self: Rc<Self>) {
         let period = (self.lease / 3).min(Duration::from_secs(1));
         loop {
@@ -563,7 +564,7 @@ impl Inner {
 
     // ANCHOR: complete
     /// Completes a job: puts its new URLs in, those of other partitions first, and then
-    /// has its own partition do the rest in one step.
+    /// has its own partition do the rest in one step, with at most a thousand URLs of its own.
     async fn complete(&self, claim: &RedisClaim, finished: Finished) -> Result<(), CallError> {
         let answered = finished.row.status.is_some();
         let job = &claim.claimed.job;
@@ -622,7 +623,8 @@ impl Inner {
             return Ok(());
         };
         self.store.remember(hashes);
-        if row.outcome == crawl_core::Outcome::Page {
+        // Of a page, or another file that names others.
+        if row.outcome != Outcome::Redirect {
             row.num_new_urls = new;
             self.local.borrow_mut().end_page(job, content, new);
         }

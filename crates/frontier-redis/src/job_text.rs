@@ -3,7 +3,7 @@
 use crawl_core::{Job, Purpose};
 
 /// Number of broken leases of a job after which it is not asked again: it may be the
-/// job that ends its workers.
+/// job that ends its workers. A robots.txt is asked again without a limit.
 const MAX_BROKEN: u64 = 10;
 
 /// Returns the text of a job: its purpose, the redirects left, the depth, the URL and

@@ -8,17 +8,18 @@
 //! The rules of this crate:
 //!
 //! 1. **A claim is a lease.** It ends when it is not renewed. A worker renews its leases
-//!    three times in their length (30 s, [`RedisOptions::lease`]); what a lost worker has
-//!    claimed is claimed by others when the lease has ended, so a page may be asked twice.
+//!    each second, or three times in their length (30 s, [`RedisOptions::lease`]) if that is
+//!    shorter; what a lost worker has claimed is claimed by others when the lease has ended,
+//!    so a page may be asked twice.
 //! 2. **Each transition is one script**: put, claim, renew, complete, defer, release. It
 //!    changes everything or nothing, and may be sent twice. A claim that is repeated gets
 //!    what it got; a completion finds its record among the last 1,000 of its partition.
 //! 3. **The lease is the fence.** Each lease begins with a token of its own. A result that
-//!    comes after its lease has ended changes nothing: so each URL has exactly one record in
-//!    the journal.
+//!    comes after its lease has ended has no record, though its links may have been put in:
+//!    so each URL has exactly one record in the journal.
 //! 4. **Children first.** The URLs of a page that belong to other partitions are put in
-//!    before the page is completed, and those of its own partition in the same script. A
-//!    crash in between repeats the puts, and what was seen is not put in again.
+//!    before the page is completed, and up to a thousand of those of its own partition in the
+//!    same script. A crash in between repeats the puts, and what was seen is not put in again.
 //! 5. **The end is read from counters that only grow**: first all completions, then all
 //!    puts (the four counters of Mattern, 1987). Equal sums were equal in between.
 //! 6. **The clock is that of Redis**, so the clocks of the workers do not matter.
@@ -35,7 +36,7 @@
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
 //! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin |
-//! | `:leases` | sorted set | leases by their ends: a token, the host, the kind of the job, the moments of the claim and of the one before, the job |
+//! | `:leases` | sorted set | leases by their ends: a token, the host, the kind of the job, the moment of the claim, the host's next moment before it, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
 //! | `:duty` | string | the worker that moves the journal to a file |
 //! | `:traps`, `:gone`, `:workers` | hash | counts of crawler traps, URLs left of hosts that were busy all the time, workers |
@@ -52,7 +53,7 @@
 //!
 //! | option | is held |
 //! |---|---|
-//! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-pages-per-host`, `--max-path-segments`, `--max-repeats`, `--max-pages-per-pattern`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused |
+//! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-pages-per-host`, `--max-path-segments`, `--max-repeats`, `--max-pages-per-pattern`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused; a value that is the default does not count as given, nor does `--check none` |
 //! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day) | globally, over all workers together |
 //! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
@@ -76,12 +77,15 @@
 //! second. What is lost is asked again; and since a page on one node may be completed
 //! whose children on another node are lost, a worker that meets another run of a server
 //! puts the links of all records in again before it declares the end, when all that is
-//! known is done. It also has that
-//! server write its append-only file anew (`BGREWRITEAOF`), because Redis 7.0 leaves the
-//! beginning of a transaction in the file that was cut short, and would run it at its
-//! next start. A server that is killed again before that is done may lose jobs: run
-//! `redis-check-aof --fix` before it starts. No URL has two records, but a URL may be
-//! asked more than once.
+//! known is done. A worker that was connected before also has that server write its
+//! append-only file anew (`BGREWRITEAOF`), because Redis 7.0 leaves the beginning of a
+//! transaction in the file that was cut short, and would run it at its next start. A server
+//! that is killed again before that is done may lose jobs: run `redis-check-aof --fix` before
+//! it starts. If no worker was connected, run it before the next start. No URL has two
+//! records, but a URL may be asked more than once.
+//!
+//! The server must not evict keys when its memory is full: its policy is to be `noeviction`,
+//! which is the default.
 //!
 //! Records that were moved to a file ([`RedisOptions::journal`]) are not needed for that: a
 //! record stays in Redis for a minute, and once a server was started anew, the links of each
@@ -140,8 +144,8 @@ pub struct RedisOptions {
     pub insecure: bool,
     /// The name of the crawl: letters, digits, `-`, `_` and `.`, at most 64.
     pub name: String,
-    /// The length of a lease, 30 s by default. A worker renews its leases three times in
-    /// that time. What a lost worker has claimed is asked again when its lease has ended.
+    /// The length of a lease, 30 s by default. A worker renews its leases each second, or
+    /// three times in that time if that is shorter. What a lost worker has claimed is asked again when its lease has ended.
     pub lease: Duration,
     /// The time for which an unreachable server is waited for, 60 s by default.
     pub max_wait: Duration,
@@ -215,7 +219,8 @@ async fn open(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<Store>
 /// Returns the state of a crawl.
 ///
 /// # Errors
-/// When the server is lost or there is no such crawl.
+/// When the server is lost, there is no such crawl, another version has begun it, or its name
+/// is none.
 pub async fn status(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<Status> {
     open(event_loop, redis).await?.status().await
 }
@@ -224,8 +229,8 @@ pub async fn status(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<
 /// returns the summary of what is done.
 ///
 /// # Errors
-/// When the server is lost, there is no such crawl, its journal is damaged, or a part of it
-/// is in files that are not named.
+/// When the server is lost, there is no such crawl, another version has begun it, its name is
+/// none, its journal is damaged, or a part of it is in files that are not named.
 pub async fn report(
     event_loop: &EventLoop,
     redis: &RedisOptions,
@@ -234,10 +239,10 @@ pub async fn report(
     open(event_loop, redis).await?.report(&redis.journal, sink).await
 }
 
-/// Deletes all that Redis keeps of a crawl.
+/// Deletes all that Redis keeps of a crawl, whatever version has begun it.
 ///
 /// # Errors
-/// When the server is lost or there is no such crawl.
+/// When the server is lost, there is no such crawl, or its name is none.
 pub async fn delete(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<()> {
-    open(event_loop, redis).await?.delete().await
+    Store::delete(event_loop, redis).await
 }

@@ -78,7 +78,7 @@ pub(crate) struct Batch(Vec<(usize, String, Vec<Entry>)>);
 /// A job to put in: the hash of its URL, its text and its counts.
 type Entry = [Vec<u8>; 3];
 
-/// The counters of a crawl, over all its partitions. They only grow.
+/// The counters of a crawl, over all its partitions. All but `leases` only grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counters {
     pub(crate) put: u64,
@@ -97,7 +97,8 @@ impl Store {
     /// Opens a crawl. Creates it if `create` has the options of one that has roots.
     ///
     /// # Errors
-    /// When the server is lost, there is no such crawl, or one of another version.
+    /// When the server is lost, there is no such crawl, or one of another version, or its name
+    /// is none.
     pub(crate) async fn open(
         event_loop: &EventLoop,
         redis: &RedisOptions,
@@ -105,15 +106,7 @@ impl Store {
         create: bool,
     ) -> io::Result<Self> {
         let name = &redis.name;
-        let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || name.len() > 64 || !name.bytes().all(is_valid) {
-            let message =
-                format!("'{name}' cannot name a crawl: use letters, digits, '-', '_', '.'");
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        let tls = TlsConnector::new(&redis.ca_certificates, redis.insecure);
-        let cluster =
-            Cluster::new(event_loop, redis.server.clone(), tls, redis.max_wait, &redis.name);
+        let cluster = connect(event_loop, redis)?;
         let mut new_id = String::new();
         let fields = if create {
             let nodes = cluster.all_nodes().await?.len();
@@ -140,8 +133,7 @@ impl Store {
         let fields = pairs_of(fields);
         let field = |name: &str| fields.iter().find(|(n, _)| n == name).map_or("", |(_, v)| v);
         if fields.is_empty() {
-            let message = format!("there is no crawl '{name}' in {}", redis.server);
-            return Err(io::Error::new(io::ErrorKind::NotFound, message));
+            return Err(no_such_crawl(redis));
         }
         if field("format") != FORMAT {
             let message = format!(
@@ -634,14 +626,17 @@ impl Store {
             + time.get(1).map_or(0, |micros| *micros as u64))
     }
 
-    /// Deletes all keys of the crawl.
+    /// Deletes all keys of a crawl, whatever version has begun it.
     ///
     /// # Errors
-    /// When the server is lost.
-    pub(crate) async fn delete(&self) -> io::Result<()> {
-        let name = self.cluster.key(0);
-        let pattern = format!("{}:*", &name[..name.len() - 3]);
-        for node in self.cluster.all_nodes().await? {
+    /// When the server is lost, there is no such crawl, or its name is none.
+    pub(crate) async fn delete(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<()> {
+        let cluster = connect(event_loop, redis)?;
+        if number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) == 0 {
+            return Err(no_such_crawl(redis));
+        }
+        let pattern = format!("{{{}:*", redis.name);
+        for node in cluster.all_nodes().await? {
             let mut cursor = "0".to_owned();
             loop {
                 let words: [&[u8]; 6] =
@@ -706,6 +701,26 @@ impl Batch {
         }
         calls.into_iter().map(|(partition, _, arguments)| (partition, arguments)).collect()
     }
+}
+
+/// Returns the servers of a crawl.
+///
+/// # Errors
+/// When its name is none.
+fn connect(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<Cluster> {
+    let name = &redis.name;
+    let is_valid = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    if name.is_empty() || name.len() > 64 || !name.bytes().all(is_valid) {
+        let message = format!("'{name}' cannot name a crawl: use letters, digits, '-', '_', '.'");
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let tls = TlsConnector::new(&redis.ca_certificates, redis.insecure);
+    Ok(Cluster::new(event_loop, redis.server.clone(), tls, redis.max_wait, name))
+}
+
+fn no_such_crawl(redis: &RedisOptions) -> io::Error {
+    let message = format!("there is no crawl '{}' in {}", redis.name, redis.server);
+    io::Error::new(io::ErrorKind::NotFound, message)
 }
 
 /// Returns a name that nothing else has.

@@ -16,6 +16,7 @@ end
 --   next, last      the moment of its next request, and the token of its last lease
 --   open            the number of its leases
 --   answers, pages  how many it has given; how many are known
+--   is_full         a job beyond the pages that it may have was put in
 --   delay           the delay that its robots.txt asks for
 --   until0, until1  the end of its rules for http and for https
 --   waits, rules    its robots.txt is being fetched; the state of that job, see `state`

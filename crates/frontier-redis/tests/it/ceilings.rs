@@ -61,7 +61,7 @@ fn pages_that_say_the_same_come_to_an_end() {
     assert!(warning.contains("20 pages that led to new URLs have the content of"), "{warning}");
 }
 
-/// What one worker takes for a trap, no other one asks: the limits are those of the crawl.
+/// A worker asks no URL that another one takes for a trap: the limits are those of the crawl.
 #[test]
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_worker_that_joins_has_the_limits_of_the_crawl() {

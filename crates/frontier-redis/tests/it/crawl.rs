@@ -147,6 +147,14 @@ fn a_worker_with_other_settings_is_refused() {
     redis.command(&["HSET", "{settings:0}:crawl", "format", "0, 0.0.1"]);
     let error = open(options(&site.root())).err().unwrap().to_string();
     assert!(error.contains("another version (0, 0.0.1"), "{error}");
+    // It can be deleted all the same.
+    let of_settings = redis.options("settings");
+    event_loop
+        .run_sync(delete(&event_loop, &of_settings), Duration::from_secs(20))
+        .unwrap()
+        .unwrap();
+    let keys = redis.command(&["EVAL", "return #redis.call('KEYS', '*')", "0"]);
+    assert_eq!(keys, "0");
 }
 
 /// A worker moves the journal to a file while it crawls. A report from the file and from
@@ -288,4 +296,22 @@ fn a_report_says_that_the_crawl_is_not_done() {
     assert_eq!(left_out().as_deref(), Some("3 URLs left to do: the crawl is not done yet"));
     run(redis.options("begun"), Options::new(Vec::new()));
     assert_eq!(left_out(), None);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_style_sheet_has_the_urls_that_it_names() {
+    let redis = Redis::start();
+    let css = [("Content-Type", "text/css")];
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page("<link rel=stylesheet href=/style.css>"),
+        "/style.css" => reply.status(200, "OK", &css, "a { background: url(/1.png), url(/2.png) }"),
+        _ => reply.page("x"),
+    });
+    let site = site.unwrap();
+    let mut wanted = options(&site.url("/"));
+    (wanted.check.styles, wanted.check.images) = (true, true);
+    let (_, rows) = run(redis.options("style"), wanted);
+    let style = rows.iter().find(|row| row.url.ends_with("/style.css")).unwrap();
+    assert_eq!((style.num_urls, style.num_new_urls), (2, 2));
 }
