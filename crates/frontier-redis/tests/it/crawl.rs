@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -12,7 +14,7 @@ use frontier_redis::{RedisFrontier, delete, report, status};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
-use crate::losses::join_and_leave;
+use crate::losses::{is_soon, join_and_leave};
 use crate::redis::Redis;
 use crate::worker::{assert_same, journal, options, run, run_with, witness};
 
@@ -314,4 +316,38 @@ fn a_style_sheet_has_the_urls_that_it_names() {
     let (_, rows) = run(redis.options("style"), wanted);
     let style = rows.iter().find(|row| row.url.ends_with("/style.css")).unwrap();
     assert_eq!((style.num_urls, style.num_new_urls), (2, 2));
+}
+
+/// A worker ends when its crawl was deleted and begun anew. It moves no record of the new one
+/// to the file of the old one.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_ends_when_its_crawl_is_begun_anew() {
+    let redis = Redis::start();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let may_answer = Arc::clone(&is_over);
+    let site = Server::start(move |_, reply| {
+        while !may_answer.load(Ordering::SeqCst) && !reply.is_over() {
+            reply.sleep(Duration::from_millis(5));
+        }
+        reply.page("x");
+    });
+    let site = site.unwrap();
+    let (url, path, root) = (redis.url(), redis.folder.join("journal"), site.url("/"));
+    let working = thread::spawn(move || {
+        let server = frontier_redis::Server::parse(&url).unwrap();
+        let mut redis = frontier_redis::RedisOptions::new(server, "anew");
+        redis.journal = vec![path];
+        redis.journal_age = Duration::from_millis(200);
+        run(redis, options(&root)).0.stopped
+    });
+    assert!(is_soon(|| site.requests() > 0));
+    let (event_loop, anew) = (EventLoop::new().unwrap(), redis.options("anew"));
+    let deleting = delete(&event_loop, &anew);
+    event_loop.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
+    join_and_leave(anew, options(&site.url("/")));
+    let stopped = working.join().unwrap();
+    is_over.store(true, Ordering::SeqCst);
+    let Some(StopReason::Frontier(error)) = stopped else { panic!("{stopped:?}") };
+    assert!(error.to_string().contains("the crawl was begun anew"), "{error}");
 }

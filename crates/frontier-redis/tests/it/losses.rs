@@ -30,7 +30,7 @@ pub(crate) fn join_and_leave(redis: RedisOptions, options: Options) {
 }
 
 /// Waits until this is so. Returns false if it takes too long.
-fn is_soon(mut is_so: impl FnMut() -> bool) -> bool {
+pub(crate) fn is_soon(mut is_so: impl FnMut() -> bool) -> bool {
     let begun = Instant::now();
     while !is_so() && begun.elapsed() < Duration::from_secs(20) {
         thread::sleep(Duration::from_millis(5));
