@@ -14,7 +14,7 @@ use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_enco
 use regex::Regex;
 use url::Url;
 use web::links::ExtractOptions;
-use web::page::PageReader;
+use web::page::{FileKind, PageReader};
 
 use crate::markdown;
 
@@ -71,7 +71,8 @@ pub(crate) fn check(
             Found::Folder(_) | Found::Nothing => false,
         };
         let is_page = is_folder || found.file().is_some_and(|file| named.contains(file));
-        let answer = found.answer(&job, is_page && !is_alias, checks_fragments);
+        let needs = Needs { is_page: is_page && !is_alias, ids: checks_fragments };
+        let answer = found.answer(&job, needs, options.max_body_size);
         let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
         feed(&mut visit, &options, answer);
         let mut completion = crawl.complete(&mut visit, Instant::now());
@@ -110,8 +111,12 @@ fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
         FilePaths::Folder(folder) => {
             let mut folders = vec![folder.clone()];
             while let Some(folder) = folders.pop() {
-                for entry in fs::read_dir(&folder)? {
-                    let entry = entry?;
+                let named = |error: io::Error| {
+                    let message = format!("{} cannot be read: {error}", folder.display());
+                    io::Error::new(error.kind(), message)
+                };
+                for entry in fs::read_dir(&folder).map_err(named)? {
+                    let entry = entry.map_err(named)?;
                     let (path, kind) = (entry.path(), entry.file_type()?);
                     let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
                     if kind.is_dir() && !is_hidden {
@@ -263,6 +268,10 @@ fn is_html(path: &Path) -> bool {
     has_extension(path, &["html", "htm", "xhtml"])
 }
 
+fn is_xhtml(path: &Path) -> bool {
+    has_extension(path, &["xhtml"])
+}
+
 fn is_markdown(path: &Path) -> bool {
     has_extension(path, &["md", "markdown"])
 }
@@ -300,10 +309,18 @@ impl Answer {
     }
 }
 
+/// The parts of a file that are needed.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// The links count: the file is a page of the crawl.
+    is_page: bool,
+    ids: bool,
+}
+
 impl Found {
-    /// Answers a job. The links of a page count only if `is_page` is true, and its ids
-    /// only if `needs_ids` is.
-    fn answer(&self, job: &Job, is_page: bool, needs_ids: bool) -> Answer {
+    /// Answers a job. Of a file that is longer than `max_size` bytes only that is told.
+    fn answer(&self, job: &Job, needs: Needs, max_size: u64) -> Answer {
+        let Needs { is_page, ids: needs_ids } = needs;
         let file = match self {
             Self::Nothing => return Answer::empty("404 Not Found"),
             Self::Folder(_) => return Answer::empty("200 OK"),
@@ -313,17 +330,25 @@ impl Found {
             }
             Self::File(file) => file,
         };
-        let answer = if is_markdown(file) && (is_page || needs_ids) {
+        let is_long = || file.metadata().is_ok_and(|it| it.len() > max_size);
+        let is_read = is_page || needs_ids;
+        let answer = if is_markdown(file) && is_read && !is_long() {
             fs::read(file).map(|bytes| {
                 let html = markdown::to_html(&String::from_utf8_lossy(&bytes));
-                Answer::page(if is_page { html } else { ids(job, html.as_bytes()) })
+                let ids = |html: String| ids(job, FileKind::Html, html.as_bytes());
+                Answer::page(if is_page { html } else { ids(html) })
             })
-        } else if is_html(file) && !is_page && needs_ids {
-            fs::read(file).map(|bytes| Answer::page(ids(job, &bytes)))
+        } else if is_html(file) && !is_page && needs_ids && !is_long() {
+            let kind = if is_xhtml(file) { FileKind::Xhtml } else { FileKind::Html };
+            fs::read(file).map(|bytes| Answer::page(ids(job, kind, &bytes)))
         } else {
             File::open(file).and_then(|opened| {
                 let length = opened.metadata()?.len();
-                let kind = if is_html(file) && is_page { "text/html" } else { media_type(file) };
+                let kind = match () {
+                    () if is_xhtml(file) && is_read => "application/xhtml+xml",
+                    () if (is_html(file) || is_markdown(file)) && is_read => "text/html",
+                    () => media_type(file),
+                };
                 let head = format!(
                     "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
                 );
@@ -336,18 +361,18 @@ impl Found {
 
 /// Returns the media type of a file that is no page here.
 fn media_type(file: &Path) -> &'static str {
-    match file.extension().and_then(|extension| extension.to_str()) {
-        Some("css") => "text/css",
-        Some("svg") => "image/svg+xml",
-        _ => "application/octet-stream",
+    match () {
+        () if has_extension(file, &["css"]) => "text/css",
+        () if has_extension(file, &["svg"]) => "image/svg+xml",
+        () => "application/octet-stream",
     }
 }
 
 /// Returns a page with the ids of another page, and without its links.
-fn ids(job: &Job, html: &[u8]) -> String {
+fn ids(job: &Job, kind: FileKind, html: &[u8]) -> String {
     let Ok(url) = Url::parse(&job.url) else { return String::new() };
     let options = ExtractOptions { ids: true, ..ExtractOptions::default() };
-    let mut reader = PageReader::new(&url, None, options);
+    let mut reader = PageReader::of_kind(kind, &url, None, options);
     reader.feed(html);
     let page = reader.finish(&url);
     let id = |id: &str| id.replace('&', "&amp;").replace('"', "&quot;");

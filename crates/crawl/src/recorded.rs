@@ -149,6 +149,9 @@ fn redacted_proxy(proxy: &str) -> String {
     let Some((credentials, host)) = proxy[begin..].rsplit_once('@') else {
         return proxy.to_owned();
     };
-    let credentials = percent_decode_str(credentials).decode_utf8_lossy();
-    format!("{}{}@{host}", &proxy[..begin], redacted_credentials(&credentials))
+    // The name stays as it is written: it may have a colon or a slash, which is encoded.
+    let name_end = credentials.find(':').unwrap_or(credentials.len());
+    let (name, password) = credentials.split_at(name_end);
+    let password = percent_decode_str(password).decode_utf8_lossy();
+    format!("{}{name}{}@{host}", &proxy[..begin], redacted_credentials(&password))
 }

@@ -393,19 +393,21 @@ fn denied_addresses_of_names_are_denied_behind_socks5() {
 
 #[test]
 fn a_crawl_through_a_proxy_is_replayed_without_it() {
-    let proxy = Server::start(|_, reply| reply.page("<a href=/a>a</a>")).unwrap();
     let record = Scratch::new();
-    let arguments = ["--no-robots", "--format", "jsonl", "--record", record.as_str()];
-    let mut command = program(&[&arguments[..], &["http://site.test/"]].concat());
-    command.env("all_proxy", format!("http://me:s3cret@{}", proxy.address()));
-    let recorded = Running::start(command).wait().expect_code(0);
-    assert_eq!(rows(&recorded.stdout).len(), 2);
-    drop(proxy);
-    let replayed = Running::start(program(&["--replay", record.as_str()])).wait();
-    assert_eq!((replayed.stdout, replayed.stderr), (recorded.stdout, recorded.stderr));
-    let bytes = String::from_utf8_lossy(&fs::read(record.as_str()).unwrap()).into_owned();
-    for secret in SECRETS {
-        assert!(!bytes.contains(secret));
+    for user in ["me", "m%2Fe", "m%3Ae"] {
+        let proxy = Server::start(|_, reply| reply.page("<a href=/a>a</a>")).unwrap();
+        let arguments = ["--no-robots", "--format", "jsonl", "--record", record.as_str()];
+        let mut command = program(&[&arguments[..], &["http://site.test/"]].concat());
+        command.env("all_proxy", format!("http://{user}:s3cret@{}", proxy.address()));
+        let recorded = Running::start(command).wait().expect_code(0);
+        assert_eq!(rows(&recorded.stdout).len(), 2);
+        drop(proxy);
+        let replayed = Running::start(program(&["--replay", record.as_str()])).wait();
+        assert_eq!((replayed.stdout, replayed.stderr), (recorded.stdout, recorded.stderr));
+        let bytes = String::from_utf8_lossy(&fs::read(record.as_str()).unwrap()).into_owned();
+        for secret in SECRETS {
+            assert!(!bytes.contains(secret));
+        }
     }
     let socks = ["--record", record.as_str(), "--proxy", "socks5://me:s3cret@127.0.0.1", "a.test"];
     let output = Running::start(program(&socks)).wait().expect_code(2);

@@ -159,6 +159,35 @@ fn links_to_the_base_url_lead_to_files() {
     assert_eq!((server.hits("/fine"), server.hits("/project/b.html")), (4, 0));
 }
 
+/// As a server would send it: in XML, every element may close itself.
+#[test]
+fn an_xhtml_file_is_xml() {
+    let folder = Folder::with(&[
+        (
+            "index.xhtml",
+            "<html><head><script src='a.js'/><title/></head><body><a href='gone.html'>x</a>\
+             <a href='other.xhtml#no'>y</a><link rel='stylesheet' href='STYLE.CSS'/></body></html>",
+        ),
+        ("a.js", ""),
+        ("STYLE.CSS", "a { background: url(gone.png) }"),
+        ("other.xhtml", "<html><iframe/><p id='yes'/></html>"),
+    ]);
+    let flags = ["index.xhtml", "--check", "images,scripts,styles,fragments", "--format", "jsonl"];
+    let rows = rows(&folder.run(&flags).expect_code(1).stdout);
+    for broken in ["gone.html", "gone.png", "other.xhtml#no"] {
+        assert!(rows.contains_key(broken), "{broken}: {rows:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_long_is_not_read() {
+    let text = "# A heading\n".repeat(1_000);
+    let folder = Folder::with(&[("long.md", &text), ("a.html", "<a href=long.md#a-heading>x</a>")]);
+    let output = folder.run(&[".", "--check", "fragments", "--max-body-size", "2000"]);
+    let stdout = output.expect_code(1).stdout;
+    assert!(stdout.starts_with("too large  long.md\n"), "{stdout}");
+}
+
 #[test]
 fn markdown_files_are_checked_with_their_own_lines() {
     let folder = Folder::with(&[
