@@ -51,7 +51,7 @@ pub(super) struct Limits {
     )]
     timeout: Duration,
 
-    /// The greatest page to accept; files that are no pages may be larger
+    /// The greatest page or sitemap to accept; other files may be larger
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = parsers::size)]
     max_body_size: u64,
 }
