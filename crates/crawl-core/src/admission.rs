@@ -8,7 +8,7 @@ mod levels;
 mod local;
 mod referrers;
 mod settle;
-mod strip_query;
+pub(crate) mod strip_query;
 mod traps;
 mod url_index;
 mod url_record;
@@ -344,7 +344,9 @@ impl Admission {
             };
             let referrers = self.url_table.referrers(number).map(|(from, _)| from);
             let is_new = |from: &u32| before.iter().all(|(known, _)| known != from);
-            let new: Vec<u32> = referrers.filter(is_redirect).filter(is_new).collect();
+            // Those beyond the maximum would not be looked at.
+            let room = MAX_CIRCLE.saturating_sub(before.len());
+            let new: Vec<u32> = referrers.filter(is_redirect).filter(is_new).take(room).collect();
             before.extend(new.into_iter().map(|from| (from, n)));
             n += 1;
         }
@@ -359,6 +361,10 @@ impl Admission {
             Via::Sitemap => (self.max_redirect, 1),
             Via::Link(from) => (self.max_redirect, from.depth + 1),
             Via::Element(from, link) => (self.max_redirect, from.depth + clicks(from, link)),
+            // What another site redirects to is no root, although that may be an image of one.
+            Via::Redirect(from) if from.purpose == Purpose::External => {
+                (from.redirects_left.checked_sub(1)?, from.depth.max(1))
+            }
             Via::Redirect(from) => (from.redirects_left.checked_sub(1)?, from.depth),
         })
     }
@@ -384,12 +390,20 @@ impl Admission {
             return None;
         }
         let is_open = found.is_none_or(|it| self.url_table.is_too_deep(it));
-        let mut beyond = None;
+        let mut refusal = None;
         if is_open && is_within_depth && !is_external && !matches!(via, Via::Root) {
-            beyond = match self.ceilings.check(address) {
+            refusal = match self.ceilings.check(address) {
                 Ok(()) => None,
                 Err(first) => Some(first?),
             };
+        }
+        if is_open
+            && is_within_depth
+            && refusal.is_none()
+            && let Err(trap) = self.traps.check(address, depth, purpose)
+        {
+            self.ceilings.check_refused(address)?;
+            refusal = Some(trap);
         }
         let number = found.or_else(|| self.url_table.insert(hash, text));
         // ANCHOR_END: find_or_insert
@@ -413,14 +427,13 @@ impl Admission {
         if url.is_none() {
             self.levels.shorten(number, candidate);
         }
-        let check = || self.traps.check(address, depth, purpose);
         let decision = match (url, found, is_new_referrer) {
-            (Some(url), ..) => match beyond.map_or_else(check, Err) {
-                Ok(()) => {
+            (Some(url), ..) => match refusal {
+                None => {
                     self.ceilings.count(address);
                     Decision::Admitted(Job { url, redirects_left, depth, purpose, number })
                 }
-                Err(error) => {
+                Some(error) => {
                     self.url_table.set_fine(number);
                     Decision::Refused { url, depth, error }
                 }

@@ -2,19 +2,24 @@
 
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie, StoreAction};
 use url::Url;
 
 use web::Address;
-use web::http::Header;
+use web::http::{Header, is_header_value};
 
 use crate::public_suffix;
 
-/// The maximum length of a cookie in a response, in bytes (RFC 6265, section 6.1).
+/// The maximum length of the name and the value of a cookie, in bytes (RFC 6265, section
+/// 6.1), and that of its path.
 const MAX_COOKIE_LEN: usize = 4096;
+const MAX_PATH_LEN: usize = 1024;
+
+/// The last second of the year 9999. Later ones are no time for the library.
+const MAX_TIME: i64 = 253_402_300_799;
 
 /// The maximum number of cookies in all, and that of one domain, which browsers have,
 /// too. Others are not kept.
@@ -36,6 +41,8 @@ struct Jar {
     /// True once there is a cookie. Most crawls never see one.
     has_cookies: AtomicBool,
     store: Mutex<CookieStore>,
+    /// The first moment that was asked for, by the clock of the crawl and as a time of day.
+    begun: OnceLock<(Instant, SystemTime)>,
 }
 
 impl fmt::Debug for CookieJar {
@@ -50,22 +57,44 @@ impl CookieJar {
         self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the cookie in a header `Set-Cookie` of the response from `url`, whose
-    /// header `Date` has the value `date`. Returns true if there is a cookie now that is
-    /// sent from now on.
-    pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> bool {
-        self.insert(url, value, date).is_ok()
+    /// Returns the time of day at a moment. It is that of the clock of the crawl, which in a
+    /// replay is not the clock of this machine.
+    fn time_at(&self, now: Instant) -> SystemTime {
+        let (begun, time) = self.0.begun.get_or_init(|| (now, SystemTime::now()));
+        time.checked_add(now.saturating_duration_since(*begun)).unwrap_or(*time)
     }
 
-    /// Stores a cookie, as [`add`](Self::add) does.
+    /// Stores the cookie in a header `Set-Cookie` of the response from `url`, which came
+    /// `now`; its header `Date` has the value `date`. Returns true if there is a cookie now
+    /// that is sent from now on.
+    pub(crate) fn add(&self, url: &Url, value: &[u8], date: Option<&[u8]>, now: Instant) -> bool {
+        let value = std::str::from_utf8(value).ok();
+        let Some(raw) = value.and_then(|value| RawCookie::parse(value).ok()) else { return false };
+        let now = self.time_at(now);
+        // The clock of the server counts, not that of this machine.
+        let date = date.and_then(seconds_of).unwrap_or_else(|| seconds(now));
+        let until = raw.expires_datetime().map(|at| at.unix_timestamp().saturating_sub(date));
+        let lifetime = raw.max_age().map(|age| age.whole_seconds()).or(until);
+        let expires = lifetime.map(|lifetime| match lifetime {
+            ..=0 => 0,
+            _ => seconds(now).saturating_add(lifetime),
+        });
+        self.insert(url, &raw, expires, now).is_ok()
+    }
+
+    /// Stores a cookie that expires so many seconds after 1970, or with the session.
     ///
     /// # Errors
     /// When there is no cookie that is sent from now on: the reason.
-    fn insert(&self, url: &Url, value: &[u8], date: Option<&[u8]>) -> Result<(), &'static str> {
+    fn insert(
+        &self,
+        url: &Url,
+        raw: &RawCookie<'_>,
+        expires: Option<i64>,
+        now: SystemTime,
+    ) -> Result<(), &'static str> {
         const NOWHERE: &str = "it cannot be sent anywhere";
-        let value = std::str::from_utf8(value).map_err(|_| NOWHERE)?;
-        let raw = RawCookie::parse(value).map_err(|_| NOWHERE)?;
-        if value.len() > MAX_COOKIE_LEN {
+        if raw.name().len() + raw.value().len() > MAX_COOKIE_LEN {
             return Err("it has more than 4,096 bytes");
         }
         let domain = raw.domain().map(|domain| domain.trim_matches('.').to_ascii_lowercase());
@@ -73,21 +102,24 @@ impl CookieJar {
         if is_suffix && domain.as_deref() != url.host_str() {
             return Err(NOWHERE);
         }
-        // The clock of the server counts, not that of this machine: so a replay of the
-        // crawl at another time is the same.
-        let expires = raw.expires_datetime().filter(|_| raw.max_age().is_none());
-        let max_age = expires.zip(date.and_then(seconds_of)).map(|(expires, date)| {
-            let seconds = expires.unix_timestamp().saturating_sub(date).max(0);
-            format!("{value}; Max-Age={seconds}")
-        });
-        let cookie = Cookie::parse(max_age.unwrap_or_else(|| value.to_owned()), url);
-        let mut cookie = cookie.map_err(|_| NOWHERE)?;
+        let mut cookie = Cookie::try_from_raw_cookie(raw, url).map_err(|_| NOWHERE)?;
         if is_suffix {
             // RFC 6265, section 5.3: what is a suffix and a host keeps its cookies to itself.
             cookie.domain = CookieDomain::host_only(url).map_err(|_| NOWHERE)?;
         }
+        let path = String::from(&cookie.path);
+        if path.len() > MAX_PATH_LEN {
+            return Err("its path has more than 1,024 bytes");
+        }
+        if [raw.name(), raw.value(), &path].iter().any(|text| text.contains(char::is_control)) {
+            return Err("it has control characters");
+        }
+        cookie.expires = expires.map_or(CookieExpiration::SessionEnd, |expires| {
+            let expires = expires.clamp(0, MAX_TIME).unsigned_abs();
+            CookieExpiration::AtUtc((UNIX_EPOCH + Duration::from_secs(expires)).into())
+        });
         let mut store = self.store();
-        if !cookie.is_expired() && !has_room(&store, &cookie) {
+        if !cookie.is_expired() && !has_room(&mut store, &cookie, now) {
             return Err("there are more than 180 cookies of its domain, or 3,000 in all");
         }
         let added = store.insert(cookie.into_owned(), url);
@@ -96,14 +128,17 @@ impl CookieJar {
         if is_kept { Ok(()) } else { Err(NOWHERE) }
     }
 
-    /// Returns the header with the cookies for a request, if there are any.
-    pub(crate) fn header(&self, url: Address<'_>) -> Option<Header> {
+    /// Returns the header with the cookies for a request that is made `now`, if there are
+    /// any.
+    pub(crate) fn header(&self, url: Address<'_>, now: Instant) -> Option<Header> {
         if !self.0.has_cookies.load(Ordering::Relaxed) {
             return None;
         }
         let url = Url::parse(url.as_str()).ok()?;
+        let now = self.time_at(now).into();
         let store = self.store();
-        let mut cookies = store.matches(&url);
+        let is_sent = |cookie: &&Cookie<'_>| cookie.matches(&url) && !cookie.expires_by(&now);
+        let mut cookies: Vec<_> = store.iter_any().filter(is_sent).collect();
         // RFC 6265, section 5.4: longer paths first. Names and domains make the order the
         // same always.
         cookies.sort_by_key(|cookie| {
@@ -112,13 +147,13 @@ impl CookieJar {
         });
         let mut line = String::new();
         for cookie in cookies {
-            let (name, value) = (cookie.name(), cookie.value());
-            if line.len() + name.len() + value.len() + "; =".len() <= MAX_HEADER_LEN {
-                let separator = if line.is_empty() { "Cookie: " } else { "; " };
-                line.extend([separator, name, "=", value]);
+            let pair = format!("{}={}", cookie.name(), cookie.value());
+            // What is no text of a header is not sent.
+            if is_header_value(&pair) && line.len() + "; ".len() + pair.len() <= MAX_HEADER_LEN {
+                line += if line.is_empty() { "Cookie: " } else { "; " };
+                line += &pair;
             }
         }
-        // What is no header value is not sent.
         Header::parse(&line).ok()
     }
 
@@ -128,7 +163,7 @@ impl CookieJar {
     /// # Errors
     /// When a line is no cookie, or one that is not kept: what is wrong, with its number.
     pub fn read_netscape(&self, text: &str) -> Result<(), String> {
-        let now = seconds(SystemTime::now());
+        let now = SystemTime::now();
         for (n, line) in (1..).zip(text.lines()) {
             let (line, is_http_only) = match line.strip_prefix("#HttpOnly_") {
                 Some(line) => (line, true),
@@ -143,27 +178,20 @@ impl CookieJar {
                 return Err(wrong("there are not seven fields with tabs between them"));
             };
             let expires: i64 = expires.parse().map_err(|_| wrong("the fifth field is no time"))?;
-            if expires != 0 && expires <= now {
+            if expires != 0 && expires <= seconds(now) {
                 continue;
             }
             let host = domain.trim_start_matches('.');
             let url = Url::parse(&format!("https://{host}/"));
             let url = url.map_err(|_| wrong("the first field is no host"))?;
-            let mut cookie = format!("{name}={value}; Path={path}");
-            let mut add = |attribute: &str| cookie.push_str(attribute);
+            let mut raw = RawCookie::build((name, value)).path(path);
             if subdomains.eq_ignore_ascii_case("TRUE") && url.domain().is_some() {
-                add(&format!("; Domain={host}"));
+                raw = raw.domain(host);
             }
-            if secure.eq_ignore_ascii_case("TRUE") {
-                add("; Secure");
-            }
-            if is_http_only {
-                add("; HttpOnly");
-            }
-            if expires != 0 {
-                add(&format!("; Max-Age={}", expires - now));
-            }
-            self.insert(&url, cookie.as_bytes(), None).map_err(wrong)?;
+            let is_secure = secure.eq_ignore_ascii_case("TRUE");
+            let raw = raw.secure(is_secure).http_only(is_http_only).build();
+            let expires = Some(expires).filter(|expires| *expires != 0);
+            self.insert(&url, &raw, expires, now).map_err(wrong)?;
         }
         Ok(())
     }
@@ -202,8 +230,23 @@ fn line(cookie: &Cookie<'_>) -> Option<String> {
     Some(format!("{prefix}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}"))
 }
 
-/// Returns true if a cookie replaces another one, or there is room for it.
-fn has_room(store: &CookieStore, cookie: &Cookie<'_>) -> bool {
+/// Returns true if a cookie replaces another one, or there is room for it: those that have
+/// expired make room.
+fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>, now: SystemTime) -> bool {
+    has_room_now(store, cookie) || {
+        let now = now.into();
+        let expired = store.iter_any().filter(|other| other.expires_by(&now));
+        let key = |it: &Cookie<'_>| {
+            (String::from(&it.domain), String::from(&it.path), it.name().to_owned())
+        };
+        for (domain, path, name) in expired.map(key).collect::<Vec<_>>() {
+            store.remove(&domain, &path, &name);
+        }
+        has_room_now(store, cookie)
+    }
+}
+
+fn has_room_now(store: &CookieStore, cookie: &Cookie<'_>) -> bool {
     let is_same_domain = |other: &&Cookie<'_>| other.domain == cookie.domain;
     let of_domain: Vec<_> = store.iter_any().filter(is_same_domain).collect();
     let is_same = |other: &&Cookie<'_>| other.name() == cookie.name() && other.path == cookie.path;
@@ -227,13 +270,13 @@ mod tests {
 
     fn sent(jar: &CookieJar, url: &str) -> String {
         let url = Url::parse(url).unwrap();
-        let header = jar.header(Address::of(&url).unwrap());
+        let header = jar.header(Address::of(&url).unwrap(), Instant::now());
         header.map(|header| header.line()).unwrap_or_default()
     }
 
     fn set(jar: &CookieJar, url: &str, value: &str) -> bool {
         let date = Some(&b"Sun, 22 Nov 2026 00:00:00 GMT"[..]);
-        jar.add(&Url::parse(url).unwrap(), value.as_bytes(), date)
+        jar.add(&Url::parse(url).unwrap(), value.as_bytes(), date, Instant::now())
     }
 
     #[test]
@@ -312,6 +355,59 @@ mod tests {
             (0..=180).map(|n| format!("a.test\tTRUE\t/\tFALSE\t0\t{n}\t1\n")).collect();
         let error = CookieJar::default().read_netscape(&many).unwrap_err();
         assert!(error.contains("line 181") && error.contains("more than 180"), "{error}");
+    }
+
+    #[test]
+    fn a_cookie_that_cannot_be_sent_keeps_no_other_back() {
+        let jar = CookieJar::default();
+        assert!(set(&jar, "http://a.test/", "city=Z\u{fc}rich"));
+        assert!(set(&jar, "http://a.test/", "sid=1"));
+        assert_eq!(sent(&jar, "http://a.test/"), "Cookie: sid=1");
+    }
+
+    /// A server must not be able to make the file one that cannot be read.
+    #[test]
+    fn whatever_a_server_sets_is_read_again() {
+        let jar = CookieJar::default();
+        let long = format!("long={}", "x".repeat(MAX_COOKIE_LEN - 4));
+        for value in [
+            "tab=b\tc",
+            "folded=b\r\n c; Max-Age=9999",
+            "path=1; Path=/a\tb",
+            "far=1; Max-Age=99999999999999",
+            "old=1; Max-Age=-99999999999999",
+            "d=1; Expires=Fri, 31 Dec 9999 23:59:59 GMT",
+            "u=Z\u{fc}rich",
+            &long,
+        ] {
+            set(&jar, "http://a.test/x;y=1/z", value);
+        }
+        let text = jar.to_netscape();
+        let again = CookieJar::default();
+        again.read_netscape(&text).unwrap();
+        assert_eq!(again.to_netscape(), text);
+        assert_eq!(text.lines().count(), 1 + 4, "{text}");
+        assert_eq!(sent(&again, "http://a.test/x"), "", "its path is longer");
+    }
+
+    #[test]
+    fn cookies_expire_by_the_clock_of_the_crawl() {
+        let (jar, begun) = (CookieJar::default(), Instant::now());
+        let url = Url::parse("http://a.test/").unwrap();
+        let sent_after = |seconds| {
+            let now = begun + Duration::from_secs(seconds);
+            jar.header(Address::of(&url).unwrap(), now).map(|header| header.line())
+        };
+        let add = |value: &[u8], seconds| {
+            jar.add(&url, value, None, begun + Duration::from_secs(seconds))
+        };
+        assert!(add(b"a=1; Max-Age=60", 0));
+        assert_eq!(sent_after(59).as_deref(), Some("Cookie: a=1"));
+        assert_eq!(sent_after(61), None);
+        // Those that have expired make room for others.
+        for n in 0..1_000 {
+            assert!(add(format!("{n}=1; Max-Age=1").as_bytes(), 100 + 2 * (n / 100)), "{n}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::{
     JournalEntry, Options, OutLink, Outcome, Purpose, Row, Via, Visit,
 };
 use web::links::Link;
+use web::page::Page;
 use web::{Address, BaseUrl};
 
 /// The maximum number of warnings that are kept.
@@ -321,7 +322,9 @@ impl Crawl {
                 row.num_new_urls = findings.num_new_urls;
             }
         }
-        self.note_root(job, &row, &findings);
+        let has_links = |page: &Page| page.found.links().len() > 0;
+        let has_links = matches!(&discovery, Discovery::Page(page, _) if has_links(page));
+        self.note_root(job, &row, &findings, has_links);
         findings.jobs.extend(self.admission.levels.take_ready());
         findings.jobs.extend(self.leave(1));
         self.finish(row, findings)
@@ -374,6 +377,11 @@ impl Crawl {
     pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
         let JournalEntry { row, purpose, redirects_left, out_links, ids, content } = entry;
         let mut row = row.into_owned();
+        if purpose == Purpose::External {
+            // The status may have been accepted then, and not now.
+            let class = row.error.as_ref().map(|error| error.class);
+            row.verdict = ExternalVerdict::of(row.outcome, row.status, class);
+        }
         self.note_accepted(&mut row);
         let mut findings = Findings::default();
         // The URL of a row always parses.
@@ -412,7 +420,7 @@ impl Crawl {
                 }
                 self.end_page(&job, content, findings.num_new_urls);
             }
-            self.note_root(&job, &row, &findings);
+            self.note_root(&job, &row, &findings, !out_links.is_empty());
             findings.jobs.extend(self.admission.levels.take_ready());
             findings.jobs.extend(self.admission.levels.ended_before(&job));
         }
@@ -426,7 +434,7 @@ impl Crawl {
     /// those to come is hashed, to notice a host that makes them up.
     fn end_page(&mut self, job: &Job, content: Option<u64>, num_new_urls: u32) {
         if self.admission.end_page(job, content, num_new_urls) {
-            self.policy = Arc::new(FetchPolicy::new(&self.options).hashing_content());
+            self.policy = Arc::new(self.policy.hashing_content(&self.options));
         }
     }
 
@@ -467,13 +475,16 @@ impl Crawl {
     }
 
     /// Notes if the file of a job names others, and if not, that a root does not.
-    fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings) {
+    /// `has_links` is true if it names any, also such as do not belong to the crawl.
+    fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings, has_links: bool) {
         self.has_page |= row.outcome == Outcome::Page || findings.num_urls > 0;
         if row.outcome == Outcome::Other && is_of_root(job) && self.follows_links() {
             let kind = row.content_type.as_deref().unwrap_or("of no type");
-            self.empty_root.get_or_insert_with(|| {
-                format!("{} is {kind}, no page and no sitemap: it has no links to check", job.url)
-            });
+            let why = match has_links {
+                false => "no page and no sitemap: it has no links to check",
+                true => "and names no URL that belongs to the crawl",
+            };
+            self.empty_root.get_or_insert_with(|| format!("{} is {kind}, {why}", job.url));
         }
     }
 

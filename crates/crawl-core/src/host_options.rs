@@ -120,10 +120,13 @@ impl HostOptions {
 }
 
 /// Returns the options for the host of a URL, if there are any: those of the longest
-/// pattern that matches.
+/// pattern that matches, and of two that are equally long those of the one with a scheme.
 pub(crate) fn of_host<'a>(hosts: &'a [HostOptions], url: Address<'_>) -> Option<&'a HostOptions> {
     let matching = hosts.iter().filter(|options| options.host.matches(url));
-    matching.max_by_key(|options| (!options.host.is_end, options.host.authority.len()))
+    matching.max_by_key(|options| {
+        let HostPattern { is_end, authority, is_secure, .. } = &options.host;
+        (!is_end, authority.len(), is_secure.is_some())
+    })
 }
 
 #[cfg(test)]
@@ -156,6 +159,20 @@ mod tests {
         for bad in ["", "*", "a b", "a.test/x", "ftp://a.test", "me@a.test", "a*.test", "a.test?x"]
         {
             assert!(HostPattern::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_pattern_with_a_scheme_counts_in_any_order() {
+        let option = |pattern: &str| HostOptions::new(HostPattern::parse(pattern).unwrap());
+        let mut hosts = vec![option("http://a.test"), option("a.test"), option("*.test")];
+        for _ in 0..3 {
+            hosts.rotate_right(1);
+            for (url, is_secure) in [("http://a.test/", Some(false)), ("https://a.test/", None)] {
+                let url = Url::parse(url).unwrap();
+                let found = of_host(&hosts, Address::of(&url).unwrap()).unwrap();
+                assert_eq!((found.host.is_secure, found.host.is_end), (is_secure, false));
+            }
         }
     }
 }

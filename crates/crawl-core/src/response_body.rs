@@ -1,7 +1,7 @@
 //! The response to one request, as far as a visit keeps it.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use url::Url;
 
@@ -27,7 +27,7 @@ pub(crate) struct ResponseBody {
     pub(crate) robots_tags: Vec<Vec<u8>>,
     /// True if the head sets a cookie that is kept.
     pub(crate) sets_cookie: bool,
-    /// The links in the head, resolved, with the elements that they count as.
+    /// The links in the head, as they are written, with the elements that they count as.
     pub(crate) header_links: Vec<(Element, String)>,
     /// The size of the body in bytes, see [`Row::size`](crate::Row::size).
     pub(crate) size: u64,
@@ -83,6 +83,8 @@ pub(crate) struct ResponseSink<'a> {
     pub(crate) urls: &'a UrlCache,
     pub(crate) expected: Expected,
     pub(crate) cookie_jar: Option<&'a CookieJar>,
+    /// The instant at which the visit began.
+    pub(crate) begun: Instant,
     /// The maximum size of a decoded body, in bytes.
     pub(crate) limit: u64,
     /// The memory of all responses in flight.
@@ -116,11 +118,27 @@ impl ResponseBody {
             None => Url::parse(url).ok().map(|url| Page::of_links(PageLinks::default(), &url)),
         };
         Ok(page.map(|mut page| {
-            for (element, target) in &self.header_links {
-                page.found.push(*element, target, None);
-            }
+            self.add_header_links(url, &mut page.found);
             page
         }))
+    }
+
+    /// Resolves the links in the head, and adds them to those of the page. Two bytes there
+    /// may be a link that is as long as the URL of the page.
+    fn add_header_links(&self, url: &str, found: &mut PageLinks) {
+        let url = Url::parse(url).ok();
+        let mut room = MAX_HEADER_LINKS_LEN;
+        for (element, target) in &self.header_links {
+            let resolved = url.as_ref().and_then(|url| url.join(target).ok());
+            let resolved = resolved.map_or_else(|| target.clone(), String::from);
+            match room.checked_sub(resolved.len()) {
+                Some(left) => {
+                    room = left;
+                    found.push(*element, &resolved, None);
+                }
+                None => found.leave_out(),
+            }
+        }
     }
 }
 
@@ -168,9 +186,9 @@ impl http::Sink for ResponseSink<'_> {
         if kind.is_none() && !LINKING_HEADERS.into_iter().any(names_links) {
             return Ok(());
         }
-        let url = self.urls.parse(self.url).map_err(invalid_url)?;
-        self.response.header_links = links_of_head(head, &url, options);
+        self.response.header_links = links_of_head(head, options);
         let Some(kind) = kind else { return Ok(()) };
+        let url = self.urls.parse(self.url).map_err(invalid_url)?;
         let charset = content_type.and_then(|content_type| content_type.charset.as_deref());
         let page = PageReader::of_kind(kind, &url, charset, options);
         let page = if self.hashes_content { page.hashing_content() } else { page };
@@ -204,7 +222,8 @@ impl ResponseSink<'_> {
         let Some(cookie_jar) = self.cookie_jar else { return Ok(()) };
         for cookie in head.get_all("set-cookie") {
             let url = self.urls.parse(self.url).map_err(invalid_url)?;
-            self.response.sets_cookie |= cookie_jar.add(&url, cookie, head.get("date"));
+            let is_set = cookie_jar.add(&url, cookie, head.get("date"), self.begun);
+            self.response.sets_cookie |= is_set;
         }
         Ok(())
     }
@@ -245,17 +264,16 @@ impl ResponseSink<'_> {
 /// The headers that hold links.
 const LINKING_HEADERS: [&str; 3] = ["link", "refresh", "speculation-rules"];
 
-/// Returns the links in a head, resolved as far as they are URLs. (`Content-Location`
-/// names the body itself.)
-fn links_of_head(head: &Head<'_>, url: &Url, options: ExtractOptions) -> Vec<(Element, String)> {
+/// The maximum length of the links in a head when they are resolved: 1 MiB.
+const MAX_HEADER_LINKS_LEN: usize = 1024 * 1024;
+
+/// Returns the links in a head. (`Content-Location` names the body itself.)
+fn links_of_head(head: &Head<'_>, options: ExtractOptions) -> Vec<(Element, String)> {
     let links = head.get_all("link").flat_map(|value| of_link(value, options));
     let rules = head.get_all("speculation-rules");
     let rules = rules.flat_map(|value| of_speculation_rules(value, options));
     let refresh = head.get("refresh").and_then(|value| of_refresh(value, options));
-    let resolved = |(element, target): (Element, String)| {
-        (element, url.join(&target).map_or(target, String::from))
-    };
-    links.chain(refresh).chain(rules).map(resolved).collect()
+    links.chain(refresh).chain(rules).collect()
 }
 
 /// Makes the error for a URL that does not parse. An admitted URL always parses,

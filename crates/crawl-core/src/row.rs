@@ -29,8 +29,8 @@ pub struct Row {
     pub encoding: Option<String>,
     /// The size of the body in bytes, without transfer coding. What is searched for
     /// links is counted as decoded, anything else as it was sent. `None` for a body
-    /// that is not needed and was not received to its end: it is cut off after 64 KiB.
-    /// 0 if `HEAD` was enough.
+    /// that is not needed and is longer than 64 KiB, where it is cut off, or did not
+    /// arrive in time. 0 if `HEAD` was enough.
     pub size: Option<u64>,
     /// The number of different URLs of the site that the page links to.
     pub num_urls: u32,

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use url::{Position, Url};
 
+use crate::admission::strip_query::StripQuery;
 use crate::finished::{Discovery, Finished, is_busy};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
@@ -71,6 +72,7 @@ pub(crate) struct FetchPolicy {
     urls: UrlCache,
     memory: Arc<MemoryBudget>,
     cookie_jar: Option<CookieJar>,
+    strip_query: StripQuery,
 }
 
 impl FetchPolicy {
@@ -87,12 +89,15 @@ impl FetchPolicy {
             urls: UrlCache::default(),
             memory: Arc::default(),
             cookie_jar: options.cookie_jar.clone().filter(|_| options.cookies),
+            strip_query: StripQuery::new(&options.strip_query),
         }
     }
 
-    /// Makes the visits hash the visible text of pages.
-    pub(crate) fn hashing_content(self) -> Self {
-        Self { hashes_content: true, ..self }
+    /// Returns a policy by which visits also hash the visible text of pages. They have the
+    /// memory together with those of this one.
+    pub(crate) fn hashing_content(&self, options: &Options) -> Self {
+        let memory = Arc::clone(&self.memory);
+        Self { hashes_content: true, memory, ..Self::new(options) }
     }
 }
 
@@ -235,7 +240,7 @@ impl Visit {
         // What the user says is sent as it is.
         let jar = self.policy.cookie_jar.as_ref();
         let jar = jar.filter(|_| !headers.clone().any(|header| header.is("Cookie")));
-        let cookies = jar.and_then(|jar| jar.header(url));
+        let cookies = jar.and_then(|jar| jar.header(url, self.begun));
         let headers = headers.chain(&cookies);
         http::request(self.method, url, &options.user_agent, headers, keep_alive)
     }
@@ -277,6 +282,7 @@ impl Visit {
             urls,
             expected,
             cookie_jar: self.policy.cookie_jar.as_ref(),
+            begun: self.begun,
             limit,
             budget,
             keeps_text,
@@ -366,7 +372,7 @@ impl Visit {
         self.max_tries = 0;
     }
 
-    /// Returns true if a byte of the response has arrived in this try.
+    /// Returns true if a byte of the response to the last request has arrived.
     pub fn has_response(&self) -> bool {
         self.attempt.as_ref().is_some_and(|attempt| attempt.parser.has_begun())
     }
@@ -383,9 +389,9 @@ impl Visit {
                 return FetchError::new(ErrorClass::DeniedAddress, error.to_string());
             }
             ErrorKind::InvalidData => return FetchError::tls(error),
+            _ if !self.has_request => (ErrorClass::Connect, "before the request"),
             _ if self.has_response() => (ErrorClass::Truncated, "in the middle of the response"),
-            _ if self.has_request => (ErrorClass::Closed, "before the response"),
-            _ => (ErrorClass::Connect, "before the request"),
+            _ => (ErrorClass::Closed, "before the response"),
         };
         FetchError::new(class, format!("the connection failed {when}: {error}"))
     }
@@ -443,8 +449,12 @@ impl Visit {
         self.response().is_some_and(|response| {
             response.sets_cookie
                 && matches!(response.status.map(known_status), Some(301..=303 | 307 | 308))
-                && redirect_target(&self.job, response)
-                    .is_ok_and(|target| target[..Position::AfterQuery] == *self.job.url)
+                && redirect_target(&self.job, response).is_ok_and(|target| {
+                    // As the admission would find it.
+                    let mut strip_query = self.policy.strip_query.clone();
+                    let target = Address::of(&target);
+                    target.is_ok_and(|it| strip_query.strip(it).as_str() == &*self.job.url)
+                })
         })
     }
 

@@ -769,7 +769,8 @@ impl Frontier for RedisFrontier {
         }
         let key = rules_key(visit.url());
         let mut health = self.0.health.borrow_mut();
-        let Some(error) = error.filter(|_| !visit.has_response()) else {
+        let has_answered = visit.has_request() && visit.has_response();
+        let Some(error) = error.filter(|_| !has_answered) else {
             health.remove(&key);
             return true;
         };

@@ -1,7 +1,7 @@
 //! Ceilings: limits on what one host may have, so that a host which makes up pages
 //! without end does not keep the crawl from its end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
@@ -12,6 +12,10 @@ use web::Address;
 /// The number of pages that lead to new URLs, before the content of pages is hashed, or
 /// the limit on equal pages if that is less. Most sites are crawled without it.
 const UNHASHED: u32 = 1_000;
+
+/// The number of URLs of a host that are refused as traps, each with a row. There may be
+/// any number of others: they are counted.
+const MAX_REFUSED: u32 = 100_000;
 
 /// The pages of each host, counted in two ways: all of them, and those of equal
 /// content.
@@ -28,6 +32,9 @@ pub(super) struct Ceilings {
     last_host: (String, u64),
     /// The hash of each host, with the number of its pages.
     pages: HashTable<(u64, u64)>,
+    /// The hash of each host that has traps, with the number of URLs that were refused
+    /// because of them.
+    refused: HashMap<u64, u32>,
     equal: CountMinSketch,
     /// The number of pages that led to new URLs.
     leading: u32,
@@ -142,6 +149,23 @@ impl Ceilings {
         }
         self.reached.insert(ceiling, Reached { sentence, links: 1 });
         Err(Some(FetchError::new(ErrorClass::Trap, reason)))
+    }
+
+    /// Checks a URL that is refused because it is a trap, and counts it. Returns `None` if
+    /// its host has so many that this one is counted only.
+    pub(super) fn check_refused(&mut self, address: Address<'_>) -> Option<()> {
+        let host = self.host(address);
+        let refused = self.refused.entry(host).or_insert(0);
+        if *refused < MAX_REFUSED {
+            *refused += 1;
+            return Some(());
+        }
+        let sentence =
+            || format!("{} has more than {MAX_REFUSED} URLs that are traps", address.authority());
+        // No hash of a content stands for this ceiling: it is not that of a page.
+        let reached = self.reached.entry((host, Some(0)));
+        reached.or_insert_with(|| Reached { sentence: sentence(), links: 0 }).links += 1;
+        None
     }
 
     /// Returns a sentence for each ceiling that was reached, without its full stop.

@@ -184,7 +184,7 @@ impl LocalAdmission {
     /// new URLs.
     pub fn end_page(&mut self, job: &Job, content: Option<u64>, num_new_urls: u32) {
         if self.admission.end_page(job, content, num_new_urls) {
-            self.policy = Arc::new(FetchPolicy::new(&self.options).hashing_content());
+            self.policy = Arc::new(self.policy.hashing_content(&self.options));
         }
     }
 

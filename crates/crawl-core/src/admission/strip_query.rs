@@ -6,21 +6,21 @@ use web::Address;
 
 /// The keys of the pairs to remove from queries, with a buffer for the result.
 #[derive(Clone, Debug, Default)]
-pub(super) struct StripQuery {
+pub(crate) struct StripQuery {
     keys: Vec<String>,
     buffer: String,
 }
 
 impl StripQuery {
     /// Creates a stripper for these keys; `*` stands for all of them.
-    pub(super) fn new(keys: &[String]) -> Self {
+    pub(crate) fn new(keys: &[String]) -> Self {
         Self { keys: keys.to_vec(), buffer: String::new() }
     }
 
     /// Returns the address without the pairs that have one of the keys, in any
     /// encoding; the other pairs stay as they are. If no pair is left, the
     /// question mark is removed, too.
-    pub(super) fn strip<'a>(&'a mut self, address: Address<'a>) -> Address<'a> {
+    pub(crate) fn strip<'a>(&'a mut self, address: Address<'a>) -> Address<'a> {
         let Self { keys, buffer } = self;
         if keys.is_empty() {
             return address;

@@ -167,6 +167,19 @@ fn a_trap_is_refused_once_with_a_reason() {
     assert_eq!(admission.first_referrer(trap), Some(ROOT));
 }
 
+/// There may be any number of them, each with a row.
+#[test]
+fn a_host_has_at_most_so_many_traps() {
+    let (mut admission, root) = new_admission(|options| options.traps.repetitions = 3);
+    let decisions = (0..100_010)
+        .map(|n| admit(&mut admission, &format!("http://site.test/a/a/a/{n}"), Via::Link(&root)));
+    let refused = decisions.filter(|decision| matches!(decision, Decision::Refused { .. }));
+    assert_eq!(refused.count(), 100_000);
+    admitted(&mut admission, "http://site.test/page", Via::Link(&root));
+    let other = admit(&mut admission, "http://site.test/a/a/a/0", Via::Link(&root));
+    assert!(matches!(other, Decision::Known | Decision::Repeated), "{other:?}");
+}
+
 #[test]
 fn a_url_that_is_too_long_is_stored_shortened() {
     let (mut admission, root) = new_admission(|options| options.exclude.push(regex(r"\.gif$")));

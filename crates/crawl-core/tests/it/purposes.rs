@@ -121,6 +121,27 @@ fn a_sitemap_that_is_too_long_is_an_error() {
 }
 
 /// Each of them is within its limit. Together they are not, and some of them wait.
+/// Two bytes of a head may be a link that is as long as the URL of the page.
+#[test]
+fn links_in_a_head_are_bounded() {
+    let url = format!("http://site.test/{}/", "x".repeat(1_900));
+    let mut options = Options::new(vec![url.parse().unwrap()]);
+    options.check.relations = true;
+    let mut crawl = Crawl::new(options.clone());
+    let job = crawl.roots(&mut |_| ()).remove(0);
+    let mut visit = crawl.begin(job, Instant::now()).unwrap();
+    visit.request(&options, true);
+    let links: String = (0..10_000).map(|n| format!("\"{n}\",")).collect();
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n";
+    let response = format!("{head}Speculation-Rules: \"\",\"\",{}\r\n\r\n", &links[..60_000]);
+    assert!(visit.receive(response.as_bytes()).is_break());
+    visit.judge(Ok(()));
+    let jobs = crawl.complete(&mut visit, Instant::now()).jobs;
+    assert!((500..600).contains(&jobs.len()), "{}", jobs.len());
+    let warnings = crawl.end(0, None).warnings;
+    assert!(warnings[0].contains("more links than fit into memory"), "{warnings:?}");
+}
+
 #[test]
 fn sitemaps_that_fill_the_memory_together_are_tried_again() {
     let roots = (0..80).map(|n| format!("http://site.test/{n}.xml").parse().unwrap());
@@ -317,6 +338,25 @@ fn external_redirects_are_followed_to_their_end() {
     let crawled = crawl(&short, site);
     let limit = crawled.row("http://else.test/1").error.as_ref().unwrap();
     assert_eq!(limit.class, ErrorClass::RedirectLimit);
+}
+
+/// An image is no click, so that its URL has the depth of the root.
+#[test]
+fn what_another_site_redirects_to_is_no_root() {
+    let mut options = checking(|options| {
+        (options.external, options.check.images, options.follow_root) = (true, true, true);
+    });
+    options.max_depth = Some(3);
+    let html = "<img src=http://else.test/a>";
+    let crawled = root_with(html, &options, |_, url| match url.as_str() {
+        "http://else.test/a" => redirect("http://site.test/out"),
+        "http://site.test/out" => redirect("http://third.test/"),
+        "http://third.test/" => page("<a href=/more>x</a>"),
+        _ => page(""),
+    });
+    assert_eq!(crawled.row("http://site.test/out").depth, 1);
+    assert_eq!(crawled.summary.root_problem, None);
+    assert!(!crawled.rows.contains_key("http://third.test/more"));
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, Finished, Job, JournalEntry, Options, Outcome, Row, Sink,
-    TrapLimits, Verdict,
+    Completion, Crawl, CrawlSummary, ExternalVerdict, Finished, Job, JournalEntry, Options,
+    Outcome, Row, Sink, TrapLimits, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -291,6 +291,26 @@ fn what_an_earlier_crawl_has_asked_does_not_count_as_a_page() {
             assert_eq!(ours.iter().map(begins).collect::<Vec<_>>(), [true, false], "{status}");
         }
     }
+}
+
+/// A status may be accepted in one run, and not in the run that resumes it.
+#[test]
+fn what_is_blocked_is_not_broken_in_a_crawl_that_is_resumed() {
+    let mut options = options(None);
+    (options.external, options.accept) = (true, vec![403..=403]);
+    let mut begun = TestCrawl::new(&options);
+    assert!(begun.step(&[Reply::Links(vec!["http://elsewhere.test/0".into()])], Instant::now()));
+    let job = begun.todo.pop_front().unwrap();
+    let fill = |row: Row| Row { status: Some(403), outcome: Outcome::HttpError, ..row };
+    let completion =
+        begun.crawl.settle_known(&job, Finished::of_earlier_crawl(&job, fill).unwrap());
+    assert_eq!((completion.row.verdict, completion.row.is_broken()), (None, false));
+    begun.records.push(record_of(&job, &completion));
+    options.accept = Vec::new();
+    let mut resumed = TestCrawl::new(&options);
+    resumed.replay(&begun.records);
+    let rows = resumed.rows.lock().unwrap();
+    assert_eq!(rows[1].verdict, Some(ExternalVerdict::Blocked));
 }
 
 #[test]

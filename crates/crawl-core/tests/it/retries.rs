@@ -1,6 +1,7 @@
 //! Tests of retries and their backoff.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
 use crawl_core::{Crawl, ErrorClass, FetchError, Options, Row, Sink, Verdict};
@@ -60,6 +61,22 @@ fn urls_that_fail_together_are_retried_at_different_times() {
         let count = pauses.range(tenth.clone()).count();
         assert!((60..140).contains(&count), "{count} in {tenth:?}");
     }
+}
+
+#[test]
+fn a_try_without_a_connection_has_no_response() {
+    let options = Options::new(vec!["http://site.test/".parse().unwrap()]);
+    let mut crawl = Crawl::new(options.clone());
+    let job = crawl.roots(&mut |_| ()).remove(0);
+    let mut visit = crawl.begin(job, Instant::now()).unwrap();
+    visit.request(&options, true);
+    assert!(visit.receive(b"HTTP/1.1 200 OK\r\n").is_continue());
+    let cut = visit.interrupted(&ErrorKind::ConnectionReset.into());
+    assert_eq!(cut.class, ErrorClass::Truncated);
+    assert!(matches!(visit.judge(Err(cut)), Verdict::TryAgain(_)));
+    let refused = visit.interrupted(&ErrorKind::ConnectionRefused.into());
+    assert_eq!(refused.class, ErrorClass::Connect);
+    assert!(!visit.has_request());
 }
 
 #[test]

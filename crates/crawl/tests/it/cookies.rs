@@ -58,6 +58,20 @@ fn a_redirect_to_itself_is_followed_once() {
     assert_eq!(site.hits("/forever"), 2);
 }
 
+/// A site without cookies has the session in its URLs, which the user strips.
+#[test]
+fn a_redirect_to_itself_is_one_without_what_is_stripped() {
+    let site = Server::start(|request, reply| match request.header("Cookie") {
+        Some("sid=1") => reply.page(""),
+        _ => {
+            let headers = [("Location", "/?sid=1"), ("Set-Cookie", "sid=1")];
+            reply.status(302, "Found", &headers, "");
+        }
+    })
+    .unwrap();
+    run(&["--strip-query", "sid", &site.url("/")]).expect_code(0);
+}
+
 #[test]
 fn a_file_of_cookies_is_read_and_written() {
     let site = site();

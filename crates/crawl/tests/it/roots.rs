@@ -76,6 +76,16 @@ fn a_root_without_links_is_a_problem() {
     }
 }
 
+/// A sitemap is read, although nothing that it names is crawled.
+#[test]
+fn a_sitemap_of_another_site_is_said_to_be_one() {
+    let site = site();
+    let root = site.url("/sitemap.xml");
+    let stderr = run(&[&root, "--include", "no-such-page"]).expect_code(3).stderr;
+    let said = format!("{root} is application/xml, and names no URL that belongs to the crawl");
+    assert!(stderr.contains(&said), "{stderr}");
+}
+
 #[test]
 fn a_url_that_only_a_sitemap_names_is_said_to_be_one() {
     let site = site();

@@ -18,7 +18,8 @@ pub fn of_refresh(value: &[u8], options: ExtractOptions) -> Option<(Element, Str
 pub fn of_speculation_rules(value: &[u8], options: ExtractOptions) -> Vec<(Element, String)> {
     let value = String::from_utf8_lossy(value);
     let strings = value.split('"').skip(1).step_by(2).filter(|_| options.relations);
-    strings.map(|url| (Element::Header, url.to_owned())).collect()
+    let urls = strings.filter(|url| !url.is_empty());
+    urls.map(|url| (Element::Header, url.to_owned())).collect()
 }
 
 /// Returns the addresses in a header `Link` (RFC 8288, section 3) that the options

@@ -129,7 +129,7 @@ impl PageLinks {
     }
 
     /// Counts a link that is left out.
-    pub(super) fn leave_out(&mut self) {
+    pub fn leave_out(&mut self) {
         self.left_out = self.left_out.saturating_add(1);
     }
 
