@@ -21,7 +21,7 @@ use crate::robots::{Rules, RulesState};
 use crate::{JoinableQueue, Reservation};
 
 /// Limit on the memory for the rules of all hosts, in bytes. Above it, the rules
-/// of a host without work are dropped, and fetched again if it gets work again.
+/// of a host without work are dropped, and fetched again if they are needed again.
 const MAX_RULES_SIZE: usize = 64 << 20;
 
 /// Number of jobs that a host starts one after another while other hosts wait for a
@@ -214,7 +214,7 @@ impl HostQueues {
             self.host(start.host).rate_limit.slow_down(delay);
         }
         self.set_state(start.host, origin(&start.job), RulesState::Known(Rc::new(rules)));
-        self.ended(start.host, start.started, now);
+        self.free_worker(start.host, start.started, now);
     }
 
     /// Returns the rules of a site as soon as they are known; none if they will not
@@ -223,7 +223,11 @@ impl HostQueues {
         let (id, origin) = (self.id(site), usize::from(site.is_secure()));
         let (is_stopped, host) = (self.is_stopped, self.host(id));
         match &host.rules[origin] {
-            RulesState::Known(rules) => return Poll::Ready(Some(Rc::clone(rules))),
+            RulesState::Known(rules) => {
+                let rules = Rc::clone(rules);
+                self.spare_memory(id);
+                return Poll::Ready(Some(rules));
+            }
             _ if is_stopped || host.busy_host.is_some() => return Poll::Ready(None),
             rules if rules.is_unknown() => {
                 host.wanted = Some(origin);
@@ -367,6 +371,9 @@ impl HostQueues {
             }
         }
         self.feed(id, now);
+        // The busy answer may have been to a sitemap, which is no job: then no end of a job
+        // follows.
+        self.ask_in_vain(now);
     }
 
     /// Leaves a job to a later run.
@@ -396,16 +403,27 @@ impl HostQueues {
         self.rules_size -= mem::replace(&mut self.host(id).rules[origin], state).size();
     }
 
-    /// Records the end of a job that has started, and starts others in its place.
-    pub(crate) fn ended(&mut self, id: HostId, started: Instant, now: Instant) {
-        self.change(id, |host| {
-            host.in_flight -= 1;
-            host.rate_limit.end(started, now);
-        });
+    /// Drops the rules of a host without work if those of all hosts take too much memory.
+    fn spare_memory(&mut self, id: HostId) {
         if self.rules_size > MAX_RULES_SIZE && !self.host(id).has_work() {
             let rules = mem::take(&mut self.host(id).rules);
             self.rules_size -= rules.iter().map(RulesState::size).sum::<usize>();
         }
+    }
+
+    /// Records the end of a job that has started, and starts others in its place.
+    pub(crate) fn ended(&mut self, id: HostId, started: Instant, now: Instant) {
+        self.free_worker(id, started, now);
+        self.spare_memory(id);
+    }
+
+    /// As [`HostQueues::ended`], but keeps the rules of the host, which may be new and
+    /// waited for.
+    fn free_worker(&mut self, id: HostId, started: Instant, now: Instant) {
+        self.change(id, |host| {
+            host.in_flight -= 1;
+            host.rate_limit.end(started, now);
+        });
         let host = self.host(id);
         host.quantum_used = (host.quantum_used + 1) % QUANTUM;
         if host.quantum_used > 0 {
@@ -421,6 +439,11 @@ impl HostQueues {
                 self.feed(id, now);
             }
         }
+        self.ask_in_vain(now);
+    }
+
+    /// Asks the URLs once more that were busy each time, if nothing else is left.
+    fn ask_in_vain(&mut self, now: Instant) {
         if self.active == 0 {
             for (id, due, waiting, deferrals) in mem::take(&mut self.in_vain) {
                 self.is_ending = true;

@@ -332,6 +332,53 @@ fn a_sitemap_that_always_throttles_is_a_warning() {
     assert_eq!(crawled.summary.warnings, ["sitemap http://10.0.0.1/sitemap.xml: status 429"]);
 }
 
+/// The rules of hosts that only sitemaps need are fetched once each, even if those of all
+/// hosts take too much memory.
+#[test]
+fn large_rules_of_many_hosts_are_fetched_once_each() {
+    let sitemaps: String = (1..=140).map(|n| format!("Sitemap: http://10.0.1.{n}/map\n")).collect();
+    let large = text("#".repeat(500 * 1024));
+    let mut options = with_sitemap(&[ROOT]);
+    options.max_time = Some(Duration::from_secs(1_000));
+    let crawled = crawl(options, move |request| {
+        let response = match (&*request.host, &*request.path) {
+            ("10.0.0.1", "/robots.txt") => text(&sitemaps),
+            (_, "/robots.txt") => large.clone(),
+            (_, "/map") => text(urls(ROOT, &[])),
+            _ => plain(request),
+        };
+        response.after(Duration::from_secs(1))
+    });
+    let asked = ["/robots.txt", "/map"].map(|path| crawled.num_requests(path));
+    assert_eq!(asked, [1 + 140, 140]);
+    assert!(crawled.summary.warnings.is_empty() && crawled.summary.stopped.is_none());
+}
+
+/// A host is given up by whatever answer comes at the moment: by that to a sitemap,
+/// too, while no page is in flight.
+#[test]
+fn a_host_may_be_given_up_by_the_answer_to_a_sitemap() {
+    for tenths in 1_190..1_230 {
+        let last_answer = Duration::from_millis(tenths * 100);
+        let crawled = crawl(with_sitemap(&[ROOT]), move |request| match &*request.path {
+            "/robots.txt" => {
+                text((0..9).map(|n| format!("Sitemap: {ROOT}{n}.xml\n")).collect::<String>())
+            }
+            "/" => page((0..1_000).map(|n| format!("/{n}"))),
+            path => {
+                // A sitemap is asked for about every seven seconds.
+                let left = last_answer.saturating_sub(request.at);
+                let after =
+                    if left < Duration::from_secs(14) { left } else { Duration::from_secs(5) };
+                let after = if path.ends_with(".xml") { after } else { Duration::ZERO };
+                response("503 No", "", "").after(after)
+            }
+        });
+        assert_eq!(crawled.rows.len() + crawled.summary.todo as usize, 1_001, "{last_answer:?}");
+        assert_eq!(crawled.summary.busy_hosts.len(), 1, "{last_answer:?}");
+    }
+}
+
 /// Returns the text as a gzip member without compression (RFC 1952, RFC 1951
 /// section 3.2.4).
 fn gzip_stored(text: &str) -> Vec<u8> {
