@@ -87,7 +87,8 @@ impl Stopper {
             None => asked.await,
         };
         if result == WaitResult::AllDone {
-            return None;
+            // Of the last URL, too, the record may be one that cannot be written.
+            return self.take_failure();
         }
         start_draining();
         let deadline = event_loop.now() + DRAIN_TIMEOUT;
@@ -122,6 +123,11 @@ impl Stopper {
         Poll::Pending
     }
 
+    /// Returns the reason if it is the failure of the journal.
+    fn take_failure(&self) -> Option<StopReason> {
+        self.state().reason.take_if(|reason| matches!(reason, StopReason::Journal(_)))
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -146,5 +152,38 @@ impl fmt::Debug for Stopper {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.state();
         f.debug_struct("Stopper").field("times_asked", &state.times_asked).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use selector_core::VirtualClock;
+    use transport::system_lookup;
+
+    use super::*;
+
+    /// Supervises work that is done at once.
+    fn supervise(stopper: &Stopper) -> Option<StopReason> {
+        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+        let supervise = stopper.supervise(&event_loop, None, async {}, || ());
+        event_loop.run_until_complete(supervise).unwrap()
+    }
+
+    #[test]
+    fn a_stop_that_comes_when_all_work_is_done_stops_nothing() {
+        let stopper = Stopper::new();
+        stopper.stop(StopReason::Signal(2));
+        assert!(supervise(&stopper).is_none());
+    }
+
+    /// The record of the last URL that is left to do may be the one that cannot be written.
+    #[test]
+    fn a_journal_that_cannot_be_written_stops_a_crawl_that_has_nothing_left() {
+        let stopper = Stopper::new();
+        stopper.stop(StopReason::Signal(2));
+        stopper.abort(StopReason::Journal(io::Error::other("disk full")));
+        assert!(matches!(supervise(&stopper), Some(StopReason::Journal(_))));
     }
 }
