@@ -98,6 +98,12 @@ pub trait Frontier: 'static {
     /// Ends the crawl and returns its summary.
     fn end(&self) -> CrawlSummary;
     // ANCHOR_END: frontier_rest
+
+    /// Returns true if the host of this URL is given up because it is busy all the time:
+    /// it is to be asked for no more files.
+    fn is_given_up(&self, _address: Address<'_>) -> bool {
+        false
+    }
 }
 
 // ANCHOR: claim

@@ -3,6 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::pin::pin;
+use std::time::Duration;
 
 use crawl_core::{ScopeRule, SiteFile};
 use stage2_coroutines::{catch, select, sleep, yield_now};
@@ -185,7 +186,8 @@ impl Sitemaps<'_> {
     }
 }
 
-/// Fetches one sitemap, within the rules and the rate limit of its host.
+/// Fetches one sitemap, within the rules and the rate limit of its host. If it is busy, it
+/// is asked for again; all waits for that take at most the longest wait.
 async fn fetch(
     client: &Client<impl Frontier>,
     url: &Url,
@@ -194,17 +196,23 @@ async fn fetch(
     if let Some(refusal) = client.refusal(url).await {
         return Err(refusal.to_string());
     }
-    let mut busy_answers = 0;
+    let (mut busy_answers, mut waited) = (0, Duration::ZERO);
     let file = loop {
         let address = Address::of(url).map_err(|_| "no URL of a host")?;
         client.frontier.pace(address).await.map_err(|error| error.to_string())?;
+        if client.frontier.is_given_up(address) {
+            let host = address.authority();
+            return Err(format!("{host} is given up, it is busy all the time"));
+        }
         let file = client.fetch_file(url, max_bytes, Redirects::Allowed).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
         busy_answers += 1;
-        if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS {
+        let left = client.options.max_wait.saturating_sub(waited);
+        if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS || left.is_zero() {
             break file;
         }
-        let wait = backoff(busy_answers, file.retry_after).min(client.options.max_wait);
+        let wait = backoff(busy_answers, file.retry_after).min(left);
+        waited += wait;
         sleep(&client.event_loop, wait).await;
     };
     match (&file.next_url, file.status) {

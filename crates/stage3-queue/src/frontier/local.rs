@@ -122,10 +122,9 @@ impl Frontier for LocalFrontier {
     // ANCHOR_END: complete
 
     async fn defer(&self, claim: LocalClaim, retry_after: Option<Duration>) {
-        let defer = |host_queues: &mut HostQueues, started, now| {
+        self.0.hand_back(claim.into_item(), |host_queues, started, now| {
             host_queues.defer(started, retry_after, now)
-        };
-        self.0.hand_back(claim.into_item(), defer);
+        });
     }
 
     async fn set_rules(&self, claim: LocalClaim, rules: Rules) {
@@ -161,6 +160,10 @@ impl Frontier for LocalFrontier {
 
     fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool {
         self.0.change(|host_queues, now| host_queues.attempted(visit, error, now))
+    }
+
+    fn is_given_up(&self, address: Address<'_>) -> bool {
+        self.0.host_queues.borrow_mut().is_given_up(address)
     }
 
     // ANCHOR: join
@@ -246,8 +249,7 @@ impl Inner {
         if let Work::Fetch = item.work {
             self.crawl.borrow_mut().uncount_visit();
         }
-        let unused = self.change(|host_queues, now| wait(host_queues, item.into_parts(), now));
-        drop(unused);
+        drop(self.change(|host_queues, now| wait(host_queues, item.into_parts(), now)));
         self.wake_waiters();
     }
 

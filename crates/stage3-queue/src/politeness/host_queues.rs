@@ -303,6 +303,12 @@ impl HostQueues {
         true
     }
 
+    /// Returns true if the host of a URL is given up because it is busy all the time.
+    pub(crate) fn is_given_up(&mut self, address: Address<'_>) -> bool {
+        let id = self.id(address);
+        self.host(id).busy_host.is_some()
+    }
+
     /// Wakes the hosts whose time has come.
     pub(crate) fn wake(&mut self, now: Instant) {
         while let Some(&Reverse((at, id))) = self.timers.peek()

@@ -9,6 +9,9 @@ use sim_net::{Request, Response, not_found, page, redirect, response, silence, t
 
 const ROOT: &str = "http://10.0.0.1/";
 
+/// The greatest wait for a busy host, by default.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+
 fn with_sitemap(roots: &[&str]) -> Options {
     let mut options = options(roots);
     options.sitemap = true;
@@ -376,6 +379,65 @@ fn a_host_may_be_given_up_by_the_answer_to_a_sitemap() {
         });
         assert_eq!(crawled.rows.len() + crawled.summary.todo as usize, 1_001, "{last_answer:?}");
         assert_eq!(crawled.summary.busy_hosts.len(), 1, "{last_answer:?}");
+    }
+}
+
+/// All waits for one sitemap together take at most the longest wait.
+#[test]
+fn max_wait_caps_the_waits_for_a_sitemap() {
+    for (retry_after, requests) in
+        [("", 4), ("Retry-After: 25\r\n", 4), ("Retry-After: 3600\r\n", 2)]
+    {
+        let crawled = crawl(with_sitemap(&[ROOT]), move |request| match &*request.path {
+            "/sitemap.xml" => response("503 No", retry_after, ""),
+            _ => plain(request),
+        });
+        assert_eq!(crawled.num_requests("/sitemap.xml"), requests, "{retry_after}");
+        assert!(crawled.elapsed <= MAX_WAIT + Duration::from_secs(1), "{:?}", crawled.elapsed);
+        assert_eq!(crawled.summary.warnings, ["sitemap http://10.0.0.1/sitemap.xml: status 503"]);
+    }
+}
+
+/// A host that is given up because it is busy all the time is not asked for more sitemaps.
+#[test]
+fn a_host_that_is_given_up_is_asked_for_no_sitemap() {
+    for robots in [true, false] {
+        let mut options = with_sitemap(&[ROOT]);
+        options.robots = robots;
+        let index = index(
+            &["/1.xml", "/2.xml", "/3.xml"]
+                .map(|path| format!("{ROOT}{path}"))
+                .each_ref()
+                .map(String::as_str),
+        );
+        let crawled = crawl(options, move |request| match &*request.path {
+            "/robots.txt" => not_found(),
+            "/" => page((0..1_000).map(|n| format!("/{n}"))),
+            "/sitemap.xml" => text(&index),
+            _ => response("503 No", "Retry-After: 3600\r\n", ""),
+        });
+        assert_eq!(crawled.summary.busy_hosts.len(), 1);
+        let last = crawled
+            .requests
+            .iter()
+            .filter(|request| request.path.ends_with(".xml"))
+            .map(|request| request.at)
+            .max();
+        assert!(last <= Some(2 * MAX_WAIT), "{last:?}");
+        let warnings: Vec<_> = crawled
+            .summary
+            .warnings
+            .iter()
+            .map(|warning| warning.split_once(": ").unwrap().1)
+            .collect();
+        assert_eq!(
+            warnings,
+            [
+                "status 503",
+                "10.0.0.1 is given up, it is busy all the time",
+                "10.0.0.1 is given up, it is busy all the time"
+            ]
+        );
     }
 }
 
