@@ -259,9 +259,7 @@ impl<'a> Builder<'a> {
         let stopper = self.stopper.clone();
         let send = Box::new(move |row| outbox.send(row));
         let row_writer = RowWriter::new(journal, send, stopper.clone()).with_cache(cache);
-        let (options, crawl) = (crawl.options().clone(), RefCell::new(crawl));
-        let urls_todo = row_writer.unknown(urls_todo, &crawl);
-        let crawl = crawl.into_inner();
+        let options = crawl.options().clone();
         let frontier = LocalFrontier::with_jobs(event_loop, crawl, urls_todo, row_writer);
         Ok(Crawler::with_frontier(event_loop, options, frontier, stopper))
     }

@@ -6,6 +6,7 @@ mod denied_addresses;
 mod ends;
 mod examples;
 mod exercise;
+mod external_cache;
 mod frontier;
 mod frontier_hosts;
 mod politeness_busy;

@@ -1,0 +1,70 @@
+//! The cache of results of other sites.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::common::options;
+use crawl_core::Row;
+use sim_net::{Request, Response, SimNet, page, text};
+use stage2_coroutines::EventLoop;
+use stage3_queue::Crawler;
+
+const A: &str = "http://10.0.0.1/";
+
+/// A file for a cache, removed at the end.
+struct CacheFile(PathBuf);
+
+impl CacheFile {
+    fn new(name: &str) -> Self {
+        let name = format!("external-{name}-{}.cache", std::process::id());
+        let file = Self(std::env::temp_dir().join(name));
+        let _ = fs::remove_file(&file.0);
+        file
+    }
+}
+
+impl Drop for CacheFile {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}
+
+/// Crawls a site and the links to others, with this cache. Returns the rows, and the
+/// requests to the other site.
+fn crawl(
+    cache: &Path,
+    sitemap: bool,
+    answer: impl FnMut(&Request) -> Response + 'static,
+) -> io::Result<(Vec<Row>, usize)> {
+    let net = SimNet::new(answer);
+    let no_names = |host: &str, _| panic!("{host} is looked up");
+    let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+    let mut options = options(&[A]);
+    (options.external, options.robots, options.sitemap) = (true, false, sitemap);
+    options.max_depth = Some(3);
+    let mut rows = Vec::new();
+    let builder = Crawler::builder(options).external_cache(cache, Duration::from_secs(3_600));
+    builder.on_row(|row| rows.push(row)).run_on(&event_loop)?;
+    let requests = net.take_requests();
+    Ok((rows, requests.iter().filter(|request| request.host == "10.0.0.2").count()))
+}
+
+/// Links of which it is not certain at first on which level they are wait for the end of
+/// the sitemaps. After that, the cache knows them, too.
+#[test]
+fn what_is_in_the_cache_is_not_asked_after_a_sitemap_either() {
+    let cache = CacheFile::new("sitemap");
+    let answer = |request: &Request| match &*request.path {
+        "/" => page(["http://10.0.0.2/1", "http://10.0.0.2/2"]),
+        "/sitemap.xml" => text("<urlset></urlset>").after(Duration::from_secs(1)),
+        _ => page([""; 0]),
+    };
+    // Each is asked by HEAD, and by GET since it is a page.
+    for (sitemap, requests) in [(false, 4), (false, 0), (true, 0)] {
+        let (rows, asked) = crawl(&cache.0, sitemap, answer).unwrap();
+        assert_eq!((rows.len(), asked), (3, requests), "{sitemap}");
+    }
+}
