@@ -21,8 +21,9 @@ const MAX_URLS: usize = 100_000;
 /// Limit on the size of the file, in bytes.
 const MAX_FILE_SIZE: u64 = 256 << 20;
 
-/// Limit on the length of a URL that is kept, in bytes.
-const MAX_URL_LEN: usize = 2_048;
+/// Limit on the length of a URL that is kept and the target of its redirect together, in
+/// bytes. So a file with all entries is not too large.
+const MAX_URL_LEN: usize = 2_000;
 
 /// A cache, read from a file.
 pub(crate) struct ExternalCache {
@@ -83,8 +84,12 @@ impl ExternalCache {
             file => file?,
         };
         let metadata = file.metadata()?;
-        if !metadata.is_file() || metadata.len() > MAX_FILE_SIZE {
+        if !metadata.is_file() {
             return Err(foreign());
+        }
+        if metadata.len() > MAX_FILE_SIZE {
+            let message = format!("it has more than {MAX_FILE_SIZE} bytes");
+            return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         let mut lines = BufReader::new(file).split(b'\n');
         match lines.next().transpose()? {
@@ -138,7 +143,8 @@ impl ExternalCache {
             None => matches!(row.outcome, Outcome::Page | Outcome::Other | Outcome::Redirect),
             Some(verdict) => verdict == ExternalVerdict::Blocked,
         };
-        if !is_known || row.url.len() > MAX_URL_LEN {
+        let length = row.url.len() + row.next_url.as_ref().map_or(0, String::len);
+        if !is_known || length > MAX_URL_LEN {
             self.entries.remove(&*row.url);
             return;
         }

@@ -1,6 +1,6 @@
 //! The cache of results of other sites.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::common::options;
 use crawl_core::Row;
-use sim_net::{Request, Response, SimNet, page, text};
+use sim_net::{Request, Response, SimNet, page, redirect, text};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Crawler;
 
@@ -67,4 +67,32 @@ fn what_is_in_the_cache_is_not_asked_after_a_sitemap_either() {
         let (rows, asked) = crawl(&cache.0, sitemap, answer).unwrap();
         assert_eq!((rows.len(), asked), (3, requests), "{sitemap}");
     }
+}
+
+/// A long target of a redirect is not kept: with many of them, the file would be larger
+/// than a later run takes it.
+#[test]
+fn a_long_redirect_is_asked_again() {
+    for (length, is_kept) in [(60_000, false), (1_000, true)] {
+        let cache = CacheFile::new("redirect");
+        let answer = move |request: &Request| match &*request.host {
+            "10.0.0.1" => page(["http://10.0.0.2/"]),
+            "10.0.0.2" => redirect(&format!("http://10.0.0.3/{}", "a".repeat(length))),
+            _ => page([""; 0]),
+        };
+        for is_known in [false, is_kept] {
+            let (rows, asked) = crawl(&cache.0, false, answer).unwrap();
+            assert_eq!((rows.len(), asked == 0), (3, is_known), "{length}");
+        }
+    }
+}
+
+/// The reason for which a file that is too large is refused.
+#[test]
+fn a_cache_that_is_too_large_is_refused_for_that_reason() {
+    let cache = CacheFile::new("large");
+    // Sparse: it takes no room on the disk.
+    File::create(&cache.0).unwrap().set_len((256 << 20) + 1).unwrap();
+    let error = crawl(&cache.0, false, |_| page([""; 0])).unwrap_err().to_string();
+    assert!(error.ends_with(": it has more than 268435456 bytes"), "{error}");
 }
