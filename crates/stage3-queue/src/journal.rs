@@ -136,6 +136,12 @@ fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, Loa
         Head::Missing => {
             let mut head = Vec::new();
             record::write(&settings, &mut head)?;
+            if head.len() as u64 > record::MAX_BYTES {
+                // It could not be read again.
+                let max = record::MAX_BYTES;
+                let message = format!("the roots and other options have more than {max} bytes");
+                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+            }
             head.splice(..0, load::FIRST_LINE.bytes());
             file.set_len(0)?;
             file.write_all(&head)?;

@@ -217,6 +217,25 @@ fn a_resumed_crawl_has_the_levels_of_its_sitemap() {
     }
 }
 
+/// A journal that no later run would take is not begun.
+#[test]
+fn roots_that_are_too_long_for_a_journal_are_refused_at_once() {
+    let long = format!("{A}{}", "a".repeat(1 << 20));
+    let options = options(&[&*long; 65]);
+    let path = std::env::temp_dir().join(format!("long-{}.journal", std::process::id()));
+    let no_names = |host: &str, _| panic!("{host} is looked up");
+    let event_loop = EventLoop::with_backend(SimNet::new(|_| not_found()), Arc::new(no_names));
+    let result = Crawler::builder(options).journal(&path).run_on(&event_loop);
+    let length = fs::metadata(&path).unwrap().len();
+    fs::remove_file(&path).unwrap();
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.ends_with(": the roots and other options have more than 67108864 bytes"),
+        "{error}"
+    );
+    assert_eq!(length, 0);
+}
+
 /// A name of a state, and the answers with which a crawl waits in it.
 type State = (&'static str, fn(&Request) -> Response);
 
