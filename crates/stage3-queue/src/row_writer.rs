@@ -60,11 +60,22 @@ impl RowWriter {
     pub(crate) fn write(
         &self,
         job: &Job,
-        completion: Completion,
+        mut completion: Completion,
         crawl: &RefCell<Crawl>,
     ) -> Vec<Job> {
-        let jobs = self.write_one(job, completion, crawl);
-        self.unknown(jobs, crawl)
+        if let Some(journal) = &mut *self.journal.borrow_mut()
+            && let Err(error) = journal.append(job, &completion)
+        {
+            crawl.borrow_mut().roll_back(&completion);
+            self.stopper.abort(StopReason::Journal(error));
+            return Vec::new();
+        }
+        if let Some(cache) = &mut *self.cache.borrow_mut() {
+            cache.remember(job, &completion.row);
+        }
+        let jobs = mem::take(&mut completion.jobs);
+        completion.rows().for_each(|row| self.write_row(row));
+        jobs
     }
     // ANCHOR_END: write
 
@@ -80,27 +91,11 @@ impl RowWriter {
                 None => unknown.push(job),
                 Some(finished) => {
                     let completion = crawl.borrow_mut().settle_known(&job, finished);
-                    jobs.extend(self.write_one(&job, completion, crawl));
+                    jobs.extend(self.write(&job, completion, crawl));
                 }
             }
         }
         unknown
-    }
-
-    fn write_one(&self, job: &Job, mut completion: Completion, crawl: &RefCell<Crawl>) -> Vec<Job> {
-        if let Some(journal) = &mut *self.journal.borrow_mut()
-            && let Err(error) = journal.append(job, &completion)
-        {
-            crawl.borrow_mut().roll_back(&completion);
-            self.stopper.abort(StopReason::Journal(error));
-            return Vec::new();
-        }
-        if let Some(cache) = &mut *self.cache.borrow_mut() {
-            cache.remember(job, &completion.row);
-        }
-        let jobs = mem::take(&mut completion.jobs);
-        completion.rows().for_each(|row| self.write_row(row));
-        jobs
     }
 
     /// Hands a row to the sink. If the sink panics, it gets no more rows, and

@@ -223,10 +223,8 @@ impl Inner {
     /// as done.
     fn finish(self: &Rc<Self>, item: Item<ReadyJob>, completion: Completion) {
         let jobs = self.row_writer.write(&item.job, completion, &self.crawl);
-        self.change(|host_queues, now| {
-            jobs.into_iter().for_each(|job| host_queues.push(job, now));
-            host_queues.ended(item.host, item.started, now);
-        });
+        self.put(jobs);
+        self.change(|host_queues, now| host_queues.ended(item.host, item.started, now));
         if self.row_writer.has_panicked() {
             self.stop();
         }
