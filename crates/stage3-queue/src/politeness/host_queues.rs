@@ -13,7 +13,7 @@ use crawl_core::{BusyHost, FetchError, HostWait, Job, Options, Pace, Purpose, Vi
 use web::Address;
 
 use super::host::{Deferrals, Host, origin};
-use super::rate_limit::RateLimit;
+use super::rate_limit::{MAX_INTERVAL, RateLimit};
 use crate::crawler::max_tasks;
 use crate::frontier::{HostId, ReadyJob, Started, Waiting, Work};
 use crate::health::Health;
@@ -90,7 +90,7 @@ impl HostQueues {
             q: q.clone(),
             max_tasks: max_tasks(options),
             pace: Pace::new(options, max_tasks(options)),
-            max_wait: options.max_wait,
+            max_wait: options.max_wait.min(MAX_INTERVAL),
             robots: options.robots,
             ids: HashMap::new(),
             hosts: Vec::new(),

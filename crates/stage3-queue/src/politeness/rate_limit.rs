@@ -13,9 +13,9 @@ const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// Limit on the delay between two requests that a robots.txt can ask for.
 const MAX_DELAY: Duration = Duration::from_secs(30);
 
-/// Limit on the interval that a user can ask for. Longer ones make no difference,
-/// and could overflow.
-const MAX_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Limit on the interval and on the longest wait that a user can ask for. Longer ones
+/// make no difference, and could overflow.
+pub(super) const MAX_INTERVAL: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Number of answers after which the limit of a host that was busy grows by a tenth,
 /// and at least by one request at a time.

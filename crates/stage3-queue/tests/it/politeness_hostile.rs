@@ -73,6 +73,22 @@ fn every_retry_after_is_survived() {
     }
 }
 
+/// A longest wait without end counts as a year, whatever a server asks for.
+#[test]
+fn the_longest_wait_has_a_limit() {
+    let mut options = options(&[A]);
+    options.max_wait = Duration::MAX;
+    let mut is_busy = true;
+    let crawled = crawl(options, move |request| match &*request.path {
+        "/3" if std::mem::take(&mut is_busy) => {
+            response("503 No", "Retry-After: 99999999999999999999\r\n", "")
+        }
+        _ => site(request, 5),
+    });
+    assert_all_pages(&crawled, 5, "a year");
+    assert!(crawled.elapsed <= secs(366 * 24 * 3600), "{:?}", crawled.elapsed);
+}
+
 /// A host that answers every other request with 429 gives all its pages.
 #[test]
 fn alternating_answers_lose_no_page() {
