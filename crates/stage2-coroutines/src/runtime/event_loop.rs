@@ -66,7 +66,6 @@ pub(crate) struct Inner {
     pub(crate) next_callback_id: Cell<u64>,
     /// Describes what is no task, see [`EventLoop::also_describe`].
     pub(crate) also_describe: RefCell<Option<Rc<dyn Fn() -> String>>>,
-    is_stopping: Cell<bool>,
     /// Held by each [`Remote`](crate::Remote) as well.
     pub(crate) remotes: Arc<()>,
 }
@@ -93,7 +92,6 @@ impl EventLoop {
             reactor: Reactor::new(selector, lookup),
             next_callback_id: Cell::new(0),
             also_describe: RefCell::default(),
-            is_stopping: Cell::new(false),
             remotes: Arc::default(),
         });
         let shared = Rc::new(Link { inner: Rc::clone(&inner), shared: None });
@@ -138,7 +136,7 @@ impl EventLoop {
     /// Stops the loop at the end of the current batch. Tasks that were woken
     /// during the batch take their step when the loop runs again.
     pub fn stop(&self) {
-        self.0.is_stopping.set(true);
+        self.0.scheduler.is_stopping.set(true);
     }
 
     // ANCHOR: run
@@ -166,7 +164,7 @@ impl EventLoop {
                 }
             }
             scheduler.break_circles();
-            if self.0.is_stopping.replace(false) {
+            if scheduler.is_stopping.get() {
                 return Ok(());
             }
             if scheduler.is_closed.get() {

@@ -26,14 +26,15 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
     CURRENT.try_with(|current| current.borrow().as_deref().map(f)).ok().flatten()
 }
 
-/// A guard that marks this thread as running a scheduler, until it is dropped.
+/// A guard that marks this thread as running a scheduler, until it is dropped. A stop
+/// that was asked for is over then, too, however the run has ended.
 pub(crate) struct EnterGuard(());
 
 impl Drop for EnterGuard {
     fn drop(&mut self) {
-        if let Some(scheduler) = CURRENT.take() {
-            scheduler.is_running.set(false);
-        }
+        let Some(scheduler) = CURRENT.take() else { return };
+        scheduler.is_running.set(false);
+        scheduler.is_stopping.set(false);
     }
 }
 
@@ -132,6 +133,8 @@ pub(crate) struct Scheduler {
     pub(crate) is_closed: Cell<bool>,
     /// True while its thread runs it.
     is_running: Cell<bool>,
+    /// True if the run is to end with the current batch.
+    pub(crate) is_stopping: Cell<bool>,
     /// True if the task that takes a step has cancelled itself by its key.
     pub(crate) is_self_cancelled: Cell<bool>,
     pub(crate) inspector: Rc<Inspector>,
@@ -147,6 +150,7 @@ impl Scheduler {
             polls: Cell::new(0),
             is_closed: Cell::new(false),
             is_running: Cell::new(false),
+            is_stopping: Cell::new(false),
             is_self_cancelled: Cell::new(false),
             inspector,
         }

@@ -284,6 +284,21 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     assert_eq!(log.take(), ["whose turn it was", "woken later"]);
 }
 
+/// A stop ends one run, even if a panic goes through the loop in the same batch.
+#[test]
+fn a_panic_that_goes_through_a_loop_that_stops_stops_no_later_run() {
+    let event_loop = virtual_loop();
+    event_loop.raise_panics(true);
+    event_loop.call_soon({
+        let event_loop = event_loop.clone();
+        move || event_loop.stop()
+    });
+    event_loop.call_soon(|| panic!("in the same batch"));
+    let run_all = || event_loop.run_forever();
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).is_err());
+    run(&event_loop, sleep(&event_loop, SECOND));
+}
+
 #[test]
 fn a_panic_goes_through_the_loop_if_that_is_asked_for() {
     let event_loop = virtual_loop();
