@@ -4,17 +4,18 @@ use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The kind of an address, by the registries of special-purpose addresses (RFC 6890).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The later one comes in this list, the more harm may be done by asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AddressKind {
     Public,
-    /// The address at which a cloud tells a machine its secrets.
-    Metadata,
-    /// Valid on one link only (RFC 3927; RFC 4291, section 2.5.6).
-    LinkLocal,
-    /// This machine itself.
-    Loopback,
     /// Valid within one organisation (RFC 1918, 4193 and 6598).
     Private,
+    /// This machine itself.
+    Loopback,
+    /// Valid on one link only (RFC 3927; RFC 4291, section 2.5.6).
+    LinkLocal,
+    /// The address at which a cloud tells a machine its secrets.
+    Metadata,
 }
 
 /// The metadata addresses of Amazon, Google, Azure and many others; of Amazon's
@@ -38,6 +39,7 @@ impl AddressKind {
         match ip {
             IpAddr::V4(ip) => Self::of_v4(ip),
             IpAddr::V6(ip) => match Self::of_v6(ip) {
+                Self::Public if is_local_nat64(ip) => Self::of_local_nat64(ip),
                 Self::Public => embedded_v4(ip).map_or(Self::Public, Self::of_v4),
                 kind => kind,
             },
@@ -66,6 +68,24 @@ impl AddressKind {
             _ => Self::Public,
         }
     }
+
+    /// Returns the worst kind of the IPv4 addresses that a network's own NAT64 may read in
+    /// this address: its prefix may have any of these lengths (RFC 6052, section 2.2).
+    fn of_local_nat64(ip: Ipv6Addr) -> Self {
+        let bits = ip.to_bits();
+        // Without the bits 64 to 71, which are no part of an IPv4 address.
+        let rest = ((bits >> 64) << 56) | (bits & ((1 << 56) - 1));
+        let forms = [bits, rest >> 40, rest >> 32, rest >> 24];
+        // What a form leaves empty is an address of 0.0.0.0/8 in another one.
+        let addresses = forms.map(|bits| Ipv4Addr::from_bits(bits as u32)).into_iter();
+        let kinds = addresses.filter(|ip| ip.octets()[0] != 0).map(Self::of_v4);
+        kinds.max().unwrap_or(Self::Loopback)
+    }
+}
+
+/// Returns true if an address is of the prefix for a network's own NAT64 (RFC 8215).
+fn is_local_nat64(ip: Ipv6Addr) -> bool {
+    matches!(ip.segments(), [0x64, 0xff9b, 1, ..])
 }
 
 /// Returns the IPv4 address that an IPv6 address leads to.
@@ -73,9 +93,9 @@ fn embedded_v4(ip: Ipv6Addr) -> Option<Ipv4Addr> {
     let bits = ip.to_bits();
     let bits = match ip.segments() {
         // Compatible, mapped and translated (RFC 4291, section 2.5.5; RFC 2765), and
-        // translated by NAT64 (RFC 6052, section 2.1; RFC 8215).
+        // translated by NAT64 (RFC 6052, section 2.1).
         [0, 0, 0, 0, 0, 0 | 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => bits,
-        [0x64, 0xff9b, 0, 0, 0, 0, ..] | [0x64, 0xff9b, 1, ..] => bits,
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => bits,
         // 6to4 (RFC 3056), and Teredo (RFC 4380, section 4).
         [0x2002, ..] => bits >> 80,
         [0x2001, 0, ..] => !bits,
@@ -122,6 +142,10 @@ mod tests {
                     "2606:4700:4700::1111",
                     "::ffff:1.1.1.1",
                     "64:ff9b::1.1.1.1",
+                    "64:ff9b:1::1.1.1.1",
+                    "64:ff9b:1:101:1:100::",
+                    "64:ff9b:1:1:1:101::",
+                    "64:ff9b:1:0:1:101:100:0",
                     "2002:101:101::1",
                     "fbff::1",
                     "fe00::1",
@@ -146,6 +170,10 @@ mod tests {
                     "::ffff:0:169.254.169.254",
                     "64:ff9b::169.254.169.254",
                     "64:ff9b:1::169.254.169.254",
+                    "64:ff9b:1:a9fe:a9:fe00::",
+                    "64:ff9b:1:a9:fe:a9fe::",
+                    "64:ff9b:1:0:a9:fea9:fe00:0",
+                    "64:ff9b:1:1234:5678:9abc:169.254.169.254",
                     "2002:a9fe:a9fe::1",
                     "2001:0:4136:e378:8000:63bf:5601:5601",
                 ],
@@ -156,7 +184,16 @@ mod tests {
             ),
             (
                 AddressKind::Loopback,
-                &["127.0.0.1", "127.255.255.255", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"],
+                &[
+                    "127.0.0.1",
+                    "127.255.255.255",
+                    "0.0.0.0",
+                    "::1",
+                    "::",
+                    "::ffff:127.0.0.1",
+                    "64:ff9b:1::",
+                    "64:ff9b:1:7f00:0:100::",
+                ],
             ),
             (
                 AddressKind::Private,
