@@ -17,7 +17,7 @@ const READS_PER_CALL: u32 = 16;
 pub(crate) struct Registration {
     pub(crate) key: Key,
     pub(crate) timer: Option<TimerKey>,
-    /// The permit to connect, held until the server answers.
+    /// The permit to connect, held until the response begins.
     pub(crate) permit: Option<AddressId>,
 }
 

@@ -14,12 +14,13 @@ use slab::Slab;
 /// first served.
 ///
 /// A connection is pending, and holds a permit, until the server's first byte
-/// arrives: nothing before that shows that the server has accepted it. A
-/// server's system keeps a list of connections that the server has not accepted
-/// yet (the listen backlog), and drops new ones while it is full. The client's
-/// system then waits a whole second before it tries again (RFC 6298, section
-/// 2), so a thousand connections requested at once take longer than the same
-/// thousand one after another.
+/// arrives: nothing before that shows that the server has accepted it. With TLS,
+/// callbacks and coroutines see the first byte after the handshake only, and hold
+/// the permit until then. A server's system keeps a list of connections that the
+/// server has not accepted yet (the listen backlog), and drops new ones while it
+/// is full. The client's system then waits a whole second before it tries again
+/// (RFC 6298, section 2), so a thousand connections requested at once take longer
+/// than the same thousand one after another.
 ///
 /// A server may be quick to accept and slow to answer. So when no permit is
 /// released for [`ConnectLimiter::GRACE_PERIOD`], another batch of

@@ -26,7 +26,7 @@ pub(crate) struct Limits {
 /// is dropped.
 pub(crate) struct ConnectionGuard {
     limits: Rc<Limits>,
-    /// The permit to connect, held until the server's first byte has arrived.
+    /// The permit to connect, held until the response begins.
     permit: Option<AddressId>,
     is_open: bool,
 }
