@@ -13,7 +13,7 @@ use crawl_core::{
     Visit,
 };
 use stage2_coroutines::{Connection, Connector, EventLoop, lookup, read_all, write_all};
-use transport::{Addresses, ConnectPolicy, is_tls_error};
+use transport::{Addresses, ConnectPolicy, is_fd_limit, is_tls_error};
 use web::Address;
 use web::http::{Head, Limits, Method, Progress, ResponseParser, Sink};
 
@@ -88,12 +88,20 @@ impl Tunnels {
         deadline: &Deadline,
     ) -> Result<Connection, FetchError> {
         let server = visit.server();
-        let answer = match is_address(server.host) || proxy.kind() == ProxyKind::Socks5 {
-            true => lookup(&self.event_loop, server.host, server.port).await,
-            // Left to the proxy.
-            false => Ok(Addresses::default()),
+        let find_route = async || {
+            let answer = match is_address(server.host) || proxy.kind() == ProxyKind::Socks5 {
+                true => lookup(&self.event_loop, server.host, server.port).await,
+                // Left to the proxy.
+                false => Ok(Addresses::default()),
+            };
+            self.policy.route(server.host, server.tls_host, answer)
         };
-        let route = self.policy.route(server.host, server.tls_host, answer);
+        let route = match find_route().await {
+            Err(error) if is_fd_limit(&error) => {
+                self.connector.lookup_when_fd_freed(error, deadline, find_route).await
+            }
+            route => route,
+        };
         let (addresses, layer) = route.map_err(|error| visit.interrupted(&error))?;
         let Some(of_proxy) = self.visits.get(&proxy.to_string()) else {
             return Err(visit.interrupted(&ErrorKind::NotFound.into()));
@@ -244,5 +252,45 @@ impl ConnectAnswer {
             }
             Progress::Complete { .. } => Ok(()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::SocketAddr;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::time::Duration;
+
+    use sim_net::{Fault, SimNet, not_found};
+
+    use super::*;
+
+    /// A look-up for which there is no file descriptor says nothing about the server.
+    #[test]
+    fn a_lookup_without_a_file_descriptor_is_repeated() {
+        const EMFILE: i32 = 24;
+        let lookups = Arc::new(AtomicU32::new(0));
+        let counted = Arc::clone(&lookups);
+        let lookup = move |_: &str, port| match counted.fetch_add(1, Ordering::Relaxed) {
+            0 | 1 => Err(io::Error::from_raw_os_error(EMFILE)),
+            _ => Ok(vec![SocketAddr::from(([10, 0, 0, 1], port))]),
+        };
+        let net = SimNet::new(|_| not_found());
+        net.go_down(Duration::ZERO, Fault::Refuse);
+        let event_loop = EventLoop::with_backend(net, Arc::new(lookup));
+        let proxy = Proxy::parse("socks5://10.0.0.9").unwrap();
+        let mut options = Options::new(Vec::new());
+        options.proxies = options.proxies.through(proxy.clone());
+        // An idle connection is closed each time.
+        let tunnels = Tunnels::new(&event_loop, &options, || true).unwrap();
+        let url = "http://a.test/".parse().unwrap();
+        let visit = Visit::for_file(&url, 1, &options, event_loop.now());
+        let deadline = Deadline::new(&options, event_loop.now());
+        let connecting = tunnels.connect(&proxy, &visit, &deadline);
+        let error = event_loop.run_until_complete(connecting).unwrap().err().unwrap();
+        assert_eq!(lookups.load(Ordering::Relaxed), 3);
+        assert!(error.message.contains("10.0.0.9"), "{error:?}");
     }
 }

@@ -96,23 +96,38 @@ impl Connector {
         self.policy.route(server.host, server.tls_host, answer)
     }
 
-    /// Looks the server of a visit up again, whenever a file descriptor may be free: the
-    /// last time there was none for that. This says nothing about the server.
+    /// Looks the server of a visit up again, whenever a file descriptor may be free.
     async fn route_when_fd_freed(
         &self,
-        mut error: io::Error,
+        error: io::Error,
         visit: &Visit,
         deadline: &Deadline,
     ) -> io::Result<(Addresses, TlsLayer)> {
+        let find = async || {
+            let Server { host, port, .. } = visit.server();
+            self.route(visit, lookup(&self.event_loop, host, port).await)
+        };
+        self.lookup_when_fd_freed(error, deadline, find).await
+    }
+
+    /// Calls `find` again, whenever a file descriptor may be free: the last time
+    /// there was none for it. This says nothing about the server.
+    ///
+    /// # Errors
+    /// Those of `find`: `error` or a later one when no descriptor can become free.
+    pub async fn lookup_when_fd_freed<T>(
+        &self,
+        mut error: io::Error,
+        deadline: &Deadline,
+        find: impl AsyncFn() -> io::Result<T>,
+    ) -> io::Result<T> {
         // However this ends: the next task may take the descriptor.
         let _wake_next = WakeNext(&self.limits);
         while self.fd_freed(deadline).await {
             deadline.enter(Phase::Lookup, self.event_loop.now());
-            let Server { host, port, .. } = visit.server();
-            let answer = lookup(&self.event_loop, host, port).await;
-            match self.route(visit, answer) {
+            match find().await {
                 Err(again) if is_fd_limit(&again) => error = again,
-                route => return route,
+                found => return found,
             }
         }
         Err(error)
