@@ -136,8 +136,9 @@ impl Sources {
 }
 
 /// Parses the lines of a list of URLs. Empty lines, and lines that begin with a
-/// `#`, have none.
+/// `#`, have none. A byte order mark before the first one is no part of it.
 fn lines(text: &str, name: &str) -> Result<Vec<Url>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_url = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate().filter(is_url);
     let urls = lines.map(|(n, line)| {
