@@ -284,7 +284,9 @@ impl Consistency for ToolArguments {
     fn contradiction(&self) -> Option<String> {
         if let Some((flag, other)) = self.same_file() {
             Some(format!("{flag} and {other} are the same file: one would replace the other"))
-        } else if self.tool.selects() && !self.common.output.has_json(Format::Text) {
+        } else if self.tool.selects()
+            && !self.common.output.has_format(Format::Text, Format::is_json)
+        {
             Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
         } else if self.tool.follow_root && self.is_part() {
             Some("--follow-root is for one process: begin at the host itself".into())
@@ -364,16 +366,29 @@ impl ToolArguments {
             return Ok(Sources { roots: Vec::new(), files: None });
         }
         let sources = self.tool.sources(&self.common.sources)?;
-        let Tool { state, record, replay, .. } = &self.tool;
-        let flags = [("--state", state), ("--record", record), ("--replay", replay)];
-        match flags.into_iter().find(|(_, file)| sources.files.is_some() && file.is_some()) {
-            Some((flag, _)) => Err(format!("{flag} is for URLs: files are read anew")),
-            #[cfg(feature = "redis")]
-            None if sources.files.is_some() && self.redis.frontier().is_some() => {
-                Err("--frontier is for URLs: files are on one machine".into())
-            }
+        match self.why_not_files().filter(|_| sources.files.is_some()) {
+            Some(problem) => Err(problem),
             None => Ok(sources),
         }
+    }
+
+    /// Returns the reason why these flags are not for files, if there is one.
+    fn why_not_files(&self) -> Option<String> {
+        let Tool { state, record, replay, sitemap, base_url, .. } = &self.tool;
+        let flags = [("--state", state), ("--record", record), ("--replay", replay)];
+        if let Some((flag, _)) = flags.into_iter().find(|(_, file)| file.is_some()) {
+            return Some(format!("{flag} is for URLs: files are read anew"));
+        }
+        #[cfg(feature = "redis")]
+        if self.redis.frontier().is_some() {
+            return Some("--frontier is for URLs: files are on one machine".into());
+        }
+        if *sitemap {
+            return Some("--sitemap is for URLs: of a folder, every page is checked anyway".into());
+        }
+        let has_sitemap = self.common.output.has_format(Format::Text, Format::is_sitemap);
+        (has_sitemap && base_url.is_none())
+            .then(|| "a sitemap has URLs: add --base-url, the URL of the folder".into())
     }
 
     /// Returns the options of the crawl, which begins with these roots.

@@ -106,8 +106,12 @@ pub(crate) enum Format {
 }
 
 impl Format {
-    fn is_json(self) -> bool {
+    pub(super) fn is_json(self) -> bool {
         matches!(self, Self::Json | Self::Jsonl)
+    }
+
+    pub(super) fn is_sitemap(self) -> bool {
+        self == Self::Sitemap
     }
 }
 
@@ -175,7 +179,7 @@ impl OutputFlags {
     /// Returns a message if two flags contradict each other.
     pub(super) fn contradiction(&self, default: Format) -> Option<&'static str> {
         let reports = self.reports(default);
-        if self.broken_only && reports.iter().any(|(format, _)| *format == Format::Sitemap) {
+        if self.broken_only && self.has_format(default, Format::is_sitemap) {
             return Some(
                 "a sitemap has what is fine only, and --broken-only leaves all of that out",
             );
@@ -190,9 +194,9 @@ impl OutputFlags {
         (0..reports.len()).any(is_twice).then_some("two reports would go to the same file")
     }
 
-    /// Returns true if a report has JSON rows.
-    pub(super) fn has_json(&self, default: Format) -> bool {
-        self.reports(default).iter().any(|(format, _)| format.is_json())
+    /// Returns true if a report has such a format.
+    pub(super) fn has_format(&self, default: Format, is_such: fn(Format) -> bool) -> bool {
+        self.reports(default).iter().any(|(format, _)| is_such(*format))
     }
 
     /// Returns true if a report goes to this file, or the messages do.

@@ -27,7 +27,7 @@ pub(crate) struct Tool {
     #[arg(
         long, value_name = "URL", help_heading = "Scope", value_parser = sources::base_url
     )]
-    base_url: Option<Url>,
+    pub(super) base_url: Option<Url>,
 
     /// Stop after so long, and report what was found [default: no limit]
     #[arg(long, value_name = "DURATION", help_heading = "Scope", value_parser = parsers::duration)]
@@ -53,9 +53,9 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Scope")]
     external: bool,
 
-    /// Begin with the URLs of the sites' sitemaps, too
+    /// Begin with the URLs of the sites' sitemaps, too: those of the URLs as they are given
     #[arg(long, help_heading = "Scope")]
-    sitemap: bool,
+    pub(super) sitemap: bool,
 
     /// Take URLs whose path has more than N segments for a trap [default: 32]
     #[arg(
