@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use cli::{FilePaths, Files};
-use crawl_core::{Crawl, ErrorClass, FetchError, Job, Options, Purpose, Row, Visit};
+use crawl_core::{Crawl, ErrorClass, FetchError, Job, Options, Purpose, Row, ScopeRule, Visit};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 use regex::Regex;
 use url::Url;
@@ -25,8 +25,16 @@ const INDEX_FILES: [&str; 3] = ["index.html", "index.htm", "README.md"];
 const SPECIAL: AsciiSet =
     CONTROLS.add(b'%').add(b'?').add(b'#').add(b' ').add(b'"').add(b'<').add(b'>').add(b'\\');
 
-/// Checks the files, and returns the crawl with the jobs that need a network: links
-/// that leave the files.
+/// The crawl of the files, when they have been checked.
+pub(crate) struct Checked {
+    pub(crate) crawl: Crawl,
+    /// The jobs that need a network: links that leave the files.
+    pub(crate) left: Vec<Job>,
+    /// The number of URLs without a row, since their file has one.
+    pub(crate) num_aliases: u64,
+}
+
+/// Checks the files.
 ///
 /// # Errors
 /// When the files to begin with cannot be listed, or there are none.
@@ -35,11 +43,13 @@ pub(crate) fn check(
     mut options: Options,
     sink: &mut dyn FnMut(Row),
     is_stopped: impl Fn() -> bool,
-) -> io::Result<(Crawl, Vec<Job>)> {
+) -> io::Result<Checked> {
     if !options.external {
         // What is on the host and not below the folder is not there to be checked.
         options.exclude.extend(not_below(files.base_url.path()));
     }
+    // Files begin one click deep, like the pages of a sitemap.
+    options.max_depth = options.max_depth.map(|depth| depth.saturating_add(1));
     let checks_fragments = options.check.fragments;
     let named = list(files)?;
     let mut crawl = Crawl::new(options.clone());
@@ -50,11 +60,11 @@ pub(crate) fn check(
         row.into_iter().for_each(&mut *sink);
     }
     let is_folder = matches!(files.paths, FilePaths::Folder(_));
-    let (mut left, mut read) = (Vec::new(), HashSet::new());
+    let (mut left, mut read, mut num_aliases) = (Vec::new(), HashSet::new(), 0);
     while let Some(mut job) = jobs.pop_front() {
-        let path = path_below(files, job.address().path());
+        let path = Url::parse(&job.url).ok().and_then(|url| path_below(files, &url));
         let Some(path) = path.filter(|_| job.purpose != Purpose::External && !is_stopped()) else {
-            // A page of the host that is not below the folder is one of another site.
+            // A page that is not below the base URL is one of another site.
             job.purpose = if is_stopped() { job.purpose } else { Purpose::External };
             left.push(job);
             continue;
@@ -78,19 +88,20 @@ pub(crate) fn check(
         let mut completion = crawl.complete(&mut visit, Instant::now());
         jobs.extend(std::mem::take(&mut completion.jobs));
         completion.others.into_iter().for_each(&mut *sink);
-        if !is_alias || completion.row.is_broken() {
+        if is_alias && !completion.row.is_broken() {
+            num_aliases += 1;
+        } else {
             sink(completion.row);
         }
     }
-    Ok((crawl, left))
+    Ok(Checked { crawl, left, num_aliases })
 }
 
 /// Returns the path of the file that a URL leads to, as a user writes it: seen from the
 /// current folder.
 pub(crate) fn locate(files: &Files, url: &str) -> Option<String> {
     let (url, fragment) = url.split_once('#').map_or((url, None), |(u, f)| (u, Some(f)));
-    let parsed = Url::parse(url).ok().filter(|url| url.host() == files.base_url.host())?;
-    let path = path_below(files, parsed.path())?;
+    let path = path_below(files, &Url::parse(url).ok()?)?;
     let file = match resolve(files, &path) {
         Found::File(file) => file,
         Found::Folder(folder) => folder,
@@ -173,10 +184,13 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// Returns the decoded path below the folder that the path of a URL stands for. Nothing
-/// is outside of the folder.
-fn path_below(files: &Files, path: &str) -> Option<String> {
-    let below = path.strip_prefix(files.base_url.path())?;
+/// Returns the decoded path below the folder that a URL stands for. Nothing is outside of
+/// the folder, and no other host has files.
+fn path_below(files: &Files, url: &Url) -> Option<String> {
+    if !ScopeRule::Strict.is_same_site(&files.base_url, url) {
+        return None;
+    }
+    let below = url.path().strip_prefix(files.base_url.path())?;
     let mut decoded = Vec::new();
     for part in below.split('/') {
         let part = percent_decode_str(part).decode_utf8().ok()?;

@@ -10,12 +10,15 @@ mod signals;
 use std::io;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use cli::{Invocation, Progress};
-use crawl::{Builder, Crawler};
-use crawl_core::CrawlSummary;
+use crawl::{Builder, Crawler, Stopper};
+use crawl_core::{CrawlSummary, StopReason};
 use stage2_coroutines::EventLoop;
 
+use crate::files::Checked;
 use crate::recorded::{Recording, Replay};
 
 fn main() -> ExitCode {
@@ -47,13 +50,31 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     event_loop.report_to(cli::print)?;
     let stopper = crawler.stopper();
     let _guard = signals::watch(max_time, move |reason| stopper.stop(reason), warn)?;
-    if let Some(files) = &invocation.files {
-        let (options, stopper) = (invocation.options.clone(), crawler.stopper());
-        let (crawl, left) =
-            files::check(files, options, &mut invocation.sink, || stopper.is_stopped())?;
-        crawler = crawler.begun(crawl, left);
+    let Some(files) = invocation.files.take() else {
+        return prepared(crawler, invocation).run_on(&event_loop);
+    };
+    let (mut options, stopper) = (invocation.options.clone(), crawler.stopper());
+    if let Some(max_time) = options.max_time.take() {
+        // The crawler's own clock would begin when the files have been read.
+        stop_after(max_time, stopper.clone())?;
     }
-    prepared(crawler, invocation).run_on(&event_loop)
+    let Checked { crawl, left, num_aliases } =
+        files::check(&files, options, &mut invocation.sink, || stopper.is_stopped())?;
+    crawler = crawler.begun(crawl, left);
+    let mut summary = prepared(crawler, invocation).run_on(&event_loop)?;
+    summary.done = summary.done.saturating_sub(num_aliases);
+    Ok(summary)
+}
+
+/// Starts a thread that stops a crawl after some time.
+fn stop_after(max_time: Duration, stopper: Stopper) -> io::Result<()> {
+    let stop = move || {
+        thread::sleep(max_time);
+        if !stopper.is_stopped() {
+            stopper.stop(StopReason::MaxTime);
+        }
+    };
+    thread::Builder::new().name("limit on time of files".into()).spawn(stop).map(drop)
 }
 
 /// Prepares the crawl that the command line asks for.

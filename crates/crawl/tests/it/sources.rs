@@ -159,6 +159,68 @@ fn links_to_the_base_url_lead_to_files() {
     assert_eq!((server.hits("/fine"), server.hits("/project/b.html")), (4, 0));
 }
 
+/// A link is one click, whether it is in a file or on a page.
+#[test]
+fn the_limit_on_depth_counts_from_the_files() {
+    let folder = Folder::with(&[("a.html", "<a href=gone.html>x</a>")]);
+    let report = folder.run(&["a.html", "--max-depth", "1"]).expect_code(1).stdout;
+    assert!(report.starts_with("no such file  gone.html\n"), "{report}");
+    let report = folder.run(&[".", "--max-depth", "0"]).expect_code(0).stdout;
+    assert_eq!(report, "Checked 1 URL: nothing is broken; 1 URL too many clicks away.\n");
+}
+
+/// Only the host of the base URL is in the folder: with `www.` or without, but not another
+/// port, nor another host that `--lenient` adds.
+#[test]
+fn no_other_host_has_files() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/fine" => reply.page(""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let page = format!(
+        "<a href={}>fine</a><a href={}>gone</a><a href=http://www.localhost:1/no.html>no</a>",
+        server.url("/fine"),
+        server.url("/gone"),
+    );
+    let folder = Folder::with(&[("out/index.html", &page)]);
+    let gone = format!("404 Not Found  {}\n    on out/index.html, line 1", server.url("/gone"));
+    for (base_url, flag) in
+        [("http://127.0.0.1:1/", "--lenient"), ("http://127.0.0.1:1/", "--external")]
+    {
+        let report = folder.run(&["out", "--base-url", base_url, flag]).expect_code(1).stdout;
+        assert!(report.contains(&gone), "{flag}: {report}");
+        assert!(!report.contains("/fine"), "{flag}: {report}");
+    }
+    let report = folder.run(&["out", "--base-url", "http://localhost:1/"]).expect_code(1).stdout;
+    assert!(report.starts_with("no such file  out/no.html\n"), "{report}");
+}
+
+#[test]
+fn the_limit_on_time_holds_for_files() {
+    let names: Vec<String> = (0..500).map(|n| format!("{n}.html")).collect();
+    let page = "<a href=x>x</a>".repeat(2_000);
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (&**name, &*page)).collect();
+    let folder = Folder::with(&files);
+    let arguments = [".", "--max-time", "1ms", "--format", "json"];
+    let output = folder.run(&arguments);
+    let report: Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(report["stopped"], "max_time");
+    assert!(report["total"].as_u64().unwrap() < 500, "{}", report["total"]);
+}
+
+/// The URLs of a file are one row, and count as one.
+#[test]
+fn as_much_is_done_as_there_are_rows() {
+    let folder = Folder::with(&[
+        ("out/index.html", "<a href=docs>a</a><a href=docs/>b</a><a href=/docs/index>c</a>"),
+        ("out/docs/index.html", ""),
+    ]);
+    let report = folder.run(&["out", "--format", "json"]).expect_code(0).stdout;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!((&report["done"], &report["total"]), (&Value::from(2), &Value::from(2)));
+}
+
 /// As a server would send it: in XML, every element may close itself.
 #[test]
 fn an_xhtml_file_is_xml() {
@@ -223,7 +285,12 @@ fn markdown_files_are_checked_with_their_own_lines() {
 
 #[test]
 fn sources_that_cannot_be_read_are_named() {
-    let folder = Folder::with(&[("a.html", ""), ("empty/x.txt", ""), ("list", "http://\n")]);
+    let folder = Folder::with(&[
+        ("a.html", ""),
+        ("empty/x.txt", ""),
+        ("list", "http://\n"),
+        ("sitemap.toml", "sitemap = true"),
+    ]);
     for (arguments, named, code) in [
         (&["./nothing"][..], "./nothing", 2),
         (&["/no/such/folder"], "/no/such/folder", 2),
@@ -233,6 +300,10 @@ fn sources_that_cannot_be_read_are_named() {
         (&["localhost", "--base-url", "http://localhost/"], "--base-url", 2),
         (&["--input", "list"], "--input list, line 1: 'http://'", 2),
         (&["a.html", "--state", "x"], "--state", 2),
+        (&[".", "--sitemap", "--base-url", "http://localhost:1/"], "--sitemap", 2),
+        (&[".", "--config", "sitemap.toml"], "--sitemap", 2),
+        (&[".", "--format", "sitemap"], "--base-url", 2),
+        (&["a.html", "-o", "sitemap:x"], "--base-url", 2),
         (&["empty"], "no HTML or Markdown in empty", 3),
     ] {
         let output = folder.run(arguments).expect_code(code);
@@ -260,7 +331,8 @@ fn urls_come_from_stdin_or_a_file() {
         _ => reply.page("<a href=/linked>x</a>"),
     })
     .unwrap();
-    let list = format!("# a list\n\n  {}\r\n{}\n", site.url("/a"), site.url("/gone"));
+    // As Windows writes it: with a byte order mark.
+    let list = format!("\u{feff}{}\r\n# a list\n\n  {}\n", site.url("/a"), site.url("/gone"));
     let arguments = ["--max-depth", "0", "-q", "--format", "jsonl"];
     let stdin = run_with_stdin(&list, &[&arguments[..], &["-"]].concat()).expect_code(1);
     let expected = ["/a", "/gone"].map(|path| site.url(path));
