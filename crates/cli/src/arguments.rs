@@ -166,8 +166,17 @@ pub(crate) fn parse_tool_args(
             command.error(ErrorKind::InvalidValue, message).exit()
         });
         seed = Some(recorded.seed);
-        words.splice(1..1, recorded.arguments.into_iter().map(OsString::from));
         // What is given now replaces what was given then.
+        let contradicts = |word: &String| {
+            let long = word.strip_prefix("--").map(|word| word.split('=').next().unwrap_or(word));
+            let flag = command.get_arguments().find(|flag| flag.get_long() == long);
+            flag.zip(given.as_ref()).is_some_and(|(flag, given)| {
+                long.is_some() && config::contradicts(&command, given, flag)
+            })
+        };
+        let recorded = recorded.arguments.into_iter().filter(|word| !contradicts(word));
+        let recorded: Vec<_> = recorded.map(OsString::from).collect();
+        words.splice(1..1, recorded);
         command = command.args_override_self(true);
     } else if let Some(given) = given.as_ref().filter(|given| !given.contains_id("generate")) {
         let here = || std::env::current_dir().ok();

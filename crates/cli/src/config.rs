@@ -102,8 +102,6 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         let at = error.span().map_or(0, |span| span.start);
         (at, error.message().to_owned())
     })?;
-    let is_given =
-        |flag: &Arg| given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
     let mut words = Vec::new();
     for (key, value) in table.get_ref() {
         let at = key.span().start;
@@ -116,10 +114,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         let Some(flag) = flag else {
             return Err((at, format!("there is no setting '{}'", key.get_ref())));
         };
-        if command.get_arguments().filter(|other| is_given(other)).any(|other| {
-            let contradict = |one, other| command.get_arg_conflicts_with(one).contains(&other);
-            other == flag || contradict(flag, other) || contradict(other, flag)
-        }) {
+        if is_given(flag, given) || contradicts(command, given, flag) {
             continue;
         }
         let long = key.get_ref();
@@ -139,6 +134,19 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         }
     }
     Ok(words)
+}
+
+fn is_given(flag: &Arg, given: &ArgMatches) -> bool {
+    given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
+}
+
+/// Returns true if another flag is given that a flag contradicts.
+pub(crate) fn contradicts(command: &Command, given: &ArgMatches, flag: &Arg) -> bool {
+    let contradict = |one, other| command.get_arg_conflicts_with(one).contains(&other);
+    command
+        .get_arguments()
+        .filter(|other| is_given(other, given))
+        .any(|other| contradict(flag, other) || contradict(other, flag))
 }
 
 /// Appends the settings of hosts.

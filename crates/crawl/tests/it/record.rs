@@ -116,6 +116,22 @@ fn a_crawl_of_a_list_is_replayed_without_the_list() {
     crawl.expect_same(&recorded);
 }
 
+/// A flag takes the place of those that it contradicts.
+#[test]
+fn another_report_of_a_recorded_crawl_may_be_asked_for() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/gone>x</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let (record, root) = (Scratch::new(), server.url("/"));
+    let arguments = ["--all", "--by-page", "--record", record.as_str(), &root];
+    Running::start(program(&arguments)).wait().expect_code(1);
+    let arguments = ["--broken-only", "--referrers", "1", "--replay", record.as_str()];
+    let report = Running::start(program(&arguments)).wait().expect_code(1).stdout;
+    assert!(report.starts_with(&format!("404 Not Found  {root}gone\n    on {root}, ")), "{report}");
+}
+
 #[test]
 fn a_crawl_of_files_is_not_recorded() {
     let (server, crawl) = (site(), Recorded::new());
