@@ -153,8 +153,10 @@ fn problem(summary: Result<&CrawlSummary, &str>, report: &Report, is_part: bool)
     if let Some(StopReason::Journal(error) | StopReason::Frontier(error)) = &summary.stopped {
         Some(error.to_string())
     } else if report.every_root_failed() && (!is_part || report.why_a_root_failed().is_some()) {
-        let why = report.why_a_root_failed().unwrap_or("none was finished in time");
-        Some(format!("no root could be crawled: {why}"))
+        // Roots that are excluded have no row.
+        let is_excluded = report.total() == 0 && summary.todo == 0 && summary.stopped.is_none();
+        let none = if is_excluded { "every one is excluded" } else { "none was finished in time" };
+        Some(format!("no root could be crawled: {}", report.why_a_root_failed().unwrap_or(none)))
     } else if let Some(root_problem) = &summary.root_problem {
         Some(root_problem.clone())
     } else if !summary.busy_hosts.is_empty() {

@@ -70,6 +70,15 @@ fn the_reason_why_nothing_was_crawled_is_on_stderr() {
     assert_eq!(output.stderr, expected);
 }
 
+#[test]
+fn a_root_that_is_excluded_is_said_to_be() {
+    for flags in [["--exclude", "."], ["--for-host", "localhost:1 check=false"]] {
+        let output = run(&[&flags[..], &["localhost:1"]].concat()).expect_code(3);
+        let problem = "[error] no root could be crawled: every one is excluded\n";
+        assert!(output.stderr.ends_with(problem), "{flags:?}: {}", output.stderr);
+    }
+}
+
 /// Without the warning, a CI job that keeps its journal would see the same old rows
 /// for ever.
 #[test]
