@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anstream::{AutoStream, ColorChoice};
-use crawl_core::{Admission, CrawlSummary, Outcome, Report, Row};
+use crawl_core::{Admission, CrawlSummary, Outcome, Report, Row, StopReason};
 
 use self::baseline::KnownCounts;
 use self::broken::Broken;
@@ -297,10 +297,17 @@ impl Output {
             self.moved.push(Broken::of(row, asked));
         }
         let broken = (row.is_broken() || is_refused).then(|| Broken::of(row, asked));
-        let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
-        let broken = broken.filter(|broken| !knows(broken));
-        let is_broken = broken.is_some();
-        self.broken.extend(broken);
+        let mut is_known = false;
+        if let Some(baseline) = &mut self.baseline {
+            let is_fine = row.outcome != Outcome::Skipped && row.verdict.is_none();
+            baseline.add(&row.url, broken.is_none() && is_fine);
+            is_known = broken.as_ref().is_some_and(|broken| baseline.knows(broken));
+        }
+        self.broken.extend(broken.filter(|_| !is_known));
+        // At the end it is seen whether a redirect is still in a circle that is known.
+        let knows_circle = |baseline: &Baseline| baseline.knows_circle(&row.url);
+        is_known |= is_refused && self.baseline.as_ref().is_some_and(knows_circle);
+        let is_broken = (row.is_broken() || is_refused) && !is_known;
         if let Some(held_back) = self.held_back.as_mut().filter(|_| is_broken) {
             held_back.push((row.clone(), Arc::clone(asked)));
         }
@@ -315,7 +322,7 @@ impl Output {
 
     /// Takes the end of the crawl: its summary, or the error message; and `problem`,
     /// the reason for which it could not do what was asked. If the crawl could not
-    /// even begin, files keep the reports of an earlier run.
+    /// even begin, files keep the reports of an earlier run, and so does the baseline.
     pub(crate) fn end(
         &mut self,
         summary: Result<&CrawlSummary, &str>,
@@ -331,8 +338,12 @@ impl Output {
         let mut held_back = self.held_back.take().unwrap_or_default();
         held_back.sort_by(|(a, _), (b, _)| a.url.cmp(&b.url));
         let Self { reports, report, broken, moved, baseline, locate, .. } = self;
-        let is_whole =
-            problem.is_none() && summary.is_ok_and(|summary| summary.left_out().is_none());
+        let has_begun = summary.is_ok() || report.total() > 0;
+        // The limit on depth is one on the site, like a pattern that excludes.
+        let is_whole = problem.is_none()
+            && summary.is_ok_and(|summary| {
+                summary.todo == 0 && matches!(summary.stopped, None | Some(StopReason::MaxTime))
+            });
         let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
         let end = End {
             report,
@@ -345,14 +356,16 @@ impl Output {
             elapsed,
             locate,
         };
-        let has_begun = summary.is_ok() || end.report.total() > 0;
         for report in reports.iter_mut() {
             if has_begun || report.format.has_error_field() {
                 report.begin()?;
                 report.format.end(&end, &mut report.out)?;
             }
         }
-        baseline.as_mut().map_or(Ok(()), |baseline| baseline.update(is_whole))
+        match baseline.as_ref().filter(|_| has_begun) {
+            Some(baseline) => baseline.update(is_whole),
+            None => Ok(()),
+        }
     }
 
     /// Replaces what was found of redirects in a circle, one by one, by what is to be
@@ -363,7 +376,7 @@ impl Output {
             list.retain(|broken| !urls.contains(&broken.asked));
         }
         if let Some(baseline) = &mut self.baseline {
-            baseline.forget(&urls.iter().map(|url| self.locate.shown(url).into()).collect());
+            urls.iter().for_each(|url| baseline.add_to_circle(&self.locate.shown(url)));
         }
         let mut knows = |broken: &Broken| self.baseline.as_mut().is_some_and(|b| b.knows(broken));
         self.broken.extend(broken.into_iter().filter(|broken| !knows(broken)));

@@ -1,11 +1,12 @@
 //! The baseline: a file of broken URLs that are known, so that a report has only
 //! those that are new.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
-use std::{fs, mem};
 
+use crawl_core::ErrorClass;
 use serde::{Deserialize, Serialize};
 
 use super::broken::Broken;
@@ -21,6 +22,11 @@ pub(crate) struct Baseline {
     is_updated: bool,
     known: BTreeSet<Known>,
     found: BTreeSet<Known>,
+    /// The URLs of known ones that this crawl has seen; true for those that are fine now.
+    seen: HashMap<String, bool>,
+    /// All redirects in circles. Which of them has the error is chance, so each is known
+    /// if one is.
+    in_circles: BTreeSet<Known>,
 }
 
 /// A broken URL that is known. If it is broken in another way, it is new.
@@ -28,6 +34,12 @@ pub(crate) struct Baseline {
 struct Known {
     url: String,
     kind: String,
+}
+
+impl Known {
+    fn in_circle(url: &str) -> Self {
+        Self { url: url.to_owned(), kind: ErrorClass::RedirectLoop.name().to_owned() }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -68,7 +80,8 @@ impl Baseline {
             }
             Err(error) => return Err(format!("--baseline {name} cannot be read: {error}")),
         };
-        Ok(Self { path, is_updated, known, found: BTreeSet::new() })
+        let (found, seen, in_circles) = Default::default();
+        Ok(Self { path, is_updated, known, found, seen, in_circles })
     }
 
     /// Returns true if a broken URL is not to be reported.
@@ -81,31 +94,57 @@ impl Baseline {
         is_known
     }
 
-    /// Forgets what was found of these URLs.
-    pub(super) fn forget(&mut self, urls: &HashSet<String>) {
-        self.found.retain(|known| !urls.contains(&known.url));
+    /// Takes a URL that the crawl has seen.
+    pub(super) fn add(&mut self, url: &str, is_fine: bool) {
+        if self.knows_url(url) {
+            self.seen.insert(url.to_owned(), is_fine);
+        }
     }
 
-    /// Returns the counts after the crawl. If it has not asked every URL, nothing
-    /// counts as mended.
+    /// Takes a URL that is in a circle of redirects, and forgets what was found of it.
+    pub(super) fn add_to_circle(&mut self, url: &str) {
+        self.found.retain(|known| known.url != url);
+        self.add(url, false);
+        self.in_circles.insert(Known::in_circle(url));
+    }
+
+    /// Returns true if a URL is known to be in a circle of redirects.
+    pub(super) fn knows_circle(&self, url: &str) -> bool {
+        self.known.contains(&Known::in_circle(url))
+    }
+
+    fn knows_url(&self, url: &str) -> bool {
+        let first = Known { url: url.to_owned(), kind: String::new() };
+        self.known.range(first..).next().is_some_and(|known| known.url == url)
+    }
+
+    /// Returns true if a known URL is broken no more: it is fine, or a crawl that has asked
+    /// every URL has not found it.
+    fn is_mended(&self, known: &Known, is_whole: bool) -> bool {
+        self.seen.get(&known.url).map_or(is_whole, |is_fine| *is_fine)
+    }
+
+    /// Returns the counts after the crawl. If it has not asked every URL, what it has not
+    /// seen does not count as mended.
     pub(super) fn counts(&self, is_whole: bool) -> KnownCounts {
-        let mended = if is_whole { self.known.difference(&self.found).count() } else { 0 };
+        let mended = self.known.iter().filter(|known| self.is_mended(known, is_whole)).count();
         KnownCounts { still: self.found.len(), mended }
     }
 
-    /// Writes the file anew, if it is to be updated. After a crawl that has not asked
-    /// every URL, what was known stays in it.
+    /// Writes the file anew, if it is to be updated. What is mended leaves it, and what is
+    /// broken in another way is there once.
     ///
     /// # Errors
     /// The error of writing the file, with its name.
-    pub(super) fn update(&mut self, is_whole: bool) -> io::Result<()> {
+    pub(super) fn update(&self, is_whole: bool) -> io::Result<()> {
         if !self.is_updated {
             return Ok(());
         }
-        let mut broken = self.found.clone();
-        if !is_whole {
-            broken.extend(mem::take(&mut self.known));
-        }
+        let now: BTreeSet<_> = self.found.union(&self.in_circles).cloned().collect();
+        let urls: HashSet<&str> = now.iter().map(|known| &*known.url).collect();
+        let is_kept =
+            |known: &&Known| !self.is_mended(known, is_whole) && !urls.contains(&*known.url);
+        let broken = now.iter().chain(self.known.iter().filter(is_kept)).cloned().collect();
         let contents = Contents { schema_version: SCHEMA_VERSION, broken };
         let text = serde_json::to_string_pretty(&contents)? + "\n";
         let name = self.path.display();

@@ -1,6 +1,8 @@
 //! Circles of redirects. A crawl notices one at the redirect that it asks last, and which
 //! one that is depends on the order of the responses. Reports judge all of a circle alike:
-//! each link into it is broken.
+//! each link into it is broken. Formats that take rows as they come (JSON Lines, CSV and the
+//! chapter's) have one broken row for each circle; the others list each of its URLs to which
+//! a link leads.
 
 use std::collections::{BTreeMap, HashSet};
 use std::mem;

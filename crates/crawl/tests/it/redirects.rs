@@ -233,3 +233,32 @@ fn a_baseline_knows_all_of_a_circle() {
         is_second.store(true, Ordering::Relaxed);
     }
 }
+
+/// Links enter the circle at one redirect, and the other one has the error.
+#[test]
+fn a_circle_that_is_known_is_no_broken_row() {
+    let baseline = Scratch::new();
+    let site = Server::start(|request, reply| match request.path() {
+        "/ping" => reply.status(302, "Moved", &[("Location", "/pong")], ""),
+        "/pong" => reply.status(302, "Moved", &[("Location", "/ping")], ""),
+        _ => reply.page("<a href=/ping>a</a>"),
+    })
+    .unwrap();
+    let check = |arguments: &[&str], code| {
+        let baseline = [&*site.url("/"), "--baseline", baseline.as_str()];
+        run(&[&baseline[..], arguments].concat()).expect_code(code).stdout
+    };
+    let sum = "nothing new is broken; 1 known to be broken; ";
+    for flags in [&["--update-baseline"][..], &["--update-baseline"], &[]] {
+        let text = check(flags, 0);
+        assert!(text.contains(sum) && !text.contains("no more"), "{text}");
+        let known = String::from_utf8(baseline.read()).unwrap();
+        assert_eq!(known.matches("redirect_loop").count(), 2, "{known}");
+    }
+    for policy in ["ok", "error"] {
+        let rows = check(&["--broken-only", "--format", "jsonl", "--redirects", policy], 0);
+        assert_eq!(rows, "", "{policy}");
+    }
+    let chapter = check(&["--format", "chapter"], 0);
+    assert!(!chapter.contains("*** Broken"), "{chapter}");
+}

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
@@ -222,6 +224,63 @@ fn a_baseline_leaves_what_is_new() {
     check(&["--exclude", "gone.a"], 0);
     let text = check(&["--exclude", "gone|error"], 0);
     assert!(text.contains("; 2 of the baseline broken no more; "), "{text}");
+}
+
+/// A site with a link that leads to `/link` of another one, and a page beyond it; and the
+/// status of `/link`.
+fn changing_site() -> (Server, Server, Arc<AtomicU16>) {
+    let status = Arc::new(AtomicU16::new(404));
+    let answered = Arc::clone(&status);
+    let other = Server::start(move |_, reply| {
+        reply.status(answered.load(Ordering::Relaxed), "", &[("Content-Type", "text/plain")], "");
+    })
+    .unwrap();
+    let link = format!("<a href={}>x</a><a href=/page>y</a>", other.url("/link"));
+    let site = Server::start(move |request, reply| match request.path() {
+        "/" => reply.page(&link),
+        _ => reply.page("<a href=/deep>z</a>"),
+    })
+    .unwrap();
+    (site, other, status)
+}
+
+/// What is mended is what is fine now, or what a whole crawl does not find.
+#[test]
+fn a_baseline_forgets_what_is_fine_and_nothing_else() {
+    let (site, _other, status) = changing_site();
+    let baseline = Scratch::new();
+    let check = |answer, arguments: &[&str], code| {
+        status.store(answer, Ordering::Relaxed);
+        let root = site.url("/");
+        let baseline = [&*root, "--external", "--baseline", baseline.as_str()];
+        run(&[&baseline[..], arguments].concat()).expect_code(code).stdout
+    };
+    let known = || String::from_utf8(baseline.read()).unwrap();
+    check(404, &["--update-baseline"], 0);
+    assert!(known().contains("status_404"), "{}", known());
+    // Broken in another way, it is new and not mended.
+    let text = check(410, &[], 1);
+    assert!(text.contains("1 is newly broken (1 link leads to it); 0 known"), "{text}");
+    assert!(!text.contains("no more"), "{text}");
+    check(410, &["--update-baseline"], 0);
+    assert!(known().contains("status_410") && !known().contains("status_404"), "{}", known());
+    // If it is unsure, it is not known to be mended.
+    let text = check(500, &["--update-baseline"], 0);
+    assert!(!text.contains("no more"), "{text}");
+    assert!(known().contains("status_410"), "{}", known());
+    // It is mended, although other URLs are too deep.
+    let text = check(200, &["--update-baseline", "--max-depth", "1"], 0);
+    assert!(text.contains("; 1 of the baseline broken no more; "), "{text}");
+    assert!(!known().contains("status"), "{}", known());
+}
+
+#[test]
+fn a_crawl_that_does_not_begin_writes_no_baseline() {
+    let (baseline, journal) = (Scratch::new(), Scratch::with("no journal"));
+    let state = ["--state", journal.as_str(), "localhost:1"];
+    run(&[&state[..], &["--baseline", baseline.as_str(), "--update-baseline"]].concat())
+        .expect_code(3);
+    assert!(!baseline.path().exists());
 }
 
 /// Returns the path of what `.ci/real-peers` has installed.
