@@ -20,6 +20,7 @@ use std::env;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
+use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -198,9 +199,8 @@ trait ReportFormat: Send {
         Ok(())
     }
 
-    /// Takes the row of a finished URL. `is_broken` is true if it is to be reported as
-    /// broken.
-    fn row(&mut self, row: &Row, is_broken: bool, out: &mut Out) -> io::Result<()>;
+    /// Takes the row of a finished URL.
+    fn row(&mut self, row: &ShownRow<'_>, out: &mut Out) -> io::Result<()>;
 
     /// Writes the end, after the last row.
     fn end(&mut self, _end: &End<'_>, _out: &mut Out) -> io::Result<()> {
@@ -216,6 +216,25 @@ trait ReportFormat: Send {
     /// Returns a warning for the user, which is not part of the output.
     fn warning(&self) -> Option<String> {
         None
+    }
+}
+
+/// The row of a finished URL, as reports show it.
+struct ShownRow<'a> {
+    row: &'a Row,
+    /// The URL, which the row may have replaced by the path of its file.
+    asked: &'a Arc<str>,
+    /// True if it is to be reported as broken.
+    is_broken: bool,
+    /// True if it is broken, and known to be.
+    is_known: bool,
+}
+
+impl Deref for ShownRow<'_> {
+    type Target = Row;
+
+    fn deref(&self) -> &Row {
+        self.row
     }
 }
 
@@ -314,9 +333,10 @@ impl Output {
         if self.broken_only && !is_broken {
             return Ok(());
         }
+        let row = ShownRow { row, asked, is_broken, is_known };
         self.reports.iter_mut().try_for_each(|report| {
             report.begin()?;
-            report.format.row(row, is_broken, &mut report.out)
+            report.format.row(&row, &mut report.out)
         })
     }
 

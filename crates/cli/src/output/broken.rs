@@ -215,14 +215,18 @@ pub(super) fn count(number: u64, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Returns the number of all rows that the statistics count under a name.
+pub(super) fn counted(name: &str, end: &End<'_>) -> u64 {
+    end.report.counts().find(|(n, _)| *n == name).map_or(0, |(_, n)| n)
+}
+
 /// Returns the sum of a crawl in one plain sentence.
 pub(super) fn sentence(end: &End<'_>) -> String {
     let summary = match end.summary {
         Ok(summary) => summary,
         Err(problem) => return format!("The crawl cannot go on: {problem}."),
     };
-    let counted = |name| end.report.counts().find(|(n, _)| *n == name).map_or(0, |(_, n)| n);
-    let (redirects, skipped) = (counted("redirect"), counted("skip"));
+    let (redirects, skipped) = (counted("redirect", end), counted("skip", end));
     let mut sum = format!("Checked {}: ", count(end.report.total() - skipped, "URL"));
     let (new, newly) = if end.known.is_some() { (" new", " newly") } else { ("", "") };
     match end.broken.len() as u64 {
@@ -246,8 +250,9 @@ pub(super) fn sentence(end: &End<'_>) -> String {
     for (name, what) in
         [("external_blocked", "blocked for crawlers"), ("external_unsure", "unsure")]
     {
-        if counted(name) > 0 {
-            sum += &format!("; {} of other sites {what}", count(counted(name), "URL"));
+        let number = counted(name, end);
+        if number > 0 {
+            sum += &format!("; {} of other sites {what}", count(number, "URL"));
         }
     }
     let moved = end.moved.len() as u64;

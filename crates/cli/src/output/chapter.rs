@@ -8,7 +8,7 @@ use crawl_core::{CrawlSummary, LinkContext, Outcome, Referrer, Row};
 use web::cut;
 use web::links::Element;
 
-use super::{End, MAX_TEXT_LEN, Out, ReportFormat};
+use super::{End, MAX_TEXT_LEN, Out, ReportFormat, ShownRow};
 
 /// The format of the chapter. Keeps a line for each URL until the end, to write
 /// them in alphabetical order, as the original program does.
@@ -64,13 +64,18 @@ impl Chapter {
 }
 
 impl ReportFormat for Chapter {
-    fn row(&mut self, row: &Row, is_broken: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         let mut text = text(row);
         cut(&mut text, MAX_TEXT_LEN);
         let start = self.texts.len();
         self.texts.push_str(&text);
         let length = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        self.lines.push(Line { url: Arc::clone(&row.url), start, length, is_broken });
+        self.lines.push(Line {
+            url: Arc::clone(&row.url),
+            start,
+            length,
+            is_broken: row.is_broken,
+        });
         Ok(())
     }
 

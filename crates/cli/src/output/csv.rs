@@ -6,7 +6,7 @@ use std::io;
 use crawl_core::Row;
 
 use super::broken::places_of;
-use super::{End, Out, ReportFormat};
+use super::{End, Out, ReportFormat, ShownRow};
 
 const COLUMNS: [&str; 15] = [
     "url",
@@ -70,8 +70,8 @@ impl ReportFormat for Csv {
         self.write(COLUMNS.map(str::to_owned), "referrers", out)
     }
 
-    fn row(&mut self, row: &Row, is_broken: bool, out: &mut Out) -> io::Result<()> {
-        if is_broken && self.max_referrers.is_some() {
+    fn row(&mut self, row: &ShownRow<'_>, out: &mut Out) -> io::Result<()> {
+        if row.is_broken && self.max_referrers.is_some() {
             return Ok(());
         }
         self.write_row(row, "", out)

@@ -4,15 +4,13 @@
 use std::fmt::Write;
 use std::io;
 
-use crawl_core::Row;
-
 use super::broken::{places, sentence};
-use super::{End, Out, ReportFormat};
+use super::{End, Out, ReportFormat, ShownRow};
 
 pub(super) struct Github;
 
 impl ReportFormat for Github {
-    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, _: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         Ok(())
     }
 

@@ -4,12 +4,12 @@ use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{Outcome, Row};
+use crawl_core::Outcome;
 use quick_xml::escape::escape;
 use serde_json::json;
 
-use super::broken::{Place, count, places, sentence};
-use super::{End, Out, ReportFormat};
+use super::broken::{Place, count, counted, places, sentence};
+use super::{End, Out, ReportFormat, ShownRow};
 
 /// The HTML format. It keeps a JSON array for each row until the end, to write them
 /// in the order of their URLs.
@@ -67,8 +67,8 @@ impl Html {
         let title = escape(&*self.title);
         let (total, sum) = (end.report.total(), sentence(end));
         let mut cards = String::new();
-        let redirects = self.redirects.len() as u64;
-        let skipped = self.statuses.0[5];
+        // With --broken-only there are fewer rows here.
+        let (redirects, skipped) = (counted("redirect", end), counted("skip", end));
         for (number, name) in [
             (total, "URLs"),
             (end.broken.len() as u64, "broken"),
@@ -123,7 +123,7 @@ impl Html {
 }
 
 impl ReportFormat for Html {
-    fn row(&mut self, row: &Row, is_broken: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         let kind = match (row.outcome, row.status) {
             (Outcome::Skipped, _) => 5,
             (Outcome::Failed, _) | (_, None) => 4,
@@ -144,8 +144,8 @@ impl ReportFormat for Html {
             self.redirects.push(Redirect { url, status, next_url });
         }
         let class = match STATUSES[kind].1 {
-            "broken" if !is_broken => "known",
-            "redirect" if is_broken => "broken",
+            "broken" if !row.is_broken => "known",
+            "redirect" if row.is_broken => "broken",
             class => class,
         };
         let error = row.error.as_ref().map(ToString::to_string);

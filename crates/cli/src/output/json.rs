@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{Admission, CrawlSummary, Referrer, Row, StopReason};
+use crawl_core::{Admission, CrawlSummary, Referrer, StopReason};
 use serde_json::{Map, Value, json};
 
 use super::broken::Broken;
-use super::{End, Locate, Out, ReportFormat};
+use super::{End, Locate, Out, ReportFormat, ShownRow};
 
 /// Version of the schema. It changes with every change that breaks readers.
 const SCHEMA_VERSION: u32 = 1;
@@ -25,10 +25,10 @@ impl ReportFormat for Json {
         out.write(&format!("{{\"schema_version\":{SCHEMA_VERSION},\n\"rows\":["))
     }
 
-    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &ShownRow<'_>, out: &mut Out) -> io::Result<()> {
         let comma = if self.has_rows { "," } else { "" };
         self.has_rows = true;
-        out.write(&format!("{comma}\n{}", serde_json::to_string(row)?))
+        out.write(&format!("{comma}\n{}", serde_json::to_string(row.row)?))
     }
 
     fn has_error_field(&self) -> bool {

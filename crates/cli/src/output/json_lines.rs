@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::json::referrers_of;
-use super::{End, Out, ReportFormat};
+use super::{End, Out, ReportFormat, ShownRow};
 
 pub(super) struct JsonLines {
     /// The number of referrers that a broken URL has, if it has them: then its line comes
@@ -25,8 +25,8 @@ struct WithReferrers<'a> {
 }
 
 impl ReportFormat for JsonLines {
-    fn row(&mut self, row: &Row, is_broken: bool, out: &mut Out) -> io::Result<()> {
-        if is_broken && self.max_referrers.is_some() { Ok(()) } else { write(row, out) }
+    fn row(&mut self, row: &ShownRow<'_>, out: &mut Out) -> io::Result<()> {
+        if row.is_broken && self.max_referrers.is_some() { Ok(()) } else { write(row.row, out) }
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {

@@ -1,54 +1,71 @@
 //! The JUnit format: a test case for each URL, for CI servers.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::io;
 use std::sync::Arc;
 
-use crawl_core::{Outcome, Row};
+use crawl_core::Outcome;
 use quick_xml::escape::escape;
 
 use super::broken::{Broken, places};
-use super::{End, Out, ReportFormat};
+use super::{End, Out, ReportFormat, ShownRow};
 
 #[derive(Default)]
 pub(super) struct JUnit {
-    /// The URLs of all rows, with the reason if one was skipped.
-    cases: Vec<(Arc<str>, Option<String>)>,
+    cases: Vec<Case>,
+}
+
+/// A test case. Cases are in the order of what is shown.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Case {
+    /// The URL, or the path of the file that it leads to.
+    shown: Arc<str>,
+    /// The URL.
+    asked: Arc<str>,
+    /// The reason if it was skipped.
+    skipped: Option<String>,
 }
 
 impl ReportFormat for JUnit {
-    fn row(&mut self, row: &Row, is_broken: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         let is_skipped = row.outcome == Outcome::Skipped;
-        let reason = if is_skipped {
+        let skipped = if is_skipped {
             row.error.as_ref().map(ToString::to_string)
         } else {
-            (row.is_broken() && !is_broken).then(|| "broken, and known to be".to_owned())
+            row.is_known.then(|| "broken, and known to be".to_owned())
         };
-        self.cases.push((Arc::clone(&row.url), reason));
+        let (shown, asked) = (Arc::clone(&row.url), Arc::clone(row.asked));
+        self.cases.push(Case { shown, asked, skipped });
         Ok(())
     }
 
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
-        self.cases.sort_unstable();
         // Of a circle of redirects, one has a row that is broken.
-        let has_case =
-            |url: &Arc<str>| self.cases.binary_search_by(|(case, _)| case.cmp(url)).is_ok();
-        let urls = end.broken.iter().map(|broken| &broken.url).filter(|url| !has_case(url));
-        let further: Vec<_> = urls.map(|url| (Arc::clone(url), None)).collect();
+        let have_case: HashSet<&str> = self.cases.iter().map(|case| &*case.asked).collect();
+        let further = end.broken.iter().filter(|broken| !have_case.contains(&*broken.asked));
+        let further: Vec<_> = further
+            .map(|Broken { url, asked, .. }| Case {
+                shown: Arc::clone(url),
+                asked: Arc::clone(asked),
+                skipped: None,
+            })
+            .collect();
         self.cases.extend(further);
         self.cases.sort_unstable();
+        let broken: HashMap<&str, &Broken> =
+            end.broken.iter().map(|broken| (&*broken.asked, broken)).collect();
         let (tests, failures) = (self.cases.len(), end.broken.len());
-        let skipped = self.cases.iter().filter(|(_, reason)| reason.is_some()).count();
+        let skipped = self.cases.iter().filter(|case| case.skipped.is_some()).count();
         let counts = format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\"");
         out.write(&format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"crawl\" {counts}>\n\
              <testsuite name=\"links\" {counts} skipped=\"{skipped}\">\n"
         ))?;
-        for (url, skipped) in &self.cases {
-            let host = url.split('/').nth(2).unwrap_or_default();
-            let case = format!("<testcase name=\"{}\" classname=\"{}\"", text(url), text(host));
-            let found = end.broken.binary_search_by(|broken| broken.url.cmp(url));
-            let case = match (found.ok().map(|n| &end.broken[n]), skipped) {
+        for Case { shown, asked, skipped } in &self.cases {
+            let host = shown.split('/').nth(2).unwrap_or_default();
+            let case = format!("<testcase name=\"{}\" classname=\"{}\"", text(shown), text(host));
+            let case = match (broken.get(&**asked), skipped) {
                 (Some(broken), _) => format!("{case}>{}</testcase>\n", failure(broken, end)),
                 (None, Some(reason)) => {
                     format!("{case}><skipped message=\"{}\"/></testcase>\n", text(reason))

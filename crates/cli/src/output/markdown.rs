@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::mem;
 
-use crawl_core::Row;
-
 use super::broken::{Broken, Place, places, sentence};
-use super::{End, Grouping, Out, ReportFormat};
+use super::{End, Grouping, Out, ReportFormat, ShownRow};
 
 pub(super) struct Markdown {
     grouping: Grouping,
@@ -82,7 +80,7 @@ fn write_items(
 }
 
 impl ReportFormat for Markdown {
-    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, _: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         Ok(())
     }
 

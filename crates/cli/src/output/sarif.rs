@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use crawl_core::Row;
 use serde_json::{Value, json};
 
 use super::broken::{Broken, Place, places};
-use super::{End, Out, ReportFormat};
+use super::{End, Out, ReportFormat, ShownRow};
 
 pub(super) struct Sarif;
 
 impl ReportFormat for Sarif {
-    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, _: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         Ok(())
     }
 

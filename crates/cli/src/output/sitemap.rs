@@ -2,10 +2,10 @@
 
 use std::io;
 
-use crawl_core::{Outcome, Row};
+use crawl_core::Outcome;
 use quick_xml::escape::escape;
 
-use super::{End, Out, ReportFormat};
+use super::{End, Out, ReportFormat, ShownRow};
 
 /// Limit on the pages in one sitemap. A second sitemap is not written, because its
 /// URL is not known here.
@@ -30,11 +30,11 @@ impl ReportFormat for Sitemap {
         out.write(HEAD)
     }
 
-    fn row(&mut self, row: &Row, _: bool, out: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &ShownRow<'_>, out: &mut Out) -> io::Result<()> {
         if row.outcome != Outcome::Page || row.status != Some(200) {
             return Ok(());
         }
-        let line = format!("<url><loc>{}</loc></url>\n", escape(&*row.url));
+        let line = format!("<url><loc>{}</loc></url>\n", escape(&**row.asked));
         if self.pages == MAX_PAGES || self.length + line.len() > MAX_LEN {
             self.left_out += 1;
             return Ok(());
@@ -63,7 +63,7 @@ impl ReportFormat for Sitemap {
 mod tests {
     use std::sync::Arc;
 
-    use crawl_core::{Crawl, Options};
+    use crawl_core::{Crawl, Options, Row};
     use url::Url;
 
     use super::*;
@@ -73,18 +73,22 @@ mod tests {
         let mut out = Out::Stream(Box::new(io::sink()));
         let mut sitemap = Sitemap::default();
         sitemap.begin(&mut out).unwrap();
-        let mut row = page();
+        let row = page();
+        let mut add = |sitemap: &mut Sitemap, asked: &Arc<str>| {
+            let row = ShownRow { row: &row, asked, is_broken: false, is_known: false };
+            sitemap.row(&row, &mut out).unwrap();
+        };
         for _ in 0..MAX_PAGES + 2 {
-            sitemap.row(&row, false, &mut out).unwrap();
+            add(&mut sitemap, &row.url);
         }
         assert_eq!((sitemap.pages, sitemap.left_out), (MAX_PAGES, 2));
         let warning = sitemap.warning().unwrap();
         assert!(warning.contains("50000 pages; 2 are left out"), "{warning}");
 
         let mut sitemap = Sitemap::default();
-        row.url = format!("http://a.test/{}", "x".repeat(20 << 20)).into();
+        let long = format!("http://a.test/{}", "x".repeat(20 << 20)).into();
         for _ in 0..3 {
-            sitemap.row(&row, false, &mut out).unwrap();
+            add(&mut sitemap, &long);
         }
         assert_eq!((sitemap.pages, sitemap.left_out), (2, 1));
     }
@@ -94,6 +98,6 @@ mod tests {
         let root = crawl.roots(&mut (Box::new(drop) as crawl_core::Sink)).remove(0);
         let error = crawl_core::FetchError::new(crawl_core::ErrorClass::Dns, "none");
         let row = crawl.refuse(&root, error).row;
-        Row { outcome: Outcome::Page, status: Some(200), url: Arc::clone(&row.url), ..row }
+        Row { outcome: Outcome::Page, status: Some(200), ..row }
     }
 }

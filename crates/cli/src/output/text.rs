@@ -10,7 +10,7 @@ use crawl_core::{ErrorClass, Outcome, Row};
 use web::cut;
 
 use super::broken::{Broken, Place, places, sentence};
-use super::{End, Grouping, MAX_TEXT_LEN, Out, ReportFormat};
+use super::{End, Grouping, MAX_TEXT_LEN, Out, ReportFormat, ShownRow};
 
 /// The text format. It keeps a line for each URL only if all are listed.
 pub(super) struct Text {
@@ -79,7 +79,7 @@ impl Text {
 }
 
 impl ReportFormat for Text {
-    fn row(&mut self, row: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, row: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         if let Some(all) = &mut self.all {
             all.push((Arc::clone(&row.url), line(row)));
         }
@@ -106,7 +106,7 @@ impl ReportFormat for Text {
 pub(super) struct Sentence;
 
 impl ReportFormat for Sentence {
-    fn row(&mut self, _: &Row, _: bool, _: &mut Out) -> io::Result<()> {
+    fn row(&mut self, _: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         Ok(())
     }
 

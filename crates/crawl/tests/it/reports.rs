@@ -168,6 +168,15 @@ fn redirects_that_are_refused_are_broken_in_html() {
     assert!(report.contains(r#"["/moved",302,"broken","#), "{report}");
 }
 
+/// The sum counts all URLs, and so do the numbers below it.
+#[test]
+fn html_counts_what_it_leaves_out() {
+    let report = report(&site(), &["--format", "html", "--broken-only"]);
+    for card in ["<b>7</b> URLs", "<b>1</b> redirects", "<b>1</b> skipped"] {
+        assert!(report.contains(card), "{card}: {report}");
+    }
+}
+
 #[test]
 fn html_has_everything_in_one_page() {
     let site = site();
@@ -281,6 +290,21 @@ fn a_crawl_that_does_not_begin_writes_no_baseline() {
     run(&[&state[..], &["--baseline", baseline.as_str(), "--update-baseline"]].concat())
         .expect_code(3);
     assert!(!baseline.path().exists());
+}
+
+#[test]
+fn a_redirect_that_is_known_is_skipped_in_junit() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/old" => reply.status(301, "Moved", &[("Location", "/")], ""),
+        _ => reply.page("<a href=/old>x</a>"),
+    })
+    .unwrap();
+    let (baseline, root) = (Scratch::new(), site.url("/"));
+    let arguments = ["--redirects", "error", "--baseline", baseline.as_str(), &root];
+    run(&[&arguments[..], &["--update-baseline"]].concat()).expect_code(0);
+    let report = run(&[&arguments[..], &["--format", "junit"]].concat()).expect_code(0).stdout;
+    assert!(report.contains("skipped=\"1\""), "{report}");
+    assert!(report.contains("<skipped message=\"broken, and known to be\"/>"), "{report}");
 }
 
 /// Returns the path of what `.ci/real-peers` has installed.

@@ -197,6 +197,31 @@ fn no_other_host_has_files() {
 }
 
 #[test]
+fn a_sitemap_of_a_folder_has_urls() {
+    let folder =
+        Folder::with(&[("out/index.html", "<a href=b%20c.html>x</a>"), ("out/b c.html", "")]);
+    let arguments = ["out", "--base-url", "https://a.test/x", "--format", "sitemap"];
+    let sitemap = folder.run(&arguments).expect_code(0).stdout;
+    for page in ["https://a.test/x/index.html", "https://a.test/x/b%20c.html"] {
+        assert!(sitemap.contains(&format!("<url><loc>{page}</loc></url>")), "{sitemap}");
+    }
+}
+
+/// Two URLs may lead to one path.
+#[test]
+fn each_url_of_a_file_has_its_own_links_in_junit() {
+    let folder = Folder::with(&[
+        ("out/a.html", "<a href=gone>x</a>"),
+        ("out/b.html", "<a href='gone?x'>x</a>"),
+    ]);
+    let junit = folder.run(&["out", "--format", "junit"]).expect_code(1).stdout;
+    assert!(junit.contains(" failures=\"2\" "), "{junit}");
+    for page in ["out/a.html", "out/b.html"] {
+        assert_eq!(junit.matches(&format!(">on {page}, line 1: x\n<")).count(), 1, "{junit}");
+    }
+}
+
+#[test]
 fn the_limit_on_time_holds_for_files() {
     let names: Vec<String> = (0..500).map(|n| format!("{n}.html")).collect();
     let page = "<a href=x>x</a>".repeat(2_000);
