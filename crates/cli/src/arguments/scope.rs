@@ -22,7 +22,8 @@ pub(super) struct Scope {
     #[arg(long, value_name = "REGEX")]
     include: Vec<Regex>,
 
-    /// Never fetch matching URLs, included or not (repeatable)
+    /// Never fetch matching pages and files, included or not; robots.txt and sitemaps are
+    /// not meant (repeatable)
     #[arg(long, value_name = "REGEX")]
     exclude: Vec<Regex>,
 

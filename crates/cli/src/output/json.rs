@@ -41,8 +41,10 @@ impl ReportFormat for Json {
         let summary = end.summary.ok();
         let listed = end.broken.iter().map(|broken| object(broken, end));
         let broken: Vec<Value> = listed.collect();
+        let moved: Vec<Value> = end.moved.iter().map(|moved| object(moved, end)).collect();
         let members = [
             ("broken", json!(broken)),
+            ("moved", json!(moved)),
             ("stats", json!(stats)),
             ("total", json!(end.report.total())),
             ("done", json!(summary.map(|summary| summary.done))),

@@ -16,6 +16,9 @@ pub(super) struct Markdown {
 /// Limit of GitHub on the summary of a step: 1 MiB.
 pub(super) const MAX_SUMMARY: usize = 1024 * 1024;
 
+/// The heading before the permanent redirects.
+const MOVED: &str = "\n## Permanent redirects\n\n";
+
 impl Markdown {
     pub(super) fn new(grouping: Grouping, max_len: usize) -> Self {
         Self { grouping, max_len }
@@ -62,21 +65,23 @@ impl Markdown {
     }
 }
 
-/// Writes items of at most `left` bytes, and how many more there are of `what`.
+/// Writes items of at most `left` bytes, and how many more there are of `what`. Returns
+/// the number of bytes that are left.
 fn write_items(
     mut items: impl ExactSizeIterator<Item = String>,
     what: &str,
     mut left: usize,
     out: &mut Out,
-) -> io::Result<()> {
+) -> io::Result<usize> {
     while let Some(item) = items.next() {
         if item.len() > left {
-            return out.write(&format!("- and {} more {what}\n", items.len() + 1));
+            out.write(&format!("- and {} more {what}\n", items.len() + 1))?;
+            return Ok(0);
         }
         left -= item.len();
         out.write(&item)?;
     }
-    Ok(())
+    Ok(left)
 }
 
 impl ReportFormat for Markdown {
@@ -87,18 +92,22 @@ impl ReportFormat for Markdown {
     fn end(&mut self, end: &End<'_>, out: &mut Out) -> io::Result<()> {
         let heading = format!("# Links\n\n{}\n", escape(&sentence(end)));
         out.write(&heading)?;
-        if end.broken.is_empty() {
-            return Ok(());
+        // There is room for the lines that tell of the rest.
+        let mut left = self.max_len.saturating_sub(heading.len() + MOVED.len() + 200);
+        let target = |broken: &Broken| self.target(broken, end);
+        if !end.broken.is_empty() {
+            out.write("\n")?;
+            left = if self.grouping.by_page {
+                write_items(Self::links(end).into_iter(), "links", left, out)?
+            } else {
+                write_items(end.broken.iter().map(target), "broken URLs", left, out)?
+            };
         }
-        out.write("\n")?;
-        // There is room for the line that tells of the rest.
-        let left = self.max_len.saturating_sub(heading.len() + 100);
-        if self.grouping.by_page {
-            write_items(Self::links(end).into_iter(), "links", left, out)
-        } else {
-            let targets = end.broken.iter().map(|broken| self.target(broken, end));
-            write_items(targets, "broken URLs", left, out)
+        if !end.moved.is_empty() {
+            out.write(MOVED)?;
+            write_items(end.moved.iter().map(target), "redirects", left, out)?;
         }
+        Ok(())
     }
 }
 

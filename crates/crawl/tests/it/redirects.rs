@@ -50,6 +50,18 @@ fn redirects_are_fine_or_listed_or_broken() {
     let sum =
         "Checked 5 URLs: nothing is broken; 1 redirect permanent: change the links; 2 redirects.\n";
     assert_eq!(warned, format!("{permanent}{sum}"));
+    let warned = |format| run(&[&root, "--redirects", "warn", "--format", format]).expect_code(0);
+    let markdown = warned("markdown").stdout;
+    let moved = format!(
+        "## Permanent redirects\n\n- **301 Moved Permanently to {}** <{}>\n  - on <{root}>, line 1: ",
+        url("/new"),
+        url("/old"),
+    );
+    assert!(markdown.contains(&moved), "{markdown}");
+    let json: Value = serde_json::from_str(&warned("json").stdout).unwrap();
+    assert_eq!(json["broken"], json!([]));
+    assert_eq!(json["moved"][0]["next_url"], url("/new"));
+    assert_eq!(json["moved"][0]["referrer_count"], 2);
     let broken = run(&[&root, "--redirects", "error"]).expect_code(1).stdout;
     let temporary = format!(
         "302 Found  {}\n    now at {}\n    on {root}, line 2: two\n\n",

@@ -253,7 +253,7 @@ fn changing_site() -> (Server, Server, Arc<AtomicU16>) {
     (site, other, status)
 }
 
-/// What is mended is what is fine now, or what a whole crawl does not find.
+/// A URL is mended if it is fine now, or if a whole crawl does not find it.
 #[test]
 fn a_baseline_forgets_what_is_fine_and_nothing_else() {
     let (site, _other, status) = changing_site();
