@@ -85,7 +85,9 @@ pub fn read_script(root: &Path, name: &str) -> io::Result<Vec<u8>> {
 /// When the script cannot be written.
 pub fn write_script(root: &Path, name: &str, bytes: &[u8]) -> io::Result<usize> {
     let mut packed = Vec::new();
-    zopfli::compress(zopfli::Options::default(), Format::Gzip, bytes, &mut packed)?;
+    // A program is made of many small parts that differ.
+    let options = zopfli::Options { maximum_block_splits: 60, ..zopfli::Options::default() };
+    zopfli::compress(options, Format::Gzip, bytes, &mut packed)?;
     let text = STANDARD.encode(&packed);
     let script = format!(
         "// Written by `cargo xtask`.\n(globalThis.Blobs ??= {{}})[\"{name}\"] = \"{text}\";\n"

@@ -1,7 +1,7 @@
 //! Ceilings: limits on what one host may have, so that a host which makes up pages
 //! without end does not keep the crawl from its end.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
@@ -15,7 +15,7 @@ const UNHASHED: u32 = 1_000;
 
 /// The number of URLs of a host that are refused as traps, each with a row. There may be
 /// any number of others: they are counted.
-const MAX_REFUSED: u32 = 100_000;
+const MAX_REFUSED: u64 = 100_000;
 
 /// The pages of each host, counted in two ways: all of them, and those of equal
 /// content.
@@ -34,7 +34,7 @@ pub(super) struct Ceilings {
     pages: HashTable<(u64, u64)>,
     /// The hash of each host that has traps, with the number of URLs that were refused
     /// because of them.
-    refused: HashMap<u64, u32>,
+    refused: HashTable<(u64, u64)>,
     equal: CountMinSketch,
     /// The number of pages that led to new URLs.
     leading: u32,
@@ -81,8 +81,7 @@ impl Ceilings {
     pub(super) fn count(&mut self, address: Address<'_>) {
         if self.max_pages.is_some() {
             let host = self.host(address);
-            let entry = self.pages.entry(host, |(other, _)| *other == host, |(hash, _)| *hash);
-            entry.or_insert((host, 0)).get_mut().1 += 1;
+            *number_of(&mut self.pages, host) += 1;
         }
     }
 
@@ -155,7 +154,7 @@ impl Ceilings {
     /// its host has so many that this one is counted only.
     pub(super) fn check_refused(&mut self, address: Address<'_>) -> Option<()> {
         let host = self.host(address);
-        let refused = self.refused.entry(host).or_insert(0);
+        let refused = number_of(&mut self.refused, host);
         if *refused < MAX_REFUSED {
             *refused += 1;
             return Some(());
@@ -174,6 +173,12 @@ impl Ceilings {
             format!("{sentence}, so links to other new URLs were not followed: {links}")
         })
     }
+}
+
+/// Returns the number that a table has for a host, 0 at first.
+fn number_of(table: &mut HashTable<(u64, u64)>, host: u64) -> &mut u64 {
+    let entry = table.entry(host, |(other, _)| *other == host, |(hash, _)| *hash);
+    &mut entry.or_insert((host, 0)).into_mut().1
 }
 
 /// Returns the reason for which a page is refused whose host has as many as it may.
