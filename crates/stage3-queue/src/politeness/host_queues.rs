@@ -271,8 +271,7 @@ impl HostQueues {
         let (id, origin) = (self.id(visit.url()), usize::from(visit.url().is_secure()));
         let (is_ending, max_wait) = (self.is_ending, self.max_wait);
         let host = self.host(id);
-        let has_answered = visit.has_request() && visit.has_response();
-        if let Some(error) = error.filter(|_| !has_answered) {
+        if let Some(error) = error.filter(|_| !(visit.has_request() && visit.has_response())) {
             let is_dead = host.health[origin].failed(visit, now);
             // If a robots.txt is being fetched, that request fails, too.
             let is_pending = matches!(host.rules[origin], RulesState::Pending);
