@@ -234,9 +234,11 @@ impl Inner {
     /// Adds new jobs, but for those whose results are known.
     fn put(self: &Rc<Self>, jobs: impl IntoIterator<Item = Job>) {
         let jobs = self.row_writer.unknown(jobs.into_iter().collect(), &self.crawl);
-        self.change(|host_queues, now| {
-            jobs.into_iter().for_each(|job| host_queues.push(job, now));
-        });
+        if !jobs.is_empty() {
+            self.change(|host_queues, now| {
+                jobs.into_iter().for_each(|job| host_queues.push(job, now));
+            });
+        }
     }
 
     /// Takes back a job that was not finished: it waits once more.

@@ -218,6 +218,7 @@ impl Collector {
     }
 
     /// Drops the attributes of the current tag.
+    #[cold]
     fn drop_attributes(&mut self) {
         self.attributes.clear();
         self.page_links.texts.truncate(self.tag_texts);
@@ -669,8 +670,10 @@ impl TokenSink for CollectorSink<'_> {
         if self.collector.link_text.is_open() {
             self.tag_in_link(matches!(tag.name, A | AREA));
         }
-        let is_empty = tag.is_foreign && tag.is_self_closing;
-        if self.collector.options.styles && tag.name == STYLE && !is_empty {
+        if self.collector.options.styles
+            && tag.name == STYLE
+            && !(tag.is_foreign && tag.is_self_closing)
+        {
             let position = self.position_of(tag);
             let (language, text) = (Language::Css, Vec::new());
             self.collector.embedded = Some(Box::new(Embedded { language, text, position }));
