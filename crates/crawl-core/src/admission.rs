@@ -403,7 +403,9 @@ impl Admission {
             && refusal.is_none()
             && let Err(trap) = self.traps.check(address, depth, purpose)
         {
-            self.ceilings.check_refused(address)?;
+            if !self.ceilings.count_trap(address) {
+                return None;
+            }
             refusal = Some(trap);
         }
         let number = found.or_else(|| self.url_table.insert(hash, text));

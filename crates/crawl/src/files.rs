@@ -358,11 +358,8 @@ impl Found {
         } else {
             File::open(file).and_then(|opened| {
                 let length = opened.metadata()?.len();
-                let kind = match () {
-                    () if is_xhtml(file) && is_read => "application/xhtml+xml",
-                    () if (is_html(file) || is_markdown(file)) && is_read => "text/html",
-                    () => media_type(file),
-                };
+                let kind = if is_read { page_type(file) } else { None };
+                let kind = kind.unwrap_or_else(|| media_type(file));
                 let head = format!(
                     "HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
                 );
@@ -373,12 +370,22 @@ impl Found {
     }
 }
 
+/// Returns the media type of a file that is read as a page.
+fn page_type(file: &Path) -> Option<&'static str> {
+    if is_xhtml(file) {
+        return Some("application/xhtml+xml");
+    }
+    (is_html(file) || is_markdown(file)).then_some("text/html")
+}
+
 /// Returns the media type of a file that is no page here.
 fn media_type(file: &Path) -> &'static str {
-    match () {
-        () if has_extension(file, &["css"]) => "text/css",
-        () if has_extension(file, &["svg"]) => "image/svg+xml",
-        () => "application/octet-stream",
+    if has_extension(file, &["css"]) {
+        "text/css"
+    } else if has_extension(file, &["svg"]) {
+        "image/svg+xml"
+    } else {
+        "application/octet-stream"
     }
 }
 

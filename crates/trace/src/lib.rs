@@ -399,10 +399,11 @@ pub fn fetch_begin(url: impl fmt::Display) {
             task.name.get_or_insert_with(|| format!("fetch {url}"));
         }
         let event = Event::FetchBegin { url };
+        let length = state.trace.records.len();
         match current.span {
             // After the end of another fetch in the same step.
             Some(_) if !current.deferred.is_empty() => current.deferred.push((lane, event)),
-            Some(index) if (index + 1..state.limit).contains(&state.trace.records.len()) => {
+            Some(index) if index < length && length < state.limit => {
                 let time = state.trace.records[index].time;
                 state.trace.records.insert(index, Record { time, lane, task: lane, event });
                 current.span = Some(index + 1);

@@ -13,9 +13,9 @@ use web::Address;
 /// the limit on equal pages if that is less. Most sites are crawled without it.
 const UNHASHED: u32 = 1_000;
 
-/// The number of URLs of a host that are refused as traps, each with a row. There may be
-/// any number of others: they are counted.
-const MAX_REFUSED: u64 = 100_000;
+/// The number of traps of a host that have a row. There may be any number of others: they
+/// are counted.
+const MAX_TRAPS: u64 = 100_000;
 
 /// The pages of each host, counted in two ways: all of them, and those of equal
 /// content.
@@ -32,9 +32,10 @@ pub(super) struct Ceilings {
     last_host: (String, u64),
     /// The hash of each host, with the number of its pages.
     pages: HashTable<(u64, u64)>,
-    /// The hash of each host that has traps, with the number of URLs that were refused
-    /// because of them.
-    refused: HashTable<(u64, u64)>,
+    /// The hash of each host that has traps, with their number.
+    traps: HashTable<(u64, u64)>,
+    /// The hash and the name of each host that has too many of them.
+    hosts_of_traps: BTreeMap<u64, String>,
     equal: CountMinSketch,
     /// The number of pages that led to new URLs.
     leading: u32,
@@ -150,28 +151,29 @@ impl Ceilings {
         Err(Some(FetchError::new(ErrorClass::Trap, reason)))
     }
 
-    /// Checks a URL that is refused because it is a trap, and counts it. Returns `None` if
-    /// its host has so many that this one is counted only.
-    pub(super) fn check_refused(&mut self, address: Address<'_>) -> Option<()> {
+    /// Counts a new URL that is a trap. Returns false if its host has so many that this one
+    /// is counted only.
+    pub(super) fn count_trap(&mut self, address: Address<'_>) -> bool {
         let host = self.host(address);
-        let refused = number_of(&mut self.refused, host);
-        if *refused < MAX_REFUSED {
-            *refused += 1;
-            return Some(());
+        let traps = number_of(&mut self.traps, host);
+        *traps += 1;
+        if *traps > MAX_TRAPS {
+            self.hosts_of_traps.entry(host).or_insert_with(|| address.authority().to_owned());
         }
-        let sentence =
-            || format!("{} has more than {MAX_REFUSED} URLs that are traps", address.authority());
-        // No hash of a content stands for this ceiling: it is not that of a page.
-        let reached = self.reached.entry((host, Some(0)));
-        reached.or_insert_with(|| Reached { sentence: sentence(), links: 0 }).links += 1;
-        None
+        *traps <= MAX_TRAPS
     }
 
     /// Returns a sentence for each ceiling that was reached, without its full stop.
     pub(super) fn warnings(&self) -> impl Iterator<Item = String> {
-        self.reached.values().map(|Reached { sentence, links }| {
+        let reached = self.reached.values().map(|Reached { sentence, links }| {
             format!("{sentence}, so links to other new URLs were not followed: {links}")
-        })
+        });
+        let traps = self.hosts_of_traps.iter().map(|(host, name)| {
+            let traps = self.traps.find(*host, |(other, _)| other == host);
+            let more = traps.map_or(0, |(_, traps)| traps - MAX_TRAPS);
+            format!("{name} has more than {MAX_TRAPS} crawler traps, so others have no row: {more}")
+        });
+        reached.chain(traps)
     }
 }
 
