@@ -389,17 +389,16 @@ impl Admission {
         if found.is_none() && !self.filters.allow(address, is_included) {
             return None;
         }
-        let was_too_deep = |it| self.max_depth.is_some() && self.url_table.is_too_deep(it);
-        let is_open = found.is_none_or(was_too_deep);
+        let is_open = found.is_none_or(|it| self.url_table.is_too_deep(it));
+        let is_open = is_open && is_within_depth;
         let mut refusal = None;
-        if is_open && is_within_depth && !is_external && !matches!(via, Via::Root) {
+        if is_open && !is_external && !matches!(via, Via::Root) {
             refusal = match self.ceilings.check(address) {
                 Ok(()) => None,
                 Err(first) => Some(first?),
             };
         }
         if is_open
-            && is_within_depth
             && refusal.is_none()
             && let Err(trap) = self.traps.check(address, depth, purpose)
         {

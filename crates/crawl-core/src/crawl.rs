@@ -190,6 +190,12 @@ impl Crawl {
     /// Records that jobs are left to a later run. Returns the jobs that may start now:
     /// those left were the last ones of their level.
     pub fn leave(&mut self, num_jobs: usize) -> Vec<Job> {
+        self.todo += num_jobs as u64;
+        self.ended(num_jobs)
+    }
+
+    /// Records that jobs have ended. Returns the jobs that may start now.
+    fn ended(&mut self, num_jobs: usize) -> Vec<Job> {
         // Of a crawl that is stopped no level begins.
         if self.is_stopped { Vec::new() } else { self.admission.levels.ended(num_jobs) }
     }
@@ -326,7 +332,7 @@ impl Crawl {
         let has_links = matches!(&discovery, Discovery::Page(page, _) if has_links(page));
         self.note_root(job, &row, &findings, has_links);
         findings.jobs.extend(self.admission.levels.take_ready());
-        findings.jobs.extend(self.leave(1));
+        findings.jobs.extend(self.ended(1));
         self.finish(row, findings)
     }
 

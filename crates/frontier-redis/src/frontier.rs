@@ -786,6 +786,11 @@ impl Frontier for RedisFrontier {
         !is_dead
     }
 
+    /// Returns false: only a reader of sitemaps asks, and sitemaps are not read.
+    fn is_given_up(&self, _address: Address<'_>) -> bool {
+        false
+    }
+
     // ANCHOR: join
     async fn join(&self) {
         let mut pause = IDLE.0;

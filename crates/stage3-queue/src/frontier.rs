@@ -77,6 +77,9 @@ pub trait Frontier: 'static {
     /// made.
     fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool;
 
+    /// Returns true if the host of this URL is given up: it was busy all the time.
+    fn is_given_up(&self, address: Address<'_>) -> bool;
+
     /// Waits until all jobs are done. After this call no seed comes.
     fn join(&self) -> impl Coroutine<Output = ()>;
 
@@ -98,12 +101,6 @@ pub trait Frontier: 'static {
     /// Ends the crawl and returns its summary.
     fn end(&self) -> CrawlSummary;
     // ANCHOR_END: frontier_rest
-
-    /// Returns true if the host of this URL is given up because it is busy all the time:
-    /// it is to be asked for no more files.
-    fn is_given_up(&self, _address: Address<'_>) -> bool {
-        false
-    }
 }
 
 // ANCHOR: claim

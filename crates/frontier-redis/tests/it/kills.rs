@@ -10,7 +10,7 @@ use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisOptions, Step};
 
-use crate::redis::{Redis, start_cluster};
+use crate::redis::{LOSE, Redis, start_cluster};
 use crate::worker::{assert_same, journal, options, run, spawn, watchdog, witness};
 
 /// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
@@ -236,15 +236,7 @@ fn children_that_other_nodes_have_lost_are_put_in_again() {
     let expected = journal(&lost);
     assert_eq!(expected.len(), 9);
     // The partition of the first host keeps what it has, and so does the record of the crawl.
-    let script = "local deleted = 0
-        for _, key in ipairs(redis.call('KEYS', '{lost:*')) do
-          local p = key:match('^{lost:%d+}')
-          if redis.call('EXISTS', p .. ':h:' .. ARGV[1]) == 0 and key ~= '{lost:0}:crawl' then
-            deleted = deleted + redis.call('DEL', key)
-          end
-        end
-        return deleted";
-    let deleted = redis.command(&["EVAL", script, "0", &first.address().to_string()]);
+    let deleted = redis.command(&["EVAL", LOSE, "0", &first.address().to_string()]);
     assert!(deleted.parse::<u32>().unwrap() > 8, "{deleted}");
     assert!(journal(&lost).len() < expected.len());
     // A worker that joins, with no roots of its own.

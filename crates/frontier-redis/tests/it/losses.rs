@@ -18,7 +18,7 @@ use frontier_redis::{RedisFrontier, RedisOptions, Step};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
-use crate::redis::{Redis, start_cluster};
+use crate::redis::{LOSE, Redis, start_cluster};
 use crate::worker::{journal, options, run};
 
 /// A worker that joins a crawl, and leaves it before it has done anything.
@@ -119,20 +119,14 @@ fn lose_children(with_journal: bool) {
     lost.journal.extend(with_journal.then_some(file));
     // When the roots and all children of other partitions are in: deletes all but the record
     // of the crawl and the partition of the first host, which others may have, too.
-    let script = "local seen, deleted = 0, 0
+    let all_are_in = "local seen = 0
         local first = redis.call('KEYS', '{lost:*:h:' .. ARGV[1])[1]
         local hosts = first and #redis.call('KEYS', first:match('^{lost:%d+}') .. ':h:*') or 1
         for _, key in ipairs(redis.call('KEYS', '{lost:*:seen')) do
           seen = seen + redis.call('SCARD', key)
         end
-        if seen < 10 - hosts then return 0 end
-        for _, key in ipairs(redis.call('KEYS', '{lost:*')) do
-          local p = key:match('^{lost:%d+}')
-          if redis.call('EXISTS', p .. ':h:' .. ARGV[1]) == 0 and key ~= '{lost:0}:crawl' then
-            deleted = deleted + redis.call('DEL', key)
-          end
-        end
-        return deleted";
+        if seen < 10 - hosts then return 0 end";
+    let script = all_are_in.to_owned() + LOSE;
     let (host, redis) = (first.address().to_string(), Rc::new(RefCell::new(redis)));
     let (server, joining) = (Rc::clone(&redis), wanted.clone());
     lost.on_step = Some(Rc::new(move |step| {
@@ -140,7 +134,7 @@ fn lose_children(with_journal: bool) {
             return;
         }
         let mut server = server.borrow_mut();
-        if server.command(&["EVAL", script, "0", &host]) != "0" {
+        if server.command(&["EVAL", &script, "0", &host]) != "0" {
             server.kill();
             server.start_again();
             let (url, joining) = (server.url(), joining.clone());

@@ -11,6 +11,18 @@ use std::time::{Duration, Instant};
 
 use frontier_redis::{RedisOptions, Server};
 
+/// A script that has a server lose what it has of the crawl `lost`, but for the record of the
+/// crawl and the partition of the host in its argument. It returns the number of keys.
+pub(crate) const LOSE: &str = "
+        local deleted = 0
+        for _, key in ipairs(redis.call('KEYS', '{lost:*')) do
+          local p = key:match('^{lost:%d+}')
+          if redis.call('EXISTS', p .. ':h:' .. ARGV[1]) == 0 and key ~= '{lost:0}:crawl' then
+            deleted = deleted + redis.call('DEL', key)
+          end
+        end
+        return deleted";
+
 /// A server on a Unix socket in a folder of its own. It ends with the test.
 pub(crate) struct Redis {
     pub(crate) folder: PathBuf,

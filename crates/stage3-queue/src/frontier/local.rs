@@ -1,6 +1,6 @@
 //! The frontier of a crawl in one process.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::mem;
 use std::rc::Rc;
 use std::task::Poll;
@@ -39,8 +39,6 @@ pub(crate) struct Inner {
     timer: RefCell<Option<(Instant, Handle)>>,
     /// Tasks that wait for the rules of an origin, or for the end.
     waiters: RefCell<Vec<Future<()>>>,
-    /// Number of jobs that are left to a later run.
-    left: Cell<usize>,
 }
 
 impl LocalFrontier {
@@ -74,7 +72,6 @@ impl LocalFrontier {
             row_writer,
             timer: RefCell::default(),
             waiters: RefCell::default(),
-            left: Cell::new(0),
         });
         inner.put(urls_todo);
         Self(inner)
@@ -211,8 +208,8 @@ impl Frontier for LocalFrontier {
         self.0.row_writer.resume_panic();
         self.0.row_writer.save_cache(&self.0.crawl);
         let host_queues = self.0.host_queues.borrow();
-        let todo = self.0.left.get() + self.0.q.unfinished() - host_queues.pending_rules();
-        let summary = self.0.crawl.borrow_mut().end(todo, None);
+        let untaken = self.0.q.unfinished() - host_queues.pending_rules();
+        let summary = self.0.crawl.borrow_mut().end(untaken, None);
         CrawlSummary { busy_hosts: host_queues.busy_hosts(), ..summary }
     }
 }
@@ -265,7 +262,6 @@ impl Inner {
         drop(hosts);
         self.set_timer(next_timer);
         if !left.is_empty() {
-            self.left.update(|n| n + left.len());
             let jobs = self.crawl.borrow_mut().leave(left.len());
             // Their reservations are dropped only now: the crawl may not end before.
             self.put(jobs);

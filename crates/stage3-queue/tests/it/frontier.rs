@@ -525,6 +525,10 @@ impl Frontier for RemoteFrontier {
         true
     }
 
+    fn is_given_up(&self, _: Address<'_>) -> bool {
+        false
+    }
+
     async fn join(&self) {
         let (reply, answer) = Reply::new();
         self.messages.send(Message::Join(reply)).unwrap();
