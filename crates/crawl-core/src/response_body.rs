@@ -118,7 +118,9 @@ impl ResponseBody {
             None => Url::parse(url).ok().map(|url| Page::of_links(PageLinks::default(), &url)),
         };
         Ok(page.map(|mut page| {
-            self.add_header_links(url, &mut page.found);
+            if !self.header_links.is_empty() {
+                self.add_header_links(url, &mut page.found);
+            }
             page
         }))
     }
