@@ -42,7 +42,7 @@ impl Stopper {
     /// counts.
     pub fn stop(&self, reason: StopReason) {
         let mut state = self.state();
-        state.times_asked += 1;
+        state.times_asked = state.times_asked.saturating_add(1);
         state.reason.get_or_insert(reason);
         wake(state);
     }
@@ -185,5 +185,7 @@ mod tests {
         stopper.stop(StopReason::Signal(2));
         stopper.abort(StopReason::Journal(io::Error::other("disk full")));
         assert!(matches!(supervise(&stopper), Some(StopReason::Journal(_))));
+        stopper.stop(StopReason::Signal(2));
+        assert!(stopper.is_stopped());
     }
 }

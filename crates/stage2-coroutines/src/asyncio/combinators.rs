@@ -84,8 +84,8 @@ pub fn shield<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     // Weak: if the outer future is gone, the outcome is not for it.
     let shielded = outer.downgrade();
     inner.add_done_callback(move |inner| {
-        if let Some(outer) = shielded() {
-            // Refused if it is cancelled; then the outcome counts as retrieved.
+        // One that was cancelled takes no outcome: nobody has retrieved it.
+        if let Some(outer) = shielded().filter(|outer| !outer.done()) {
             let _ = outer.finish(inner.outcome());
         }
     });

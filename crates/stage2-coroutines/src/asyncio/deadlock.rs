@@ -1,6 +1,7 @@
 //! Waits that never end: tasks that wait for each other in a circle, and a loop in
 //! which nothing can happen any more.
 
+use std::collections::HashSet;
 use std::iter::successors;
 use std::pin::Pin;
 use std::rc::Rc;
@@ -12,6 +13,7 @@ use selector_core::Key;
 use crate::Exception;
 use crate::asyncio::inspector::{Inspector, Wait};
 use crate::runtime::event_loop::Inner;
+use crate::runtime::future::Callback;
 use crate::runtime::inject_queue::TaskWaker;
 use crate::runtime::scheduler::{Runnable, Scheduler, main_key};
 
@@ -27,6 +29,39 @@ impl Inspector {
             return None;
         }
         circles.borrow_mut().remove(&key).map(Exception::Circle)
+    }
+
+    /// Counts a waker that a future of this loop has stored.
+    #[inline]
+    pub(crate) fn waker_stored(&self, waker: &Waker) {
+        self.local_wakers.update(|wakers| wakers + 1);
+        if waker.data() != self.deadlocks.current_waker.get() {
+            self.deadlocks.is_blind.set(true);
+        }
+    }
+
+    /// Makes room for another callback of a pending future. Before its memory grows, those
+    /// that would wake tasks that have ended are removed.
+    #[inline]
+    pub(crate) fn make_room<T>(&self, callbacks: &mut Vec<Callback<T>>) {
+        if callbacks.is_empty() {
+            // Most futures have one waiter.
+            callbacks.reserve_exact(1);
+        } else if callbacks.len() == callbacks.capacity() {
+            self.remove_left(callbacks);
+        }
+    }
+
+    #[cold]
+    fn remove_left<T>(&self, callbacks: &mut Vec<Callback<T>>) {
+        let left = self.deadlocks.left_wakers.borrow();
+        let left: HashSet<_> = left.iter().map(|waker| waker.as_ptr().cast()).collect();
+        let before = callbacks.len();
+        callbacks.retain(|callback| match callback {
+            Callback::Wake(waker) => !left.contains(&waker.data()),
+            Callback::Call(..) => true,
+        });
+        self.local_wakers.update(|wakers| wakers - (before - callbacks.len()));
     }
 
     /// Counts on the wakers of a task that has ended.
@@ -84,10 +119,11 @@ impl Scheduler {
     /// task that waits, possibly through others, for this one, and nothing else can
     /// wake any of them.
     fn break_circle(&self, closing: Key) {
+        let is_blind = self.inspector.deadlocks.is_blind.get();
         let tasks = self.tasks.borrow();
         let awaited_by = |key: &Key| {
             let slot = tasks.get(*key)?;
-            let waits_for_one = slot.step.as_ref()?.stored_wakers() == 1;
+            let waits_for_one = slot.step.as_ref()?.stored_wakers() == 1 && !is_blind;
             match slot.wait.wait {
                 Wait::Task(awaited) if waits_for_one => Some(awaited),
                 _ => None,
@@ -116,7 +152,7 @@ impl Inner {
     // ANCHOR: is_deadlocked
     /// Returns true if nothing can ever happen again, while no task is to take a
     /// step: no timer, connection or lookup is pending, no other thread has a handle
-    /// to the loop, and all wakers of its tasks, ended ones too, and of the main
+    /// to the loop, no future was polled with a foreign waker, and all wakers of its tasks, ended ones too, and of the main
     /// coroutine, are in futures of this loop, which no task is left to resolve.
     pub(crate) fn is_deadlocked(&self) -> bool {
         let Self { scheduler, reactor, inspector, remotes, .. } = self;
@@ -124,6 +160,7 @@ impl Inner {
             || !reactor.selector.borrow().is_empty()
             || !reactor.lookups.is_empty()
             || Arc::strong_count(remotes) > 1
+            || inspector.deadlocks.is_blind.get()
         {
             return false;
         }
@@ -139,4 +176,36 @@ impl Inner {
         main + stored + left == inspector.local_wakers.get() && scheduler.may_sleep()
     }
     // ANCHOR_END: is_deadlocked
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::task::Poll;
+    use std::time::Duration;
+
+    use selector_core::VirtualClock;
+    use transport::system_lookup;
+
+    use super::*;
+    use crate::runtime::future::Outcome;
+    use crate::{Coroutine, EventLoop, Future, Task, sleep};
+
+    #[test]
+    fn a_future_keeps_no_wakers_of_tasks_that_have_ended() {
+        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+        let stop = Future::<()>::new(&event_loop);
+        for _ in 0..100 {
+            let mut stop = stop.clone();
+            // It waits for two things, and one is there.
+            drop(Task::spawn(
+                &event_loop,
+                poll_fn(move |context| Poll::Ready(Pin::new(&mut stop).poll(context).is_ready())),
+            ));
+            event_loop.run_until_complete(sleep(&event_loop, Duration::ZERO)).unwrap();
+        }
+        let Outcome::Pending(callbacks) = &stop.0.borrow().outcome else { panic!("it is done") };
+        assert!(callbacks.len() <= 4, "{}", callbacks.len());
+        assert_eq!(event_loop.0.inspector.local_wakers.get(), callbacks.len());
+    }
 }

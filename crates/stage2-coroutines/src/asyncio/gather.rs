@@ -149,12 +149,17 @@ impl<T: 'static, R: 'static> Gather<T, R> {
         Self(gathering)
     }
 
-    /// Cancels all children, and then the future itself. Returns false if it was
-    /// done already.
+    /// Cancels all children, and then the future itself. Returns false if all of them were
+    /// done already, and so their results are not lost.
     pub fn cancel(&self) -> bool {
-        for child in self.0.children.take() {
-            child.cancel();
-        }
+        let children = self.0.children.borrow().clone();
+        let cancelled = children.iter().filter(|child| child.cancel()).count();
+        cancelled > 0 && self.abandon()
+    }
+
+    /// Cancels the future itself, and lets go of the children.
+    fn abandon(&self) -> bool {
+        drop(self.0.children.take());
         self.0.outer.cancel()
     }
 }
@@ -179,6 +184,7 @@ impl<T: 'static, R: 'static> std::future::Future for Gather<T, R> {
 impl<T: 'static, R: 'static> Drop for Gather<T, R> {
     fn drop(&mut self) {
         self.cancel();
+        self.abandon();
     }
 }
 // ANCHOR_END: gather_drop

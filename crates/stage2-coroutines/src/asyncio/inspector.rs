@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::ptr;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -156,7 +157,6 @@ pub(crate) struct Inspector {
 }
 
 /// The record of a loop from which it tells that waits never end.
-#[derive(Default)]
 pub(crate) struct Deadlocks {
     /// The tasks that are to be told that they wait in a circle, with its names.
     pub(crate) circles: RefCell<HashMap<Key, Rc<String>>>,
@@ -164,6 +164,11 @@ pub(crate) struct Deadlocks {
     pub(crate) main_waker: RefCell<Option<Arc<TaskWaker>>>,
     /// The wakers of tasks that have ended that were stored somewhere at that time.
     pub(crate) left_wakers: RefCell<Vec<Weak<TaskWaker>>>,
+    /// The address of the waker of the current step.
+    pub(crate) current_waker: Cell<*const ()>,
+    /// True once a future was polled with a waker that is not of this loop, such as those of
+    /// `FuturesUnordered`. What that resumes cannot be known.
+    pub(crate) is_blind: Cell<bool>,
 }
 
 impl Inspector {
@@ -178,7 +183,14 @@ impl Inspector {
             panic: Cell::new(None),
             local_wakers: Cell::new(0),
             awaiting_tasks: RefCell::default(),
-            deadlocks: Deadlocks::default(),
+            deadlocks: Deadlocks {
+                circles: RefCell::default(),
+                main_waker: RefCell::default(),
+                left_wakers: RefCell::default(),
+                // No waker is there.
+                current_waker: Cell::new(ptr::dangling()),
+                is_blind: Cell::new(false),
+            },
         }
     }
 
@@ -186,7 +198,8 @@ impl Inspector {
     pub(crate) fn report(&self, error: &LoopError) {
         let handler = self.exception_handler.borrow().clone();
         if let Some(handler) = handler {
-            handler(error);
+            // As in asyncio, its own panic ends nothing.
+            let _ = catch_unwind(AssertUnwindSafe(|| handler(error)));
         }
     }
 
@@ -204,10 +217,12 @@ impl Inspector {
         exception
     }
 
-    /// Raises the panic again that is kept.
-    #[cold]
+    /// Raises the panic again that is kept, if there is one.
+    #[inline]
     pub(crate) fn raise_panic(&self) {
-        if let Some(panic) = self.panic.take() {
+        if self.raises_panics.get()
+            && let Some(panic) = self.panic.take()
+        {
             resume_unwind(panic);
         }
     }

@@ -142,6 +142,7 @@ impl<'l> Timer<'l> {
     fn poll(&mut self, now: Instant, at: Instant, context: &mut Context<'_>) -> Poll<()> {
         // ANCHOR: exercise_timer
         if at <= now {
+            self.cancel();
             return Poll::Ready(());
         }
         // An entry that fires before `at` is good enough: then this is polled

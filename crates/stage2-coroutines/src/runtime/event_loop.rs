@@ -14,7 +14,7 @@ use selector_core::{Backend, Key, Selector};
 use transport::LookupFn;
 
 use crate::Coroutine;
-use crate::asyncio::inspector::{Inspector, LoopError, WaitInfo};
+use crate::asyncio::inspector::{Inspector, LoopError};
 use crate::runtime::inject_queue::Injected;
 use crate::runtime::reactor::Reactor;
 use crate::runtime::scheduler::{Scheduler, main_key};
@@ -134,7 +134,8 @@ impl EventLoop {
     }
 
     /// Stops the loop at the end of the current batch. Tasks that were woken
-    /// during the batch take their step when the loop runs again.
+    /// during the batch take their step when the loop runs again. If it does not run, the
+    /// next run is one tick and one batch.
     pub fn stop(&self) {
         self.0.scheduler.is_stopping.set(true);
     }
@@ -143,10 +144,12 @@ impl EventLoop {
     /// Runs batches and ticks in turn until `stop` is called. `main` is one
     /// step of the main coroutine, which stays on the caller's own stack.
     fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
-        let Inner { scheduler, reactor, inspector, .. } = &**self.0;
+        let Inner { scheduler, reactor, .. } = &**self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
         let (mut batch, mut keys) = (scheduler.batch(), Vec::new());
+        // A run that is to stop at once looks at sockets and timers, too.
+        scheduler.is_stopping.get().then(|| reactor.tick(false, &mut keys)).transpose()?;
         loop {
             // A task that is woken from here on takes its step after the next
             // tick: tasks that keep waking each other cannot hold up tasks that
@@ -160,7 +163,6 @@ impl EventLoop {
                     scheduler.polls.update(|polls| polls + 1);
                     let waker = scheduler.main_waker();
                     scheduler.trace_main(|| main(&mut Context::from_waker(&waker)));
-                    inspector.current_wait.set(WaitInfo::NONE);
                 }
             }
             scheduler.break_circles();

@@ -185,10 +185,9 @@ impl<T: 'static> std::future::Future for Future<T> {
         let waker = context.waker();
         let mut stored = callbacks.iter();
         if !stored.any(|c| matches!(c, Callback::Wake(it) if it.will_wake(waker))) {
-            // Most futures have one waiter.
-            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
+            event_loop.0.inspector.make_room(callbacks);
             callbacks.push(Callback::Wake(waker.clone()));
-            event_loop.0.inspector.local_wakers.update(|wakers| wakers + 1);
+            event_loop.0.inspector.waker_stored(waker);
         }
         Poll::Pending
         // ANCHOR_END: exercise_poll

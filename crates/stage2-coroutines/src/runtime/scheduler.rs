@@ -226,6 +226,7 @@ impl Scheduler {
         // Before the step: an event that comes during the step may have been
         // missed by it, and must be able to queue the task again.
         waker.is_queued.store(false, Relaxed);
+        self.inspector.deadlocks.current_waker.set(Arc::as_ptr(waker).cast());
         Waker::from(Arc::clone(waker))
     }
     // ANCHOR_END: waker_for_step
@@ -264,6 +265,7 @@ impl Scheduler {
         let step = self.tasks.borrow_mut().get_mut(key).and_then(|it| it.step.take());
         let Some(mut step) = step else { return };
         self.polls.update(|polls| polls + 1);
+        self.inspector.current_wait.set(WaitInfo::NONE);
         self.current_task.set(Some(key));
         self.trace_step(key);
         let state = step.as_mut().step(self, key);
@@ -278,7 +280,6 @@ impl Scheduler {
             }
             return;
         }
-        self.inspector.current_wait.set(WaitInfo::NONE);
         let ended = match state {
             Poll::Ready(exception) => exception,
             // It was cancelled in this very step.
@@ -288,14 +289,13 @@ impl Scheduler {
                 None
             }
         };
-        let dropped = self.inspector.catch(|| self.drop_step(step));
+        // From here on the key is stale: a destructor cannot cancel the task.
         drop(self.remove_task(key));
+        let dropped = self.inspector.catch(|| self.drop_step(step));
         if let (Err(exception), _) | (Ok(()), Some(exception)) = (dropped, ended) {
             self.inspector.report(&LoopError::Panicked(exception));
         }
-        if self.inspector.raises_panics.get() {
-            self.inspector.raise_panic();
-        }
+        self.inspector.raise_panic();
     }
     // ANCHOR_END: step
 

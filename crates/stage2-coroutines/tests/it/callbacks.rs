@@ -42,6 +42,25 @@ fn loop_errors(event_loop: &EventLoop) -> Log {
     log
 }
 
+/// The way of asyncio to run one round.
+#[test]
+fn a_run_that_is_to_stop_at_once_looks_at_sockets_and_timers() {
+    let event_loop = EventLoop::new().unwrap();
+    let log = Log::default();
+    event_loop.call_later(Duration::ZERO, log.push_later("a timer"));
+    event_loop.stop();
+    event_loop.run_forever().unwrap();
+    assert_eq!(log.take(), ["a timer"]);
+}
+
+#[test]
+fn a_handler_that_panics_ends_nothing() {
+    let event_loop = virtual_loop();
+    event_loop.set_exception_handler(|error| panic!("{error}"));
+    event_loop.call_soon(|| panic!("a callback"));
+    run(&event_loop, sleep(&event_loop, SECOND));
+}
+
 #[test]
 fn call_soon_runs_callbacks_and_tasks_in_the_order_of_the_calls() {
     let event_loop = virtual_loop();

@@ -572,6 +572,17 @@ mod shielding {
         assert_eq!(run(&event_loop, inner).unwrap(), 1, "and its result is not taken away");
     }
 
+    /// Nobody has seen it, since the outer future takes no outcome any more.
+    #[test]
+    fn an_exception_behind_an_outer_future_that_was_cancelled_is_reported() {
+        let event_loop = virtual_loop();
+        let errors = reports(&event_loop);
+        let outer = shield(&event_loop, panics_later(&event_loop, 1, "bad"));
+        assert!(outer.cancel());
+        run(&event_loop, sleep(&event_loop, SECOND * 2));
+        assert_eq!(*errors.borrow(), ["exception was never retrieved: panicked: bad"]);
+    }
+
     #[test]
     fn cancelling_the_inner_future_cancels_the_outer_one() {
         let event_loop = virtual_loop();

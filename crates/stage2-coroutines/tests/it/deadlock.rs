@@ -3,14 +3,17 @@
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io::ErrorKind;
+use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::mpsc::channel;
-use std::task::Poll;
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
 use stage2_coroutines::{
-    EventLoop, Exception, Future, InvalidState, Task, select, shield, sleep, timeout_at, yield_now,
+    Coroutine, EventLoop, Exception, Future, InvalidState, Task, join, select, shield, sleep,
+    timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -114,23 +117,80 @@ fn a_waker_of_a_task_that_has_ended_hides_no_deadlock() {
 fn a_waker_of_a_task_that_has_ended_makes_no_deadlock() {
     let event_loop = EventLoop::new().unwrap();
     let never = leave_a_waker(&event_loop);
-    let mut is_woken = false;
-    let woken = Task::spawn(
-        &event_loop,
-        poll_fn(move |context| {
-            if std::mem::replace(&mut is_woken, true) {
-                return Poll::Ready(());
-            }
-            let waker = context.waker().clone();
-            thread::spawn(move || {
-                thread::sleep(Duration::from_millis(100));
-                waker.wake();
-            });
-            Poll::Pending
-        }),
-    );
+    let woken = Task::spawn(&event_loop, woken_by_a_thread());
     run(&event_loop, woken).unwrap();
     drop(never);
+}
+
+/// A task or a main coroutine that a thread wakes after a while.
+fn woken_by_a_thread() -> impl Coroutine<Output = ()> {
+    let mut is_woken = false;
+    poll_fn(move |context| {
+        if std::mem::replace(&mut is_woken, true) {
+            return Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            waker.wake();
+        });
+        Poll::Pending
+    })
+}
+
+/// The foreign waker is in a future, and makes up for the one that the thread has.
+#[test]
+fn a_foreign_waker_makes_no_deadlock() {
+    let event_loop = EventLoop::new().unwrap();
+    let never = Future::<()>::new(&event_loop);
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(pin!(never.clone()).poll(&mut context).is_pending());
+    event_loop.run_until_complete(woken_by_a_thread()).unwrap();
+}
+
+/// A waker that passes each wake-up on, as those of `FuturesUnordered` do.
+struct PassesOn(Waker);
+
+impl Wake for PassesOn {
+    fn wake(self: Arc<Self>) {
+        self.0.wake_by_ref();
+    }
+}
+
+/// It waits for two tasks, and one of them waits for it: the other can still resume it.
+#[test]
+fn a_task_with_wakers_of_its_own_is_in_no_circle() {
+    let event_loop = virtual_loop();
+    let both: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let awaited = Rc::clone(&both);
+    let mut one = Task::spawn(&event_loop, async move {
+        let both = awaited.take().unwrap();
+        both.await
+    });
+    let sleeping = event_loop.clone();
+    let mut other = Task::spawn(&event_loop, async move { sleep(&sleeping, SECOND).await });
+    let waits = Task::spawn(
+        &event_loop,
+        poll_fn(move |context| {
+            let waker = Waker::from(Arc::new(PassesOn(context.waker().clone())));
+            let mut context = Context::from_waker(&waker);
+            assert!(Pin::new(&mut one).poll(&mut context).is_pending());
+            Pin::new(&mut other).poll(&mut context).map(|_| ())
+        }),
+    );
+    both.replace(Some(Future::from(waits).shared()));
+    run(&event_loop, sleep(&event_loop, SECOND * 2));
+    assert_eq!(event_loop.pending_tasks(), 0);
+}
+
+/// The deadline that is over has no use for the waker any more.
+#[test]
+fn a_deadline_that_is_over_hides_no_deadlock() {
+    let event_loop = EventLoop::new().unwrap();
+    let soon = event_loop.now() + Duration::from_millis(20);
+    let timed_out = timeout_at(&event_loop, || soon, pending::<()>());
+    let error = event_loop.run_until_complete(join((timed_out, Future::<()>::new(&event_loop))));
+    assert_eq!(error.map(|_| ()).unwrap_err().kind(), ErrorKind::Deadlock);
 }
 
 #[test]

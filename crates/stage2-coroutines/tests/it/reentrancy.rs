@@ -606,17 +606,41 @@ impl Clone for OnClone {
     }
 }
 
+/// All children are done, so there is nothing to cancel.
 #[test]
-fn a_gather_is_cancelled_while_its_results_are_copied() {
+fn a_gather_is_not_cancelled_while_its_results_are_copied() {
     let event_loop = virtual_loop();
     let gathered: Rc<RefCell<Option<Gather<OnClone>>>> = Rc::default();
     let child = Future::new(&event_loop);
     let all = gather(&event_loop, [child.clone()]);
     gathered.replace(Some(all));
     let inside = Rc::clone(&gathered);
-    let cancel = move || _ = inside.borrow().as_ref().unwrap().cancel();
+    let cancel = move || assert!(!inside.borrow().as_ref().unwrap().cancel());
     child.set_result(OnClone(Rc::new(cancel))).unwrap();
     run_for_a_second(&event_loop);
     let outcome = gathered.take().unwrap().take_result().unwrap();
-    assert!(matches!(outcome, Err(Exception::Cancelled)));
+    assert_eq!(outcome.unwrap().len(), 1);
+}
+
+/// Its key is no key of a task any more, nor that of another one.
+#[test]
+fn a_destructor_at_the_end_of_a_task_cannot_cancel_it() {
+    let event_loop = virtual_loop();
+    let (inside, own_key) = (event_loop.clone(), Rc::new(Cell::new(None)));
+    let (key, tried) = (Rc::clone(&own_key), Rc::new(Cell::new(None)));
+    let result = Rc::clone(&tried);
+    let at_the_end = OnDrop(move || result.set(key.get().map(|key| inside.cancel(key))));
+    let first = Task::spawn(
+        &event_loop,
+        // It keeps what it captures until it is dropped.
+        poll_fn(move |_| {
+            let _at_the_end = &at_the_end;
+            Poll::Ready(1)
+        }),
+    );
+    own_key.set(Some(first.key()));
+    let second = Task::spawn(&event_loop, async { 2 });
+    assert_eq!(run(&event_loop, first).unwrap(), 1);
+    assert_eq!(run(&event_loop, second).unwrap(), 2);
+    assert_eq!(tried.get(), Some(false));
 }
