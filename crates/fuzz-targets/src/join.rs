@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::{Position, Url};
 use web::{Address, BaseUrl, LinkError};
 
@@ -56,9 +56,30 @@ fn parts(address: Address<'_>) -> (String, String, Option<String>) {
     (address.as_str().to_owned(), address.origin().to_owned(), fragment)
 }
 
+/// Encodes a query, one character after the other (URL Standard, section 1.3, "percent-encode
+/// after encoding").
+fn encoded(query: &str, encoding: &'static Encoding) -> Vec<u8> {
+    let mut encoder = encoding.new_encoder();
+    let mut bytes = Vec::new();
+    for c in query.chars().map(Some).chain([None]) {
+        let text = c.map(String::from).unwrap_or_default();
+        let mut rest = text.as_str();
+        loop {
+            bytes.reserve(32);
+            let is_last = c.is_none();
+            let (result, read) =
+                encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut bytes, is_last);
+            rest = &rest[read..];
+            let EncoderResult::Unmappable(lacking) = result else { break };
+            bytes.extend(format!("%26%23{}%3B", u32::from(lacking)).bytes());
+        }
+    }
+    bytes
+}
+
 /// Joins by the `url` crate, the reference implementation.
 fn by_url_crate(base: &Url, encoding: &'static Encoding, link: &str) -> Joined {
-    let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoding.encode(query).0;
+    let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoded(query, encoding).into();
     let parser = Url::options().base_url(Some(base));
     let parser = parser.encoding_override((encoding != UTF_8).then_some(encode));
     let mut url = parser.parse(link).map_err(|_| LinkError::Malformed)?;

@@ -89,7 +89,8 @@ pub struct StartTag {
     pub name: Name,
     /// The offset of its `<`, in bytes from the beginning of the page.
     pub at: u64,
-    /// True if it ends in `/>`, which has a meaning in foreign elements only.
+    /// True if it ends in `/>`, which has a meaning in foreign elements only, and in XML:
+    /// there, [`TokenSink::end_tag`] follows for an element that is not foreign.
     pub is_self_closing: bool,
     /// True if its element is a foreign element: one of SVG or MathML.
     pub is_foreign: bool,

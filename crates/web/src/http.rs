@@ -24,6 +24,10 @@ pub use request::{Method, request};
 pub use response::{Limits, Progress, ResponseParser, Sink};
 pub use retry_after::retry_after;
 
+use std::borrow::Cow;
+
+use percent_encoding::{AsciiSet, percent_encode};
+
 use crate::{ErrorClass, FetchError};
 
 /// The maximum number of received bytes that an error message quotes.
@@ -44,6 +48,15 @@ pub fn printable(bytes: &[u8]) -> String {
         text.push_str("...");
     }
     text
+}
+
+/// Returns the value of a header as text, for the URLs in it. If it is not UTF-8, its bytes
+/// that are not ASCII are percent-encoded, as browsers do: `/caf\xe9` is `/caf%E9`.
+pub fn text_of_header(value: &[u8]) -> Cow<'_, str> {
+    match str::from_utf8(value) {
+        Ok(text) => text.into(),
+        Err(_) => percent_encode(value, &AsciiSet::EMPTY).into(),
+    }
 }
 
 fn protocol(message: impl Into<String>) -> FetchError {

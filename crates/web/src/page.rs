@@ -236,7 +236,7 @@ fn add_style_sheets(found: &mut PageLinks, prolog: Option<&[u8]>, root: &str) {
     let prolog = String::from_utf8_lossy(prolog);
     let (prolog, _) = prolog.split_once(root).unwrap_or((&prolog, ""));
     for href in style_sheets_of_prolog(prolog) {
-        found.push(Element::Link, href, None);
+        found.push(Element::Link, &href, None);
     }
 }
 

@@ -1,9 +1,14 @@
 //! A parser of robots.txt, the robots exclusion protocol (RFC 9309).
 //!
 //! This module does no IO. The caller requests `/robots.txt` of each scheme, host
-//! and port, follows at least five redirects, and passes the response to
+//! and port, follows redirects, and passes the last response to
 //! [`Robots::of_response`], or calls [`Robots::unreachable`]. Then
 //! [`Robots::allows`] decides about every URL of that origin.
+//!
+//! Which redirects are followed is for the caller to decide. RFC 9309 section 2.3.1.2
+//! asks for at least five, to other hosts as well. A caller that does not leave the
+//! site for a robots.txt departs from it: the file that it does not ask for forbids
+//! nothing.
 //!
 //! Where the RFC leaves room, or where sites use more than it defines, this parser
 //! does as Google's documentation and its published parser do: it accepts a few
@@ -106,12 +111,12 @@ impl Robots {
         Self { rules: by_precedence(rules), crawl_delay, sitemaps: sitemaps.into() }
     }
 
-    /// Returns the rules that follow from the final response to a request for
+    /// Returns the rules that follow from the last response to a request for
     /// `/robots.txt`, after redirects (RFC 9309 section 2.3.1).
     ///
     /// * 2xx: the rules in the `body`;
-    /// * 4xx, and a redirect beyond the limit or without a target: there are no
-    ///   rules, so everything is allowed;
+    /// * 4xx, and a redirect that was not followed: there are no rules, so everything
+    ///   is allowed;
     /// * 5xx and any other status: nothing is allowed;
     /// * 429 (Too Many Requests): nothing is allowed either. The RFC would permit to
     ///   crawl, but a server that refuses a single small file should not be asked

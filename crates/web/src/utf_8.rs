@@ -35,10 +35,9 @@ impl Encoding {
         true
     }
 
-    /// Returns the bytes of a text; the encoding; and false, since no character is
-    /// replaced.
-    pub fn encode<'t>(&'static self, text: &'t str) -> (Cow<'t, [u8]>, &'static Self, bool) {
-        (text.as_bytes().into(), self, false)
+    /// Returns the encoding itself, in which a page can be answered.
+    pub fn output_encoding(&'static self) -> &'static Self {
+        self
     }
 
     /// Returns the text of bytes, without a byte order mark; the encoding; and true if
@@ -56,6 +55,11 @@ impl Encoding {
     pub fn new_decoder(&'static self) -> Decoder {
         Decoder::default()
     }
+}
+
+/// Returns the bytes of a query.
+pub(crate) fn encode_query<'q>(query: &'q str, _: &'static Encoding) -> Cow<'q, [u8]> {
+    query.as_bytes().into()
 }
 
 /// A streaming decoder, which leaves a byte order mark out.

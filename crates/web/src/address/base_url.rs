@@ -7,7 +7,7 @@ use url::Url;
 
 use super::fast_join::FastJoin;
 use super::{Address, LinkError};
-use crate::encoding::{Encoding, UTF_8};
+use crate::encoding::{Encoding, UTF_8, encode_query};
 
 /// The base URL of a page. It resolves the links of the page as browsers do, with
 /// the query in the encoding of the page (WHATWG URL Standard, section 4.4).
@@ -63,7 +63,7 @@ impl<'a> BaseUrl<'a> {
     /// Resolves any link with the `url` crate. Writes it to the buffer, and returns
     /// the end of its origin.
     fn parse(&mut self, reference: &str) -> Result<usize, LinkError> {
-        let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| self.encoding.encode(query).0;
+        let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encode_query(query, self.encoding);
         let parser = Url::options().base_url(Some(self.base));
         let parser = parser.encoding_override((self.encoding != UTF_8).then_some(encode));
         let url = parser.parse(reference).map_err(|_| LinkError::Malformed)?;

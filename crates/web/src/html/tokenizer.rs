@@ -93,7 +93,8 @@ impl Tokenizer {
     }
 
     /// Creates a tokenizer of HTML in the form of XML: every element may close itself, and
-    /// there are CDATA sections everywhere.
+    /// there are CDATA sections everywhere. An element of HTML that closes itself has an end
+    /// tag for the sink.
     pub fn for_xml() -> Self {
         Self { is_xml: true, ..Self::new() }
     }
@@ -194,7 +195,7 @@ impl Tokenizer {
             State::Unquoted => self.unquoted(input, at, sink),
             State::SelfClosingStartTag => match byte {
                 b'>' => {
-                    self.emit_tag(true, sink);
+                    self.emit_self_closing_tag(sink);
                     at + 1
                 }
                 _ => self.switch_to(State::BeforeAttributeName, at),
@@ -342,7 +343,10 @@ impl Tokenizer {
         rest = self.plain_attributes(rest, sink);
         let (is_self_closing, after) = match rest {
             [b'>', after @ ..] => (false, after),
-            [b'/', b'>', after @ ..] | [b' ', b'/', b'>', after @ ..] => (true, after),
+            // In XML, the end of the element has to be emitted as well.
+            [b'/', b'>', after @ ..] | [b' ', b'/', b'>', after @ ..] if !self.is_xml => {
+                (true, after)
+            }
             _ => return &input[self.attributes(input, index_of(rest, input), sink)..],
         };
         self.emit_tag(is_self_closing, sink);
@@ -393,7 +397,11 @@ impl Tokenizer {
                 },
             }
         };
-        self.emit_tag(is_self_closing, sink);
+        if is_self_closing && self.is_xml {
+            self.emit_self_closing_tag(sink);
+        } else {
+            self.emit_tag(is_self_closing, sink);
+        }
         at + 1 + usize::from(is_self_closing)
     }
 
@@ -509,15 +517,26 @@ impl Tokenizer {
         }
     }
 
+    /// Emits a tag that ends in `/>`, and in XML the end of its element if that is HTML.
+    #[cold]
+    fn emit_self_closing_tag(&mut self, sink: &mut impl TokenSink) {
+        let begins_html = self.emit_tag(true, sink);
+        if begins_html && self.is_xml {
+            sink.end_tag(self.tag);
+        }
+    }
+
+    /// Emits a tag. Returns true if it begins an HTML element.
     #[inline(always)]
-    fn emit_tag(&mut self, is_self_closing: bool, sink: &mut impl TokenSink) {
+    fn emit_tag(&mut self, is_self_closing: bool, sink: &mut impl TokenSink) -> bool {
         let (name, at) = (self.tag, self.tag_at);
         self.state = State::Data;
         if self.is_end_tag {
             if !self.ends_raw_text {
                 self.foreign.end_tag(name);
             }
-            return sink.end_tag(name);
+            sink.end_tag(name);
+            return false;
         }
         let content = Content::of(name);
         let is_foreign = if content == Content::Elements && self.foreign.is_empty() {
@@ -527,6 +546,7 @@ impl Tokenizer {
             self.enter(content, is_self_closing)
         };
         sink.start_tag(StartTag { name, at, is_self_closing, is_foreign });
+        !is_foreign
     }
 
     /// Switches to the content of the current tag's element; `content` is the

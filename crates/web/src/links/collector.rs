@@ -8,7 +8,10 @@ use super::page_links::{Element, PageLinks, RawLink, Span};
 use super::position::{LineCounter, Position};
 use super::style_sheet::MAX_STYLE_SHEET_LEN;
 use super::{ExtractOptions, MAX_LINKS, css, inner_base, json, refresh, srcset};
-use crate::html::{Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute, is_plain};
+use crate::html::{
+    MAX_VALUE_LEN, Name, StartTag, Text, TokenSink, Tokenizer, Value, decode_attribute,
+    decode_text, is_plain,
+};
 use crate::robots;
 
 /// The number of links for which memory is reserved at the first one.
@@ -84,7 +87,37 @@ const MAX_OUTER: u8 = 4;
 struct Embedded {
     language: Language,
     text: Vec<u8>,
+    /// The offset in the text from which on it has character references, if its end has
+    /// some: that of a `style` element in a drawing.
+    references_from: Option<usize>,
     position: Option<Position>,
+}
+
+impl Embedded {
+    fn new(language: Language, position: Option<Position>) -> Self {
+        Self { language, text: Vec::new(), references_from: None, position }
+    }
+
+    fn add(&mut self, text: &[u8], kind: Text) {
+        match kind {
+            Text::WithReferences => {
+                self.references_from.get_or_insert(self.text.len());
+            }
+            Text::Raw => self.decode(),
+        }
+        let room = MAX_STYLE_SHEET_LEN.saturating_sub(self.text.len());
+        self.text.extend_from_slice(&text[..text.len().min(room)]);
+    }
+
+    /// Decodes the character references so far.
+    fn decode(&mut self) {
+        if let Some(from) = self.references_from.take() {
+            let mut decoded = String::new();
+            decode_text(&self.text[from..], &mut decoded);
+            self.text.truncate(from);
+            self.text.extend_from_slice(decoded.as_bytes());
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,8 +162,7 @@ impl Collector {
             return;
         }
         if let Some(embedded) = &mut self.embedded {
-            let room = MAX_STYLE_SHEET_LEN - embedded.text.len();
-            embedded.text.extend_from_slice(&text[..text.len().min(room)]);
+            embedded.add(text, kind);
         } else if kind == Text::WithReferences && self.link_text.is_open() {
             self.link_text.feed(text);
         }
@@ -248,6 +280,13 @@ impl Collector {
     }
 }
 
+/// Returns true for the elements that are links. In a drawing, `area` is an element without
+/// a meaning.
+#[inline]
+fn is_hyperlink(tag: StartTag) -> bool {
+    tag.name == A || (tag.name == AREA && !tag.is_foreign)
+}
+
 impl CollectorSink<'_> {
     /// Returns the position of the current tag, if the options select positions.
     #[inline]
@@ -284,12 +323,12 @@ impl CollectorSink<'_> {
     fn attributes(&mut self, tag: StartTag) {
         let mut wants_more = self.collector.wants_more;
         match tag.name {
-            A | AREA => {
+            A | AREA if is_hyperlink(tag) => {
                 self.hyperlink(if tag.name == A { Element::A } else { Element::Area }, tag);
                 let ExtractOptions { ids, styles, .. } = self.collector.options;
                 wants_more = ids || styles;
             }
-            BASE if self.collector.page_links.base.is_none() => {
+            BASE if !tag.is_foreign && self.collector.page_links.base.is_none() => {
                 self.collector.page_links.base = self.collector.get(HREF);
                 if self.collector.page_links.base.is_some() {
                     self.collector.tag_texts = self.collector.page_links.texts.len();
@@ -360,10 +399,11 @@ impl CollectorSink<'_> {
 
     /// Ends what is embedded, and adds its addresses.
     pub(super) fn end_embedded(&mut self) {
-        let Some(embedded) = self.collector.embedded.take() else {
+        let Some(mut embedded) = self.collector.embedded.take() else {
             return;
         };
-        let Embedded { language, text, position } = *embedded;
+        embedded.decode();
+        let Embedded { language, text, position, .. } = *embedded;
         let urls = match language {
             Language::Css => {
                 let css = String::from_utf8_lossy(&text);
@@ -426,13 +466,17 @@ impl CollectorSink<'_> {
                         let folder = folder.map(|folder| {
                             collector.page_links.text(folder).trim_end_matches('/').to_owned()
                         });
+                        // Each archive would be as long as the folder.
+                        let mut room = MAX_VALUE_LEN;
                         for archive in archives.split(',').map(str::trim) {
                             let is_within = !archive.starts_with('/') && !archive.contains(':');
                             let folder = folder.as_deref().filter(|_| is_within);
-                            if folder.is_some_and(|folder| folder.len() > inner_base::MAX_LEN) {
+                            let length = folder.map_or(0, str::len);
+                            if length > inner_base::MAX_LEN.min(room) {
                                 collector.page_links.leave_out();
                                 continue;
                             }
+                            room -= length;
                             let url = folder.map(|folder| format!("{folder}/{archive}"));
                             let url = url.as_deref().unwrap_or(archive);
                             collector.add_link_to(element, url, position);
@@ -444,7 +488,7 @@ impl CollectorSink<'_> {
         }
         collector.attributes = attributes;
         match tag.name {
-            A | AREA => {}
+            A | AREA | BASE => {}
             _ if tag.is_foreign => self.drawing(tag.name, position),
             LINK => self.relation(position),
             META => self.meta(position),
@@ -512,7 +556,7 @@ impl CollectorSink<'_> {
         } else {
             return;
         };
-        collector.embedded = Some(Box::new(Embedded { language, text: Vec::new(), position }));
+        collector.embedded = Some(Box::new(Embedded::new(language, position)));
     }
 
     /// Adds the address that a form is sent to, or that one of its buttons gives instead.
@@ -558,13 +602,18 @@ impl CollectorSink<'_> {
         tokenizer.finish(&mut sink);
         sink.end_embedded();
         let inner = &inner.page_links;
+        collector.page_links.left_out =
+            collector.page_links.left_out.saturating_add(inner.left_out);
         let base = inner.base.map(|base| inner.text(base));
         for link in inner.links().filter(|link| !link.nofollow) {
             match base {
                 None => collector.add_link_to(link.element, link.href, position),
                 Some(base) if base.len() > inner_base::MAX_LEN => collector.page_links.leave_out(),
                 Some(base) => {
-                    if let Some(href) = inner_base::resolve(base, link.href) {
+                    let Some(href) = inner_base::resolve(base, link.href) else { continue };
+                    if href.len() > link.href.len().max(inner_base::MAX_RESOLVED_LEN) {
+                        collector.page_links.leave_out();
+                    } else {
                         collector.add_link_to(link.element, &href, position);
                     }
                 }
@@ -668,15 +717,14 @@ impl TokenSink for CollectorSink<'_> {
             return;
         }
         if self.collector.link_text.is_open() {
-            self.tag_in_link(matches!(tag.name, A | AREA));
+            self.tag_in_link(is_hyperlink(tag));
         }
         if self.collector.options.styles
             && tag.name == STYLE
             && !(tag.is_foreign && tag.is_self_closing)
         {
             let position = self.position_of(tag);
-            let (language, text) = (Language::Css, Vec::new());
-            self.collector.embedded = Some(Box::new(Embedded { language, text, position }));
+            self.collector.embedded = Some(Box::new(Embedded::new(Language::Css, position)));
         }
         if !self.collector.attributes.is_empty() {
             self.attributes(tag);

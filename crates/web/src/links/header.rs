@@ -4,11 +4,12 @@ use super::ExtractOptions;
 use super::link_attributes::names_document;
 use super::page_links::Element;
 use super::{refresh, srcset};
+use crate::http::text_of_header;
 
 /// Returns the address in a header `Refresh`, if the options select it. It has the
 /// grammar of a `meta` refresh (HTML standard, section 7.8).
 pub fn of_refresh(value: &[u8], options: ExtractOptions) -> Option<(Element, String)> {
-    let value = String::from_utf8_lossy(value);
+    let value = text_of_header(value);
     let url = refresh::url(&value).filter(|_| options.refresh)?;
     Some((Element::Meta, url.to_owned()))
 }
@@ -25,7 +26,7 @@ pub fn of_speculation_rules(value: &[u8], options: ExtractOptions) -> Vec<(Eleme
 /// Returns the addresses in a header `Link` (RFC 8288, section 3) that the options
 /// select.
 pub fn of_link(value: &[u8], options: ExtractOptions) -> Vec<(Element, String)> {
-    let value = String::from_utf8_lossy(value);
+    let value = text_of_header(value);
     let (mut rest, mut links) = (&*value, Vec::new());
     while let Some((_, after)) = rest.split_once('<') {
         let Some((target, parameters)) = after.split_once('>') else { break };
@@ -104,6 +105,19 @@ fn unquoted(quoted: &str) -> (String, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_that_are_no_utf_8_are_kept_as_they_are() {
+        for (value, expected) in [
+            (&b"</caf\xe9?\xff>; title=\"\xe9\"; rel=next"[..], "/caf%E9?%FF"),
+            (b"</caf\xc3\xa9>; rel=next", "/caf\u{e9}"),
+        ] {
+            let links = of_link(value, ExtractOptions::ALL);
+            assert_eq!(links, [(Element::Header, expected.to_owned())]);
+        }
+        let refresh = of_refresh(b"0; url='/caf\xe9'", ExtractOptions::ALL);
+        assert_eq!(refresh, Some((Element::Meta, "/caf%E9".to_owned())));
+    }
 
     #[test]
     fn links_of_a_header_are_found_by_their_grammar() {

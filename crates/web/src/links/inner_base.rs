@@ -5,6 +5,10 @@
 /// at, in bytes: each of them would become as long.
 pub(super) const MAX_LEN: usize = 1024;
 
+/// The maximum length that a base may give to a reference, in bytes: the bases of documents
+/// within each other must not add up.
+pub(super) const MAX_RESOLVED_LEN: usize = 2 * MAX_LEN;
+
 /// Returns the reference that means to the document around what `href` means to a document
 /// with this `base`. That may be relative itself, and then it is so to the base of the
 /// document around (HTML standard, section 2.4.1). Returns `None` if the base is no

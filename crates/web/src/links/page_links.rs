@@ -88,8 +88,9 @@ impl PageLinks {
     }
 
     /// Returns the number of links that are not stored: those beyond
-    /// [`MAX_LINKS`](super::MAX_LINKS), and those with a base of more than 1,024 bytes
-    /// in a `srcdoc` or a `codebase`.
+    /// [`MAX_LINKS`](super::MAX_LINKS); those with a base of more than 1,024 bytes in a
+    /// `srcdoc` or a `codebase`; and those that a base would make longer than 2,048 bytes
+    /// in a `srcdoc`, or the archives of an `applet` together longer than 64 KiB.
     pub fn left_out(&self) -> u32 {
         self.left_out
     }

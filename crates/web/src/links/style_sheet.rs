@@ -3,6 +3,7 @@
 use super::css;
 use super::page_links::{Element, PageLinks};
 use crate::encoding::{Encoding, UTF_8};
+use crate::html::decode_attribute;
 
 /// The part of a style sheet that is searched for addresses, in bytes.
 pub(super) const MAX_STYLE_SHEET_LEN: usize = 1024 * 1024;
@@ -47,22 +48,23 @@ impl StyleSheet {
 }
 
 /// Returns the encoding of an `@charset` at the beginning of a file. It was read as ASCII,
-/// so that it cannot be UTF-16, which stands for UTF-8.
+/// so that it cannot be UTF-16, which stands for UTF-8 there.
 fn declared(css: &[u8]) -> Option<&'static Encoding> {
     let label = css.strip_prefix(b"@charset \"")?;
     let end = label.iter().position(|byte| *byte == b'"')?;
-    let encoding = Encoding::for_label(label.get(..end)?)?;
-    Some(if encoding.is_ascii_compatible() { encoding } else { UTF_8 })
+    Some(Encoding::for_label(label.get(..end)?)?.output_encoding())
 }
 
 /// Returns the addresses of the style sheets that the prolog of an XML file names
 /// (Associating Style Sheets with XML documents, section 4).
-pub fn style_sheets_of_prolog(prolog: &str) -> impl Iterator<Item = &str> {
+pub fn style_sheets_of_prolog(prolog: &str) -> impl Iterator<Item = String> {
     let instructions = prolog.split("<?xml-stylesheet").skip(1);
     instructions.filter_map(|rest| {
         let (instruction, _) = rest.split_once("?>")?;
         let (_, value) = instruction.split_once("href=")?;
         let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-        value[1..].split(quote).next()
+        let mut href = String::new();
+        decode_attribute(value[1..].split(quote).next()?.as_bytes(), &mut href);
+        Some(href)
     })
 }

@@ -54,7 +54,9 @@ impl Tree {
     /// [`MAX_NESTED`] deep, or one has more than 256 attributes, and
     /// [`ErrorClass::TooComplex`] when the tree takes more than
     /// [`MAX_TREE_MEMORY`](super::MAX_TREE_MEMORY), or more than 32 million steps, or a
-    /// tag is so long that its attributes may take a thousand million comparisons.
+    /// tag is so long that its attributes may take a thousand million comparisons. Each
+    /// `/` counts as the beginning of one, so a `data:` URI in base64 of more than about
+    /// 2.6 MB is too long.
     // ANCHOR: tree_of
     pub fn of(html: &str) -> Result<Self, FetchError> {
         if html.len() > MAX_TREE_BYTES {
@@ -113,27 +115,35 @@ impl Tree {
     }
 
     // ANCHOR: tree_links
-    /// Returns the `href` attributes of all `a` and `area` elements.
+    /// Returns the `href` attributes of all `a` elements, and of `area` in HTML.
     pub fn links(&self) -> impl Iterator<Item = &str> {
         let links = self.0.select(&LINKS).filter(is_part_of_the_page);
-        links.filter_map(|link| link.attr("href"))
+        links.filter(is_hyperlink).filter_map(|link| link.attr("href"))
     }
     // ANCHOR_END: tree_links
 
-    /// Returns the `href` of the first `base` element that has one.
+    /// Returns the `href` of the first `base` element of HTML that has one.
     pub fn base(&self) -> Option<&str> {
-        let mut bases = self.0.select(&BASE).filter(is_part_of_the_page);
+        let mut bases = self.0.select(&BASE).filter(is_html).filter(is_part_of_the_page);
         bases.find_map(|base| base.attr("href"))
     }
+}
+
+/// Returns true for an element of HTML, and not of SVG or MathML.
+fn is_html(element: &ElementRef<'_>) -> bool {
+    &*element.value().name.ns == "http://www.w3.org/1999/xhtml"
+}
+
+/// Returns true if an `a` or an `area` is a link. In a drawing, only the first is.
+fn is_hyperlink(element: &ElementRef<'_>) -> bool {
+    &*element.value().name.local == "a" || is_html(element)
 }
 
 /// Returns true if an element is not the inert content of a `template`.
 fn is_part_of_the_page(element: &ElementRef<'_>) -> bool {
     let mut outer = element.ancestors().filter_map(ElementRef::wrap);
-    let is_template = |element: ElementRef<'_>| {
-        let name = &element.value().name;
-        &*name.local == "template" && &*name.ns == "http://www.w3.org/1999/xhtml"
-    };
+    let is_template =
+        |element: ElementRef<'_>| &*element.value().name.local == "template" && is_html(&element);
     !outer.any(is_template)
 }
 

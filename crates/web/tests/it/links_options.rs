@@ -3,7 +3,7 @@
 
 use url::Url;
 use web::body::ContentType;
-use web::links::{ExtractOptions, Position};
+use web::links::{ExtractOptions, LinkExtractor, Position};
 use web::page::{FileKind, Page, PageReader};
 
 use crate::common::read;
@@ -37,7 +37,11 @@ fn assert_found(html: &str, options: ExtractOptions, expected: &[&str]) {
 #[test]
 fn a_link_in_a_drawing_is_none_of_its_resources() {
     assert_found("<svg><a href=/x></a></svg>", ExtractOptions::ALL, &["a /x"]);
-    assert_found("<svg><area href=/x /></svg>", ExtractOptions::ALL, &["area /x"]);
+    // There, this is the name of an element without a meaning.
+    assert_found("<svg><area href=/no /><base href=/no /></svg>", ExtractOptions::ALL, &[]);
+    let html = "<svg><a href=/x>one<area href=/no />two</a></svg>";
+    let page = search(html, ExtractOptions { details: true, ..NOTHING });
+    assert_eq!(page.found.links().map(|link| link.text).collect::<Vec<_>>(), ["onetwo"]);
 }
 
 #[test]
@@ -101,6 +105,13 @@ fn each_kind_of_resource_is_found_when_it_is_selected() {
         ("<applet archive='x, /y' codebase=z/></applet>", media, &["applet z/x", "applet /y"]),
         ("<svg><path fill='url(/x#y)' filter=url(#no) /></svg>", styles, &["style /x#y"]),
         ("<svg><style><![CDATA[a{b:url(/x)}]]></style></svg>", styles, &["style /x"]),
+        ("<svg><style>@import '/x?a&amp;b'</style></svg>", styles, &["style /x?a&b"]),
+        (
+            "<svg><style>@import '/x?&amp;';<![CDATA[@import '/y?&amp;';]]>\
+             @import '/z?&amp;'</style></svg>",
+            styles,
+            &["style /x?&", "style /y?&amp;", "style /z?&"],
+        ),
         ("<iframe srcdoc='<img src=/x>&lt;p>'></iframe>", images, &["img /x"]),
         (
             "<iframe srcdoc='<img src=x><base href=../y/><base href=no>'></iframe>",
@@ -164,7 +175,6 @@ fn a_page_has_at_most_so_many_links() {
     assert_eq!(found.left_out() as usize, 600_000 - 512 * 1024);
 }
 
-/// Things that look like links and are none: no browser loads them, no reader follows them.
 /// Each archive would have the length of the folder.
 #[test]
 fn archives_in_a_folder_with_a_long_name_are_left_out_and_counted() {
@@ -179,6 +189,47 @@ fn archives_in_a_folder_with_a_long_name_are_left_out_and_counted() {
     assert_eq!((found(1024), found(1025)), ((3, 0), (1, 2)));
 }
 
+#[test]
+fn the_archives_of_one_element_are_together_no_longer_than_a_value() {
+    let archives: String = (0..100).map(|n| format!("{n},")).collect();
+    let html = format!("<applet codebase={} archive='{archives}/x'></applet>", "z".repeat(1000));
+    let page = search(&html, ExtractOptions { media: true, ..NOTHING });
+    let total: usize = page.found.links().map(|link| link.href.len()).sum();
+    assert!((60 * 1024..=64 * 1024).contains(&total), "{total}");
+    assert_eq!(page.found.links().count() + page.found.left_out() as usize, 101);
+    assert_eq!(page.found.links().last().unwrap().href, "/x");
+}
+
+/// Returns a page of frames within each other, each with a base of so many bytes.
+fn nested_documents(depth: usize, base: &str, link: &str) -> String {
+    (0..depth).fold(link.to_owned(), |html, _| {
+        let html = format!("<base href=\"{base}\">{html}");
+        let html = html.replace('&', "&amp;").replace('"', "&quot;");
+        format!("<iframe srcdoc=\"{html}\"></iframe>")
+    })
+}
+
+#[test]
+fn bases_of_nested_documents_do_not_add_up() {
+    let images = ExtractOptions { images: true, ..NOTHING };
+    let folder = "z".repeat(999) + "/";
+    for base in [&folder, &"/ ".repeat(340)] {
+        for depth in 1..=4 {
+            let page = search(&nested_documents(depth, base, "<img src=x>"), images);
+            let longest = page.found.links().map(|link| link.href.len()).max();
+            assert!(longest.is_none_or(|length| length <= 2048), "{depth}: {longest:?}");
+            assert_eq!(page.found.links().count() + page.found.left_out() as usize, 1, "{depth}");
+        }
+    }
+    let two = search(&nested_documents(2, &folder, "<img src=x>"), images);
+    assert_eq!(two.found.links().next().unwrap().href, folder.repeat(2) + "x");
+    // It is written once in the page, and no base makes it longer.
+    let long = format!("http://site.test/{}", "x".repeat(3000));
+    let page = search(&nested_documents(4, &folder, &format!("<img src={long}>")), images);
+    assert_eq!(page.found.links().map(|link| link.href).collect::<Vec<_>>(), [long]);
+}
+
+/// Things that look like links and are none: no browser loads them, no reader follows them.
 #[test]
 fn what_names_no_document_is_not_found() {
     for html in [
@@ -234,14 +285,49 @@ fn links_of_file(kind: FileKind, text: &str) -> Vec<String> {
 
 #[test]
 fn in_xhtml_every_element_may_close_itself() {
-    let xhtml = "<?xml version='1.0'?><?xml-stylesheet href='/s.css'?><html><head><title/>\
+    let xhtml = "<?xml version='1.0'?><?xml-stylesheet href='/s.css?a&amp;b'?><html><head><title/>\
                  <script src='/x.js'/><style/></head><body><iframe src='/f'/><textarea/>\
                  <p><![CDATA[<a href='/no'/>]]></p><a href='/y'>y</a></body></html>";
-    let expected = ["script /x.js", "iframe /f", "a /y", "link /s.css"];
+    let expected = ["script /x.js", "iframe /f", "a /y", "link /s.css?a&b"];
     assert_eq!(links_of_file(FileKind::Xhtml, xhtml), expected);
     assert_eq!(links_of_file(FileKind::Html, xhtml), [""; 0], "a title has no end");
     let ended = "<script><a href='/no'/></script><style>p{b:url(/z)}</style><a href='/y'/>";
     assert_eq!(links_of_file(FileKind::Xhtml, ended), ["style /z", "a /y"]);
+    for (xhtml, expected) in [
+        ("<template/><a href='/x'/>", "a /x"),
+        ("<template><template/><a href='/no'/></template><a href='/x'/>", "a /x"),
+        ("<style/>p{b:url(/no)}<style>p{b:url(/x)}</style>", "style /x"),
+        ("<script type='importmap'/>{\"imports\":{\"x\":\"/no\"}}<script src='/x'/>", "script /x"),
+        ("<svg><template/><style/></svg><a href='/x'/>", "a /x"),
+    ] {
+        assert_eq!(links_of_file(FileKind::Xhtml, xhtml), [expected], "{xhtml}");
+    }
+}
+
+#[test]
+fn in_xhtml_a_link_that_closes_itself_has_no_text() {
+    let mut extractor = LinkExtractor::new(ALL).for_xml();
+    extractor.feed(b"<a href='/x'/>no<a href='/y'>y<br/>z</a>");
+    let found = extractor.finish();
+    let links: Vec<_> = found.links().map(|link| (link.href, link.text)).collect();
+    assert_eq!(links, [("/x", ""), ("/y", "yz")]);
+}
+
+#[test]
+fn a_style_sheet_may_declare_its_encoding() {
+    let url = Url::parse("http://site.test/").unwrap();
+    for (css, expected) in [
+        (&b"@charset \"iso-2022-jp\"; a{b:url('/\x1b$B$\"\x1b(B')}"[..], "/\u{3042}"),
+        (b"@charset \"iso-8859-1\"; a{b:url(/\xe9)}", "/\u{e9}"),
+        (b"@charset \"utf-16\"; a{b:url(/\xc3\xa9)}", "/\u{e9}"),
+        (b"@charset \"unknown\"; a{b:url(/\xc3\xa9)}", "/\u{e9}"),
+    ] {
+        let mut reader = PageReader::of_kind(FileKind::Css, &url, None, ALL);
+        reader.feed(css);
+        let page = reader.finish(&url);
+        let links: Vec<_> = page.found.links().map(|link| link.href).collect();
+        assert_eq!(links, [expected], "{}", css.escape_ascii());
+    }
 }
 
 #[test]

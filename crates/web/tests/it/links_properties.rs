@@ -227,6 +227,20 @@ fn real_pages_have_the_links_of_their_trees() {
     }
 }
 
+/// In a drawing, these names are those of elements without a meaning, but for `a`.
+#[test]
+fn only_html_has_bases_and_areas() {
+    for html in [
+        "<svg><base href='http://other.test/'/></svg><a href=1>",
+        "<math><base href='http://other.test/'/></math><base href=/2/><a href=1>",
+        "<svg><area href=1 /><a href=2></a></svg><area href=3>",
+        "<svg><title><area href=1><base href=/2/></title></svg>",
+    ] {
+        assert_like_the_tree(html);
+        assert!(!links_of(&search(html)).iter().any(|url| url.host_str() == Some("other.test")));
+    }
+}
+
 /// The inputs of the html5lib tests are among the most difficult HTML there is.
 #[test]
 fn inputs_of_html5lib_have_the_links_of_their_trees() {
