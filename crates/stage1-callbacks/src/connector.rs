@@ -209,7 +209,7 @@ impl EventLoop<Fetcher> {
         let (permit, acquire) = self.connect_limiter.acquire(address, now, waiter);
         if let Some(fetcher) = fetcher {
             fetcher.open(permit, now, self);
-        } else if acquire == (Acquire::Queued { is_first: true }) {
+        } else if acquire == (Acquire::Queued { needs_timer: true }) {
             self.grant_batches(permit);
         }
     }

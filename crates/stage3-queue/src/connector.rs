@@ -28,7 +28,7 @@ impl Connector {
             move || evicting.evict_oldest()
         };
         let connector = stage2_coroutines::Connector::new(event_loop, options, make_room());
-        let tunnels = Tunnels::new(event_loop, options, make_room()).map(Box::new);
+        let tunnels = Tunnels::new(event_loop, options, make_room(), &connector).map(Box::new);
         Self { connector, tunnels, pool }
     }
 
@@ -72,9 +72,7 @@ impl Connector {
     /// Returns a connection to the pool if it can carry another request. It is
     /// closed instead when another task waits for a file descriptor.
     pub(crate) fn keep(&self, visit: &Visit, connection: Connection, received: Received) {
-        let has_fd_waiters = self.connector.has_fd_waiters()
-            || self.tunnels.as_ref().is_some_and(|tunnels| tunnels.has_fd_waiters());
-        if received.reusable && !has_fd_waiters {
+        if received.reusable && !self.connector.has_fd_waiters() {
             self.pool.keep(visit, connection);
         }
     }

@@ -35,11 +35,12 @@ pub(crate) struct Tunnels {
 
 impl Tunnels {
     /// Creates the tunnels, if the options name a proxy. `make_room` is that of
-    /// [`Connector::new`].
+    /// [`Connector::new`]; `direct` is the connector for what needs no proxy.
     pub(crate) fn new(
         event_loop: &EventLoop,
         options: &Options,
         make_room: impl Fn() -> bool + 'static,
+        direct: &Connector,
     ) -> Option<Self> {
         let urls: Vec<_> = options.proxies.proxies().map(|proxy| proxy.url().clone()).collect();
         if urls.is_empty() {
@@ -57,10 +58,12 @@ impl Tunnels {
         // Proxies are chosen by the user: they may have any address, as roots may.
         let to_proxies =
             Options { roots: urls, ca_certificates: trusted, ..Options::new(Vec::new()) };
+        // Both use the descriptors of one process.
+        let connector = Connector::new(event_loop, &to_proxies, make_room).with_limits_of(direct);
         Some(Self {
             event_loop: event_loop.clone(),
             rules: options.proxies.clone(),
-            connector: Connector::new(event_loop, &to_proxies, make_room),
+            connector,
             visits,
             policy,
         })
@@ -69,11 +72,6 @@ impl Tunnels {
     /// Returns the proxy for a URL, if it has one.
     pub(crate) fn proxy(&self, url: Address<'_>) -> Option<&Proxy> {
         self.rules.find(url)
-    }
-
-    /// Returns true if a task waits until a connection to a proxy is closed.
-    pub(crate) fn has_fd_waiters(&self) -> bool {
-        self.connector.has_fd_waiters()
     }
 
     /// Connects to the server of a visit through a proxy. The time for that is the time
@@ -284,7 +282,8 @@ mod tests {
         let mut options = Options::new(Vec::new());
         options.proxies = options.proxies.through(proxy.clone());
         // An idle connection is closed each time.
-        let tunnels = Tunnels::new(&event_loop, &options, || true).unwrap();
+        let direct = Connector::new(&event_loop, &options, || true);
+        let tunnels = Tunnels::new(&event_loop, &options, || true, &direct).unwrap();
         let url = "http://a.test/".parse().unwrap();
         let visit = Visit::for_file(&url, 1, &options, event_loop.now());
         let deadline = Deadline::new(&options, event_loop.now());

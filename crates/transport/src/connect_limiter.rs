@@ -57,6 +57,8 @@ struct AddressQueue<W> {
     grace_ends: Instant,
     /// Set when a permit was released in the current grace period.
     is_moving: bool,
+    /// True while a call of `grant_batch` is due.
+    has_timer: bool,
 }
 
 /// The result of [`ConnectLimiter::acquire`].
@@ -68,9 +70,9 @@ pub enum Acquire {
     /// [`ConnectLimiter::release`] or [`ConnectLimiter::grant_batch`] returns
     /// it with a permit.
     Queued {
-        /// True if it is alone there. Then the caller has to call `grant_batch`
-        /// when the grace period that begins now is over.
-        is_first: bool,
+        /// True if no call of `grant_batch` is due. Then the caller has to call it when
+        /// a grace period is over.
+        needs_timer: bool,
     },
 }
 
@@ -93,8 +95,14 @@ impl<W> ConnectLimiter<W> {
     ) -> (AddressId, Acquire) {
         let id = *self.by_address.entry(address).or_insert_with(|| {
             let waiters = VecDeque::new();
-            let queue =
-                AddressQueue { address, pending: 0, waiters, grace_ends: now, is_moving: false };
+            let queue = AddressQueue {
+                address,
+                pending: 0,
+                waiters,
+                grace_ends: now,
+                is_moving: false,
+                has_timer: false,
+            };
             AddressId::of(self.addresses.insert(queue))
         });
         let queue = &mut self.addresses[id.index()];
@@ -102,12 +110,12 @@ impl<W> ConnectLimiter<W> {
             queue.pending += 1;
             return (id, Acquire::Granted);
         }
-        let is_first = queue.waiters.is_empty();
-        if is_first {
+        if queue.waiters.is_empty() {
             (queue.grace_ends, queue.is_moving) = (now + Self::GRACE_PERIOD, false);
         }
         queue.waiters.push_back(waiter(id));
-        (id, Acquire::Queued { is_first })
+        let needs_timer = !mem::replace(&mut queue.has_timer, true);
+        (id, Acquire::Queued { needs_timer })
     }
 
     /// Releases a permit: the server has sent its first byte, or the connection
@@ -137,6 +145,7 @@ impl<W> ConnectLimiter<W> {
     pub fn grant_batch(&mut self, id: AddressId, now: Instant) -> Option<Vec<W>> {
         let queue = self.addresses.get_mut(id.index())?;
         if queue.waiters.is_empty() {
+            queue.has_timer = false;
             return None;
         }
         if now < queue.grace_ends {

@@ -81,6 +81,32 @@ fn a_page_without_tls_is_asked_with_its_whole_url() {
     assert_eq!(proxy.connections(), 2, "connections are kept, one for each server");
 }
 
+/// The connections without a proxy have all descriptors, and a request that needs a proxy
+/// waits for one of them.
+#[test]
+fn connections_with_and_without_a_proxy_share_the_descriptors() {
+    let proxy = Server::start(|_, reply| reply.page("")).unwrap();
+    let site = Server::start(|request, reply| {
+        let slow = (0..60).map(|n| format!("<a href=/{n}>x</a>")).collect::<String>();
+        match request.path() {
+            "/" => reply.page(slow + "<a href=http://site.test/>x</a>"),
+            _ => {
+                thread::sleep(Duration::from_millis(50));
+                reply.page("");
+            }
+        }
+    })
+    .unwrap();
+    let flags = ["--no-robots", "--external", "--max-tries", "1", "-j", "100", "--format", "jsonl"];
+    let crawl = program(&[&flags[..], &[&*site.url("/")]].concat());
+    let mut command = Command::new("sh");
+    command.args(["-c", "ulimit -n 24 && exec \"$0\" \"$@\""]).arg(crawl.get_program());
+    command.args(crawl.get_args()).env("http_proxy", proxy.url("")).env("no_proxy", "127.0.0.1");
+    let output = Running::start(command).wait().expect_code(0);
+    assert_eq!(outcomes(&output).len(), 62);
+    assert!(proxy.requests() > 0);
+}
+
 /// Reads until the end of a head, and returns its text.
 fn read_head(stream: &mut impl Read) -> String {
     let (mut head, mut byte) = (Vec::new(), [0]);

@@ -40,6 +40,12 @@ impl Connector {
         }
     }
 
+    /// Returns this connector with the limits of another one: they share the permits and
+    /// the file descriptors.
+    pub fn with_limits_of(self, other: &Self) -> Self {
+        Self { limits: Rc::clone(&other.limits), ..self }
+    }
+
     /// Returns true if a task waits until a connection of this connector is closed; for
     /// a while also for one that has stopped waiting.
     pub fn has_fd_waiters(&self) -> bool {

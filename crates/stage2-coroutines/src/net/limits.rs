@@ -51,7 +51,7 @@ impl Limits {
         let waiter = |_| granted.insert(Future::new(&self.event_loop)).clone();
         let now = self.event_loop.now();
         let (id, acquire) = self.connect_limiter.borrow_mut().acquire(*address, now, waiter);
-        if acquire == (Acquire::Queued { is_first: true }) {
+        if acquire == (Acquire::Queued { needs_timer: true }) {
             self.grant_batches(id);
         }
         if let Some(granted) = granted {

@@ -43,6 +43,7 @@ struct Model {
     waiters: VecDeque<u32>,
     grace_ends: Option<Instant>,
     was_released: bool,
+    has_timer: bool,
 }
 
 proptest! {
@@ -65,9 +66,9 @@ proptest! {
                         model.pending += 1;
                         continue;
                     }
-                    let is_first = model.waiters.is_empty();
-                    prop_assert_eq!(acquire, Acquire::Queued { is_first });
-                    if is_first {
+                    let needs_timer = !std::mem::replace(&mut model.has_timer, true);
+                    prop_assert_eq!(acquire, Acquire::Queued { needs_timer });
+                    if model.waiters.is_empty() {
                         model.grace_ends = Some(now + GRACE_PERIOD);
                         model.was_released = false;
                     }
@@ -80,6 +81,8 @@ proptest! {
                     let expected =
                         if model.pending < MAX_PENDING { model.waiters.pop_front() } else { None };
                     model.pending += usize::from(expected.is_some());
+                    // Nothing is kept of an address without a pending connection.
+                    model.has_timer &= model.pending > 0;
                     prop_assert_eq!(limiter.release(model.id.unwrap()), expected);
                 },
                 Step::Wait(milliseconds) => now += Duration::from_millis(milliseconds),
@@ -88,7 +91,10 @@ proptest! {
                     let Some(id) = model.id.filter(|_| model.pending > 0) else { continue };
                     let granted = limiter.grant_batch(id, now);
                     prop_assert_eq!(granted.is_some(), !model.waiters.is_empty());
-                    let Some(granted) = granted else { continue };
+                    let Some(granted) = granted else {
+                        model.has_timer = false;
+                        continue;
+                    };
                     let is_over = model.grace_ends.is_some_and(|ends| ends <= now);
                     let length = match is_over && !model.was_released {
                         true => model.waiters.len().min(MAX_PENDING),
