@@ -84,7 +84,7 @@ pub fn shield<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     // Weak: if the outer future is gone, the outcome is not for it.
     let shielded = outer.downgrade();
     inner.add_done_callback(move |inner| {
-        // One that was cancelled takes no outcome: nobody has retrieved it.
+        // One that was cancelled takes no outcome: it is not retrieved.
         if let Some(outer) = shielded().filter(|outer| !outer.done()) {
             let _ = outer.finish(inner.outcome());
         }

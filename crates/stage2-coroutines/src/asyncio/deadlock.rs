@@ -152,8 +152,9 @@ impl Inner {
     // ANCHOR: is_deadlocked
     /// Returns true if nothing can ever happen again, while no task is to take a
     /// step: no timer, connection or lookup is pending, no other thread has a handle
-    /// to the loop, no future was polled with a foreign waker, and all wakers of its tasks, ended ones too, and of the main
-    /// coroutine, are in futures of this loop, which no task is left to resolve.
+    /// to the loop, no future was polled with a foreign waker, and all wakers of its
+    /// tasks, ended ones too, and of the main coroutine, are in futures of this loop,
+    /// which no task is left to resolve.
     pub(crate) fn is_deadlocked(&self) -> bool {
         let Self { scheduler, reactor, inspector, remotes, .. } = self;
         if !reactor.timers.borrow().is_empty()

@@ -149,7 +149,8 @@ impl EventLoop {
         reactor.tick_start.set(self.now());
         let (mut batch, mut keys) = (scheduler.batch(), Vec::new());
         // A run that is to stop at once looks at sockets and timers, too.
-        scheduler.is_stopping.get().then(|| reactor.tick(false, &mut keys)).transpose()?;
+        let is_one_round = scheduler.is_stopping.get();
+        is_one_round.then(|| reactor.tick(false, &mut keys)).transpose()?;
         loop {
             // A task that is woken from here on takes its step after the next
             // tick: tasks that keep waking each other cannot hold up tasks that

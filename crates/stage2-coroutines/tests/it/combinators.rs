@@ -572,7 +572,7 @@ mod shielding {
         assert_eq!(run(&event_loop, inner).unwrap(), 1, "and its result is not taken away");
     }
 
-    /// Nobody has seen it, since the outer future takes no outcome any more.
+    /// The outer future takes no outcome any more, so it is not retrieved.
     #[test]
     fn an_exception_behind_an_outer_future_that_was_cancelled_is_reported() {
         let event_loop = virtual_loop();
