@@ -13,9 +13,10 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use clap::builder::OsStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, FromArgMatches, Parser};
+use clap::{Arg, ArgMatches, Command, FromArgMatches, Parser};
 use crawl_core::{Check, Options};
 use url::Url;
 
@@ -148,6 +149,16 @@ pub(crate) struct ToolInvocation {
     pub(crate) config: String,
 }
 
+/// Makes no value one of its type, but for the paths of the files with arguments. Some types
+/// are read from a file, which may be a pipe and can be read once only.
+fn without_files(command: Command) -> Command {
+    let is_path = |flag: &Arg| ["replay", "config"].contains(&flag.get_id().as_str());
+    command.mut_args(|flag| match flag.get_action().takes_values() && !is_path(&flag) {
+        true => flag.value_parser(OsStringValueParser::new()),
+        false => flag,
+    })
+}
+
 /// Parses the arguments of this process, those of a file or of a recorded crawl before
 /// them.
 pub(crate) fn parse_tool_args(
@@ -157,7 +168,8 @@ pub(crate) fn parse_tool_args(
     let mut command = named(definition);
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // A flag may contradict others only as long as the file is not read.
-    let given = command.clone().ignore_errors(true).try_get_matches_from(&words).ok();
+    let given =
+        without_files(command.clone()).ignore_errors(true).try_get_matches_from(&words).ok();
     let path = |id| given.as_ref().and_then(|matches| matches.get_one::<PathBuf>(id).cloned());
     let (mut seed, mut file) = (None, None);
     if let Some(path) = path("replay") {
@@ -167,17 +179,17 @@ pub(crate) fn parse_tool_args(
         });
         seed = Some(recorded.seed);
         // What is given now replaces what was given then.
-        let contradicts = |word: &String| {
+        let is_replaced = |word: &String| {
             let long = word.strip_prefix("--").map(|word| word.split('=').next().unwrap_or(word));
             let flag = command.get_arguments().find(|flag| flag.get_long() == long);
             flag.zip(given.as_ref()).is_some_and(|(flag, given)| {
-                long.is_some() && config::contradicts(&command, given, flag)
+                let is_given = config::is_given(flag, given);
+                long.is_some() && (is_given || config::contradicts(&command, given, flag))
             })
         };
-        let recorded = recorded.arguments.into_iter().filter(|word| !contradicts(word));
+        let recorded = recorded.arguments.into_iter().filter(|word| !is_replaced(word));
         let recorded: Vec<_> = recorded.map(OsString::from).collect();
         words.splice(1..1, recorded);
-        command = command.args_override_self(true);
     } else if let Some(given) = given.as_ref().filter(|given| !given.contains_id("generate")) {
         let here = || std::env::current_dir().ok();
         file = path("config").or_else(|| here().and_then(|folder| config::find(&folder)));
@@ -299,6 +311,11 @@ impl Consistency for ToolArguments {
             Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
         } else if self.tool.follow_root && self.is_part() {
             Some("--follow-root is for one process: begin at the host itself".into())
+        } else if self.tool.baseline.is_some() && self.is_worker() {
+            Some(
+                "--baseline is for one process, or for --report: a worker has no others' rows"
+                    .into(),
+            )
         } else {
             self.common.contradiction_with(Format::Text)
         }
@@ -310,6 +327,14 @@ impl ToolArguments {
     fn is_part(&self) -> bool {
         #[cfg(feature = "redis")]
         return self.redis.frontier().is_some();
+        #[cfg(not(feature = "redis"))]
+        false
+    }
+
+    /// Returns true if the crawl is one on many machines, and this process a worker of it.
+    fn is_worker(&self) -> bool {
+        #[cfg(feature = "redis")]
+        return self.redis.frontier().is_some_and(|it| it.action == FrontierAction::Work);
         #[cfg(not(feature = "redis"))]
         false
     }

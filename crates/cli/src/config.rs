@@ -136,7 +136,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
     Ok(words)
 }
 
-fn is_given(flag: &Arg, given: &ArgMatches) -> bool {
+pub(crate) fn is_given(flag: &Arg, given: &ArgMatches) -> bool {
     given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
 }
 

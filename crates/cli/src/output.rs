@@ -376,16 +376,20 @@ impl Output {
             elapsed,
             locate,
         };
+        // One that cannot be written keeps no other back.
+        let mut results = Vec::new();
         for report in reports.iter_mut() {
             if has_begun || report.format.has_error_field() {
-                report.begin()?;
-                report.format.end(&end, &mut report.out)?;
+                let begun = report.begin();
+                results.push(begun.and_then(|()| report.format.end(&end, &mut report.out)));
             }
         }
-        match baseline.as_ref().filter(|_| has_begun) {
-            Some(baseline) => baseline.update(is_whole),
-            None => Ok(()),
-        }
+        let baseline = baseline.as_ref().filter(|_| has_begun);
+        results.extend(baseline.map(|baseline| baseline.update(is_whole)));
+        // A reader that has closed its pipe is no error, so others come first.
+        let errors = results.into_iter().filter_map(Result::err);
+        let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
+        errors.min_by_key(is_closed).map_or(Ok(()), Err)
     }
 
     /// Replaces what was found of redirects in a circle, one by one, by what is to be

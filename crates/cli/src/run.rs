@@ -157,8 +157,8 @@ fn problem(summary: Result<&CrawlSummary, &str>, report: &Report, is_part: bool)
         let is_excluded = report.total() == 0 && summary.todo == 0 && summary.stopped.is_none();
         let none = if is_excluded { "every one is excluded" } else { "none was finished in time" };
         Some(format!("no root could be crawled: {}", report.why_a_root_failed().unwrap_or(none)))
-    } else if let Some(root_problem) = &summary.root_problem {
-        Some(root_problem.clone())
+    } else if let Some(problem) = &summary.problem {
+        Some(problem.clone())
     } else if !summary.busy_hosts.is_empty() {
         Some("hosts were busy all the time, and URLs of them are left to do".into())
     } else {

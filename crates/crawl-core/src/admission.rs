@@ -468,6 +468,11 @@ impl Admission {
         self.scope.add(address);
     }
 
+    /// Takes no URL for one of the site from now on.
+    pub(crate) fn leave_scope(&mut self) {
+        self.scope = Scope::default();
+    }
+
     /// Returns true if a URL belongs to the site.
     pub(crate) fn is_in_scope(&mut self, address: Address<'_>) -> bool {
         self.scope.contains(address)

@@ -1,11 +1,13 @@
 //! The cookies of a crawl.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use cookie_store::{Cookie, CookieDomain, CookieExpiration, CookieStore, RawCookie, StoreAction};
+use cookie_store::{Cookie, CookieDomain, CookieExpiration, RawCookie};
 use url::Url;
 
 use web::Address;
@@ -40,10 +42,14 @@ pub struct CookieJar(Arc<Jar>);
 struct Jar {
     /// True once there is a cookie. Most crawls never see one.
     has_cookies: AtomicBool,
-    store: Mutex<CookieStore>,
+    /// The cookies by their domains, paths and names. The library's own store goes by the
+    /// clock of this machine.
+    cookies: Mutex<Cookies>,
     /// The first moment that was asked for, by the clock of the crawl and as a time of day.
     begun: OnceLock<(Instant, SystemTime)>,
 }
+
+type Cookies = BTreeMap<(String, String, String), Cookie<'static>>;
 
 impl fmt::Debug for CookieJar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,9 +58,9 @@ impl fmt::Debug for CookieJar {
 }
 
 impl CookieJar {
-    fn store(&self) -> MutexGuard<'_, CookieStore> {
-        // A panic leaves it usable.
-        self.0.store.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cookies(&self) -> MutexGuard<'_, Cookies> {
+        // A panic leaves them usable.
+        self.0.cookies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the time of day at a moment. It is that of the clock of the crawl, which in a
@@ -97,14 +103,14 @@ impl CookieJar {
         if raw.name().len() + raw.value().len() > MAX_COOKIE_LEN {
             return Err("it has more than 4,096 bytes");
         }
-        let domain = raw.domain().map(|domain| domain.trim_matches('.').to_ascii_lowercase());
-        let is_suffix = domain.as_ref().is_some_and(|it| public_suffix::domain_str(it).is_none());
-        if is_suffix && domain.as_deref() != url.host_str() {
-            return Err(NOWHERE);
-        }
         let mut cookie = Cookie::try_from_raw_cookie(raw, url).map_err(|_| NOWHERE)?;
-        if is_suffix {
+        if let CookieDomain::Suffix(domain) = &cookie.domain
+            && public_suffix::domain_str(domain.trim_matches('.')).is_none()
+        {
             // RFC 6265, section 5.3: what is a suffix and a host keeps its cookies to itself.
+            if Some(domain.trim_matches('.')) != url.host_str() {
+                return Err(NOWHERE);
+            }
             cookie.domain = CookieDomain::host_only(url).map_err(|_| NOWHERE)?;
         }
         let path = String::from(&cookie.path);
@@ -118,14 +124,18 @@ impl CookieJar {
             let expires = expires.clamp(0, MAX_TIME).unsigned_abs();
             CookieExpiration::AtUtc((UNIX_EPOCH + Duration::from_secs(expires)).into())
         });
-        let mut store = self.store();
-        if !cookie.is_expired() && !has_room(&mut store, &cookie, now) {
+        let key = (String::from(&cookie.domain), path, raw.name().to_owned());
+        let mut cookies = self.cookies();
+        if cookie.expires_by(&now.into()) {
+            cookies.remove(&key);
+            return Err("it has expired");
+        }
+        if !cookies.contains_key(&key) && !has_room(&mut cookies, &key.0, now) {
             return Err("there are more than 180 cookies of its domain, or 3,000 in all");
         }
-        let added = store.insert(cookie.into_owned(), url);
-        let is_kept = matches!(added, Ok(StoreAction::Inserted | StoreAction::UpdatedExisting));
-        self.0.has_cookies.fetch_or(is_kept, Ordering::Relaxed);
-        if is_kept { Ok(()) } else { Err(NOWHERE) }
+        cookies.insert(key, cookie.into_owned());
+        self.0.has_cookies.store(true, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Returns the header with the cookies for a request that is made `now`, if there are
@@ -136,17 +146,14 @@ impl CookieJar {
         }
         let url = Url::parse(url.as_str()).ok()?;
         let now = self.time_at(now).into();
-        let store = self.store();
-        let is_sent = |cookie: &&Cookie<'_>| cookie.matches(&url) && !cookie.expires_by(&now);
-        let mut cookies: Vec<_> = store.iter_any().filter(is_sent).collect();
+        let cookies = self.cookies();
+        let is_sent = |cookie: &Cookie<'_>| cookie.matches(&url) && !cookie.expires_by(&now);
+        let mut sent: Vec<_> = cookies.iter().filter(|(_, cookie)| is_sent(cookie)).collect();
         // RFC 6265, section 5.4: longer paths first. Names and domains make the order the
         // same always.
-        cookies.sort_by_key(|cookie| {
-            let domain = String::from(&cookie.domain);
-            (std::cmp::Reverse(cookie.path.len()), cookie.name().to_owned(), domain)
-        });
+        sent.sort_by_key(|((domain, path, name), _)| (Reverse(path.len()), name, domain));
         let mut line = String::new();
-        for cookie in cookies {
+        for (_, cookie) in sent {
             let pair = format!("{}={}", cookie.name(), cookie.value());
             // What is no text of a header is not sent.
             if is_header_value(&pair) && line.len() + "; ".len() + pair.len() <= MAX_HEADER_LEN {
@@ -199,8 +206,9 @@ impl CookieJar {
     /// Returns the cookies in the format of Netscape, in the order of their lines; the
     /// time of those that end with the session is 0.
     pub fn to_netscape(&self) -> String {
-        let store = self.store();
-        let mut lines: Vec<String> = store.iter_unexpired().filter_map(line).collect();
+        let (cookies, now) = (self.cookies(), SystemTime::now().into());
+        let unexpired = cookies.values().filter(|cookie| !cookie.expires_by(&now));
+        let mut lines: Vec<String> = unexpired.filter_map(line).collect();
         lines.sort();
         let mut text = "# Netscape HTTP Cookie File\n".to_owned();
         for line in lines {
@@ -230,28 +238,18 @@ fn line(cookie: &Cookie<'_>) -> Option<String> {
     Some(format!("{prefix}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}"))
 }
 
-/// Returns true if a cookie replaces another one, or there is room for it: those that have
-/// expired make room.
-fn has_room(store: &mut CookieStore, cookie: &Cookie<'_>, now: SystemTime) -> bool {
-    has_room_now(store, cookie) || {
+/// Returns true if there is room for another cookie of a domain: those that have expired
+/// make room.
+fn has_room(cookies: &mut Cookies, domain: &str, now: SystemTime) -> bool {
+    let has_room = |cookies: &Cookies| {
+        let of_domain = cookies.keys().filter(|(other, ..)| other == domain).count();
+        of_domain < MAX_COOKIES_OF_DOMAIN && cookies.len() < MAX_COOKIES
+    };
+    has_room(cookies) || {
         let now = now.into();
-        let expired = store.iter_any().filter(|other| other.expires_by(&now));
-        let key = |it: &Cookie<'_>| {
-            (String::from(&it.domain), String::from(&it.path), it.name().to_owned())
-        };
-        for (domain, path, name) in expired.map(key).collect::<Vec<_>>() {
-            store.remove(&domain, &path, &name);
-        }
-        has_room_now(store, cookie)
+        cookies.retain(|_, cookie| !cookie.expires_by(&now));
+        has_room(cookies)
     }
-}
-
-fn has_room_now(store: &CookieStore, cookie: &Cookie<'_>) -> bool {
-    let is_same_domain = |other: &&Cookie<'_>| other.domain == cookie.domain;
-    let of_domain: Vec<_> = store.iter_any().filter(is_same_domain).collect();
-    let is_same = |other: &&Cookie<'_>| other.name() == cookie.name() && other.path == cookie.path;
-    of_domain.iter().any(is_same)
-        || (of_domain.len() < MAX_COOKIES_OF_DOMAIN && store.iter_any().count() < MAX_COOKIES)
 }
 
 /// Returns the time of a header `Date`, in seconds since 1970.
@@ -311,7 +309,7 @@ mod tests {
         ] {
             assert!(!set(&jar, "http://a.test/", value), "{value}");
         }
-        for value in ["x=1; Domain=co.uk", "x=1; Domain=.CO.UK"] {
+        for value in ["x=1; Domain=co.uk", "x=1; Domain=.CO.UK", "x=1; Domain=\u{ff43}o.uk"] {
             assert!(!set(&jar, "http://shop.co.uk/", value), "{value}");
             // A host that is a public suffix itself keeps them, for itself alone.
             assert!(set(&jar, "http://co.uk/", value), "{value}");
@@ -404,6 +402,11 @@ mod tests {
         assert!(add(b"a=1; Max-Age=60", 0));
         assert_eq!(sent_after(59).as_deref(), Some("Cookie: a=1"));
         assert_eq!(sent_after(61), None);
+        // The clock of this machine may be ahead of that of the crawl, as in a slow replay.
+        let slow = CookieJar::default();
+        slow.0.begun.set((begun, SystemTime::now() - Duration::from_secs(60))).unwrap();
+        assert!(slow.add(&url, b"a=1; Max-Age=5", None, begun));
+        assert!(slow.header(Address::of(&url).unwrap(), begun).is_some());
         // Those that have expired make room for others.
         for n in 0..1_000 {
             assert!(add(format!("{n}=1; Max-Age=1").as_bytes(), 100 + 2 * (n / 100)), "{n}");

@@ -218,6 +218,16 @@ impl Crawl {
         (job, findings.skipped.pop())
     }
 
+    /// Records that a job is done later than its level. Returns the jobs that may start now.
+    pub fn set_aside(&mut self) -> Vec<Job> {
+        self.ended(1)
+    }
+
+    /// Makes all URLs that are found from now on those of other sites.
+    pub fn leave_site(&mut self) {
+        self.admission.leave_scope();
+    }
+
     /// Keeps a warning for the [`CrawlSummary`].
     pub fn warn(&mut self, warning: String) {
         if self.warnings.len() < MAX_WARNINGS {
@@ -656,7 +666,7 @@ impl Crawl {
             max_tasks,
             admission: std::mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
-            root_problem: self
+            problem: self
                 .root_problem
                 .take()
                 .or_else(|| self.empty_root.take().filter(|_| !self.has_page)),

@@ -54,7 +54,7 @@ impl MemoryShare {
         share.bytes = bytes;
         let average = MAX_IN_FLIGHT / budget.holders.load(Ordering::Relaxed).max(1);
         if budget.used.load(Ordering::Relaxed) > MAX_IN_FLIGHT && bytes > average {
-            share.is_refused = true;
+            share.is_refused = bytes <= MAX_IN_FLIGHT;
             let message = format!(
                 "the responses in flight take more than {MAX_IN_FLIGHT} bytes, and this one more \
                  than its share"

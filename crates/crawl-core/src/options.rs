@@ -163,7 +163,8 @@ pub struct Options {
     pub read_timeout: Duration,
     /// The timeout for one whole try, from the DNS lookup to the last byte.
     pub timeout: Duration,
-    /// The maximum size of a page or a sitemap, in bytes. Other files may be larger.
+    /// The maximum size of a page, or of a sitemap that is a root, in bytes. Other files may be
+    /// larger, and so may the sitemaps of `sitemap`.
     pub max_body_size: u64,
     /// The value of the `User-Agent` header.
     pub user_agent: String,

@@ -251,10 +251,13 @@ impl ResponseSink<'_> {
             decoder.feed(piece, &mut |decoded| {
                 *size += decoded.len() as u64;
                 match page {
-                    Some((_, page)) => page.feed(decoded),
-                    None => append(decoded, file, self.limit)?,
+                    Some((_, page)) => {
+                        page.feed(decoded);
+                        // A few bytes may be decoded to many megabytes.
+                        memory.set(page.memory(), self.budget)
+                    }
+                    None => append(decoded, file, self.limit),
                 }
-                Ok(())
             })?;
             let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
             memory.set(decoder.memory() + kept, self.budget)?;

@@ -50,9 +50,9 @@ pub struct CrawlSummary {
     pub admission: Admission,
     /// The hosts of which URLs are left to do, because they were busy all the time.
     pub busy_hosts: Vec<BusyHost>,
-    /// The reason why the roots did not lead to a site, if they did not: a sentence
-    /// without its full stop.
-    pub root_problem: Option<String>,
+    /// The reason for which the crawl could not do what was asked, for example if the roots
+    /// do not lead to a site: a sentence without its full stop.
+    pub problem: Option<String>,
     /// The reason for which the crawl was stopped early, if it was. The limits on
     /// pages and depth do not count as one.
     pub stopped: Option<StopReason>,

@@ -333,10 +333,11 @@ impl Visit {
         if self.response().is_some_and(is_head_enough) { Phase::Discard } else { Phase::Exchange }
     }
 
-    /// Returns true if the error of a try is a timeout in [`Phase::Discard`], and so
-    /// no error at all: the head of the response is there.
+    /// Returns true if the error of a try is that the rest of the response does not come, in
+    /// [`Phase::Discard`]. So it is no error at all: the head is there.
     pub fn needs_no_more(&self, error: &FetchError) -> bool {
-        error.class == ErrorClass::Timeout && self.phase() == Phase::Discard
+        matches!(error.class, ErrorClass::Timeout | ErrorClass::Truncated)
+            && self.phase() == Phase::Discard
     }
 
     /// Receives the end of the connection.
@@ -451,10 +452,11 @@ impl Visit {
             response.sets_cookie
                 && matches!(response.status.map(known_status), Some(301..=303 | 307 | 308))
                 && redirect_target(&self.job, response).is_ok_and(|target| {
-                    // As the admission would find it.
+                    // As the admission would find it, which strips no external one.
                     let mut strip_query = self.policy.strip_query.clone();
+                    let is_same = |address: Address<'_>| address.as_str() == &*self.job.url;
                     let target = Address::of(&target);
-                    target.is_ok_and(|it| strip_query.strip(it).as_str() == &*self.job.url)
+                    target.is_ok_and(|it| is_same(it) || is_same(strip_query.strip(it)))
                 })
         })
     }
@@ -662,7 +664,7 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     };
     let shown = || http::printable(location);
     let target = Url::parse(&job.url)
-        .and_then(|url| url.join(&String::from_utf8_lossy(location)))
+        .and_then(|url| url.join(&http::text_of_header(location)))
         .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
     if target.as_str().len() > BaseUrl::MAX_BYTES {
         return Err(unusable(format!("Location {} is too long", shown())));

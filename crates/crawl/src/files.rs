@@ -46,7 +46,7 @@ pub(crate) fn check(
 ) -> io::Result<Checked> {
     if !options.external {
         // What is on the host and not below the folder is not there to be checked.
-        options.exclude.extend(not_below(files.base_url.path()));
+        options.exclude.extend(not_below(&files.base_url));
     }
     // Files begin one click deep, like the pages of a sitemap.
     options.max_depth = options.max_depth.map(|depth| depth.saturating_add(1));
@@ -62,18 +62,20 @@ pub(crate) fn check(
     let is_folder = matches!(files.paths, FilePaths::Folder(_));
     let (mut left, mut read, mut num_aliases) = (Vec::new(), HashSet::new(), 0);
     while let Some(mut job) = jobs.pop_front() {
-        let path = Url::parse(&job.url).ok().and_then(|url| path_below(files, &url));
+        let url = Url::parse(&job.url).ok();
+        let path = url.as_ref().and_then(|url| path_below(files, url));
         let Some(path) = path.filter(|_| job.purpose != Purpose::External && !is_stopped()) else {
             // A page that is not below the base URL is one of another site.
             job.purpose = if is_stopped() { job.purpose } else { Purpose::External };
             left.push(job);
+            jobs.extend(crawl.set_aside());
             continue;
         };
         if job.purpose == Purpose::Media {
             // Of a file, all is there at once.
             job.purpose = Purpose::Resource;
         }
-        let found = resolve(files, &path);
+        let found = decoded(path).map_or(Found::Nothing, |path| resolve(files, &path));
         // A file has one row, whatever the number of its URLs: `/a/`, `/a/index.html`.
         let is_alias = match &found {
             Found::File(file) => !read.insert(file.clone()),
@@ -94,6 +96,8 @@ pub(crate) fn check(
             sink(completion.row);
         }
     }
+    // What other sites redirect to is not in the files.
+    crawl.leave_site();
     Ok(Checked { crawl, left, num_aliases })
 }
 
@@ -101,7 +105,9 @@ pub(crate) fn check(
 /// current folder.
 pub(crate) fn locate(files: &Files, url: &str) -> Option<String> {
     let (url, fragment) = url.split_once('#').map_or((url, None), |(u, f)| (u, Some(f)));
-    let path = path_below(files, &Url::parse(url).ok()?)?;
+    let url = Url::parse(url).ok()?;
+    let path = path_below(files, &url)?;
+    let path = decoded(path).unwrap_or_else(|| path.to_owned());
     let file = match resolve(files, &path) {
         Found::File(file) => file,
         Found::Folder(folder) => folder,
@@ -184,15 +190,17 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// Returns the decoded path below the folder that a URL stands for. Nothing is outside of
-/// the folder, and no other host has files.
-fn path_below(files: &Files, url: &Url) -> Option<String> {
-    if !ScopeRule::Strict.is_same_site(&files.base_url, url) {
-        return None;
-    }
-    let below = url.path().strip_prefix(files.base_url.path())?;
+/// Returns the path of a URL below the folder. No other host has files.
+fn path_below<'a>(files: &Files, url: &'a Url) -> Option<&'a str> {
+    let is_same_site = ScopeRule::Strict.is_same_site(&files.base_url, url);
+    url.path().strip_prefix(files.base_url.path()).filter(|_| is_same_site)
+}
+
+/// Returns a decoded path, or `None` if no file can have it: nothing is outside of the
+/// folder.
+fn decoded(path: &str) -> Option<String> {
     let mut decoded = Vec::new();
-    for part in below.split('/') {
+    for part in path.split('/') {
         let part = percent_decode_str(part).decode_utf8().ok()?;
         if part == ".." || part.contains(['/', '\0']) {
             return None;
@@ -432,13 +440,15 @@ fn receive(visit: &mut Visit, reader: &mut dyn Read) -> Result<(), FetchError> {
     }
 }
 
-/// Returns patterns of the URLs whose path does not begin with `prefix`: they differ
-/// from it at one of its characters, or end before it does.
-fn not_below(prefix: &str) -> Vec<Regex> {
+/// Returns patterns of the URLs on a host whose path does not begin with that of the base
+/// URL: they differ from it at one of its characters, or end before it does.
+fn not_below(base_url: &Url) -> Vec<Regex> {
+    let (host, prefix) = (base_url.host_str().unwrap_or_default(), base_url.path());
+    let host = regex::escape(host.strip_prefix("www.").unwrap_or(host));
     let characters: Vec<(usize, char)> = prefix.char_indices().skip(1).collect();
     let patterns = characters.iter().map(|(n, c)| {
         let (before, c) = (regex::escape(&prefix[..*n]), regex::escape(&c.to_string()));
-        format!("^[a-z]+://[^/]*{before}([^{c}]|$)")
+        format!("^https?://(www[.])?{host}[.]?(:[0-9]+)?{before}([^{c}]|$)")
     });
     patterns.filter_map(|pattern| Regex::new(&pattern).ok()).collect()
 }

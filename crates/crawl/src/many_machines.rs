@@ -18,6 +18,7 @@ fn redis_options(frontier: &FrontierArguments, options: &Options) -> io::Result<
     redis.ca_certificates.clone_from(&options.ca_certificates);
     redis.insecure = options.insecure;
     redis.journal.clone_from(&frontier.journal);
+    redis.keep_redirects = options.keep_redirects;
     Ok(redis)
 }
 

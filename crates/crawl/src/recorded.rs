@@ -49,8 +49,10 @@ impl Recording {
 
     /// Runs the crawl.
     ///
+    /// A record that cannot be written is a problem of the crawl, whose report is there.
+    ///
     /// # Errors
-    /// Those of the crawl, and of writing the record.
+    /// Those of the crawl.
     pub(crate) fn run(
         self,
         crawler: Builder<'_>,
@@ -75,8 +77,20 @@ impl Recording {
         let tape = TapeGuard::enter(recorder.tape());
         let summary = crawler.run_on(&event_loop);
         drop((event_loop, tape));
-        recorder.finish()?;
-        summary
+        let recorded = recorder.finish();
+        let mut summary = summary?;
+        match recorded {
+            Ok(true) => {}
+            Ok(false) => {
+                let warning = "the crawl was too long for its record: the end cannot be replayed";
+                summary.warnings.push(warning.to_owned());
+            }
+            Err(error) => {
+                let problem = format!("the record cannot be written: {error}");
+                summary.problem.get_or_insert(problem);
+            }
+        }
+        Ok(summary)
     }
 }
 

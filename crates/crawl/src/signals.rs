@@ -41,8 +41,8 @@ impl Drop for SignalGuard {
 
 /// Starts a thread that calls `stop` on SIGINT and SIGTERM. The first signal
 /// begins a graceful shutdown, as `warn` says to the user, and the second one ends it
-/// at once. From the first signal on, and from the limit on time on, an output that is
-/// blocked ends the process.
+/// at once. From the first signal on, and from the limit on time on if that has ended the
+/// crawl, an output that is blocked ends the process.
 ///
 /// # Errors
 /// When the signal handlers cannot be installed or a thread cannot be started.
@@ -75,9 +75,12 @@ pub(crate) fn watch(
     };
     start("signals to stop", watch)?;
     if let Some(max_time) = max_time {
+        let is_over = Arc::clone(&guard.0);
         start("limit on time", move || {
             thread::sleep(max_time);
-            exit_when_stalled(COULD_NOT_RUN);
+            if !is_over.load(Ordering::SeqCst) {
+                exit_when_stalled(COULD_NOT_RUN);
+            }
         })?;
     }
     Ok(guard)

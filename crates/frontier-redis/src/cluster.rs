@@ -3,7 +3,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
+use std::future::{Future, poll_fn};
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use redis_protocol::redis_keyslot;
@@ -83,7 +85,7 @@ impl Cluster {
     pub(crate) async fn all_nodes(&self) -> Result<Vec<Rc<Node>>, CallError> {
         let first = self.node_at(self.server.clone());
         let words = vec![b"CLUSTER".to_vec(), b"SLOTS".to_vec()];
-        let ranges = match first.call(Command { script: None, words }).await {
+        let ranges = match first.call(Command::new(words)).await {
             Ok(OwnedFrame::Array(ranges)) => ranges,
             // Not a node of a cluster.
             Ok(_) | Err(CallError::Refused(_)) => return Ok(vec![first]),
@@ -121,7 +123,8 @@ impl Cluster {
             let key = [key.as_bytes().to_vec()];
             key.into_iter().chain(arguments.iter().cloned()).collect()
         };
-        self.route(&key, || Command { script: Some(script), words: words() }).await
+        let command = |is_repeated| Command { script: Some(script), words: words(), is_repeated };
+        self.route(&key, command).await
     }
 
     /// Sends a command about a partition. The first of `words` is the command, and the
@@ -141,19 +144,25 @@ impl Cluster {
             words.insert(1.min(words.len()), key.clone().into_bytes());
             words
         };
-        self.route(&key, || Command { script: None, words: words() }).await
+        self.route(&key, |_| Command::new(words())).await
     }
 
     /// Sends a command to the node of the slot of its key, wherever the cluster has
     /// moved it. Nodes that send it to each other are waited for as long as a server that
-    /// does not answer.
-    async fn route(&self, key: &str, command: impl Fn() -> Command) -> CallResult {
+    /// does not answer. `command` is told whether the call may have been made before.
+    ///
+    /// A node that is lost is waited for, too: no other node is asked whether it has the slot
+    /// now.
+    async fn route(&self, key: &str, command: impl Fn(bool) -> Command) -> CallResult {
         let slot = redis_keyslot(key.as_bytes());
         let (mut moves, mut pausing_since) = (0, None);
+        let losses = self.losses();
         loop {
             let node = self.slots.borrow().get(&slot).cloned();
             let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
-            match node.call(command()).await {
+            // A node that has lost a connection may have made the call, before it has sent
+            // it on.
+            match node.call(command(self.losses() != losses)).await {
                 Err(CallError::Refused(message)) if message.starts_with("MOVED ") => {
                     let address = message.rsplit(' ').next().and_then(|at| at.rsplit_once(':'));
                     let Some((host, port)) = address else {
@@ -188,8 +197,25 @@ impl Cluster {
         let node = self.slots.borrow().get(&slot).cloned();
         let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
         let words = vec![b"INFO".to_vec(), b"server".to_vec()];
-        Ok(run_id_of(&node.call(Command { script: None, words }).await?))
+        Ok(run_id_of(&node.call(Command::new(words)).await?))
     }
+}
+
+/// Runs calls at the same time, and returns their results in the same order.
+pub(crate) async fn at_once<C: Future>(calls: impl IntoIterator<Item = C>) -> Vec<C::Output> {
+    let mut calls: Vec<_> = calls.into_iter().map(|call| (Box::pin(call), None)).collect();
+    poll_fn(|context| {
+        let mut all_done = Poll::Ready(());
+        for (call, result) in calls.iter_mut().filter(|(_, result)| result.is_none()) {
+            match call.as_mut().poll(context) {
+                Poll::Ready(value) => *result = Some(value),
+                Poll::Pending => all_done = Poll::Pending,
+            }
+        }
+        all_done
+    })
+    .await;
+    calls.into_iter().filter_map(|(_, result)| result).collect()
 }
 
 /// Returns the text of a reply.

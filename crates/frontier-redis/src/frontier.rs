@@ -1,27 +1,30 @@
 //! The frontier: what a worker asks of the crawl in Redis.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::future::pending;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crawl_core::{
     Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, FetchResult,
-    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Sink,
-    StopReason, Via, Visit,
+    Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Row,
+    Sink, StopReason, Via, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
 use url::Url;
 use web::Address;
 
-use crate::cluster::{elements_of, number_of, text_of};
+use crate::cluster::{at_once, elements_of, number_of, text_of};
 use crate::event::Event;
 use crate::job_text::{self, ClaimedJob, HOST_IS_FULL};
 use crate::journal_file::JournalFile;
 use crate::node::{CallError, CallResult};
+use crate::rules_cache::RulesCache;
 use crate::scripts::{CLAIM, COMPLETE, DEFER, PACE, PUT, RELEASE, RENEW, RULES, Script};
 use crate::store::{Batch, Counters, Store, random_name};
 use crate::{RedisOptions, settings};
@@ -32,9 +35,6 @@ const MAX_CLAIMS: usize = 64;
 /// Shortest and longest pause before a frontier without jobs is asked again; it doubles.
 const IDLE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(250));
 
-/// Time after which the rules of an origin are read from Redis again.
-const RULES_CACHE_TIME: Duration = Duration::from_secs(600);
-
 /// Time after which a robots.txt is fetched again (RFC 9309, section 2.4).
 const RULES_TIME: &[u8] = b"86400";
 
@@ -43,6 +43,9 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// Time in which a worker that stops gives its leases back.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Limit on the warnings that are kept.
+const MAX_WARNINGS: usize = 100;
 
 /// A step of a worker on one job, at which a test may end the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +68,8 @@ struct Inner {
     store: Store,
     local: RefCell<LocalAdmission>,
     sink: RefCell<Sink>,
+    /// Payload of the sink's panic, once it has panicked.
+    panic: RefCell<Option<Box<dyn Any + Send>>>,
     stopper: Stopper,
     lease: Duration,
     on_step: Option<Rc<dyn Fn(Step)>>,
@@ -76,7 +81,7 @@ struct Inner {
     /// The leases that this worker holds, with their partitions.
     leases: RefCell<HashMap<Rc<str>, usize>>,
     released: RefCell<Vec<(usize, Rc<str>)>>,
-    rules: RefCell<HashMap<String, (Instant, Rc<Rules>)>>,
+    rules: RefCell<RulesCache>,
     health: RefCell<HashMap<String, Health>>,
     /// Set when jobs may be claimed, or leases are to be released.
     has_changed: Event,
@@ -89,6 +94,9 @@ struct Inner {
     busy_statuses: RefCell<HashMap<String, u16>>,
     /// The hosts that were busy all the time, once the crawl has ended.
     busy_hosts: RefCell<Vec<BusyHost>>,
+    /// The task that claims jobs, which ends by itself when this worker is stopped.
+    claiming: RefCell<Option<Task<()>>>,
+    /// The other tasks, which run until they are cancelled.
     tasks: RefCell<Vec<Task<()>>>,
 }
 
@@ -180,6 +188,7 @@ impl RedisFrontier {
             store,
             local,
             sink: RefCell::new(sink),
+            panic: RefCell::default(),
             stopper,
             lease: redis.lease,
             on_step: redis.on_step,
@@ -198,6 +207,7 @@ impl RedisFrontier {
             progress: RefCell::new(progress(&Counters::default())),
             busy_statuses: RefCell::default(),
             busy_hosts: RefCell::default(),
+            claiming: RefCell::default(),
             tasks: RefCell::default(),
         });
         let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
@@ -207,11 +217,9 @@ impl RedisFrontier {
             let moving = Rc::clone(&inner).move_journal(file, redis.journal_age);
             inner.tasks.borrow_mut().push(Task::spawn(event_loop, moving).named("journal"));
         }
-        inner.tasks.borrow_mut().extend([
-            claiming.named("claims"),
-            renewing.named("leases"),
-            releasing.named("released leases"),
-        ]);
+        inner.claiming.replace(Some(claiming.named("claims")));
+        let tasks = [renewing.named("leases"), releasing.named("released leases")];
+        inner.tasks.borrow_mut().extend(tasks);
         Ok(Self(inner))
     }
 
@@ -230,12 +238,17 @@ impl RedisFrontier {
     /// its tasks have ended. Waits two seconds at most.
     pub async fn close(&self) {
         let inner = &self.0;
-        inner.is_stopped.set(true);
+        inner.stop();
         for task in inner.tasks.take() {
             task.cancel();
         }
         inner.waiting.take();
+        let mut claiming = inner.claiming.take();
         let closing = async {
+            // What a call that is on its way claims is given back.
+            if let Some(claiming) = &mut claiming {
+                let _ = claiming.await;
+            }
             // The tasks of the workers end one after another, and their claims with them.
             while inner.has_leases() {
                 sleep(&inner.event_loop, IDLE.0).await;
@@ -250,6 +263,9 @@ impl RedisFrontier {
         let deadline = inner.event_loop.now() + CLOSE_TIMEOUT;
         // What could not be given back comes back when its lease ends.
         let _ = timeout_at(&inner.event_loop, || deadline, closing).await;
+        if let Some(claiming) = claiming {
+            claiming.cancel();
+        }
     }
 }
 
@@ -313,7 +329,7 @@ impl Inner {
             let (mut claimed, mut pause) = (0, idle);
             for n in 0..self.store.partitions {
                 let partition = (first + n) % self.store.partitions;
-                if claimed == wanted {
+                if claimed == wanted || self.is_stopped.get() {
                     break;
                 }
                 let Ok((claims, wait)) = self.claim(partition, wanted - claimed).await else {
@@ -385,28 +401,38 @@ impl Inner {
     }
 
     /// Renews the leases of this worker each second, or three times in their length if that
-    /// is shorter, and keeps the progress.
+    /// is shorter, and keeps the progress. Ends the worker if its crawl is there no longer.
     async fn renew_leases(self: Rc<Self>) {
         let period = (self.lease / 3).min(Duration::from_secs(1));
         loop {
-            let leases: Vec<_> =
-                self.leases.borrow().iter().map(|(lease, at)| (Rc::clone(lease), *at)).collect();
-            for partition in 0..self.store.partitions {
-                let description = format!("process {}", std::process::id());
-                let mut arguments =
-                    vec![micros(self.lease), self.worker.clone().into(), description.into()];
-                let of_partition = leases.iter().filter(|(_, at)| *at == partition);
-                arguments.extend(of_partition.map(|(lease, _)| lease.as_bytes().to_vec()));
-                let Ok(lost) = self.script(&RENEW, partition, &arguments).await else { return };
-                for lease in elements_of(lost).iter().flat_map(text_of) {
-                    // Its result is refused, if it was not completed meanwhile.
-                    self.leases.borrow_mut().remove(&*lease);
-                }
+            if let Err(error) = self.store.check().await {
+                return self.fail(&error);
+            }
+            // All at a time: they take one wait, and not one for each partition.
+            let renewals = (0..self.store.partitions).map(|partition| self.renew(partition));
+            if at_once(renewals).await.iter().any(Result::is_err) {
+                return;
             }
             let Ok(counters) = self.store.counters().await else { return };
             self.progress.replace(progress(&counters));
             sleep(&self.event_loop, period).await;
         }
+    }
+
+    /// Renews the leases of one partition.
+    async fn renew(&self, partition: usize) -> Result<(), CallError> {
+        let description = format!("process {}", std::process::id());
+        let mut arguments =
+            vec![micros(self.lease), self.worker.clone().into(), description.into()];
+        let is_there = |(_, at): &(_, &usize)| **at == partition;
+        let lease = |(lease, _): (&Rc<str>, _)| lease.as_bytes().to_vec();
+        arguments.extend(self.leases.borrow().iter().filter(is_there).map(lease));
+        let lost = self.script(&RENEW, partition, &arguments).await?;
+        for lease in elements_of(lost).iter().flat_map(text_of) {
+            // Its result is refused, if it was not completed meanwhile.
+            self.leases.borrow_mut().remove(&*lease);
+        }
+        Ok(())
     }
 
     /// Moves old records of the journal to a file, again and again.
@@ -429,16 +455,18 @@ impl Inner {
     }
 
     async fn flush_released(&self) -> Result<(), CallError> {
-        let released = self.released.take();
         for partition in 0..self.store.partitions {
-            let of_partition = released.iter().filter(|(at, _)| *at == partition);
-            let leases: Vec<_> = of_partition.map(|(_, lease)| lease.as_bytes().to_vec()).collect();
+            // The others are kept: this may be cancelled before they are sent.
+            let leases: Vec<_> = self
+                .released
+                .borrow_mut()
+                .extract_if(.., |(at, _)| *at == partition)
+                .map(|(_, lease)| lease.as_bytes().to_vec())
+                .collect();
             if !leases.is_empty() {
                 self.script(&RELEASE, partition, &leases).await?;
+                self.has_changed.set();
             }
-        }
-        if !released.is_empty() {
-            self.has_changed.set();
         }
         Ok(())
     }
@@ -459,8 +487,7 @@ impl Inner {
         let address = job.address();
         let key = rules_key(address);
         let now = self.event_loop.now();
-        if let Some((at, rules)) = self.rules.borrow().get(&key)
-            && now < *at + RULES_CACHE_TIME
+        if let Some(rules) = self.rules.borrow().get(&key, now)
             && (matches!(**rules, Rules::NoServer(_)) || !self.has_failed(job))
         {
             return Ok(Some(Rc::clone(rules)));
@@ -468,12 +495,12 @@ impl Inner {
         let suffix = format!(":rules{key}");
         let reply = self.store.cluster.command(partition, &suffix, &[b"GET"]).await;
         let reply = reply.inspect_err(|error| self.fail(error))?;
-        let rules = text_of(&reply).and_then(|text| serde_json::from_str::<Rules>(&text).ok());
-        let rules = rules.map(Rc::new);
-        if let Some(rules) = &rules {
-            self.rules.borrow_mut().insert(key, (now, Rc::clone(rules)));
-        }
-        Ok(rules)
+        let Some(text) = text_of(&reply) else { return Ok(None) };
+        let Ok(rules) = serde_json::from_str::<Rules>(&text).map(Rc::new) else {
+            return Ok(None);
+        };
+        self.rules.borrow_mut().keep(key, Rc::clone(&rules), text.len(), now);
+        Ok(Some(rules))
     }
 
     /// Returns the reason for which a claimed job is not asked, if there is one.
@@ -488,14 +515,13 @@ impl Inner {
             let error = if *mark == HOST_IS_FULL {
                 let error = local.host_is_full();
                 // There is one such job for each host.
-                let warning = error.as_ref().map(|error| {
-                    format!(
+                if let Some(error) = &error {
+                    self.warn(format!(
                         "{}: {}, so links to other new URLs are not followed",
                         job.address().authority(),
                         error.message
-                    )
-                });
-                self.counts.borrow_mut().warnings.extend(warning);
+                    ));
+                }
                 error
             } else {
                 local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1))
@@ -521,11 +547,12 @@ impl Inner {
         }
     }
 
-    /// Counts a visit that begins. Returns false if the limit on pages is reached.
+    /// Counts a visit that begins. Returns false if the limit on pages is reached, or this
+    /// worker is stopped.
     fn count_visit(&self) -> bool {
         let mut counts = self.counts.borrow_mut();
         let max_pages = self.local.borrow().options().max_pages;
-        let may_begin = max_pages.is_none_or(|max| counts.visits < max);
+        let may_begin = !self.is_stopped.get() && max_pages.is_none_or(|max| counts.visits < max);
         counts.visits += u64::from(may_begin);
         may_begin
     }
@@ -535,7 +562,7 @@ impl Inner {
     async fn set_rules(&self, lease: &str, host: &str, is_secure: bool, rules: Rules) {
         let delay = rules.crawl_delay().unwrap_or_default().min(MAX_DELAY);
         let Ok(text) = serde_json::to_vec(&rules) else { return };
-        let key = format!("{}{host}", u8::from(is_secure));
+        let (key, length) = (format!("{}{host}", u8::from(is_secure)), text.len());
         let arguments = [
             lease.as_bytes().to_vec(),
             vec![b'0' + u8::from(is_secure)],
@@ -546,7 +573,8 @@ impl Inner {
         ];
         let is_set = self.script(&RULES, self.store.partition(host), &arguments).await;
         if is_set.is_ok_and(|reply| number_of(&reply) > 0) {
-            self.rules.borrow_mut().insert(key, (self.event_loop.now(), Rc::new(rules)));
+            let now = self.event_loop.now();
+            self.rules.borrow_mut().keep(key, Rc::new(rules), length, now);
         }
         self.has_changed.set();
     }
@@ -566,7 +594,7 @@ impl Inner {
     /// Completes a job: puts its new URLs in, those of other partitions first, and then
     /// has its own partition do the rest in one step, with at most a thousand URLs of its own.
     async fn complete(&self, claim: &RedisClaim, finished: Finished) -> Result<(), CallError> {
-        let answered = finished.row.status.is_some();
+        let answered = finished.row.status.is_some() && !finished.is_busy();
         let job = &claim.claimed.job;
         let completion = self.local.borrow_mut().settle(job, finished);
         let LocalCompletion { mut row, candidates, out_links, ids, nofollow, left_out, content } =
@@ -628,20 +656,40 @@ impl Inner {
             row.num_new_urls = new;
             self.local.borrow_mut().end_page(job, content, new);
         }
+        counts.rows += 1;
+        counts.nofollow += nofollow;
+        drop(counts);
         if left_out > 0 {
-            counts.warnings.push(format!(
+            self.warn(format!(
                 "{} has more links than fit into memory: {left_out} of them were left out",
                 job.url,
             ));
         }
-        counts.rows += 1;
-        counts.nofollow += nofollow;
-        drop(counts);
-        (self.sink.borrow_mut())(row);
+        self.write_row(row);
         self.has_changed.set();
         Ok(())
     }
     // ANCHOR_END: complete
+
+    /// Hands a row to the sink. If the sink panics, it gets no more rows, this worker is
+    /// stopped, and the panic is kept for the caller of the crawl.
+    fn write_row(&self, row: Row) {
+        if self.panic.borrow().is_some() {
+            return;
+        }
+        let mut sink = self.sink.borrow_mut();
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| sink(row))) {
+            self.panic.replace(Some(panic));
+            self.stop();
+        }
+    }
+
+    fn warn(&self, warning: String) {
+        let warnings = &mut self.counts.borrow_mut().warnings;
+        if warnings.len() < MAX_WARNINGS {
+            warnings.push(warning);
+        }
+    }
 
     // ANCHOR: is_ended
     /// Returns true if all jobs of the crawl are done, on whatever worker; or if this
@@ -679,6 +727,10 @@ impl Frontier for RedisFrontier {
             inner.waiting.borrow_mut().push_back(waiter.clone());
             inner.has_changed.set();
             let Ok(mut claim) = waiter.await else { return pending().await };
+            if inner.is_stopped.get() {
+                // Its job is given back.
+                continue;
+            }
             if claim.is_for_rules() {
                 return claim;
             }
@@ -746,7 +798,8 @@ impl Frontier for RedisFrontier {
         let host = address.authority();
         let arguments = [host.as_bytes().to_vec(), self.0.interval()];
         loop {
-            if let Some((_, rules)) = self.0.rules.borrow().get(&rules_key(address))
+            let now = self.0.event_loop.now();
+            if let Some(rules) = self.0.rules.borrow().get(&rules_key(address), now)
                 && let Rules::NoServer(error) = &**rules
             {
                 return Err(error.clone());
@@ -820,7 +873,7 @@ impl Frontier for RedisFrontier {
     }
 
     fn warn(&self, warning: String) {
-        self.0.counts.borrow_mut().warnings.push(warning);
+        self.0.warn(warning);
     }
 
     fn progress(&self) -> CrawlProgress {
@@ -833,17 +886,24 @@ impl Frontier for RedisFrontier {
     }
 
     /// Ends the crawl of this worker, whose rows and counts are in the summary.
+    ///
+    /// # Panics
+    /// When the sink has panicked.
     fn end(&self) -> CrawlSummary {
         self.0.stop();
+        if let Some(panic) = self.0.panic.take() {
+            resume_unwind(panic);
+        }
+        let warnings = self.0.local.borrow().warnings();
+        warnings.into_iter().for_each(|warning| self.0.warn(warning));
         let mut counts = self.0.counts.borrow_mut();
         let progress = self.0.progress.borrow();
         let busy_hosts = self.0.busy_hosts.take();
         let left = busy_hosts.iter().map(|busy_host| busy_host.todo).sum::<u64>();
-        counts.warnings.extend(self.0.local.borrow().warnings());
         CrawlSummary {
             done: counts.rows,
             missing_fragments: 0,
-            root_problem: None,
+            problem: None,
             todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
             nofollow: counts.nofollow,

@@ -66,7 +66,8 @@
 //! | field of a row | in a worker's own output | in a report |
 //! |---|---|---|
 //! | `url`, `status`, `outcome`, `next_url`, `error`, `content_type`, `encoding`, `size`, `num_urls`, `tries`, `elapsed_ms`, `selected` | as in one process | the same |
-//! | `num_new_urls`, `referrer` | by the order in which Redis has seen the URLs | by the order of the journal |
+//! | `num_new_urls` | by the order in which Redis has seen the URLs | the same |
+//! | `referrer` | by the order in which Redis has seen the URLs | by the order of the journal |
 //! | `depth` | of the first way that was found | the same |
 //! | missing fragments, links that are no URL, redirects in a circle over several URLs, all referrers of a broken URL | not there | as in one process |
 //!
@@ -86,6 +87,14 @@
 //!
 //! The server must not evict keys when its memory is full: its policy is to be `noeviction`,
 //! which is the default.
+//!
+//! In a cluster, the slots of a crawl must not be moved to other nodes key by key while
+//! workers run: a script then finds a part of its keys only, and Redis does not undo what it
+//! has changed before, so that a job can be lost for good. Stop all workers before that. One
+//! that meets such a slot ends with an error. When the master of a node is lost and a replica
+//! takes its place, workers do not follow: they wait for the node that they know
+//! ([`RedisOptions::max_wait`]), and then end. Start them again then, with a node that is
+//! there.
 //!
 //! Records that were moved to a file ([`RedisOptions::journal`]) are not needed for that: a
 //! record stays in Redis for a minute, and once a server was started anew, the links of each
@@ -112,6 +121,7 @@ mod frontier;
 mod job_text;
 mod journal_file;
 mod node;
+mod rules_cache;
 mod scripts;
 mod server;
 mod settings;
@@ -145,7 +155,8 @@ pub struct RedisOptions {
     /// The name of the crawl: letters, digits, `-`, `_` and `.`, at most 64.
     pub name: String,
     /// The length of a lease, 30 s by default. A worker renews its leases each second, or
-    /// three times in that time if that is shorter. What a lost worker has claimed is asked again when its lease has ended.
+    /// three times in that time if that is shorter. What a lost worker has claimed is asked
+    /// again when its lease has ended.
     pub lease: Duration,
     /// The time for which an unreachable server is waited for, 60 s by default.
     pub max_wait: Duration,
@@ -156,6 +167,9 @@ pub struct RedisOptions {
     /// The time that a record stays in Redis, a minute by default. It must be longer than
     /// what a server loses that is killed.
     pub journal_age: Duration,
+    /// True if a report keeps all referrers of a URL that redirects, see
+    /// [`Options::keep_redirects`].
+    pub keep_redirects: bool,
     /// The number of partitions of a new crawl. By default one, and four for each node of
     /// a cluster.
     pub partitions: Option<usize>,
@@ -175,19 +189,23 @@ impl RedisOptions {
             max_wait: Duration::from_secs(60),
             journal: Vec::new(),
             journal_age: Duration::from_secs(60),
+            keep_redirects: false,
             partitions: None,
             on_step: None,
         }
     }
 }
 
-/// Works on a crawl until it is done or stopped: begins it if `options` have roots and
+/// Works on a crawl until it is done, stopped or deleted: begins it if `options` have roots and
 /// there is none of that name yet, and joins it otherwise. Hands the rows of the URLs
 /// that this worker finishes to `sink`, and the progress of all workers to `watch`, once
 /// per `interval`. Returns the summary of this worker.
 ///
 /// # Errors
 /// Those of [`RedisFrontier::open`].
+///
+/// # Panics
+/// When the sink has panicked.
 pub async fn work(
     event_loop: &EventLoop,
     redis: RedisOptions,
@@ -236,10 +254,13 @@ pub async fn report(
     redis: &RedisOptions,
     sink: &mut dyn FnMut(Row),
 ) -> io::Result<CrawlSummary> {
-    open(event_loop, redis).await?.report(&redis.journal, sink).await
+    let store = open(event_loop, redis).await?;
+    store.report(&redis.journal, redis.keep_redirects, sink).await
 }
 
-/// Deletes all that Redis keeps of a crawl, whatever version has begun it.
+/// Deletes all that Redis keeps of a crawl, whatever version has begun it. Workers that still
+/// run notice it within a second, and end with an error. What they have put in meanwhile is
+/// left, and can be deleted once more; so stop them before.
 ///
 /// # Errors
 /// When the server is lost, there is no such crawl, or its name is none.

@@ -20,7 +20,8 @@ use transport::{TlsConnector, TlsLayer};
 use crate::scripts::Script;
 use crate::server::{Server, Target};
 
-/// Timeout for opening a connection and for silence while replies are waited for.
+/// Timeout for opening a connection, for silence while replies are waited for, and for each
+/// part of what is written.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// First and longest pause before a connection is opened again; it doubles.
@@ -28,6 +29,10 @@ const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from
 
 /// Limit on the bytes that are sent before replies are read.
 const MAX_BATCH: usize = 256 * 1024;
+
+/// Length of the parts in which bytes are written. The record of a page may have many: a slow
+/// line needs longer for all of them.
+const MAX_PART: usize = 64 * 1024;
 
 /// A call that has failed for good.
 #[derive(Clone, Debug)]
@@ -60,12 +65,19 @@ pub(crate) struct Command {
     pub(crate) script: Option<&'static Script>,
     /// The words of the command, or the key and the arguments of the script.
     pub(crate) words: Vec<Vec<u8>>,
+    /// True if it may have been sent before, on a connection that has failed since.
+    pub(crate) is_repeated: bool,
 }
 
 impl Command {
+    /// Creates a command that is no script and was not sent before.
+    pub(crate) fn new(words: Vec<Vec<u8>>) -> Self {
+        Self { script: None, words, is_repeated: false }
+    }
+
     /// Appends the command in the protocol of Redis. A script is named by its hash
-    /// unless `with_text`; its first argument says whether the call `is_repeated`.
-    fn encode(&self, with_text: bool, is_repeated: bool, bytes: &mut Vec<u8>) {
+    /// unless `with_text`; its first argument says whether the call is repeated.
+    fn encode(&self, with_text: bool, bytes: &mut Vec<u8>) {
         let mut frames = Vec::with_capacity(self.words.len() + 4);
         if let Some(script) = self.script {
             let (verb, name) =
@@ -76,7 +88,7 @@ impl Command {
         frames.extend(self.words.iter().map(|word| BorrowedFrame::BulkString(word)));
         if self.script.is_some() {
             // Behind the words `EVALSHA`, hash, number of keys, key.
-            let flag: &[u8] = if is_repeated { b"1" } else { b"0" };
+            let flag: &[u8] = if self.is_repeated { b"1" } else { b"0" };
             frames.insert(4, BorrowedFrame::BulkString(flag));
         }
         let frame = BorrowedFrame::Array(&frames);
@@ -91,8 +103,6 @@ impl Command {
 struct Call {
     command: Command,
     with_text: bool,
-    /// True if it was sent before, on a connection that has failed since.
-    is_repeated: bool,
     reply: Future<CallResult>,
 }
 
@@ -159,7 +169,6 @@ impl Node {
         self.inner.queued.borrow_mut().push_back(Call {
             command,
             with_text: false,
-            is_repeated: false,
             reply: reply.clone(),
         });
         self.inner.wake();
@@ -208,7 +217,7 @@ impl Inner {
             };
             // They are sent once more, in the same order.
             let mut sent = self.sent.take();
-            sent.iter_mut().for_each(|call| call.is_repeated = true);
+            sent.iter_mut().for_each(|call| call.command.is_repeated = true);
             sent.append(&mut self.queued.borrow_mut());
             self.queued.replace(sent);
             let now = self.event_loop.now();
@@ -281,9 +290,8 @@ impl Inner {
     async fn serve(&self, mut connection: Connection) -> io::Error {
         let mut received = Vec::new();
         loop {
-            let bytes = self.take_queued();
-            if !bytes.is_empty() {
-                match self.within_timeout(write_all(&mut connection, &bytes)).await {
+            for part in self.take_queued().chunks(MAX_PART) {
+                match self.within_timeout(write_all(&mut connection, part)).await {
                     Ok(()) => {}
                     Err(error) => return error,
                 }
@@ -324,7 +332,7 @@ impl Inner {
         while bytes.len() < MAX_BATCH
             && let Some(call) = queued.pop_front()
         {
-            call.command.encode(call.with_text, call.is_repeated, &mut bytes);
+            call.command.encode(call.with_text, &mut bytes);
             sent.push_back(call);
         }
         bytes
@@ -349,6 +357,10 @@ impl Inner {
                     self.sent.borrow_mut().push_front(call);
                     return Err(io::Error::other(message));
                 }
+                OwnedFrame::Error(message) if is_moving(&message) => {
+                    let why = "slots of the cluster are being moved: stop all workers before that";
+                    Err(CallError::Refused(format!("{message} ({why})")))
+                }
                 OwnedFrame::Error(message) => Err(CallError::Refused(message)),
                 reply => Ok(reply),
             };
@@ -364,16 +376,22 @@ impl Inner {
 /// Returns true if the server may answer the same call later: it loads its data, or its
 /// cluster chooses another node.
 fn is_temporary(message: &str) -> bool {
-    const WORDS: [&str; 7] =
-        ["LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "READONLY", "ASK"];
+    const WORDS: [&str; 5] = ["LOADING", "BUSY", "CLUSTERDOWN", "MASTERDOWN", "READONLY"];
     WORDS.iter().any(|word| message.starts_with(word))
+}
+
+/// Returns true if the keys of a slot are being moved to another node, one after another. A
+/// script that finds a part of them only changes a part of what it should. So this is not
+/// waited for.
+fn is_moving(message: &str) -> bool {
+    ["ASK ", "TRYAGAIN"].iter().any(|word| message.starts_with(word))
 }
 
 /// Sends one command on a new connection, and returns its reply.
 async fn greet(connection: &mut Connection, words: &[&str]) -> io::Result<OwnedFrame> {
     let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
     let (mut bytes, mut received) = (Vec::new(), Vec::new());
-    Command { script: None, words }.encode(false, false, &mut bytes);
+    Command::new(words).encode(false, &mut bytes);
     write_all(connection, &bytes).await?;
     loop {
         let take = |bytes: &[u8]| received.extend_from_slice(bytes);

@@ -130,6 +130,7 @@ pub(crate) fn unsupported(options: &Options) -> Option<&'static str> {
     match options {
         Options { max_depth: Some(_), .. } => Some("--max-depth"),
         Options { sitemap: true, .. } => Some("--sitemap"),
+        Options { follow_root: true, .. } => Some("--follow-root"),
         _ => None,
     }
 }

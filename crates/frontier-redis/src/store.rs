@@ -1,7 +1,7 @@
 //! One crawl in Redis: its settings, its partitions, its journal and its counters.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
@@ -20,7 +20,7 @@ use siphasher::sip128::{Hasher128, SipHasher13};
 use stage2_coroutines::EventLoop;
 use transport::TlsConnector;
 
-use crate::cluster::{Cluster, elements_of, number_of, pairs_of, text_of};
+use crate::cluster::{Cluster, at_once, elements_of, number_of, pairs_of, text_of};
 use crate::job_text::{self, REFUSED};
 use crate::journal_file::{self, JournalFile};
 use crate::node::{CallError, Command};
@@ -34,8 +34,8 @@ const FORMAT: &str = concat!("3, ", env!("CARGO_PKG_VERSION"));
 /// Number of jobs in one call of a script: a longer one would keep others waiting.
 pub(crate) const MAX_JOBS: usize = 1_000;
 
-/// Number of records of the journal in one reply.
-const PAGE: &[u8] = b"200";
+/// Number of records of the journal in one reply. A record has many megabytes at worst.
+const PAGE: &[u8] = b"50";
 
 /// Time after which another worker may take the duty of moving the journal.
 const DUTY_TIME: Duration = Duration::from_secs(60);
@@ -61,6 +61,8 @@ pub(crate) struct Store {
     known: RefCell<HashSet<UrlHash>>,
     /// Number of connections that were lost before the first of them was put in.
     losses: Cell<u64>,
+    /// Number of connections that were lost when the record of the crawl was last found.
+    losses_when_found: Cell<u64>,
     /// True if this worker has begun the crawl.
     is_new: bool,
 }
@@ -73,7 +75,11 @@ const MAX_KNOWN: usize = 1 << 20;
 
 /// The jobs to put in, by partition and host.
 #[derive(Default)]
-pub(crate) struct Batch(Vec<(usize, String, Vec<Entry>)>);
+pub(crate) struct Batch {
+    hosts: Vec<(usize, String, Vec<Entry>)>,
+    /// The place of each host. A page may lead to a hundred thousand of them.
+    places: HashMap<String, usize>,
+}
 
 /// A job to put in: the hash of its URL, its text and its counts.
 type Entry = [Vec<u8>; 3];
@@ -160,6 +166,7 @@ impl Store {
             hasher,
             known: RefCell::default(),
             losses: Cell::default(),
+            losses_when_found: Cell::default(),
         })
     }
 
@@ -237,10 +244,7 @@ impl Store {
             let mark = refusal.as_ref().map(|_| REFUSED);
             let text = job_text::write(job, referrer, mark);
             let entry = [self.hash(&job.url).to_vec(), text.into_bytes(), counts.join(";").into()];
-            match batch.0.iter_mut().find(|(_, name, _)| name == host) {
-                Some((.., entries)) => entries.push(entry),
-                None => batch.0.push((self.partition(host), host.to_owned(), vec![entry])),
-            }
+            batch.add(host, || self.partition(host), entry);
         }
     }
 
@@ -266,20 +270,23 @@ impl Store {
     /// When the server is lost.
     pub(crate) async fn counters(&self) -> Result<Counters, CallError> {
         let mut counters = Counters::default();
-        for partition in 0..self.partitions {
-            let words: [&[u8]; 5] = [b"HMGET", b"done", b"left", b"bad", b"broken"];
-            let reply = elements_of(self.cluster.command(partition, "", &words).await?);
+        let words: [&[u8]; 5] = [b"HMGET", b"done", b"left", b"bad", b"broken"];
+        let completions = |partition| self.cluster.command(partition, "", &words);
+        for reply in at_once((0..self.partitions).map(completions)).await {
+            let reply = elements_of(reply?);
             let number = |n: usize| reply.get(n).map_or(0, number_of) as u64;
             counters.done += number(0);
             counters.left += number(1);
             counters.bad += number(2);
             counters.broken += number(3);
         }
-        for partition in 0..self.partitions {
-            let put = self.cluster.command(partition, "", &[b"HGET", b"put"]).await?;
-            let leases = self.cluster.command(partition, ":leases", &[b"ZCARD"]).await?;
-            counters.put += number_of(&put) as u64;
-            counters.leases += number_of(&leases) as u64;
+        let puts = |partition| self.cluster.command(partition, "", &[b"HGET", b"put"]);
+        for put in at_once((0..self.partitions).map(puts)).await {
+            counters.put += number_of(&put?) as u64;
+        }
+        let leases = |partition| self.cluster.command(partition, ":leases", &[b"ZCARD"]);
+        for leases in at_once((0..self.partitions).map(leases)).await {
+            counters.leases += number_of(&leases?) as u64;
         }
         Ok(counters)
     }
@@ -326,6 +333,26 @@ impl Store {
         Ok(())
     }
 
+    /// Checks that the crawl is still there, and no other one of its name.
+    ///
+    /// # Errors
+    /// When the server is lost, the crawl was deleted, or another one of this name was begun
+    /// meanwhile. It was not deleted if a connection was lost since it was found: then a
+    /// server may have lost its record, which is [mended](Self::mend).
+    pub(crate) async fn check(&self) -> Result<(), CallError> {
+        let id = self.cluster.command(0, ":crawl", &[b"HGET", b"id"]).await?;
+        let losses = self.cluster.losses();
+        match text_of(&id) {
+            Some(id) if id == self.id => self.losses_when_found.set(losses),
+            Some(_) => return Err(CallError::Lost("the crawl was begun anew".to_owned())),
+            None if losses == self.losses_when_found.get() => {
+                return Err(CallError::Lost("the crawl was deleted".to_owned()));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
     /// Moves the records of the journal that are older than `age` to a file, if this worker
     /// has that duty, or nothing else does.
     ///
@@ -334,8 +361,7 @@ impl Store {
     /// any more. What a server loses is younger than `age`.
     ///
     /// # Errors
-    /// When the server is lost, the file cannot be written, or another crawl of this name was
-    /// begun meanwhile.
+    /// When the file cannot be written, and those of [`check`](Self::check).
     pub(crate) async fn move_journal(
         &self,
         local: &RefCell<LocalAdmission>,
@@ -343,10 +369,7 @@ impl Store {
         age: Duration,
         file: &mut JournalFile,
     ) -> io::Result<()> {
-        let id = self.cluster.command(0, ":crawl", &[b"HGET", b"id"]).await?;
-        if text_of(&id).is_some_and(|id| id != self.id) {
-            return Err(io::Error::other("the crawl was begun anew"));
-        }
+        self.check().await?;
         let until = (self.now().await? / 1_000).saturating_sub(age.as_millis() as u64);
         let until = until.to_string();
         let is_mended = self.runs().await?.iter().all(Run::is_noted);
@@ -389,7 +412,7 @@ impl Store {
     /// put URLs in, and have no record yet: so this is not called then.
     ///
     /// # Errors
-    /// When the server is lost.
+    /// Those of [`check`](Self::check): a crawl that was deleted is not begun again.
     pub(crate) async fn mend(
         &self,
         local: &RefCell<LocalAdmission>,
@@ -399,6 +422,7 @@ impl Store {
         if runs.iter().all(Run::is_noted) {
             return Ok(true);
         }
+        self.check().await?;
         self.cluster.script(&CREATE, 0, &self.fields).await?;
         self.put_roots(local).await?;
         let mut batch = Batch::default();
@@ -485,20 +509,29 @@ impl Store {
     pub(crate) async fn report(
         &self,
         files: &[PathBuf],
+        keep_redirects: bool,
         sink: &mut dyn FnMut(Row),
     ) -> io::Result<CrawlSummary> {
         let mut options = Options::new(Vec::new());
         settings::apply(&self.settings, &mut options)?;
+        options.keep_redirects = keep_redirects;
         let mut crawl = Crawl::new(options);
         // A root that is refused has its record, like all others.
         crawl.roots(&mut drop);
+        // Before the records: what is completed meanwhile may have none among those.
+        let counters = self.counters().await?;
+        let mut done = 0;
         let mut replay = |entry: JournalEntry<'_>| {
             let completion = crawl.replay(entry);
             let rows = completion.rows().enumerate().collect::<Vec<_>>();
             let last = rows.len() - 1;
-            for (n, row) in rows {
+            for (n, mut row) in rows {
                 // A trap has its record, too.
                 if n == last || row.outcome != Outcome::Skipped {
+                    // A redirect has no links, though its target may be new.
+                    let is_redirect = row.outcome == Outcome::Redirect;
+                    row.num_new_urls = if is_redirect { 0 } else { row.num_new_urls };
+                    done += 1;
                     sink(row);
                 }
             }
@@ -539,11 +572,10 @@ impl Store {
             // Some may have been moved meanwhile, behind the end of the files as they were.
             moved_before = Some(moved);
         }
-        let counters = self.counters().await?;
         let todo = counters.put.saturating_sub(counters.done);
         let stopped = (todo > counters.left).then_some(StopReason::UnderWay);
         let summary = crawl.end(todo as usize, None);
-        Ok(CrawlSummary { stopped, busy_hosts: self.busy_hosts().await?, ..summary })
+        Ok(CrawlSummary { done, stopped, busy_hosts: self.busy_hosts().await?, ..summary })
     }
 
     /// Returns the number of records that were moved to files.
@@ -620,21 +652,21 @@ impl Store {
     async fn now(&self) -> Result<u64, CallError> {
         let nodes = self.cluster.all_nodes().await?;
         let Some(node) = nodes.first() else { return Ok(0) };
-        let time = node.call(Command { script: None, words: vec![b"TIME".to_vec()] }).await?;
+        let time = node.call(Command::new(vec![b"TIME".to_vec()])).await?;
         let time: Vec<_> = elements_of(time).iter().map(number_of).collect();
         Ok(time.first().map_or(0, |seconds| *seconds as u64 * 1_000_000)
             + time.get(1).map_or(0, |micros| *micros as u64))
     }
 
-    /// Deletes all keys of a crawl, whatever version has begun it.
+    /// Deletes all keys of a crawl, whatever version has begun it. Its record is deleted last:
+    /// until then the crawl is there, and can be deleted again.
     ///
     /// # Errors
     /// When the server is lost, there is no such crawl, or its name is none.
     pub(crate) async fn delete(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<()> {
         let cluster = connect(event_loop, redis)?;
-        if number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) == 0 {
-            return Err(no_such_crawl(redis));
-        }
+        let record = format!("{}:crawl", cluster.key(0)).into_bytes();
+        let mut has_keys = number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) > 0;
         let pattern = format!("{{{}:*", redis.name);
         for node in cluster.all_nodes().await? {
             let mut cursor = "0".to_owned();
@@ -642,19 +674,26 @@ impl Store {
                 let words: [&[u8]; 6] =
                     [b"SCAN", cursor.as_bytes(), b"MATCH", pattern.as_bytes(), b"COUNT", b"1000"];
                 let words = words.map(<[u8]>::to_vec).to_vec();
-                let mut reply = elements_of(node.call(Command { script: None, words }).await?);
+                let mut reply = elements_of(node.call(Command::new(words)).await?);
                 let keys = reply.pop().map(elements_of).unwrap_or_default();
                 cursor = reply.pop().as_ref().and_then(text_of).unwrap_or_default();
                 for key in keys {
                     let OwnedFrame::BulkString(key) = key else { continue };
-                    let words = vec![b"UNLINK".to_vec(), key];
-                    node.call(Command { script: None, words }).await?;
+                    if key == record {
+                        continue;
+                    }
+                    has_keys = true;
+                    node.call(Command::new(vec![b"UNLINK".to_vec(), key])).await?;
                 }
                 if cursor == "0" || cursor.is_empty() {
                     break;
                 }
             }
         }
+        if !has_keys {
+            return Err(no_such_crawl(redis));
+        }
+        cluster.command(0, ":crawl", &[b"UNLINK"]).await?;
         Ok(())
     }
 }
@@ -673,14 +712,24 @@ impl Run {
 }
 
 impl Batch {
+    fn add(&mut self, host: &str, partition: impl Fn() -> usize, entry: Entry) {
+        match self.places.get(host).and_then(|place| self.hosts.get_mut(*place)) {
+            Some((.., entries)) => entries.push(entry),
+            None => {
+                self.places.insert(host.to_owned(), self.hosts.len());
+                self.hosts.push((partition(), host.to_owned(), vec![entry]));
+            }
+        }
+    }
+
     fn len(&self) -> usize {
-        self.0.iter().map(|(.., entries)| entries.len()).sum()
+        self.hosts.iter().map(|(.., entries)| entries.len()).sum()
     }
 
     /// Returns the arguments of the calls that put all jobs in, with their partitions.
     pub(crate) fn calls(self) -> Vec<(usize, Vec<Vec<u8>>)> {
         let mut calls: Vec<(usize, usize, Vec<Vec<u8>>)> = Vec::new();
-        for (partition, host, entries) in self.0 {
+        for (partition, host, entries) in self.hosts {
             for chunk in entries.chunks(MAX_JOBS) {
                 let fits = |call: &&mut (usize, usize, Vec<Vec<u8>>)| {
                     call.0 == partition && call.1 + chunk.len() <= MAX_JOBS
@@ -791,5 +840,27 @@ impl fmt::Display for Status {
             writeln!(f, "  {host}: asked again in {wait:.1?}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_are_put_in_by_host_however_many_hosts_a_page_leads_to() {
+        let mut batch = Batch::default();
+        let hosts: Vec<_> = (0..40_000).map(|n| format!("{n}.test")).collect();
+        for path in ["/a", "/b"] {
+            for (n, host) in hosts.iter().enumerate() {
+                batch.add(host, || n % 2, [path.into(), Vec::new(), Vec::new()]);
+            }
+        }
+        assert_eq!(batch.len(), 80_000);
+        let calls = batch.calls();
+        assert_eq!(calls.len(), 80);
+        // A name, a number, and three words for each of the two jobs.
+        assert!(calls.iter().all(|(_, arguments)| arguments.len() == 500 * 8));
+        assert_eq!(calls[0].1[..2], [b"0.test".to_vec(), b"2".to_vec()]);
     }
 }

@@ -114,8 +114,13 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn create(path: &Path, header: &Header) -> io::Result<Self> {
+        let text = format!("{MAGIC}{VERSION}\n{}\n", serde_json::to_string(header)?);
+        if text.len() as u64 > MAX_HEADER {
+            let problem = "the arguments of the crawl are too long for a record: more than 1 MiB";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
+        }
         let mut file = BufWriter::new(File::create(path)?);
-        writeln!(file, "{MAGIC}{VERSION}\n{}", serde_json::to_string(header)?)?;
+        file.write_all(text.as_bytes())?;
         let out = ZlibEncoder::new(file, Compression::fast());
         Ok(Self { out, written: 0, limit: LIMIT, is_full: false, error: None })
     }
@@ -133,13 +138,14 @@ impl Log {
         self.error = written.err();
     }
 
-    /// Ends the file.
-    pub(crate) fn finish(mut self) -> io::Result<()> {
+    /// Ends the file. Returns false if it had no room for all entries.
+    pub(crate) fn finish(mut self) -> io::Result<bool> {
+        let is_whole = !self.is_full;
         (self.is_full, self.limit) = (false, u64::MAX);
         self.add(&Entry::End);
         match self.error {
             Some(error) => Err(error),
-            None => self.out.finish()?.flush(),
+            None => self.out.finish()?.flush().map(|()| is_whole),
         }
     }
 }
@@ -158,7 +164,7 @@ mod tests {
         let mut log = Log::create(&path, &Header::default()).unwrap();
         log.limit = 100;
         (0..1000).for_each(|time| log.add(&Entry::Now(time)));
-        log.finish().unwrap();
+        assert!(!log.finish().unwrap());
         let record = Record::open(&path).unwrap();
         std::fs::remove_file(path).unwrap();
         assert!(record.entries.len() < 110, "{}", record.entries.len());

@@ -89,10 +89,12 @@ impl Recorder {
 
     /// Ends the record.
     ///
+    /// Returns false if the crawl was too long to be recorded whole.
+    ///
     /// # Errors
     /// The first error of writing the file.
-    pub fn finish(&self) -> io::Result<()> {
-        lock(&self.0.log).take().map_or(Ok(()), Log::finish)
+    pub fn finish(&self) -> io::Result<bool> {
+        lock(&self.0.log).take().map_or(Ok(true), Log::finish)
     }
 
     /// Adds a call of a socket, which may be a part of a call of a secure stream.

@@ -21,8 +21,8 @@ const MAX_URLS: usize = 100_000;
 /// Limit on the size of the file, in bytes.
 const MAX_FILE_SIZE: u64 = 256 << 20;
 
-/// Limit on the length of a URL that is kept and the target of its redirect together, in
-/// bytes. So a file with all entries is not too large.
+/// Limit on the length of a URL that is kept, the target of its redirect and its content type
+/// together, in bytes.
 const MAX_URL_LEN: usize = 2_000;
 
 /// A cache, read from a file.
@@ -143,7 +143,8 @@ impl ExternalCache {
             None => matches!(row.outcome, Outcome::Page | Outcome::Other | Outcome::Redirect),
             Some(verdict) => verdict == ExternalVerdict::Blocked,
         };
-        let length = row.url.len() + row.next_url.as_ref().map_or(0, String::len);
+        let len = |text: &Option<String>| text.as_ref().map_or(0, String::len);
+        let length = row.url.len() + len(&row.next_url) + len(&row.content_type);
         if !is_known || length > MAX_URL_LEN {
             self.entries.remove(&*row.url);
             return;
@@ -170,7 +171,7 @@ impl ExternalCache {
         entries.truncate(MAX_URLS);
         let mut beside = self.path.clone().into_os_string();
         beside.push(format!(".{}.part", std::process::id()));
-        let written = write(Path::new(&beside), &entries);
+        let written = write(Path::new(&beside), &entries, MAX_FILE_SIZE);
         let replaced = written.and_then(|()| fs::rename(&beside, &self.path));
         if replaced.is_err() {
             // What is left of it is of no use.
@@ -180,12 +181,42 @@ impl ExternalCache {
     }
 }
 
-fn write(path: &Path, entries: &[(&str, &Entry)]) -> io::Result<()> {
+/// Writes as many entries as fit into a file of `max_len` bytes.
+fn write(path: &Path, entries: &[(&str, &Entry)], max_len: u64) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
-    writeln!(file, "{HEADER}")?;
-    for (url, entry) in entries {
-        serde_json::to_writer(&mut file, &Line { url, entry: (*entry).clone() })?;
-        file.write_all(b"\n")?;
+    let mut line = HEADER.to_owned() + "\n";
+    let (mut entries, mut left) = (entries.iter(), max_len);
+    while let Some(rest) = left.checked_sub(line.len() as u64) {
+        left = rest;
+        file.write_all(line.as_bytes())?;
+        let Some((url, entry)) = entries.next() else { break };
+        line = serde_json::to_string(&Line { url, entry: (*entry).clone() })? + "\n";
     }
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file that is too long could not be read again.
+    #[test]
+    fn the_file_has_a_limit() {
+        let path = std::env::temp_dir().join(format!("cache-{}", std::process::id()));
+        let entry = Entry {
+            checked: 1,
+            status: Some(200),
+            outcome: Outcome::Other,
+            next_url: None,
+            error: None,
+            verdict: None,
+            content_type: None,
+        };
+        let url = "http://a.test/\\".to_owned();
+        write(&path, &vec![(&*url, &entry); 100], 1_000).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_file(path).unwrap();
+        assert!((800..=1_000).contains(&text.len()), "{}", text.len());
+        assert!(text.starts_with(HEADER) && text.ends_with("}\n"), "{text}");
+    }
 }

@@ -51,7 +51,7 @@ pub(super) struct Limits {
     )]
     timeout: Duration,
 
-    /// The greatest page or sitemap to accept; other files may be larger
+    /// The greatest page to accept; other files, and sitemaps, may be larger
     #[arg(long, value_name = "SIZE", default_value = "10M", value_parser = parsers::size)]
     max_body_size: u64,
 }

@@ -10,6 +10,7 @@ use crawl_core::ErrorClass;
 use serde::{Deserialize, Serialize};
 
 use super::broken::Broken;
+use crate::replace_file::replace_file;
 
 /// Version of the file. It changes when older programs cannot read it.
 const SCHEMA_VERSION: u32 = 1;
@@ -148,7 +149,7 @@ impl Baseline {
         let contents = Contents { schema_version: SCHEMA_VERSION, broken };
         let text = serde_json::to_string_pretty(&contents)? + "\n";
         let name = self.path.display();
-        fs::write(&self.path, text)
+        replace_file(&self.path, text.as_bytes(), 0o666)
             .map_err(|error| io::Error::new(error.kind(), format!("{name}: {error}")))
     }
 }

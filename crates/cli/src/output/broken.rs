@@ -182,6 +182,10 @@ pub(super) fn places_of<'a>(url: &str, circle: &[Arc<str>], end: &End<'a>) -> Ve
     places
 }
 
+/// The maximum number of redirects of a way that are told. Those before them are left out,
+/// and so are the links to those: a site may have any number.
+pub(super) const MAX_VIA: usize = 20;
+
 /// A page with its link, and the redirects behind that.
 type Found<'a> = (&'a str, Option<LinkContext<'a>>, Vec<&'a str>);
 
@@ -199,7 +203,7 @@ fn collect<'a: 'c, 'c>(
             continue;
         }
         let before = places.len();
-        if is_redirect {
+        if is_redirect && via.len() < MAX_VIA {
             via.insert(0, page);
             collect(page, admission, via, redirects, places);
             via.remove(0);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crawl_core::{Admission, CrawlSummary, Referrer, StopReason};
 use serde_json::{Map, Value, json};
 
-use super::broken::Broken;
+use super::broken::{Broken, MAX_VIA};
 use super::{End, Locate, Out, ReportFormat, ShownRow};
 
 /// Version of the schema. It changes with every change that breaks readers.
@@ -112,17 +112,19 @@ pub(super) fn referrers_of(url: &str, circle: &[Arc<str>], end: &End<'_>) -> (Ve
     let num_found = found.len();
     found.retain(|referrer| circle.iter().all(|redirect| **redirect != *referrer.url));
     let in_circle = (num_found - found.len()) as u32;
-    let objects = objects(found, admission, end.locate, &mut HashSet::new());
+    let objects = objects(found, admission, end.locate, &mut HashSet::new(), MAX_VIA);
     (objects, count.saturating_sub(in_circle))
 }
 
 /// Returns referrers in the order of their URLs. One that redirects has its own
-/// referrers in it, unless they are in `redirects` and so are listed already.
+/// referrers in it, unless they are in `redirects` and so are listed already, or the way
+/// has `room` for no more redirects.
 fn objects<'a>(
     mut found: Vec<Referrer<'a>>,
     admission: &'a Admission,
     locate: &Locate,
     redirects: &mut HashSet<&'a str>,
+    room: usize,
 ) -> Vec<Value> {
     found.sort_by_key(|referrer| (referrer.url, referrer.context.map(|c| c.position.line)));
     let objects = found.into_iter().map(|Referrer { url, context }| {
@@ -133,9 +135,11 @@ fn objects<'a>(
             "element": context.map(|context| context.element.name()),
             "text": context.map(|context| context.text),
         });
-        if context.is_none() && !admission.is_fine(url) && redirects.insert(url) {
+        let is_redirect = context.is_none() && !admission.is_fine(url);
+        if is_redirect && room > 0 && redirects.insert(url) {
             let before = admission.referrers(url).0;
-            object["referrers"] = json!(self::objects(before, admission, locate, redirects));
+            let before = self::objects(before, admission, locate, redirects, room - 1);
+            object["referrers"] = Value::Array(before);
         }
         object
     });

@@ -41,12 +41,17 @@ impl Markdown {
     }
 
     /// Returns an item for each link to a broken URL, by its page: the first one of a page
-    /// has the heading.
+    /// has the heading. Those to which no page links come last.
     fn links(end: &End<'_>) -> Vec<String> {
         let mut pages: BTreeMap<String, Vec<(Option<u32>, String)>> = BTreeMap::new();
+        let mut unlinked = Vec::new();
         for broken in end.broken {
-            for place in places(broken, end) {
-                let (problem, to) = (bold(&broken.problem()), url(&broken.url));
+            let (problem, to) = (bold(&broken.problem()), url(&broken.url));
+            let places = places(broken, end);
+            if places.is_empty() {
+                unlinked.push(format!("- {problem} {to}\n"));
+            }
+            for place in places {
                 let line = place.line().map(|line| format!("line {line}: ")).unwrap_or_default();
                 let item = format!("- {line}{problem} {to}{}\n", via(&place));
                 pages.entry(place.page.to_string()).or_default().push((place.line(), item));
@@ -61,6 +66,8 @@ impl Markdown {
                 last.push('\n');
             }
         }
+        let mut before = "## No page links to these\n\n".to_owned();
+        links.extend(unlinked.into_iter().map(|item| mem::take(&mut before) + &item));
         links
     }
 }

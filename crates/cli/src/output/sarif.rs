@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use super::broken::{Broken, Place, places};
@@ -57,12 +58,11 @@ impl ReportFormat for Sarif {
 /// Returns a URL as it is, and the path of a file as a relative reference (RFC 3986,
 /// section 4.2).
 fn uri(page: &str) -> String {
-    const RESERVED: [(char, &str); 6] =
-        [('%', "%25"), (' ', "%20"), ('?', "%3F"), ('#', "%23"), ('[', "%5B"), (']', "%5D")];
-    if page.contains("://") {
-        return page.to_owned();
+    const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'/');
+    match page.contains("://") {
+        true => page.to_owned(),
+        false => utf8_percent_encode(page, &RESERVED).to_string(),
     }
-    RESERVED.iter().fold(page.to_owned(), |page, (c, code)| page.replace(*c, code))
 }
 
 /// Returns the result for one link; without a place, the URL itself is the place.

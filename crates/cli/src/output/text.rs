@@ -167,7 +167,9 @@ fn in_parentheses(text: &str) -> String {
 /// Returns the words for a URL to which no page links.
 fn origin(broken: &Broken, end: &End<'_>) -> &'static str {
     match end.summary {
-        Ok(_) if broken.is_root => "the crawl began here",
+        Ok(_) if broken.is_root || end.locate.file(&broken.asked).is_some() => {
+            "the crawl began here"
+        }
         Ok(_) => "named by a sitemap",
         Err(_) => "the crawl did not end",
     }

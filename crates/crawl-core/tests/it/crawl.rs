@@ -245,7 +245,7 @@ fn a_root_that_redirects_off_the_site_is_a_warning() {
         _ => Reply::Redirect("http://other.test/?q#f".into()),
     });
     assert_eq!(
-        summary.root_problem.as_deref(),
+        summary.problem.as_deref(),
         Some(
             "http://site.test/moved redirects to http://other.test/?q, which is not of the site: \
              to crawl that, begin there, or use --follow-root"
@@ -256,7 +256,7 @@ fn a_root_that_redirects_off_the_site_is_a_warning() {
         "/" => links(["/away"]),
         _ => Reply::Redirect("http://other.test/".into()),
     });
-    assert_eq!(summary.root_problem, None);
+    assert_eq!(summary.problem, None);
 }
 
 /// If many URLs are known, the admission prefetches the records of all links of a

@@ -355,7 +355,7 @@ fn what_another_site_redirects_to_is_no_root() {
         _ => page(""),
     });
     assert_eq!(crawled.row("http://site.test/out").depth, 1);
-    assert_eq!(crawled.summary.root_problem, None);
+    assert_eq!(crawled.summary.problem, None);
     assert!(!crawled.rows.contains_key("http://third.test/more"));
 }
 

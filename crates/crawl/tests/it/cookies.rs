@@ -1,11 +1,13 @@
 //! Cookies: a jar for each crawl, a file to begin with, and none if none are wanted.
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::process::Stdio;
 
 use demo_site::scripted::Server;
 
-use crate::program::{Scratch, run};
+use crate::program::{Scratch, crawl, run};
 
 /// Starts a site of which all pages need a cookie that the root sets.
 fn site() -> Server {
@@ -72,6 +74,24 @@ fn a_redirect_to_itself_is_one_without_what_is_stripped() {
     run(&["--strip-query", "sid", &site.url("/")]).expect_code(0);
 }
 
+/// Nothing is stripped from the URLs of other sites.
+#[test]
+fn a_redirect_to_itself_of_another_site_keeps_its_query() {
+    let other = Server::start(|request, reply| match request.header("Cookie") {
+        Some("seen=1") => reply.page(""),
+        _ => {
+            let headers = [("Location", request.target.as_str()), ("Set-Cookie", "seen=1")];
+            reply.status(302, "Found", &headers, "");
+        }
+    })
+    .unwrap();
+    let link = format!("<a href='{}'>x</a>", other.url("/?utm_source=a"));
+    let site = Server::start(move |_, reply| reply.page(&link)).unwrap();
+    let arguments = ["--external", "--strip-query", "utm_source", &*site.url("/")];
+    run(&arguments).expect_code(0);
+    assert!(other.requests() >= 2, "{}", other.requests());
+}
+
 #[test]
 fn a_file_of_cookies_is_read_and_written() {
     let site = site();
@@ -89,6 +109,21 @@ fn a_file_of_cookies_is_read_and_written() {
     file.write(b"no cookies");
     let stderr = run(&arguments).expect_code(2).stderr;
     assert!(stderr.contains("line 1 is no cookie"), "{stderr}");
+}
+
+/// It may be what another program writes, and can be read once only.
+#[test]
+fn a_file_of_cookies_may_be_a_pipe() {
+    let site = site();
+    let mut command = crawl(&["--cookie-jar", "/dev/stdin", &site.url("/")]);
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    for pair in ["session\t1", "kept\t2"] {
+        writeln!(writer, "127.0.0.1\tFALSE\t/\tFALSE\t0\t{pair}").unwrap();
+    }
+    drop(writer);
+    let status = command.stdin(reader).stdout(Stdio::null()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(site.hits("/"), 1);
 }
 
 /// The file is replaced at once, and neither its link nor its permissions are.

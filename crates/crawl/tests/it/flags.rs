@@ -150,6 +150,7 @@ fn contradictions_are_refused() {
         (&["-o", "json:x", "--baseline", "./x"], "--baseline"),
         (&["--state", "x", "--trace", "x.json", "--cache", "./x.json"], "--cache"),
         (&["--state", "x", "--input", "./x"], "--input"),
+        (&["--frontier", "redis://a.test", "--crawl", "x", "--baseline", "y"], "--baseline"),
     ] {
         let output = run(&[&["localhost"], flags].concat()).expect_code(2);
         assert!(output.stderr.contains(named), "{flags:?}");

@@ -304,6 +304,23 @@ fn reports_of_two_crawls_of_a_site_are_equal() {
     }
 }
 
+/// A file of a full disk, and a pipe that is closed.
+#[test]
+fn a_report_that_cannot_be_written_keeps_no_other_back() {
+    let site = site();
+    let table = Scratch::with("of an earlier run");
+    let output = format!("csv:{}", table.as_str());
+    stdout_of(&site, &["-o", "text:/dev/full", "-o", &output], 3);
+    assert_eq!(csv::Reader::from_reader(&*table.read()).records().count(), 7);
+    table.write("of an earlier run");
+    let mut command = crawl(&["-o", "text:-", "-o", &output, &site.url("/")]);
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let status = command.stdout(writer).status().unwrap();
+    assert!(status.code().is_some(), "{status}");
+    assert_eq!(csv::Reader::from_reader(&*table.read()).records().count(), 7);
+}
+
 #[test]
 fn reports_go_to_several_files_and_the_sum_to_the_terminal() {
     let site = site();

@@ -132,6 +132,21 @@ fn another_report_of_a_recorded_crawl_may_be_asked_for() {
     assert!(report.starts_with(&format!("404 Not Found  {root}gone\n    on {root}, ")), "{report}");
 }
 
+/// A flag takes the place of the recorded ones of its name.
+#[test]
+fn a_flag_that_may_be_given_again_takes_the_place_of_recorded_ones() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/gone>x</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let (record, root) = (Scratch::new(), server.url("/"));
+    let arguments = ["--accept", "404", "--record", record.as_str(), &root];
+    Running::start(program(&arguments)).wait().expect_code(0);
+    let arguments = ["--accept", "403", "--replay", record.as_str()];
+    Running::start(program(&arguments)).wait().expect_code(1);
+}
+
 #[test]
 fn a_crawl_of_files_is_not_recorded() {
     let (server, crawl) = (site(), Recorded::new());
@@ -459,5 +474,14 @@ fn a_record_that_cannot_be_written_is_told() {
     let server = site();
     let output = run(&["--record", "/no/such/folder/file", &server.url("/")]).expect_code(3);
     assert!(output.stderr.contains("No such file or directory"), "{}", output.stderr);
+    // So many URLs would be a record that cannot be read.
+    let list: String = (0..20_000).map(|n| server.url(&format!("/{n:0>50}\n"))).collect();
+    let (list, record) = (Scratch::with(list), Scratch::new());
+    let output = run(&["--input", list.as_str(), "--record", record.as_str()]).expect_code(3);
+    assert!(output.stderr.contains("too long for a record"), "{}", output.stderr);
     assert_eq!(server.requests(), 0);
+    // The crawl is done, and so its report is there.
+    let output = run(&["--record", "/dev/full", &server.url("/")]).expect_code(3);
+    assert!(output.stdout.contains("404 Not Found"), "{}", output.stdout);
+    assert!(output.stderr.contains("[error] the record cannot be written: "), "{}", output.stderr);
 }

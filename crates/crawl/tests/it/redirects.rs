@@ -32,6 +32,36 @@ fn site() -> Server {
     .unwrap()
 }
 
+/// A site can have any number of redirects to one another, each with a link of its own.
+#[test]
+fn a_long_way_of_redirects_is_told_in_part() {
+    const REDIRECTS: usize = 2_000;
+    let site = Server::start(|request, reply| {
+        let number = request.path().strip_prefix("/r").and_then(|n| n.parse::<usize>().ok());
+        match number {
+            Some(n) if n < REDIRECTS => {
+                let next = format!("/r{}", n + 1);
+                reply.status(302, "Found", &[("Location", &*next)], "");
+            }
+            Some(_) => reply.status(404, "Not Found", &[], ""),
+            None => reply
+                .page((0..REDIRECTS).map(|n| format!("<a href=/r{n}>x</a>")).collect::<String>()),
+        }
+    })
+    .unwrap();
+    let root = site.url("/");
+    let report = run(&[&root, "--format", "text", "--referrers", "all"]).expect_code(1).stdout;
+    let places = report.lines().filter(|line| line.trim_start().starts_with("on ")).count();
+    assert!((20..=22).contains(&places), "{places}");
+    let json = run(&[&root, "--format", "json"]).expect_code(1).stdout;
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let (mut depth, mut referrer) = (0, &json["broken"][0]);
+    while let Some(next) = referrer["referrers"].as_array().and_then(|list| list.last()) {
+        (depth, referrer) = (depth + 1, next);
+    }
+    assert_eq!(depth, 21);
+}
+
 #[test]
 fn redirects_are_fine_or_listed_or_broken() {
     let site = site();

@@ -111,6 +111,15 @@ fn markdown_lists_what_is_broken() {
     assert!(report.contains("\\| \\`\\*\\` 100%, \\]\\]\\"), "{report}");
 }
 
+#[test]
+fn markdown_by_page_has_what_no_page_links_to() {
+    let site = site();
+    let (root, gone) = (site.url("/"), site.url("/nothing-links-here"));
+    let report = run(&["--by-page", "--format", "markdown", &gone, &root]).expect_code(1).stdout;
+    let expected = format!("\n\n## No page links to these\n\n- **404 Not Found** <{gone}>\n");
+    assert!(report.ends_with(&expected), "{report}");
+}
+
 /// Runs the program as a step of GitHub Actions does.
 fn run_step(summary: &Scratch, arguments: &[&str]) -> ProgramOutput {
     let mut command = crawl(arguments);

@@ -159,6 +159,48 @@ fn links_to_the_base_url_lead_to_files() {
     assert_eq!((server.hits("/fine"), server.hits("/project/b.html")), (4, 0));
 }
 
+/// A URL beside the folder that leads to another one there is checked and not crawled.
+#[test]
+fn a_redirect_beside_the_folder_is_not_followed_into_the_site() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/blog" => reply.status(301, "Moved", &[("Location", "/blog/")], ""),
+        "/blog/" => reply.page("<a href=/blog/gone>x</a><a href=/project/gone>x</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let base = server.url("/project/");
+    let folder = Folder::with(&[("out/index.html", "<a href=/blog>blog</a>")]);
+    for arguments in [&["--external"][..], &["--external", "--lenient"]] {
+        let base = ["out", "--base-url", &*base];
+        let report = folder.run(&[&base, arguments].concat()).expect_code(0).stdout;
+        assert!(report.starts_with("Checked 3 URLs: nothing is broken; 1 redirect"), "{report}");
+    }
+    assert_eq!((server.hits("/blog/gone"), server.hits("/project/gone")), (0, 0));
+}
+
+/// Neither a folder for a base URL with a path, nor `--external`, makes a difference.
+#[test]
+fn links_of_files_that_are_no_urls_are_broken() {
+    let page = "<a href='htp://typo.test/page'>x</a> <a href='https://exa mple.com/docs'>x</a>";
+    let folder = Folder::with(&[("out/index.html", page)]);
+    for base_url in ["https://a.test/", "https://a.test/project/"] {
+        let arguments = ["out", "--base-url", base_url, "--format", "jsonl"];
+        let lines = folder.run(&arguments).expect_code(1).stdout;
+        assert_eq!(rows(&lines).len(), 3, "{lines}");
+    }
+}
+
+/// It could not be sent for, and no network is asked.
+#[test]
+fn a_path_that_cannot_be_decoded_has_no_file() {
+    let server = Server::start(|_, reply| reply.page("")).unwrap();
+    let page = "<a href=/a%2Fb>x</a> <a href=/caf%E9.html>x</a>";
+    let folder = Folder::with(&[("out/index.html", page)]);
+    let report = folder.run(&["out", "--base-url", &server.url("/")]).expect_code(1).stdout;
+    assert_eq!(report.matches("no such file").count(), 2, "{report}");
+    assert_eq!(server.requests(), 0);
+}
+
 /// A link is one click, whether it is in a file or on a page.
 #[test]
 fn the_limit_on_depth_counts_from_the_files() {
@@ -167,6 +209,16 @@ fn the_limit_on_depth_counts_from_the_files() {
     assert!(report.starts_with("no such file  gone.html\n"), "{report}");
     let report = folder.run(&[".", "--max-depth", "0"]).expect_code(0).stdout;
     assert_eq!(report, "Checked 1 URL: nothing is broken; 1 URL too many clicks away.\n");
+    // What is left to the network does not keep the files of the next level back.
+    let server = Server::start(|_, reply| reply.page("")).unwrap();
+    let page = format!("<img src={}><link rel=stylesheet href=a.css>", server.url("/x.png"));
+    let folder = Folder::with(&[
+        ("out/index.html", &page),
+        ("out/a.css", "i { background: url(bg.png) }"),
+        ("out/bg.png", ""),
+    ]);
+    let report = folder.run(&["out", "--external", "--max-depth", "1"]).expect_code(0).stdout;
+    assert_eq!(report, "Checked 4 URLs: nothing is broken.\n");
 }
 
 /// Only the host of the base URL is in the folder: with `www.` or without, but not another
@@ -205,6 +257,14 @@ fn a_sitemap_of_a_folder_has_urls() {
     for page in ["https://a.test/x/index.html", "https://a.test/x/b%20c.html"] {
         assert!(sitemap.contains(&format!("<url><loc>{page}</loc></url>")), "{sitemap}");
     }
+}
+
+/// A colon would end a scheme.
+#[test]
+fn a_path_in_sarif_is_a_reference() {
+    let folder = Folder::with(&[("\u{fc}b:er [1].html", "<a href=gone>x</a>")]);
+    let sarif = folder.run(&[".", "--format", "sarif"]).expect_code(1).stdout;
+    assert!(sarif.contains("\"uri\":\"%C3%BCb%3Aer%20%5B1%5D.html\""), "{sarif}");
 }
 
 /// Two URLs may lead to one path.

@@ -6,7 +6,7 @@ if not take(lease) then
   return -1
 end
 local retry, max_wait, now = tonumber(ARGV[3]), tonumber(ARGV[4]), clock()
-local name, kind, started, _, entry = parts(lease)
+local name, kind, started, before, entry = parts(lease)
 local h = host_of(name)
 local answers = h.answers or 0
 
@@ -14,6 +14,10 @@ local answers = h.answers or 0
 h.spell, h.count, h.paused, h.grow = h.spell or now, h.count or 0, h.paused or 0, 0
 h.limit = h.limit or h.open
 if (h.busy or 0) <= started then
+  if h.count > 0 then
+    -- The time in which it might have been asked, and was not, is not the host's.
+    h.spell = h.spell + math.max(0, started - math.max(h.pause or 0, before))
+  end
   h.limit = math.max(1, math.floor(math.min(h.limit, h.open) / 2))
   h.count, h.busy = h.count + 1, now
 end
@@ -23,9 +27,9 @@ local pause = math.min(retry >= 0 and retry or backoff, budget)
 if budget == 0 then
   pause = max_wait / 120
 end
-local before = h.pause or 0
-h.paused = h.paused + math.max(0, now + pause - math.max(before, now))
-h.pause = math.max(before, math.floor(now + pause))
+local paused = h.pause or 0
+h.paused = h.paused + math.max(0, now + pause - math.max(paused, now))
+h.pause = math.max(paused, math.floor(now + pause))
 
 -- The URL: it waits as long as it is asked to, at least a second, which doubles.
 local s, text = state(entry)

@@ -24,7 +24,8 @@ end
 -- and of one that was busy:
 --   limit, grow     how many requests it may have at a time; answers since that has grown
 --   pause           the moment before which it is not asked
---   busy, spell     the moments of the last busy answer, and of the first without others
+--   busy, spell     the moments of the last busy answer, and of the first without others,
+--                   moved by the times in which no worker asked though it might have
 --   count, paused   the number of such answers since then, and the sum of its pauses
 local function host_of(name)
   local h = hosts[name]

@@ -2,17 +2,18 @@
 
 use std::collections::HashSet;
 use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crawl_core::{Options, Row, StopReason};
+use crawl_core::{CrawlSummary, Options, Row, StopReason};
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
-use frontier_redis::{RedisFrontier, delete, report, status};
+use frontier_redis::{RedisFrontier, delete, report, status, work};
 use stage2_coroutines::EventLoop;
-use stage3_queue::Stopper;
+use stage3_queue::{Frontier, Stopper};
 
 use crate::losses::{is_soon, join_and_leave};
 use crate::redis::Redis;
@@ -146,6 +147,10 @@ fn a_worker_with_other_settings_is_refused() {
     deep.max_depth = Some(1);
     let error = open(deep).err().unwrap().to_string();
     assert!(error.contains("--max-depth is not supported"), "{error}");
+    let mut following = options(&site.root());
+    following.follow_root = true;
+    let error = open(following).err().unwrap().to_string();
+    assert!(error.contains("--follow-root is not supported"), "{error}");
     redis.command(&["HSET", "{settings:0}:crawl", "format", "0, 0.0.1"]);
     let error = open(options(&site.root())).err().unwrap().to_string();
     assert!(error.contains("another version (0, 0.0.1"), "{error}");
@@ -259,7 +264,7 @@ fn a_report_finds_what_is_moved_meanwhile() {
     run(moving.clone(), options(&site.url("/")));
     moving.journal = vec![file.clone()];
     join_and_leave(moving.clone(), Options::new(Vec::new()));
-    // Records are read 200 at a time.
+    // Records are read 50 at a time.
     let script = "local key = '{moving:0}:journal'
         local last = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
         redis.call('XDEL', key, last[1])
@@ -318,12 +323,9 @@ fn a_style_sheet_has_the_urls_that_it_names() {
     assert_eq!((style.num_urls, style.num_new_urls), (2, 2));
 }
 
-/// A worker ends when its crawl was deleted and begun anew. It moves no record of the new one
-/// to the file of the old one.
-#[test]
-#[ignore = "needs redis-server: run .ci/real-peers"]
-fn a_worker_ends_when_its_crawl_is_begun_anew() {
-    let redis = Redis::start();
+/// Runs a worker whose crawl is deleted while it fetches, or is another one then, and returns
+/// the reason for which it ends.
+fn reason_of_end(redis: &Redis, with_journal: bool, is_begun_anew: bool) -> String {
     let is_over = Arc::new(AtomicBool::new(false));
     let may_answer = Arc::clone(&is_over);
     let site = Server::start(move |_, reply| {
@@ -337,17 +339,198 @@ fn a_worker_ends_when_its_crawl_is_begun_anew() {
     let working = thread::spawn(move || {
         let server = frontier_redis::Server::parse(&url).unwrap();
         let mut redis = frontier_redis::RedisOptions::new(server, "anew");
-        redis.journal = vec![path];
+        redis.lease = Duration::from_secs(2);
+        redis.journal.extend(with_journal.then_some(path));
         redis.journal_age = Duration::from_millis(200);
         run(redis, options(&root)).0.stopped
     });
     assert!(is_soon(|| site.requests() > 0));
-    let (event_loop, anew) = (EventLoop::new().unwrap(), redis.options("anew"));
-    let deleting = delete(&event_loop, &anew);
-    event_loop.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
-    join_and_leave(anew, options(&site.url("/")));
-    let stopped = working.join().unwrap();
+    if is_begun_anew {
+        // In one step: the worker may not see that there is none in between.
+        let script = "for _, key in ipairs(redis.call('KEYS', '{anew:*')) do
+              if key ~= KEYS[1] then redis.call('DEL', key) end
+            end
+            return redis.call('HSET', KEYS[1], 'id', 'another')";
+        redis.command(&["EVAL", script, "1", "{anew:0}:crawl"]);
+    } else {
+        let (event_loop, anew) = (EventLoop::new().unwrap(), redis.options("anew"));
+        let deleting = delete(&event_loop, &anew);
+        event_loop.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
+    }
+    // Otherwise it would wait for ever.
+    is_soon(|| working.is_finished());
     is_over.store(true, Ordering::SeqCst);
+    let stopped = working.join().unwrap();
     let Some(StopReason::Frontier(error)) = stopped else { panic!("{stopped:?}") };
-    assert!(error.to_string().contains("the crawl was begun anew"), "{error}");
+    error.to_string()
+}
+
+/// A worker ends when its crawl was deleted and begun anew. It moves no record of the new one
+/// to the file of the old one, and takes no job of it.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_ends_when_its_crawl_is_begun_anew() {
+    for with_journal in [true, false] {
+        let error = reason_of_end(&Redis::start(), with_journal, true);
+        assert!(error.contains("the crawl was begun anew"), "{error}");
+    }
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_ends_when_its_crawl_is_deleted_and_does_not_begin_it_again() {
+    let redis = Redis::start();
+    let error = reason_of_end(&redis, false, false);
+    assert!(error.contains("the crawl was deleted"), "{error}");
+    assert_eq!(redis.command(&["EXISTS", "{anew:0}:crawl"]), "0");
+}
+
+/// A deletion that was interrupted can be repeated, since the crawl is still there.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn the_record_of_a_crawl_is_deleted_last() {
+    let (redis, site) = (Redis::start(), list(20));
+    let mut many = redis.options("many");
+    many.partitions = Some(16);
+    run(many.clone(), options(&site.url("/")));
+    let (event_loop, wait) = (EventLoop::new().unwrap(), Duration::from_secs(20));
+    let commands = redis.monitor();
+    event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
+    let lines = commands.lines();
+    let unlinks: Vec<_> = lines.iter().filter(|line| line.contains("\"UNLINK\"")).collect();
+    let of_record = unlinks.iter().position(|line| line.contains("\"{many:0}:crawl\""));
+    assert!(unlinks.len() > 3 && of_record == Some(unlinks.len() - 1), "{unlinks:?}");
+    // What a worker has put in meanwhile is deleted without it.
+    redis.command(&["SADD", "{many:3}:seen", "x"]);
+    event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
+    assert_eq!(redis.command(&["EXISTS", "{many:3}:seen"]), "0");
+    let error = event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap_err();
+    assert!(error.to_string().contains("there is no crawl 'many'"), "{error}");
+}
+
+/// Stops a worker so often while Redis is about to run its call for a further claim, and
+/// returns the number of requests that it has made. It keeps no lease.
+fn requests_of_one_that_is_stopped(times: u32) -> u64 {
+    let redis = Arc::new(Redis::start());
+    let stopper = Stopper::new();
+    // The site outlives no test, but may outlive the server.
+    let (stop, server) = (stopper.clone(), Arc::downgrade(&redis));
+    let links: String = (0..5).map(|n| format!("<a href=/{n}>x</a>")).collect();
+    let site = Server::start(move |request, reply| {
+        if request.path() != "/0" {
+            return reply.page(&links);
+        }
+        let Some(redis) = server.upgrade() else { return };
+        redis.command(&["CLIENT", "PAUSE", "20000", "WRITE"]);
+        // The other task asks for a job meanwhile.
+        reply.sleep(Duration::from_millis(90));
+        (0..times).for_each(|_| stop.stop(StopReason::Signal(2)));
+        reply.sleep(Duration::from_millis(20));
+        redis.command(&["CLIENT", "UNPAUSE"]);
+        reply.page("x");
+    });
+    let site = site.unwrap();
+    let mut wanted = options(&site.url("/"));
+    (wanted.delay, wanted.max_tasks) = (Duration::from_millis(40), Some(2));
+    let mut of_stopped = redis.options("claims");
+    of_stopped.lease = Duration::from_secs(60);
+    run_with(of_stopped, wanted, stopper);
+    assert_eq!(redis.command(&["ZCARD", "{claims:0}:leases"]), "0");
+    site.requests()
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_job_that_is_claimed_after_a_stop_is_given_back() {
+    assert_eq!(requests_of_one_that_is_stopped(1), 2);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_job_that_is_claimed_while_a_worker_leaves_is_given_back() {
+    assert_eq!(requests_of_one_that_is_stopped(2), 2);
+}
+
+/// A report has the rows of a crawl in one process, and counts each of them once.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_report_counts_its_rows() {
+    let redis = Redis::start();
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/old>x</a><a href=/other>x</a><a href=/1/2/3/4>x</a>"),
+        "/old" => reply.status(301, "Moved Permanently", &[("Location", "/new")], ""),
+        _ => reply.page("<a href=/old>x</a>"),
+    });
+    let site = site.unwrap();
+    let mut wanted = options(&site.url("/"));
+    wanted.traps.segments = 3;
+    run(redis.options("counts"), wanted.clone());
+    let (event_loop, mut of_counts) = (EventLoop::new().unwrap(), redis.options("counts"));
+    let mut report_of = |keep_redirects: bool| {
+        of_counts.keep_redirects = keep_redirects;
+        let mut rows = Vec::new();
+        let mut sink = |row| rows.push(row);
+        let reporting = report(&event_loop, &of_counts, &mut sink);
+        let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+        (summary, rows)
+    };
+    let (summary, rows) = report_of(false);
+    assert_eq!((rows.len(), summary.done), (5, 5), "{rows:?}");
+    let old = site.url("/old");
+    let row = rows.iter().find(|row| *row.url == *old).unwrap();
+    assert_eq!((row.num_new_urls, witness(wanted)[&old].num_new_urls), (0, 0));
+    let (with_redirects, _) = report_of(true);
+    let links = |summary: &CrawlSummary| summary.admission.referrers(&old).0.len();
+    assert_eq!((links(&summary), links(&with_redirects)), (1, 3));
+}
+
+/// Jobs that are completed while a report is read are not in it, and it says so.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_report_does_not_count_what_it_has_not_read() {
+    let redis = Redis::start();
+    let site = list(3);
+    let mut first = options(&site.url("/"));
+    first.max_pages = Some(1);
+    run(redis.options("meanwhile"), first);
+    let (event_loop, meanwhile) = (EventLoop::new().unwrap(), redis.options("meanwhile"));
+    let mut complete = |_| drop(redis.command(&["HINCRBY", "{meanwhile:0}", "done", "3"]));
+    let reporting = report(&event_loop, &meanwhile, &mut complete);
+    let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    let left_out = summary.left_out();
+    assert_eq!(left_out.as_deref(), Some("3 URLs left to do: the crawl is not done yet"));
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_summary_has_at_most_a_hundred_warnings() {
+    let redis = Redis::start();
+    let event_loop = EventLoop::new().unwrap();
+    let (of_warnings, wanted) = (redis.options("warnings"), options("http://a.test/"));
+    let (sink, stopper) = (Box::new(drop), Stopper::new());
+    let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, stopper);
+    let frontier = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
+    (0..200).for_each(|n| frontier.warn(format!("{n}")));
+    assert_eq!(frontier.end().warnings.len(), 100);
+    event_loop.close();
+}
+
+/// The sink gets no more rows, the crawl ends, and the panic is passed on.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_sink_that_panics_ends_the_crawl() {
+    let redis = Redis::start();
+    let site = list(30);
+    let mut wanted = options(&site.url("/"));
+    wanted.max_tasks = Some(2);
+    let event_loop = EventLoop::new().unwrap();
+    let watch = (Duration::from_secs(1), |_: &_| ());
+    let sink = Box::new(|row: Row| panic!("no room for {}", row.url));
+    let of_sink = redis.options("sink");
+    let working = work(&event_loop, of_sink, wanted, sink, Stopper::new(), watch);
+    let run = || event_loop.run_sync(working, Duration::from_secs(20)).map(|_| ());
+    let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("the panic is lost");
+    let message = panic.downcast_ref::<String>().expect("a text");
+    assert_eq!(*message, format!("no room for {}", site.url("/")));
+    assert!(site.requests() < 30);
 }

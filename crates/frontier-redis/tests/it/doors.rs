@@ -3,12 +3,15 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use demo_site::{DemoSite, SiteOptions};
-use frontier_redis::{RedisOptions, Server, report, status};
+use frontier_redis::{RedisFrontier, RedisOptions, Server, report, status};
 use stage2_coroutines::EventLoop;
+use stage3_queue::Stopper;
 use test_support::authority::Authority;
 
 use crate::redis::Redis;
@@ -110,24 +113,30 @@ fn a_user_needs_no_more_than_its_own_keys() {
     assert!(other.contains("NOPERM"), "{other}");
 }
 
-/// Starts a server that sends each call to the node at another port, as in a cluster.
-fn sends_on(listener: TcpListener, port: u16) {
+/// Starts a server that answers each call with what `answer` returns for its text, until that
+/// is nothing: then it closes the connection. It says of itself what is in `INFO`.
+fn answers(listener: TcpListener, answer: impl Fn(&str) -> String + Clone + Send + 'static) {
     thread::spawn(move || {
         for mut client in listener.incoming().map_while(Result::ok) {
+            let answer = answer.clone();
             thread::spawn(move || {
-                let mut bytes = [0; 4096];
+                let mut bytes = [0; 65_536];
                 while let Ok(length @ 1..) = client.read(&mut bytes) {
                     let call = String::from_utf8_lossy(&bytes[..length]).into_owned();
                     let is_greeting = call.contains("INFO");
-                    let moved = format!("-MOVED 1 127.0.0.1:{port}\r\n");
-                    let reply = if is_greeting { "$0\r\n\r\n" } else { &moved };
-                    if client.write_all(reply.as_bytes()).is_err() {
+                    let reply = if is_greeting { "$0\r\n\r\n".to_owned() } else { answer(&call) };
+                    if reply.is_empty() || client.write_all(reply.as_bytes()).is_err() {
                         break;
                     }
                 }
             });
         }
     });
+}
+
+/// Starts a server that sends each call to the node at another port, as in a cluster.
+fn sends_on(listener: TcpListener, port: u16) {
+    answers(listener, move |_| format!("-MOVED 1 127.0.0.1:{port}\r\n"));
 }
 
 /// Two nodes that send each call to each other are waited for, and not for ever.
@@ -142,4 +151,43 @@ fn nodes_that_send_each_other_all_calls_are_no_cluster() {
     redis.max_wait = Duration::from_millis(300);
     let refusal = refusal(&redis);
     assert!(refusal.contains("no node has what the cluster says"), "{refusal}");
+}
+
+/// While a slot is moved key by key, a script may find a part of its keys only.
+#[test]
+fn a_slot_that_is_being_moved_is_not_waited_for() {
+    for word in ["ASK 1 127.0.0.1:1", "TRYAGAIN Multiple keys request during rehashing of slot"] {
+        let node = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}/", node.local_addr().unwrap());
+        answers(node, move |_| format!("-{word}\r\n"));
+        let refusal = refusal(&at(&url, "asked"));
+        assert!(refusal.contains("slots of the cluster are being moved"), "{refusal}");
+    }
+}
+
+/// A call may have been made by the node that held its slot before: its reply was lost. The
+/// node to which it is sent then is told that it is repeated.
+#[test]
+fn a_call_that_is_repeated_at_another_node_is_still_a_repeated_one() {
+    let nodes = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    let ports = nodes.each_ref().map(|node| node.local_addr().unwrap().port());
+    let [one, other] = nodes;
+    let scripts = Arc::new(AtomicU32::new(0));
+    answers(one, move |call| match call.contains("EVALSHA") {
+        false => "-ERR this instance has cluster support disabled\r\n".to_owned(),
+        true if scripts.fetch_add(1, Ordering::SeqCst) == 0 => String::new(),
+        true => format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1]),
+    });
+    // Behind the key stands whether the call is repeated.
+    answers(other, |call| {
+        let flag = call.split("{again:0}\r\n").nth(1).and_then(|rest| rest.lines().nth(1));
+        format!("-ERR repeated: {}\r\n", flag.unwrap_or("unknown"))
+    });
+    let redis = at(&format!("redis://127.0.0.1:{}/", ports[0]), "again");
+    let event_loop = EventLoop::new().unwrap();
+    let (sink, stopper) = (Box::new(drop), Stopper::new());
+    let opening = RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, stopper);
+    let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
+    let error = opened.err().unwrap().to_string();
+    assert!(error.contains("repeated: 1"), "{error}");
 }

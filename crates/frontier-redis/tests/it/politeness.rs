@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crawl_core::{ErrorClass, FetchError, Options, Outcome};
+use crawl_core::{ErrorClass, FetchError, Options, Outcome, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
 use stage2_coroutines::EventLoop;
-use stage3_queue::Rules;
+use stage3_queue::{Rules, Stopper};
 
 use crate::redis::Redis;
-use crate::worker::{journal, options, run};
+use crate::worker::{journal, options, run, run_with};
 
 /// Runs workers on threads until all are done.
 fn run_workers(redis: &Redis, name: &str, count: usize, options: &Options) {
@@ -233,4 +233,57 @@ fn a_host_that_is_busy_all_the_time_is_named() {
         assert_eq!((busy_host.todo, summary.todo), (301 - rows.len() as u64, busy_host.todo));
         assert!(busy_host.todo > 0);
     }
+}
+
+/// A worker gets a busy answer and is stopped. The next one comes much later, and gets a
+/// busy answer to its first request, too: that is no reason to give the host up.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn time_in_which_no_worker_asks_is_not_that_of_a_busy_host() {
+    let redis = Redis::start();
+    let stopper = Stopper::new();
+    let (stop, answers) = (stopper.clone(), Mutex::new(0));
+    let (server, _) = timed(move |_, reply| {
+        let mut answers = answers.lock().unwrap();
+        *answers += 1;
+        if *answers > 2 {
+            return reply.page("x");
+        }
+        stop.stop(StopReason::Signal(2));
+        reply.status(503, "Service Unavailable", &[], "");
+    });
+    let mut wanted = options(&server.url("/a"));
+    wanted.roots.push(server.url("/b").parse().unwrap());
+    (wanted.max_wait, wanted.max_tasks) = (Duration::from_secs(1), Some(1));
+    run_with(redis.options("later"), wanted, stopper);
+    // An hour goes by.
+    let script = "local h = cmsgpack.unpack(redis.call('GET', KEYS[1]))
+        for _, name in ipairs({ 'next', 'pause', 'busy', 'spell' }) do
+          h[name] = h[name] - 3600000000
+        end
+        redis.call('SET', KEYS[1], cmsgpack.pack(h))
+        return h.count";
+    let key = format!("{{later:0}}:h:{}", server.address());
+    assert_eq!(redis.command(&["EVAL", script, "1", &key]), "1");
+    let (summary, rows) = run(redis.options("later"), Options::new(Vec::new()));
+    assert!(summary.busy_hosts.is_empty(), "{:?}", summary.busy_hosts);
+    let pages = rows.iter().filter(|row| row.outcome == Outcome::Page).count();
+    assert_eq!((rows.len(), pages), (2, 2), "{rows:?}");
+}
+
+/// A URL ends with a busy answer. For its host that is no other answer.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_row_with_a_busy_answer_does_not_end_the_spell_of_its_host() {
+    let redis = Redis::start();
+    let (server, times) = timed(|_, reply| reply.status(503, "Service Unavailable", &[], ""));
+    let mut wanted = options(&server.url("/"));
+    wanted.max_wait = Duration::from_millis(500);
+    let (_, rows) = run(redis.options("final"), wanted);
+    let [row] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((row.status, times.lock().unwrap().len()), (Some(503), 2));
+    let script = "local h = cmsgpack.unpack(redis.call('GET', KEYS[1]))
+        return tostring(h.answers) .. ' ' .. type(h.spell)";
+    let key = format!("{{final:0}}:h:{}", server.address());
+    assert_eq!(redis.command(&["EVAL", script, "1", &key]), "nil number");
 }

@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::{Reply, Request};
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use serde_json::Value;
 use test_support::programs::programs;
 
@@ -131,8 +134,31 @@ fn costly_trees() -> Vec<Case> {
     ]
 }
 
+/// Returns a few kilobytes in gzip: documents in frames, each with a long base that counts for
+/// all links in it.
+fn packed_bases() -> Vec<u8> {
+    let links = numbered(2_200, |n| format!("<a href={n}>"));
+    let base = format!("<base href={}/ >", "x".repeat(1_000));
+    let inner = format!("<iframe srcdoc=\"{base}{links}\"></iframe>");
+    let mut packed = GzEncoder::new(Vec::new(), Compression::best());
+    let block = inner.into_bytes();
+    for _ in 0..(7 << 20) / block.len() {
+        packed.write_all(&block).unwrap();
+    }
+    packed.finish().unwrap()
+}
+
 /// Returns responses that hold much memory for little traffic, or never end.
 fn held_back() -> Vec<Case> {
+    let packed = packed_bases();
+    assert!(packed.len() < 200_000, "{}", packed.len());
+    let bases = move |request: &Request, reply: &mut Reply<'_>| match request.path() {
+        "/" => {
+            let headers = [("Content-Type", "text/html"), ("Content-Encoding", "gzip")];
+            reply.status(200, "OK", &headers, &packed);
+        }
+        _ => reply.status(404, "No", &[], ""),
+    };
     // A frame with a window of 8 MiB, of RLE blocks (RFC 8878, section 3.1.1.2), that
     // does not end.
     const WINDOW_OF_8_MIB: u8 = 13 << 3;
@@ -166,6 +192,15 @@ fn held_back() -> Vec<Case> {
         }
     };
     vec![
+        Case {
+            name: "long bases in few bytes",
+            programs: For::Crawl,
+            arguments: &["--max-pages", "5"],
+            root: "/".into(),
+            script: Arc::new(bases),
+            max_kib: MAX_KIB_OF_SITE,
+            expects: |rows, _| rows["/"]["error"]["class"] == "too_large",
+        },
         Case {
             name: "windows of decoders",
             programs: For::All,

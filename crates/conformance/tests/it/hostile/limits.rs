@@ -9,7 +9,7 @@ use crawl_core::Outcome;
 
 use demo_site::scripted::{Reply, Request};
 
-use super::behaviour::{Behaviour, html, ok, runs, sends};
+use super::behaviour::{Behaviour, closes_after, html, ok, runs, sends};
 use crate::common::{
     ExpectedRow, Stage, WATCHDOG, failed, http_error, links, options, other, page, redirect, serve,
 };
@@ -155,6 +155,10 @@ fn unneeded(chunk: Vec<u8>, chunks: Vec<u8>) -> Vec<Behaviour> {
         };
         runs(format!("/limits/unneeded/{path}"), UNNEEDED, script, expected_row.uncounted())
     };
+    let cut = |path: &str, first: &str, expected_row: ExpectedRow| {
+        let path = format!("/limits/unneeded/{path}");
+        closes_after(&path, UNNEEDED, format!("HTTP/1.1 {first}"), expected_row.uncounted())
+    };
     const CHUNKED: &str = "Transfer-Encoding: chunked\r\n";
     const HTML: &str = "Content-Type: text/html\r\n";
     const HOME: &str = "Location: /\r\n";
@@ -207,6 +211,9 @@ fn unneeded(chunk: Vec<u8>, chunks: Vec<u8>) -> Vec<Behaviour> {
         silent("silent-404-chunk", &format!("404 No\r\n{CHUNKED}\r\n5\r\nab"), gone()),
         silent("silent-302", &format!("302 Found\r\n{HOME}Content-Length: 9\r\n\r\n"), found()),
         silent("silent-302-until-end", &format!("302 Found\r\n{HOME}\r\nmoved"), found()),
+        cut("cut-404", "404 Not Found\r\nContent-Length: 9\r\n\r\n", gone()),
+        cut("cut-404-chunk", &format!("404 No\r\n{CHUNKED}\r\n5\r\nab"), gone()),
+        cut("cut-302", &format!("302 Found\r\n{HOME}Content-Length: 9\r\n\r\n"), found()),
         dripping("dripping-404", "404 Not Found\r\n", gone()),
         dripping("dripping-500", "500 Oh No\r\nContent-Length: 99999\r\n", http_error(500, 0)),
         dripping("dripping-302", &format!("302 Found\r\n{HOME}"), found()),

@@ -50,6 +50,13 @@ fn targets(host: &str) -> Vec<Behaviour> {
         redirects("upper-case", "WHATWG URL: schemes are", "HTTP:target", TARGET),
         redirects("8-bit", "WHATWG URL: encoded as UTF-8", "\u{fc}", "/redirects/%C3%BC"),
         sends("/redirects/%C3%BC", "where one leads", page_response("here"), page("here", 0)),
+        sends(
+            "/redirects/8-bit-latin",
+            "browsers: bytes that are no UTF-8 stay as they are",
+            b"HTTP/1.1 302 Moved\r\nLocation: caf\xe9\r\nContent-Length: 0\r\n\r\n",
+            redirect(302, "/redirects/caf%E9"),
+        ),
+        sends("/redirects/caf%E9", "where one leads", page_response("here"), page("here", 0)),
         redirects("bidi", "WHATWG URL: encoded", "\u{202e}", "/redirects/%E2%80%AE"),
         sends("/redirects/%E2%80%AE", "where one leads", page_response("here"), page("here", 0)),
         closes_loop("itself", "/redirects/itself", "/redirects/itself"),
