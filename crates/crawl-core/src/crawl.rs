@@ -48,8 +48,8 @@ pub struct Crawl {
     missing_fragments: u64,
     /// The number of links that are no URL.
     no_urls: u64,
-    /// The reason why a root does not lead to the site that was meant.
-    root_problem: Option<String>,
+    /// The reason for which the crawl could not do what was asked.
+    problem: Option<String>,
     /// The first root that names no other file, in a sentence.
     empty_root: Option<String>,
     /// True if a page was found, or a file that names others.
@@ -140,7 +140,7 @@ impl Crawl {
             warnings: Vec::new(),
             missing_fragments: 0,
             no_urls: 0,
-            root_problem: None,
+            problem: None,
             empty_root: None,
             has_page: false,
             peak_in_flight: 0,
@@ -226,6 +226,12 @@ impl Crawl {
     /// Makes all URLs that are found from now on those of other sites.
     pub fn leave_site(&mut self) {
         self.admission.leave_scope();
+    }
+
+    /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. The
+    /// first problem counts.
+    pub fn fail(&mut self, problem: String) {
+        self.problem.get_or_insert(problem);
     }
 
     /// Keeps a warning for the [`CrawlSummary`].
@@ -476,7 +482,7 @@ impl Crawl {
         self.admit(target, Via::Redirect(job), findings);
         self.admission.settle(job, Settled::Redirect(target));
         if is_of_root && self.follows_links() && !self.admission.is_in_scope(target) {
-            self.root_problem.get_or_insert(format!(
+            self.problem.get_or_insert(format!(
                 "{} redirects to {}, which is not of the site: to crawl that, begin there, or \
                  use --follow-root",
                 job.url,
@@ -667,7 +673,7 @@ impl Crawl {
             admission: std::mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
             problem: self
-                .root_problem
+                .problem
                 .take()
                 .or_else(|| self.empty_root.take().filter(|_| !self.has_page)),
             stopped: None,

@@ -48,7 +48,7 @@ impl RowWriter {
         if let Some(cache) = &*self.cache.borrow()
             && let Err(error) = cache.save()
         {
-            crawl.borrow_mut().warn(format!("the cache cannot be written: {error}"));
+            crawl.borrow_mut().fail(format!("the cache cannot be written: {error}"));
         }
     }
 

@@ -10,8 +10,8 @@ use crate::{Job, Purpose};
 /// The levels of a crawl (level-order breadth-first search). With a limit on depth, a
 /// level begins when all URLs of the one before have ended. So the depth of a URL is
 /// that of the shortest way to it, and the same URLs are too deep in each crawl,
-/// whatever the order of the responses. The cost: at the end of a level, the slowest
-/// response is waited for.
+/// whatever the order of the responses; but not if a page of a level loads what another
+/// one redirects to. The cost: at the end of a level, the slowest response is waited for.
 ///
 /// Without a limit on depth no job waits here.
 #[derive(Debug, Default)]

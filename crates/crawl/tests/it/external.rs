@@ -186,6 +186,21 @@ fn a_cache_that_was_cut_is_used_and_a_foreign_file_is_not_changed() {
     assert_eq!(leftovers.count(), 0);
 }
 
+#[test]
+fn a_cache_that_cannot_be_written_is_told() {
+    let folder = Scratch::new();
+    fs::create_dir(folder.path()).unwrap();
+    let (cache, folder) = (folder.path().join("cache"), folder.path().to_owned());
+    let site = Server::start(move |_, reply| {
+        let _ = fs::remove_dir(&folder);
+        reply.page("");
+    })
+    .unwrap();
+    let output = check(&site, &["--cache", cache.to_str().unwrap()]).expect_code(3);
+    assert_eq!(output.stdout, "Checked 1 URL: nothing is broken.\n");
+    assert!(output.stderr.contains("[error] the cache cannot be written"), "{}", output.stderr);
+}
+
 /// A crawl that is stopped keeps what it has found out.
 #[test]
 fn the_cache_is_kept_when_the_time_is_over() {
