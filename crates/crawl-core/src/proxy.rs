@@ -27,7 +27,8 @@ pub enum ProxyKind {
     Http,
     /// HTTP within TLS.
     Https,
-    /// SOCKS version 5 (RFC 1928), which gets addresses.
+    /// SOCKS version 5 (RFC 1928), which gets an address: the first one of a name. The proxy
+    /// may not reach that, and so `socks5h` is better where it is possible.
     Socks5,
     /// SOCKS version 5, which gets names and looks them up itself.
     Socks5h,

@@ -153,12 +153,9 @@ impl<T: 'static, R: 'static> Gather<T, R> {
     /// done already, and so their results are not lost.
     pub fn cancel(&self) -> bool {
         let children = self.0.children.borrow().clone();
-        let cancelled = children.iter().filter(|child| child.cancel()).count();
-        cancelled > 0 && self.abandon()
-    }
-
-    /// Cancels the future itself, and lets go of the children.
-    fn abandon(&self) -> bool {
+        if children.iter().filter(|child| child.cancel()).count() == 0 {
+            return false;
+        }
         drop(self.0.children.take());
         self.0.outer.cancel()
     }
@@ -184,7 +181,6 @@ impl<T: 'static, R: 'static> std::future::Future for Gather<T, R> {
 impl<T: 'static, R: 'static> Drop for Gather<T, R> {
     fn drop(&mut self) {
         self.cancel();
-        self.abandon();
     }
 }
 // ANCHOR_END: gather_drop
