@@ -17,6 +17,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::builder::OsStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, ValueEnum};
@@ -209,7 +210,13 @@ fn located(flag: &str, path: &str, file: &Path) -> String {
 /// Returns a word if its value is right.
 fn checked(command: &Command, word: String) -> Result<OsString, String> {
     let word = OsString::from(word);
-    let parsed = command.clone().try_get_matches_from([OsString::from("crawl"), word.clone()]);
+    // Some files may be pipes, which can be read once only.
+    let is_read = |flag: &Arg| ["cacert", "cookie_jar"].contains(&flag.get_id().as_str());
+    let command = command.clone().mut_args(|flag| match is_read(&flag) {
+        true => flag.value_parser(OsStringValueParser::new()),
+        false => flag,
+    });
+    let parsed = command.try_get_matches_from([OsString::from("crawl"), word.clone()]);
     let Err(error) = parsed else { return Ok(word) };
     match error.kind() {
         // What is not there yet may be among the other words.

@@ -453,10 +453,12 @@ impl Visit {
                 && matches!(response.status.map(known_status), Some(301..=303 | 307 | 308))
                 && redirect_target(&self.job, response).is_ok_and(|target| {
                     // As the admission would find it, which strips no external one.
-                    let mut strip_query = self.policy.strip_query.clone();
-                    let is_same = |address: Address<'_>| address.as_str() == &*self.job.url;
+                    let mut strip_query = match self.job.purpose {
+                        Purpose::External => StripQuery::default(),
+                        _ => self.policy.strip_query.clone(),
+                    };
                     let target = Address::of(&target);
-                    target.is_ok_and(|it| is_same(it) || is_same(strip_query.strip(it)))
+                    target.is_ok_and(|it| strip_query.strip(it).as_str() == &*self.job.url)
                 })
         })
     }

@@ -448,7 +448,7 @@ fn not_below(base_url: &Url) -> Vec<Regex> {
     let characters: Vec<(usize, char)> = prefix.char_indices().skip(1).collect();
     let patterns = characters.iter().map(|(n, c)| {
         let (before, c) = (regex::escape(&prefix[..*n]), regex::escape(&c.to_string()));
-        format!("^https?://(www[.])?{host}[.]?(:[0-9]+)?{before}([^{c}]|$)")
+        format!("^https?://([^/@]*@)?(www[.])?{host}[.]?(:[0-9]+)?{before}([^{c}]|$)")
     });
     patterns.filter_map(|pattern| Regex::new(&pattern).ok()).collect()
 }

@@ -413,8 +413,10 @@ impl Inner {
             if at_once(renewals).await.iter().any(Result::is_err) {
                 return;
             }
-            let Ok(counters) = self.store.counters().await else { return };
-            self.progress.replace(progress(&counters));
+            match self.store.counters().await {
+                Ok(counters) => drop(self.progress.replace(progress(&counters))),
+                Err(error) => return self.fail(&error),
+            }
             sleep(&self.event_loop, period).await;
         }
     }

@@ -127,9 +127,13 @@ mod server;
 mod settings;
 mod store;
 
+use std::future::poll_fn;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use std::time::Duration;
 
 use crawl_core::{CrawlProgress, CrawlSummary, Options, Row, Sink};
@@ -222,12 +226,21 @@ pub async fn work(
             sleep(event_loop, interval).await;
         }
     };
-    let summary = match select((crawler.crawl(), watching)).await {
-        Selected::First(summary) => summary,
-        Selected::Second(never) => never,
-    };
+    let mut crawling = pin!(select((crawler.crawl(), watching)));
+    let crawled = poll_fn(|context| {
+        let poll = || crawling.as_mut().poll(context);
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(panic)),
+        }
+    });
+    let crawled = crawled.await;
     frontier.close().await;
-    Ok(summary)
+    match crawled {
+        Ok(Selected::First(summary)) => Ok(summary),
+        Ok(Selected::Second(never)) => never,
+        Err(panic) => resume_unwind(panic),
+    }
 }
 
 async fn open(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<Store> {

@@ -16,27 +16,31 @@ const MAX_LENGTH: usize = 64 << 20;
 /// The rules that are known, by the keys of their origins.
 #[derive(Default)]
 pub(crate) struct RulesCache {
-    rules: HashMap<String, (Instant, Rc<Rules>)>,
-    /// The sum of the lengths of the texts that were kept.
+    rules: HashMap<String, Entry>,
+    /// The sum of the lengths of the texts.
     length: usize,
 }
+
+/// Rules, with the instant at which they were read and the length of their text.
+type Entry = (Instant, Rc<Rules>, usize);
 
 impl RulesCache {
     /// Returns the rules of an origin, unless they are to be read again.
     pub(crate) fn get(&self, key: &str, now: Instant) -> Option<&Rc<Rules>> {
-        let (_, rules) = self.rules.get(key).filter(|(at, _)| now < *at + CACHE_TIME)?;
+        let (_, rules, _) = self.rules.get(key).filter(|(at, ..)| now < *at + CACHE_TIME)?;
         Some(rules)
     }
 
     /// Keeps rules, whose text has this length. If all would have more than the limit, the
     /// others are forgotten: they are read again from Redis.
     pub(crate) fn keep(&mut self, key: String, rules: Rc<Rules>, length: usize, now: Instant) {
-        self.length += length;
-        if self.length > MAX_LENGTH {
+        if self.length + length > MAX_LENGTH {
             self.rules.clear();
-            self.length = length;
+            self.length = 0;
         }
-        self.rules.insert(key, (now, rules));
+        let before = self.rules.insert(key, (now, rules, length));
+        self.length += length;
+        self.length -= before.map_or(0, |(.., length)| length);
     }
 }
 
@@ -61,5 +65,8 @@ mod tests {
             assert!(cache.rules.len() <= MAX_LENGTH / 500_000);
             assert!(cache.get(&format!("0{n}.test"), now).is_some());
         }
+        // One that is read again takes the place of itself.
+        (0..1_000).for_each(|_| cache.keep("0.test".to_owned(), Rc::clone(&rules), 100_000, now));
+        assert!(cache.get("0999.test", now).is_some());
     }
 }

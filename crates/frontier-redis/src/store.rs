@@ -31,11 +31,18 @@ use crate::{RedisOptions, settings};
 /// work together.
 const FORMAT: &str = concat!("3, ", env!("CARGO_PKG_VERSION"));
 
+/// The format of a crawl that is being deleted.
+const DELETED: &str = "deleted";
+
 /// Number of jobs in one call of a script: a longer one would keep others waiting.
 pub(crate) const MAX_JOBS: usize = 1_000;
 
 /// Number of records of the journal in one reply. A record has many megabytes at worst.
 const PAGE: &[u8] = b"50";
+
+/// Number of records that are moved to a file at a time, and their size in bytes; the last
+/// page of them may go beyond.
+const MOVED: (usize, usize) = (200, 4 << 20);
 
 /// Time after which another worker may take the duty of moving the journal.
 const DUTY_TIME: Duration = Duration::from_secs(60);
@@ -140,6 +147,10 @@ impl Store {
         let field = |name: &str| fields.iter().find(|(n, _)| n == name).map_or("", |(_, v)| v);
         if fields.is_empty() {
             return Err(no_such_crawl(redis));
+        }
+        if field("format") == DELETED {
+            let message = format!("the crawl '{name}' is being deleted: --drop goes on with that");
+            return Err(io::Error::other(message));
         }
         if field("format") != FORMAT {
             let message = format!(
@@ -338,19 +349,43 @@ impl Store {
     /// # Errors
     /// When the server is lost, the crawl was deleted, or another one of this name was begun
     /// meanwhile. It was not deleted if a connection was lost since it was found: then a
-    /// server may have lost its record, which is [mended](Self::mend).
+    /// server may have lost its record, which is put in again.
     pub(crate) async fn check(&self) -> Result<(), CallError> {
-        let id = self.cluster.command(0, ":crawl", &[b"HGET", b"id"]).await?;
+        // A loss that is noticed with the reply may come after it.
         let losses = self.cluster.losses();
+        let id = self.cluster.command(0, ":crawl", &[b"HGET", b"id"]).await?;
         match text_of(&id) {
             Some(id) if id == self.id => self.losses_when_found.set(losses),
             Some(_) => return Err(CallError::Lost("the crawl was begun anew".to_owned())),
-            None if losses == self.losses_when_found.get() => {
+            None if self.cluster.losses() == self.losses_when_found.get() => {
                 return Err(CallError::Lost("the crawl was deleted".to_owned()));
             }
-            None => {}
+            // Others could begin it anew, which would end all workers.
+            None => drop(self.cluster.script(&CREATE, 0, &self.fields).await?),
         }
         Ok(())
+    }
+
+    /// Returns records of the journal with the id of the last one: so many that it is worth
+    /// to wait for a disk.
+    async fn records_to_move(
+        &self,
+        partition: usize,
+        until: &str,
+    ) -> Result<Option<(Vec<Vec<u8>>, String)>, CallError> {
+        let Some((mut records, mut last)) = self.page_of_journal(partition, "-", until).await?
+        else {
+            return Ok(None);
+        };
+        let size = |records: &[Vec<u8>]| records.iter().map(Vec::len).sum::<usize>();
+        while records.len() < MOVED.0 && size(&records) < MOVED.1 {
+            let from = format!("({last}");
+            let more = self.page_of_journal(partition, &from, until).await?;
+            let Some((more, last_of_more)) = more else { break };
+            records.extend(more);
+            last = last_of_more;
+        }
+        Ok(Some((records, last)))
     }
 
     /// Moves the records of the journal that are older than `age` to a file, if this worker
@@ -379,7 +414,7 @@ impl Store {
             if number_of(&self.cluster.script(&DUTY, partition, &duty).await?) != 1 {
                 continue;
             }
-            while let Some((records, last)) = self.page_of_journal(partition, "-", &until).await? {
+            while let Some((records, last)) = self.records_to_move(partition, &until).await? {
                 if !is_mended {
                     let mut batch = Batch::default();
                     for json in &records {
@@ -658,8 +693,9 @@ impl Store {
             + time.get(1).map_or(0, |micros| *micros as u64))
     }
 
-    /// Deletes all keys of a crawl, whatever version has begun it. Its record is deleted last:
-    /// until then the crawl is there, and can be deleted again.
+    /// Deletes all keys of a crawl, whatever version has begun it. Its record is marked first,
+    /// so that workers end and none joins, and deleted last: until then the deletion can be
+    /// repeated.
     ///
     /// # Errors
     /// When the server is lost, there is no such crawl, or its name is none.
@@ -667,6 +703,10 @@ impl Store {
         let cluster = connect(event_loop, redis)?;
         let record = format!("{}:crawl", cluster.key(0)).into_bytes();
         let mut has_keys = number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) > 0;
+        if has_keys {
+            cluster.command(0, ":crawl", &[b"HDEL", b"id"]).await?;
+            cluster.command(0, ":crawl", &[b"HSET", b"format", DELETED.as_bytes()]).await?;
+        }
         let pattern = format!("{{{}:*", redis.name);
         for node in cluster.all_nodes().await? {
             let mut cursor = "0".to_owned();

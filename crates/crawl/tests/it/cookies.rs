@@ -114,16 +114,19 @@ fn a_file_of_cookies_is_read_and_written() {
 /// It may be what another program writes, and can be read once only.
 #[test]
 fn a_file_of_cookies_may_be_a_pipe() {
-    let site = site();
-    let mut command = crawl(&["--cookie-jar", "/dev/stdin", &site.url("/")]);
-    let (reader, mut writer) = std::io::pipe().unwrap();
-    for pair in ["session\t1", "kept\t2"] {
-        writeln!(writer, "127.0.0.1\tFALSE\t/\tFALSE\t0\t{pair}").unwrap();
+    let config = Scratch::with("cookie-jar = '/dev/stdin'\n");
+    for arguments in [["--cookie-jar", "/dev/stdin"], ["--config", config.as_str()]] {
+        let site = site();
+        let mut command = crawl(&[&arguments[..], &[&site.url("/")]].concat());
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        for pair in ["session\t1", "kept\t2"] {
+            writeln!(writer, "127.0.0.1\tFALSE\t/\tFALSE\t0\t{pair}").unwrap();
+        }
+        drop(writer);
+        let status = command.stdin(reader).stdout(Stdio::null()).status().unwrap();
+        assert_eq!(status.code(), Some(0));
+        assert_eq!(site.hits("/"), 1);
     }
-    drop(writer);
-    let status = command.stdin(reader).stdout(Stdio::null()).status().unwrap();
-    assert_eq!(status.code(), Some(0));
-    assert_eq!(site.hits("/"), 1);
 }
 
 /// The file is replaced at once, and neither its link nor its permissions are.

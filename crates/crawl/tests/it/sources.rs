@@ -134,6 +134,8 @@ fn links_to_the_base_url_lead_to_files() {
         "<a href={base}/a.html>a</a><a href={base}/b.html>b</a>\n\
          <a href=/fine>fine</a><a href=/gone>gone</a><a href=/projects>other</a>"
     );
+    let with_user =
+        page.clone() + &format!("<a href={}>me</a>", server.url("/me").replace("//", "//me@"));
     let folder = Folder::with(&[("out/index.html", &page), ("out/a.html", "")]);
     let check = |arguments: &[&str]| {
         let base = ["out", "--base-url", &*base];
@@ -145,6 +147,8 @@ fn links_to_the_base_url_lead_to_files() {
         "no such file  out/b.html\n    on out/index.html, line 1: b\n\n\
          Checked 3 URLs: 1 is broken (1 link leads to it).\n"
     );
+    let beside = Folder::with(&[("out/index.html", &with_user), ("out/a.html", "")]);
+    assert_eq!(beside.run(&["out", "--base-url", &base]).expect_code(1).stdout, inside);
     assert_eq!(server.requests(), 0);
     let lines = folder.run(&["-v", "out", "--base-url", &base, "--external", "--format", "jsonl"]);
     assert!(lines.stderr.contains("[info] out/b.html 404 "), "{}", lines.stderr);

@@ -325,7 +325,7 @@ fn a_style_sheet_has_the_urls_that_it_names() {
 
 /// Runs a worker whose crawl is deleted while it fetches, or is another one then, and returns
 /// the reason for which it ends.
-fn reason_of_end(redis: &Redis, with_journal: bool, is_begun_anew: bool) -> String {
+fn reason_of_end(redis: &Redis, with_journal: bool, change_of_record: Option<&[&str]>) -> String {
     let is_over = Arc::new(AtomicBool::new(false));
     let may_answer = Arc::clone(&is_over);
     let site = Server::start(move |_, reply| {
@@ -345,13 +345,14 @@ fn reason_of_end(redis: &Redis, with_journal: bool, is_begun_anew: bool) -> Stri
         run(redis, options(&root)).0.stopped
     });
     assert!(is_soon(|| site.requests() > 0));
-    if is_begun_anew {
+    if let Some(change) = change_of_record {
         // In one step: the worker may not see that there is none in between.
         let script = "for _, key in ipairs(redis.call('KEYS', '{anew:*')) do
               if key ~= KEYS[1] then redis.call('DEL', key) end
             end
-            return redis.call('HSET', KEYS[1], 'id', 'another')";
-        redis.command(&["EVAL", script, "1", "{anew:0}:crawl"]);
+            return redis.call(unpack(ARGV))";
+        let script = ["EVAL", script, "1", "{anew:0}:crawl"];
+        redis.command(&[&script, change].concat());
     } else {
         let (event_loop, anew) = (EventLoop::new().unwrap(), redis.options("anew"));
         let deleting = delete(&event_loop, &anew);
@@ -371,7 +372,8 @@ fn reason_of_end(redis: &Redis, with_journal: bool, is_begun_anew: bool) -> Stri
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_worker_ends_when_its_crawl_is_begun_anew() {
     for with_journal in [true, false] {
-        let error = reason_of_end(&Redis::start(), with_journal, true);
+        let anew = ["HSET", "{anew:0}:crawl", "id", "another"];
+        let error = reason_of_end(&Redis::start(), with_journal, Some(&anew));
         assert!(error.contains("the crawl was begun anew"), "{error}");
     }
 }
@@ -380,9 +382,14 @@ fn a_worker_ends_when_its_crawl_is_begun_anew() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_worker_ends_when_its_crawl_is_deleted_and_does_not_begin_it_again() {
     let redis = Redis::start();
-    let error = reason_of_end(&redis, false, false);
+    let error = reason_of_end(&redis, false, None);
     assert!(error.contains("the crawl was deleted"), "{error}");
     assert_eq!(redis.command(&["EXISTS", "{anew:0}:crawl"]), "0");
+    // A deletion has only begun.
+    let redis = Redis::start();
+    let error = reason_of_end(&redis, false, Some(&["HDEL", "{anew:0}:crawl", "id"]));
+    assert!(error.contains("the crawl was deleted"), "{error}");
+    assert_eq!(redis.command(&["EXISTS", "{anew:0}:seen"]), "0");
 }
 
 /// A deletion that was interrupted can be repeated, since the crawl is still there.
@@ -400,6 +407,13 @@ fn the_record_of_a_crawl_is_deleted_last() {
     let unlinks: Vec<_> = lines.iter().filter(|line| line.contains("\"UNLINK\"")).collect();
     let of_record = unlinks.iter().position(|line| line.contains("\"{many:0}:crawl\""));
     assert!(unlinks.len() > 3 && of_record == Some(unlinks.len() - 1), "{unlinks:?}");
+    // It was marked before, so that no worker joins.
+    let mark = lines.iter().position(|line| line.contains("\"HSET\" \"{many:0}:crawl\""));
+    let first = lines.iter().position(|line| line.contains("\"UNLINK\""));
+    assert!(mark.is_some() && mark < first, "{mark:?} {first:?}");
+    redis.command(&["HSET", "{many:0}:crawl", "format", "deleted"]);
+    let error = event_loop.run_sync(status(&event_loop, &many), wait).unwrap().unwrap_err();
+    assert!(error.to_string().contains("is being deleted"), "{error}");
     // What a worker has put in meanwhile is deleted without it.
     redis.command(&["SADD", "{many:3}:seen", "x"]);
     event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();

@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 use std::iter::successors;
 use std::pin::Pin;
+use std::ptr;
 use std::rc::Rc;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
@@ -55,6 +56,10 @@ impl Inspector {
     #[cold]
     fn remove_left<T>(&self, callbacks: &mut Vec<Callback<T>>) {
         let left = self.deadlocks.left_wakers.borrow();
+        if left.len() > callbacks.len() {
+            // They are in other futures.
+            return;
+        }
         let left: HashSet<_> = left.iter().map(|waker| waker.as_ptr().cast()).collect();
         let before = callbacks.len();
         callbacks.retain(|callback| match callback {
@@ -62,6 +67,10 @@ impl Inspector {
             Callback::Call(..) => true,
         });
         self.local_wakers.update(|wakers| wakers - (before - callbacks.len()));
+        if callbacks.len() > before / 2 {
+            // Not to be looked through again so soon.
+            callbacks.reserve(callbacks.len());
+        }
     }
 
     /// Counts on the wakers of a task that has ended.
@@ -100,6 +109,11 @@ impl Scheduler {
     pub(crate) fn drop_step(&self, step: Pin<Box<dyn Runnable>>) {
         let waker = step.kept_waker().cloned();
         drop(step);
+        let current_waker = &self.inspector.deadlocks.current_waker;
+        if waker.as_ref().is_some_and(|waker| Arc::as_ptr(waker).cast() == current_waker.get()) {
+            // Another waker may have its address soon.
+            current_waker.set(ptr::dangling());
+        }
         if let Some(waker) = waker.filter(|waker| Arc::strong_count(waker) > 1) {
             self.inspector.waker_left(&waker);
         }

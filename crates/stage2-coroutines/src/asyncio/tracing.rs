@@ -20,6 +20,7 @@ impl Scheduler {
     /// Takes a step of the main coroutine. It is pending until the loop stops.
     #[inline(always)]
     pub(crate) fn trace_main(&self, step: impl FnOnce()) {
+        self.inspector.current_wait.set(WaitInfo::NONE);
         self.trace_step(main_key());
         step();
         self.trace_step_end::<()>(main_key(), &Poll::Pending);

@@ -284,13 +284,13 @@ impl Scheduler {
             Poll::Ready(exception) => exception,
             // It was cancelled in this very step.
             Poll::Pending => {
-                self.is_self_cancelled.set(false);
                 step.as_mut().cancel();
                 None
             }
         };
         // From here on the key is stale: a destructor cannot cancel the task.
         drop(self.remove_task(key));
+        self.is_self_cancelled.set(false);
         let dropped = self.inspector.catch(|| self.drop_step(step));
         if let (Err(exception), _) | (Ok(()), Some(exception)) = (dropped, ended) {
             self.inspector.report(&LoopError::Panicked(exception));
