@@ -125,7 +125,7 @@ fn simulated_stage1(simulated: Simulated) {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(24_480_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(24_500_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
@@ -133,7 +133,7 @@ fn simulated_stage2(simulated: Simulated) {
 #[library_benchmark(setup = prepare)]
 #[bench::close(args = (SimulatedSite::Close), config = at_most(27_720_000))]
 #[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_740_000))]
-#[bench::links(args = (SimulatedSite::Links), config = at_most(155_400_000))]
+#[bench::links(args = (SimulatedSite::Links), config = at_most(155_600_000))]
 fn simulated_stage3(simulated: Simulated) {
     simulated::queue(simulated);
 }

@@ -259,8 +259,12 @@ impl ResponseSink<'_> {
                     None => append(decoded, file, self.limit),
                 }
             })?;
-            let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
-            memory.set(decoder.memory() + kept, self.budget)?;
+            let of_decoder = decoder.memory();
+            // That of a page alone is set already.
+            if of_decoder > 0 || page.is_none() {
+                let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
+                memory.set(of_decoder + kept, self.budget)?;
+            }
         }
         if excess.is_empty() { Ok(()) } else { Err(too_long(self.limit)) }
     }

@@ -1,5 +1,6 @@
 //! The steps and waits of tasks in the trace.
 
+use std::cell::Cell;
 use std::task::Poll;
 
 use selector_core::Key;
@@ -7,6 +8,15 @@ use trace::Event;
 
 use crate::asyncio::inspector::{Wait, WaitInfo};
 use crate::runtime::scheduler::{Scheduler, main_key};
+
+/// A drop guard that forgets the wait of the main coroutine, also if that panics.
+struct ForgetWait<'i>(&'i Cell<WaitInfo>);
+
+impl Drop for ForgetWait<'_> {
+    fn drop(&mut self) {
+        self.0.set(WaitInfo::NONE);
+    }
+}
 
 impl Scheduler {
     /// Begins a step in the trace, if there is one.
@@ -20,7 +30,7 @@ impl Scheduler {
     /// Takes a step of the main coroutine. It is pending until the loop stops.
     #[inline(always)]
     pub(crate) fn trace_main(&self, step: impl FnOnce()) {
-        self.inspector.current_wait.set(WaitInfo::NONE);
+        let _forget = ForgetWait(&self.inspector.current_wait);
         self.trace_step(main_key());
         step();
         self.trace_step_end::<()>(main_key(), &Poll::Pending);

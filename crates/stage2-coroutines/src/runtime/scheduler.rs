@@ -265,7 +265,6 @@ impl Scheduler {
         let step = self.tasks.borrow_mut().get_mut(key).and_then(|it| it.step.take());
         let Some(mut step) = step else { return };
         self.polls.update(|polls| polls + 1);
-        self.inspector.current_wait.set(WaitInfo::NONE);
         self.current_task.set(Some(key));
         self.trace_step(key);
         let state = step.as_mut().step(self, key);
@@ -280,6 +279,7 @@ impl Scheduler {
             }
             return;
         }
+        self.inspector.current_wait.set(WaitInfo::NONE);
         let ended = match state {
             Poll::Ready(exception) => exception,
             // It was cancelled in this very step.
