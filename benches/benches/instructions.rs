@@ -119,21 +119,21 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(22_970_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(23_020_000))]
 fn simulated_stage1(simulated: Simulated) {
     simulated::callbacks(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(24_500_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(24_580_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(27_720_000))]
-#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_740_000))]
-#[bench::links(args = (SimulatedSite::Links), config = at_most(155_600_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(27_800_000))]
+#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_830_000))]
+#[bench::links(args = (SimulatedSite::Links), config = at_most(156_000_000))]
 fn simulated_stage3(simulated: Simulated) {
     simulated::queue(simulated);
 }
