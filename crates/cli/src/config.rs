@@ -14,7 +14,7 @@
 //! means what the flags mean, and is recorded as they are.
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::builder::OsStringValueParser;
@@ -27,6 +27,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::arguments::Format;
 use crate::for_host::ForHost;
+use crate::read_text::read_text;
 
 /// The name of the file that is searched for.
 const FILE: &str = "crawl.toml";
@@ -87,7 +88,8 @@ pub(crate) fn read(
     command: &Command,
     given: &ArgMatches,
 ) -> Result<Vec<OsString>, String> {
-    let text = fs::read_to_string(file)
+    let text = File::open(file)
+        .and_then(read_text)
         .map_err(|error| format!("--config {}: {error}", file.display()))?;
     words(&text, file, command, given).map_err(|(at, message)| {
         let line = text[..at.min(text.len())].matches('\n').count() + 1;

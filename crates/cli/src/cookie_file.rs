@@ -1,10 +1,12 @@
 //! The file of `--cookie-jar`.
 
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use crawl_core::CookieJar;
 
+use crate::read_text::read_text;
 use crate::replace_file::replace_file;
 
 /// A file of cookies, and the jar that begins with them.
@@ -22,7 +24,7 @@ impl CookieFile {
     /// folder for it, as a sentence.
     pub(crate) fn read(path: &str) -> Result<Self, String> {
         let jar = CookieJar::default();
-        match fs::read_to_string(path) {
+        match File::open(path).and_then(read_text) {
             Ok(text) => jar.read_netscape(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 // Better said now than at the end.

@@ -24,6 +24,7 @@ mod log;
 mod output;
 pub mod parsers;
 mod progress;
+mod read_text;
 mod replace_file;
 mod run;
 mod sources;

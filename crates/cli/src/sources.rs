@@ -1,13 +1,14 @@
 //! The sources of a crawl: URLs, from the command line, a file or stdin; or files and
 //! folders, which need no server.
 
-use std::fs;
-use std::io::{self, Read};
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use url::Url;
 
 use crate::parsers;
+use crate::read_text::read_text;
 
 /// One argument that says where to begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,16 +86,15 @@ impl Sources {
                 Source::Url(url) => roots.push(url.clone()),
                 Source::Path(path) => paths.push(path.clone()),
                 Source::Stdin => {
-                    let mut text = String::new();
-                    let read = io::stdin().lock().read_to_string(&mut text);
-                    read.map_err(|error| format!("stdin cannot be read: {error}"))?;
+                    let text = read_text(io::stdin().lock());
+                    let text = text.map_err(|error| format!("stdin cannot be read: {error}"))?;
                     roots.extend(lines(&text, "stdin")?);
                 }
             }
         }
         if let Some(input) = input {
             let name = format!("--input {}", input.display());
-            let text = fs::read_to_string(input);
+            let text = File::open(input).and_then(read_text);
             let text = text.map_err(|error| format!("{name} cannot be read: {error}"))?;
             roots.extend(lines(&text, &name)?);
         }

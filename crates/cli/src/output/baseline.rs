@@ -2,7 +2,7 @@
 //! those that are new.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::fs;
+use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
@@ -10,6 +10,7 @@ use crawl_core::ErrorClass;
 use serde::{Deserialize, Serialize};
 
 use super::broken::Broken;
+use crate::read_text::read_text;
 use crate::replace_file::replace_file;
 
 /// Version of the file. It changes when older programs cannot read it.
@@ -65,9 +66,9 @@ impl Baseline {
     /// When the file cannot be read, or is no baseline; as a sentence.
     pub(crate) fn read(path: PathBuf, is_updated: bool) -> Result<Self, String> {
         let name = path.display();
-        let known = match fs::read(&path) {
-            Ok(bytes) => {
-                serde_json::from_slice(&bytes)
+        let known = match File::open(&path).and_then(read_text) {
+            Ok(text) => {
+                serde_json::from_str(&text)
                     .ok()
                     .filter(|contents: &Contents| contents.schema_version == SCHEMA_VERSION)
                     .ok_or_else(|| format!("--baseline {name} is no baseline"))?

@@ -414,6 +414,14 @@ fn run_with_stdin(text: &str, arguments: &[&str]) -> ProgramOutput {
 }
 
 #[test]
+fn a_file_without_end_is_refused() {
+    for flag in ["--input", "--cookie-jar", "--baseline", "--config"] {
+        let output = run(&[flag, "/dev/zero", "http://127.0.0.1:1/"]).expect_code(2);
+        assert!(output.stderr.contains("it has more than 256 MiB"), "{flag}: {}", output.stderr);
+    }
+}
+
+#[test]
 fn urls_come_from_stdin_or_a_file() {
     let site = Server::start(|request, reply| match request.path() {
         "/gone" => reply.status(404, "Not Found", &[], ""),
