@@ -13,7 +13,6 @@ use std::convert::Infallible;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use clap::builder::OsStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, FromArgMatches, Parser};
@@ -149,16 +148,6 @@ pub(crate) struct ToolInvocation {
     pub(crate) config: String,
 }
 
-/// Makes no value one of its type, but for the paths of the files with arguments. Some types
-/// are read from a file, which may be a pipe and can be read once only.
-fn without_files(command: Command) -> Command {
-    let is_path = |flag: &Arg| ["replay", "config"].contains(&flag.get_id().as_str());
-    command.mut_args(|flag| match flag.get_action().takes_values() && !is_path(&flag) {
-        true => flag.value_parser(OsStringValueParser::new()),
-        false => flag,
-    })
-}
-
 /// Parses the arguments of this process, those of a file or of a recorded crawl before
 /// them.
 pub(crate) fn parse_tool_args(
@@ -168,8 +157,12 @@ pub(crate) fn parse_tool_args(
     let mut command = named(definition);
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // A flag may contradict others only as long as the file is not read.
-    let given =
-        without_files(command.clone()).ignore_errors(true).try_get_matches_from(&words).ok();
+    // Only the paths of the files with arguments are looked at. Other values may be files
+    // that can be read once only, such as pipes.
+    let is_path = |flag: &Arg| ["replay", "config"].contains(&flag.get_id().as_str());
+    let is_other = |flag: &Arg| flag.get_action().takes_values() && !is_path(flag);
+    let first_look = config::without_parsers(command.clone(), is_other).ignore_errors(true);
+    let given = first_look.try_get_matches_from(&words).ok();
     let path = |id| given.as_ref().and_then(|matches| matches.get_one::<PathBuf>(id).cloned());
     let (mut seed, mut file) = (None, None);
     if let Some(path) = path("replay") {

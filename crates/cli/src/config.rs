@@ -209,15 +209,20 @@ fn located(flag: &str, path: &str, file: &Path) -> String {
     format!("{format}{colon}{}", path.display())
 }
 
+/// Returns a command that takes the values of some flags as they are.
+pub(crate) fn without_parsers(command: Command, is_one: impl Fn(&Arg) -> bool) -> Command {
+    command.mut_args(|flag| match is_one(&flag) {
+        true => flag.value_parser(OsStringValueParser::new()),
+        false => flag,
+    })
+}
+
 /// Returns a word if its value is right.
 fn checked(command: &Command, word: String) -> Result<OsString, String> {
     let word = OsString::from(word);
     // Some files may be pipes, which can be read once only.
     let is_read = |flag: &Arg| ["cacert", "cookie_jar"].contains(&flag.get_id().as_str());
-    let command = command.clone().mut_args(|flag| match is_read(&flag) {
-        true => flag.value_parser(OsStringValueParser::new()),
-        false => flag,
-    });
+    let command = without_parsers(command.clone(), is_read);
     let parsed = command.try_get_matches_from([OsString::from("crawl"), word.clone()]);
     let Err(error) = parsed else { return Ok(word) };
     match error.kind() {

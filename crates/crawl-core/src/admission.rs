@@ -469,7 +469,7 @@ impl Admission {
     }
 
     /// Takes no URL for one of the site from now on.
-    pub(crate) fn leave_scope(&mut self) {
+    pub(crate) fn clear_scope(&mut self) {
         self.scope = Scope::default();
     }
 

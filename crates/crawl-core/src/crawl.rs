@@ -224,8 +224,8 @@ impl Crawl {
     }
 
     /// Makes all URLs that are found from now on those of other sites.
-    pub fn leave_site(&mut self) {
-        self.admission.leave_scope();
+    pub fn clear_scope(&mut self) {
+        self.admission.clear_scope();
     }
 
     /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. The

@@ -97,7 +97,7 @@ pub(crate) fn check(
         }
     }
     // What other sites redirect to is not in the files.
-    crawl.leave_site();
+    crawl.clear_scope();
     Ok(Checked { crawl, left, num_aliases })
 }
 

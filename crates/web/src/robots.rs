@@ -5,10 +5,9 @@
 //! [`Robots::of_response`], or calls [`Robots::unreachable`]. Then
 //! [`Robots::allows`] decides about every URL of that origin.
 //!
-//! Which redirects are followed is for the caller to decide. RFC 9309 section 2.3.1.2
-//! asks for at least five, to other hosts as well. A caller that does not leave the
-//! site for a robots.txt departs from it: the file that it does not ask for forbids
-//! nothing.
+//! RFC 9309, section 2.3.1.2, asks for at least five redirects, to other hosts as well.
+//! Code that does not leave the site for a robots.txt departs from it: a file that is
+//! not requested forbids nothing.
 //!
 //! Where the RFC leaves room, or where sites use more than it defines, this parser
 //! does as Google's documentation and its published parser do: it accepts a few

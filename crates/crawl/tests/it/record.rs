@@ -116,14 +116,19 @@ fn a_crawl_of_a_list_is_replayed_without_the_list() {
     crawl.expect_same(&recorded);
 }
 
-/// A flag takes the place of those that it contradicts.
-#[test]
-fn another_report_of_a_recorded_crawl_may_be_asked_for() {
-    let server = Server::start(|request, reply| match request.path() {
+/// Starts a site of one page with one link, which is broken.
+fn with_a_broken_link() -> Server {
+    Server::start(|request, reply| match request.path() {
         "/" => reply.page("<a href=/gone>x</a>"),
         _ => reply.status(404, "Not Found", &[], ""),
     })
-    .unwrap();
+    .unwrap()
+}
+
+/// A flag takes the place of those that it contradicts.
+#[test]
+fn another_report_of_a_recorded_crawl_may_be_asked_for() {
+    let server = with_a_broken_link();
     let (record, root) = (Scratch::new(), server.url("/"));
     let arguments = ["--all", "--by-page", "--record", record.as_str(), &root];
     Running::start(program(&arguments)).wait().expect_code(1);
@@ -135,11 +140,7 @@ fn another_report_of_a_recorded_crawl_may_be_asked_for() {
 /// A flag takes the place of the recorded ones of its name.
 #[test]
 fn a_flag_that_may_be_given_again_takes_the_place_of_recorded_ones() {
-    let server = Server::start(|request, reply| match request.path() {
-        "/" => reply.page("<a href=/gone>x</a>"),
-        _ => reply.status(404, "Not Found", &[], ""),
-    })
-    .unwrap();
+    let server = with_a_broken_link();
     let (record, root) = (Scratch::new(), server.url("/"));
     let arguments = ["--accept", "404", "--record", record.as_str(), &root];
     Running::start(program(&arguments)).wait().expect_code(0);
