@@ -25,7 +25,19 @@ impl JournalFile {
     /// The system's; when the file is no ordinary one, is not of this crawl, or another
     /// worker has it.
     pub(crate) fn open(path: &Path, first_line: &str) -> io::Result<Self> {
-        open_for_writing(path, first_line).map(Self).map_err(|error| with_path(path, &error))
+        open_locked(path)
+            .map(Self)
+            .and_then(|mut file| file.begin(first_line).map(|()| file))
+            .map_err(|error| with_path(path, &error))
+    }
+
+    /// Checks the first line, or writes it to a file that is empty.
+    fn begin(&mut self, first_line: &str) -> io::Result<()> {
+        if self.0.metadata()?.len() == 0 {
+            self.0.write_all(first_line.as_bytes())
+        } else {
+            check_first_line(&mut BufReader::new(&self.0), first_line)
+        }
     }
 
     /// Appends records and waits until they are on the disk.
@@ -44,20 +56,24 @@ impl JournalFile {
     }
 }
 
-fn open_for_writing(path: &Path, first_line: &str) -> io::Result<File> {
+impl Drop for JournalFile {
+    /// Unlocks the file. Closing it is not enough: a child process that is being
+    /// started at this moment has inherited the open file, and the lock with it.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
+    }
+}
+
+/// Opens the file, creates it if there is none, and locks it.
+fn open_locked(path: &Path) -> io::Result<File> {
     check_is_ordinary(path)?;
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => {
             io::Error::new(io::ErrorKind::ResourceBusy, "another worker is using it")
         }
         TryLockError::Error(error) => error,
     })?;
-    if file.metadata()?.len() == 0 {
-        file.write_all(first_line.as_bytes())?;
-    } else {
-        check_first_line(&mut BufReader::new(&file), first_line)?;
-    }
     Ok(file)
 }
 

@@ -53,9 +53,37 @@ impl Journal {
         is_fresh: bool,
         options: &Options,
     ) -> io::Result<(Self, LoadedJournal)> {
-        let (file, loaded) =
-            open(&path, is_fresh, options).map_err(|error| with_path(&path, &error))?;
-        Ok((Self { path, file, record: Vec::new(), has_failed: false }, loaded))
+        let file = open_locked(&path).map_err(|error| with_path(&path, &error))?;
+        let mut journal = Self { path, file, record: Vec::new(), has_failed: false };
+        let loaded =
+            journal.load(is_fresh, options).map_err(|error| with_path(&journal.path, &error))?;
+        Ok((journal, loaded))
+    }
+
+    /// Reads the head of the file and checks its records, or begins it.
+    fn load(&mut self, is_fresh: bool, options: &Options) -> io::Result<LoadedJournal> {
+        let settings = settings::of(options);
+        let mut loaded = LoadedJournal::new(&self.path, self.file.try_clone()?);
+        match loaded.read_head(&settings, is_fresh)? {
+            Head::Valid => {
+                self.file.set_len(loaded.check()?)?;
+            }
+            Head::Missing => {
+                let mut head = Vec::new();
+                record::write(&settings, &mut head)?;
+                if head.len() as u64 > record::MAX_BYTES {
+                    // It could not be read again.
+                    let max = record::MAX_BYTES;
+                    let message = format!("the roots and other options have more than {max} bytes");
+                    return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+                }
+                head.splice(..0, load::FIRST_LINE.bytes());
+                self.file.set_len(0)?;
+                self.file.write_all(&head)?;
+                loaded.begin = head.len() as u64;
+            }
+        }
+        Ok(loaded)
     }
 
     /// Returns the warning for a user who resumes a crawl that was already done.
@@ -112,12 +140,13 @@ fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("the journal {}: {error}", path.display()))
 }
 
-fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, LoadedJournal)> {
+/// Opens the file, creates it if there is none, and locks it.
+fn open_locked(path: &Path) -> io::Result<File> {
     // Tested before it is opened, too: to open a pipe or a device may do something.
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
         return Err(special_file());
     }
-    let mut file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
+    let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(special_file());
     }
@@ -127,26 +156,5 @@ fn open(path: &Path, is_fresh: bool, options: &Options) -> io::Result<(File, Loa
         }
         TryLockError::Error(error) => error,
     })?;
-    let settings = settings::of(options);
-    let mut loaded = LoadedJournal::new(path, file.try_clone()?);
-    match loaded.read_head(&settings, is_fresh)? {
-        Head::Valid => {
-            file.set_len(loaded.check()?)?;
-        }
-        Head::Missing => {
-            let mut head = Vec::new();
-            record::write(&settings, &mut head)?;
-            if head.len() as u64 > record::MAX_BYTES {
-                // It could not be read again.
-                let max = record::MAX_BYTES;
-                let message = format!("the roots and other options have more than {max} bytes");
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-            head.splice(..0, load::FIRST_LINE.bytes());
-            file.set_len(0)?;
-            file.write_all(&head)?;
-            loaded.begin = head.len() as u64;
-        }
-    }
-    Ok((file, loaded))
+    Ok(file)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering::SeqCst};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -279,6 +279,30 @@ fn a_journal_damaged_in_the_middle_is_refused() {
     let (arguments, requests) = (["--state", journal.as_str(), "--fresh"], server.requests());
     run(&[&arguments[..], &[&server.url("/")]].concat()).expect_code(0);
     assert_eq!(server.requests(), requests + 3);
+}
+
+/// A process that is being started holds the open files of this one for a moment, and
+/// their locks.
+#[test]
+fn a_journal_that_was_refused_is_not_locked() {
+    let server = small_site();
+    let (journal, mut contents) = small_journal(&server);
+    let last = contents.len() - 2;
+    contents[last] ^= 1;
+    contents.extend_from_slice(b"more\n");
+    journal.write(&contents);
+    let (stop, stopped) = channel::<()>();
+    let starter = thread::spawn(move || {
+        while stopped.try_recv() == Err(TryRecvError::Empty) {
+            Command::new("true").status().unwrap();
+        }
+    });
+    for _ in 0..500 {
+        let message = resume(&server.url("/"), &journal).1.unwrap_err();
+        assert!(message.ends_with("line 5 is damaged"), "{message}");
+    }
+    drop(stop);
+    starter.join().unwrap();
 }
 
 #[test]
