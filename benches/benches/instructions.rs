@@ -1,7 +1,7 @@
 //! The bench `instructions`: instruction counts by valgrind, which are the same
 //! in every run on every machine of a kind, however busy.
 //!
-//! A bench whose code must not become slower has a limit, 1 % (crawls) or 5 %
+//! A bench whose code must not become slower has a limit, 0.3 % (crawls) or 5 %
 //! (tasks) above the count at the time when the limit was set; above it the bench
 //! fails. When code gets leaner, its limit is lowered. Such a bench does the same
 //! each time: crawls on a simulated network, a hundred thousand task switches among a hundred

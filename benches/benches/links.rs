@@ -14,7 +14,7 @@ use crawl_core::{Admission, Decision, Job, Options, Via};
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use encoding_rs::UTF_8;
 use scraper::Selector;
-use subjects::{html5ever, html5gum, lol_html, ours, scraper};
+use subjects::{html5ever, html5gum, lol_html, ours, ours_whole, scraper};
 use url::Url;
 use web::links::{ExtractOptions, LinkExtractor};
 use web::{Address, BaseUrl};
@@ -41,6 +41,7 @@ fn links(criterion: &mut Criterion) {
         group.throughput(Throughput::Bytes(page.len() as u64));
         group.warm_up_time(Duration::from_secs(1)).measurement_time(Duration::from_secs(3));
         group.bench_function("ours", |b| b.iter(|| ours(black_box(&page))));
+        group.bench_function("ours-whole", |b| b.iter(|| ours_whole(black_box(&page))));
         group.bench_function("scraper", |b| b.iter(|| scraper(black_box(&page), &selector)));
         group.bench_function("html5ever", |b| b.iter(|| html5ever(black_box(&page))));
         group.bench_function("html5gum", |b| b.iter(|| html5gum(black_box(&page))));

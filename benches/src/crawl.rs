@@ -46,6 +46,8 @@ pub struct Run {
     pub cpu: Duration,
     /// The number of pages found.
     pub pages: u32,
+    /// The number of crawls before it that have missed pages, and do not count.
+    pub missed: u32,
 }
 
 impl Run {

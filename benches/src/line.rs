@@ -23,9 +23,9 @@ pub use pacer::Pacer;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -63,6 +63,7 @@ pub struct Line {
     /// The end of the server.
     pub server: Namespace,
     lost: Arc<AtomicU64>,
+    first: Arc<OnceLock<Instant>>,
 }
 
 impl Line {
@@ -84,14 +85,20 @@ impl Line {
             let &LineOptions { round_trip, bandwidth, queue, loss, .. } = options;
             Pacer::new(round_trip / 2, bandwidth, queue, loss, seed)
         };
-        forward(&near, &far, pacer(options.seed), &lost)?;
-        forward(&far, &near, pacer(!options.seed), &lost)?;
-        Ok(Self { client, server, lost })
+        let first = Arc::default();
+        forward(&near, &far, pacer(options.seed), &lost, &first)?;
+        forward(&far, &near, pacer(!options.seed), &lost, &first)?;
+        Ok(Self { client, server, lost, first })
     }
 
     /// Returns the address of the server's end.
     pub fn server_address(&self) -> IpAddr {
         Self::SERVER.into()
+    }
+
+    /// Returns the moment of the first packet of TCP: whatever crawls has started by then.
+    pub fn first_packet(&self) -> Option<Instant> {
+        self.first.get().copied()
     }
 
     /// Returns the number of packets that were dropped or lost so far.
@@ -101,24 +108,45 @@ impl Line {
 }
 
 /// Forwards packets in one direction, until the devices are gone.
-fn forward(from: &Arc<Tun>, to: &Arc<Tun>, pacer: Pacer, lost: &Arc<AtomicU64>) -> io::Result<()> {
-    let (from, to, lost) = (Arc::clone(from), Arc::clone(to), Arc::clone(lost));
+fn forward(
+    from: &Arc<Tun>,
+    to: &Arc<Tun>,
+    pacer: Pacer,
+    lost: &Arc<AtomicU64>,
+    first: &Arc<OnceLock<Instant>>,
+) -> io::Result<()> {
+    let (from, to, lost, first) =
+        (Arc::clone(from), Arc::clone(to), Arc::clone(lost), Arc::clone(first));
     let (sender, receiver) = channel();
-    thread::Builder::new().name("line-in".to_owned()).spawn(|| take(from, pacer, lost, sender))?;
+    let take = move || take(&from, pacer, &lost, &first, &sender);
+    thread::Builder::new().name("line-in".to_owned()).spawn(take)?;
     thread::Builder::new().name("line-out".to_owned()).spawn(|| give(receiver, to))?;
     Ok(())
 }
+
+/// The number of TCP among the protocols on IP.
+const TCP: u8 = 6;
 
 /// A packet on the way, and the moment at which it arrives.
 type OnTheWay = (Instant, Box<[u8]>);
 
 /// Takes packets from a device, and sends them on the way.
-fn take(from: Arc<Tun>, mut pacer: Pacer, lost: Arc<AtomicU64>, sender: Sender<OnTheWay>) {
+fn take(
+    from: &Tun,
+    mut pacer: Pacer,
+    lost: &AtomicU64,
+    first: &OnceLock<Instant>,
+    sender: &Sender<OnTheWay>,
+) {
     hurry();
     let begun = Instant::now();
     let mut packet = [0; PACKET];
     // An error means that the device is gone.
     while let Ok(bytes) = from.recv(&mut packet) {
+        // The version of IP, and the number of the protocol in its fourth one.
+        if packet[0] >> 4 == 4 && packet[9] == TCP {
+            first.get_or_init(Instant::now);
+        }
         match pacer.send(begun.elapsed(), bytes) {
             Some(at) if sender.send((begun + at, packet[..bytes].into())).is_err() => return,
             Some(_) => {}

@@ -90,8 +90,9 @@ impl Subject {
     pub fn run(self, work: Work) -> io::Result<Run> {
         let max_tries = if matches!(self.kind, Kind::FromTheRoot) { 5 } else { 1 };
         let mut run = self.run_once(work.clone());
-        for _ in 1..max_tries {
-            run = run.or_else(|_| self.run_once(work.clone()));
+        for missed in 1..max_tries {
+            let again = |_| self.run_once(work.clone()).map(|run| Run { missed, ..run });
+            run = run.or_else(again);
         }
         run
     }
@@ -103,7 +104,7 @@ impl Subject {
         let (wall, cpu) = (begun.elapsed(), cpu_time().saturating_sub(cpu_before));
         let found = row_check.check();
         let wrong = |error| io::Error::other(format!("{} has found {error}", self.name));
-        Ok(Run { wall, cpu, pages: found.map_err(wrong)? })
+        Ok(Run { wall, cpu, pages: found.map_err(wrong)?, missed: 0 })
     }
 
     /// Returns true if the subject can crawl this site.

@@ -71,7 +71,6 @@ async def future():
     answer.add_done_callback(lambda answer: print("called back"))
     asyncio.get_running_loop().call_later(SECOND, answer.set_result, 42)
     print(await answer)
-    await asyncio.sleep(0)
 # ANCHOR_END: future
 
 

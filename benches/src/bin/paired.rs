@@ -49,6 +49,8 @@ struct Line {
     cpu_ratio: Quartiles,
     /// The times that the server fell asleep during a crawl, divided by its pages.
     server_sleeps_per_page: Quartiles,
+    /// The number of crawls that have missed pages, and were made again.
+    missed: u32,
 }
 
 impl Line {
@@ -68,8 +70,11 @@ impl Line {
             wall_ratio: ratio(|run| run.wall.as_secs_f64()),
             cpu_ratio: ratio(|run| run.cpu.as_secs_f64()),
             server_sleeps_per_page: Quartiles::of(
-                runs.iter().zip(server_sleeps).map(|(run, &sleeps)| sleeps as f64 / pages(run)),
+                runs.iter()
+                    .zip(server_sleeps)
+                    .map(|(run, &sleeps)| sleeps as f64 / (pages(run) * f64::from(run.missed + 1))),
             ),
+            missed: runs.iter().map(|run| run.missed).sum(),
         }
     }
 

@@ -195,13 +195,19 @@ fn read_request(mut stream: impl Read + Write) -> io::Result<()> {
 
 /// Returns the peak of the resident memory in bytes, for a crawl of a thousand pages.
 fn resident(program: &Path) -> Result<Quartiles, Box<dyn Error>> {
-    let server = ServerProcess::start(Site::default())?;
     let run = || -> io::Result<f64> {
+        let mut server = ServerProcess::start(Site::default())?;
         let mut process = KillOnDrop(crawl(program, &server.url(0)).spawn()?);
         let mut peak = 0;
-        while process.0.try_wait()?.is_none() {
+        let status = loop {
+            if let Some(status) = process.0.try_wait()? {
+                break status;
+            }
             peak = peak.max(peak_memory(process.0.id()));
             thread::sleep(Duration::from_micros(200));
+        };
+        if !status.success() || server.requested_pages()? != Site::default().pages {
+            return Err(io::Error::other(format!("the crawl was not whole: {status}")));
         }
         Ok(peak as f64)
     };

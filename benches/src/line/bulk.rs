@@ -21,9 +21,9 @@ const MAX_DIFFERENCE: Duration = Duration::from_millis(1);
 /// The maximum difference from the bandwidth, a part of it.
 const MAX_DEVIATION: f64 = 0.03;
 /// The time over which a rate is measured.
-const WINDOW: Duration = Duration::from_secs(1);
+const WINDOW: Duration = Duration::from_millis(500);
 /// The number of windows after which a transfer ought to have found its rate.
-const WINDOWS: u32 = 20;
+const WINDOWS: u32 = 40;
 
 /// The settings of the downloading role.
 #[derive(Debug, Serialize, Deserialize)]
@@ -80,7 +80,8 @@ impl Line {
     /// Returns the rate of a bulk transfer, by the bandwidth, once it has found it.
     fn bulk(&self, bandwidth: u64) -> io::Result<f64> {
         // More than is taken before the end.
-        let page_size = (bandwidth / 8) as usize * (WINDOWS as usize + 1);
+        let seconds = (WINDOWS + 1) * WINDOW;
+        let page_size = (bandwidth / 8) as usize * (seconds.as_secs() as usize + 1);
         let site = Site { pages: 1, page_size, ..Site::default() };
         let program = env::current_exe()?;
         let server = self.server.command(&program);
@@ -96,14 +97,15 @@ fn is_expected(rate: f64) -> bool {
     (rate - 1.0).abs() <= MAX_DEVIATION
 }
 
-/// Downloads until the rate of a window is the expected one, or for all windows. Replies
-/// the last rate, by the expected one.
+/// Downloads until the rates of two windows, one after the other, are the expected one, or
+/// for all windows. Replies the one of the last two that is further from it, by the
+/// expected one.
 pub(crate) fn download(Download { url, rate }: Download) -> io::Result<()> {
     let authority = url.strip_prefix("http://").unwrap_or(&url).trim_end_matches('/');
     let mut stream = TcpStream::connect(authority)?;
     write!(stream, "GET / HTTP/1.1\r\nHost: {authority}\r\n\r\n")?;
     let mut buffer = vec![0; 256 * 1024];
-    let mut measured = 0.0;
+    let mut last_two = [0.0, 0.0];
     for _ in 0..WINDOWS {
         let (begun, mut bytes) = (Instant::now(), 0);
         while begun.elapsed() < WINDOW {
@@ -112,10 +114,11 @@ pub(crate) fn download(Download { url, rate }: Download) -> io::Result<()> {
                 read => bytes += read,
             }
         }
-        measured = bytes as f64 / begun.elapsed().as_secs_f64() / rate;
-        if is_expected(measured) {
+        last_two = [last_two[1], bytes as f64 / begun.elapsed().as_secs_f64() / rate];
+        if last_two.into_iter().all(is_expected) {
             break;
         }
     }
-    reply(&measured)
+    let [before, last] = last_two;
+    reply(&if (before - 1.0).abs() > (last - 1.0).abs() { before } else { last })
 }

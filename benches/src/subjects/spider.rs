@@ -21,7 +21,9 @@ pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
         let mut pages = website.subscribe(work.pages as usize);
         let collector = tokio::spawn(async move {
             while let Ok(page) = pages.recv().await {
-                row_check.record(page.get_url());
+                if page.status_code.is_success() {
+                    row_check.record(page.get_url());
+                }
             }
         });
         website.crawl().await;

@@ -112,14 +112,17 @@ pub(crate) fn target_folder(root: &Path) -> io::Result<PathBuf> {
 /// Keeps the figures of a bench, with their provenance.
 pub(crate) fn keep(root: &Path, taken: Provenance, figures: &Figures) -> io::Result<()> {
     let folder = root.join(FOLDER);
-    fs::write(folder.join(format!("{}.csv", taken.bench)), figures.to_csv()?)?;
+    let csv = folder.join(format!("{}.csv", taken.bench));
     let known = fs::read_to_string(folder.join(PROVENANCE)).unwrap_or_default();
     let mut all = Provenance::parse_all(&known)?;
     all.retain(|other| other.bench != taken.bench);
     all.push(taken);
     let place = |bench: &str| BENCHES.iter().position(|it| *it == bench).unwrap_or(BENCHES.len());
     all.sort_by_key(|taken| place(&taken.bench));
-    fs::write(folder.join(PROVENANCE), Provenance::write_all(&all)?)
+    // Figures are not replaced if this fails.
+    let all = Provenance::write_all(&all)?;
+    fs::write(csv, figures.to_csv()?)?;
+    fs::write(folder.join(PROVENANCE), all)
 }
 
 /// Writes the tables and drawings of all kept figures.
@@ -189,21 +192,20 @@ fn run(
 
     let commands = commands(bench, peers);
     let taken = Provenance::now(root, bench, &commands[0])?;
-    let mut begun = Instant::now();
-    let mut is_good = true;
-    for (number, command) in commands.iter().enumerate() {
-        println!("{command}");
-        if number == 0 {
-            // Builds first, so that the build is not part of the time.
-            let build = command.split(" -- ").next().unwrap_or(command);
-            let build = build.replace("cargo run", "cargo build");
-            let no_run = if build.starts_with("cargo bench") { " --no-run" } else { "" };
-            let build = format!("{build}{no_run}");
-            if !run_command(root, &build, &[])? {
-                return Err(io::Error::other(format!("`{build}` has failed")));
-            }
-            begun = Instant::now();
+    // Builds first, so that no build is part of the time.
+    for command in &commands {
+        let build = command.split(" -- ").next().unwrap_or(command);
+        let build = build.replace("cargo run", "cargo build");
+        let no_run = if build.starts_with("cargo bench") { " --no-run" } else { "" };
+        let build = format!("{build}{no_run}");
+        if !run_command(root, &build, &[])? {
+            return Err(io::Error::other(format!("`{build}` has failed")));
         }
+    }
+    let begun = Instant::now();
+    let mut is_good = true;
+    for command in &commands {
+        println!("{command}");
         let environment =
             [("CRITERION_HOME", &criterion), ("GUNGRAUN_HOME", &gungraun), ("FIGURES_HOME", &kept)];
         is_good = run_command(root, command, &environment)?;

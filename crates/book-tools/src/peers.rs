@@ -6,6 +6,7 @@ mod sites;
 pub(crate) mod timed;
 pub(crate) mod tools;
 
+use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
@@ -106,10 +107,32 @@ struct Compared {
     has_crashed: bool,
     /// The requests of the run with the report for machines.
     requests: u64,
+    /// The number of pages that it has asked at least once in that run.
+    asked_pages: usize,
     runs: Vec<Run>,
     /// The lines that a user sees; `None` if no run has ended.
     lines: Option<usize>,
     is_done: bool,
+}
+
+/// The requests that a site has had so far.
+struct Asked {
+    requests: u64,
+    /// The number of requests of each page, where it is known.
+    pages: BTreeMap<String, u64>,
+}
+
+impl Asked {
+    /// Returns the number of requests alone.
+    fn requests(requests: u64) -> Self {
+        Self { requests, pages: BTreeMap::new() }
+    }
+
+    /// Returns the number of requests since then, and of the pages that they asked.
+    fn since(&self, before: &Self) -> (u64, usize) {
+        let grown = self.pages.iter().filter(|(page, hits)| before.pages.get(*page) < Some(hits));
+        (self.requests - before.requests, grown.count())
+    }
 }
 
 impl Compared {
@@ -199,15 +222,15 @@ impl<'a> Comparison<'a> {
         &self,
         setting: Setting<'_>,
         tools: &[&'static Tool],
-        requests: impl Fn() -> io::Result<u64>,
+        asked: impl Fn() -> io::Result<Asked>,
     ) -> io::Result<Vec<Compared>> {
         let pages = self.pages(setting)?;
         let setting = Setting { pages: &pages, ..setting };
         let mut all = Vec::new();
         for &tool in tools {
-            let before = requests()?;
+            let before = asked()?;
             let (run, report) = self.run(tool, setting, Some(LIMIT))?;
-            let requests = requests()? - before;
+            let (requests, asked_pages) = asked()?.since(&before);
             println!("  {}: {:.2} s, {requests} requests", tool.name, run.wall);
             let Report { targets, is_whole } = (tool.read)(&report);
             let targets = targets.iter().map(|target| normal(setting.root, target)).collect();
@@ -215,7 +238,16 @@ impl<'a> Comparison<'a> {
             let is_done = run.wall > LONG && (tool.reports_both() || run.timed_out);
             let lines = (is_done && tool.reports_both()).then(|| run.lines());
             let runs = if is_done { vec![run] } else { Vec::new() };
-            all.push(Compared { tool, targets, has_crashed, requests, runs, lines, is_done });
+            all.push(Compared {
+                tool,
+                targets,
+                has_crashed,
+                requests,
+                asked_pages,
+                runs,
+                lines,
+                is_done,
+            });
         }
         for _ in 0..self.rounds {
             for compared in all.iter_mut().filter(|compared| !compared.is_done) {
@@ -235,7 +267,7 @@ impl<'a> Comparison<'a> {
         let setting =
             Setting { root: &root, pages: &[], fragments: true, other_hosts: OTHER_PLANTED_HOSTS };
         let tools: Vec<_> = self.present().collect();
-        let compared = self.rounds(setting, &tools, || Ok(server.requests()))?;
+        let compared = self.rounds(setting, &tools, || Ok(Asked::requests(server.requests())))?;
         let is_fault =
             |number: &usize| planted::plant(*number).is_some_and(|it| it.fault.is_some());
         let faults: Vec<usize> = (0..planted::COUNT).filter(is_fault).collect();
@@ -304,7 +336,8 @@ impl<'a> Comparison<'a> {
         let server = Nginx::start(&site)?;
         let setting =
             Setting { root: &server.root, pages: &[], fragments: false, other_hosts: OTHER_HOSTS };
-        let compared = self.rounds(setting, &self.plain(), || Ok(server.log()?.len() as u64))?;
+        let compared = self
+            .rounds(setting, &self.plain(), || Ok(Asked::requests(server.log()?.len() as u64)))?;
         let log = server.log()?;
         let reports: Vec<_> = compared.iter().map(|of| on_site(&of.targets)).collect();
         let faults = confirmed(&reports.iter().collect::<Vec<_>>(), &log);
@@ -326,15 +359,26 @@ impl<'a> Comparison<'a> {
 
     fn generated(&self, pages: u32, figures: &mut Figures) -> io::Result<()> {
         println!("{pages} pages");
-        let site =
-            DemoSite::start(SiteOptions { pages, special_cases: false, ..SiteOptions::default() })?;
+        let site = DemoSite::start(SiteOptions {
+            pages,
+            special_cases: false,
+            // Allows linkchecker to ask without pauses.
+            page_fields: "LinkChecker: yes\r\n",
+            ..SiteOptions::default()
+        })?;
         let root = site.root();
         let setting =
             Setting { root: &root, pages: &[], fragments: false, other_hosts: OTHER_HOSTS };
-        let compared = self.rounds(setting, &self.plain(), || Ok(site.requests()))?;
+        let compared = self.rounds(setting, &self.plain(), || {
+            let mut asked = Asked { requests: site.requests(), pages: site.all_hits() };
+            asked.pages.retain(|path, _| path == "/" || path.starts_with("/page/"));
+            Ok(asked)
+        })?;
         figures.set("peers/generated", "pages", f64::from(pages));
         for of in &compared {
-            of.set(figures, &format!("peers/generated/{}", of.tool.name), &compared[0]);
+            let id = format!("peers/generated/{}", of.tool.name);
+            figures.set(&id, "asked_pages", of.asked_pages as f64);
+            of.set(figures, &id, &compared[0]);
         }
         Ok(())
     }
@@ -353,6 +397,17 @@ mod tests {
     fn quartiles_are_interpolated() {
         assert_eq!(quartiles([4.0, 1.0, 3.0, 2.0, 5.0].into_iter()), [2.0, 3.0, 4.0]);
         assert_eq!(quartiles([1.0, 2.0].into_iter()), [1.25, 1.5, 1.75]);
+    }
+
+    #[test]
+    fn a_page_that_is_asked_twice_is_one_page() {
+        let asked = |requests, pages: &[(&str, u64)]| Asked {
+            requests,
+            pages: pages.iter().map(|(page, hits)| ((*page).to_owned(), *hits)).collect(),
+        };
+        let before = asked(3, &[("/", 2), ("/page/1", 1)]);
+        let after = asked(8, &[("/", 4), ("/page/1", 1), ("/page/2", 3)]);
+        assert_eq!(after.since(&before), (5, 2));
     }
 
     fn run(wall: f64, cpu: f64) -> Run {
@@ -374,6 +429,7 @@ mod tests {
             targets: Targets::new(),
             has_crashed: false,
             requests: 7,
+            asked_pages: 7,
             runs,
             lines: None,
             is_done: false,

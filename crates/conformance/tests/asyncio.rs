@@ -15,6 +15,13 @@
 //! - A `gather` with a cancelled child counts as cancelled itself. In asyncio it has
 //!   the exception `CancelledError`, and is not `cancelled`.
 //! - A task that awaits itself gets the error at once, in asyncio in its next step.
+//! - A `gather` that is dropped cancels its children. No program drops one.
+//! - `as_completed` ends with one error when the time is up, and gives before it what is
+//!   there. asyncio raises one for each that is left. No program waits between two.
+//! - `wait` of nothing returns at once, and makes tasks of coroutines. asyncio refuses
+//!   both. The programs hand it tasks.
+//! - A task that cancels itself, and fails in the same step, is cancelled. In asyncio it
+//!   has the exception. No program does this.
 //!
 //! Python 3.11 is needed, which Debian 12 has; later versions call back at other
 //! times. Without it, the first programs are compared with the logs in

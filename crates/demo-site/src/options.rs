@@ -27,6 +27,8 @@ pub struct SiteOptions {
     /// them as `application/octet-stream`, to measure a crawl that reads no body. (The
     /// [expected](crate::DemoSite::expected) URLs are those of HTML.)
     pub is_html: bool,
+    /// Further header lines of the pages, each with its line end.
+    pub page_fields: &'static str,
     /// The number of busy pages: `/page/1` to `/page/N` answer 429 with
     /// `Retry-After: 5`, whenever they are asked. (The
     /// [expected](crate::DemoSite::expected) URLs are those of a site without any.)
@@ -109,6 +111,7 @@ impl Default for SiteOptions {
             latency: Latency::None,
             connections: Connections::KeepAlive,
             is_html: true,
+            page_fields: "",
             busy_pages: 0,
             special_cases: true,
         }

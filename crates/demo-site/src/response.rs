@@ -66,7 +66,8 @@ impl Renderer {
             true => "Content-Type: text/html; charset=utf-8\r\n",
             false => "Content-Type: application/octet-stream\r\n",
         };
-        push_head(out, response, 200, content_type, Some(size));
+        let fields = [content_type, self.site.options().page_fields].concat();
+        push_head(out, response, 200, &fields, Some(size));
         if response.head_only {
             let length = out.len();
             out.drain(..from.min(length));

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crawl_core::{CrawlSummary, Options};
 use demo_site::scripted;
@@ -62,7 +62,11 @@ fn main() -> io::Result<()> {
 
 fn measure(folder: &Path, pages: u64) -> io::Result<()> {
     let socket = folder.join("socket");
+    let deadline = Instant::now() + Duration::from_secs(20);
     while ask(&socket, &["PING"]).is_err() {
+        if Instant::now() > deadline {
+            return Err(io::Error::other("redis-server does not start"));
+        }
         thread::sleep(Duration::from_millis(10));
     }
     let site = scripted::Server::start(move |request, reply| {

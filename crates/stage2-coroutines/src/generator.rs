@@ -78,9 +78,9 @@ pub trait Generator {
     /// When it has ended, and is sent anything but an error.
     fn advance(&mut self, sent: Sent<Self::Input>) -> Step<Self::Yield, Self::Return>;
 
-    /// Returns the resume point, as Python's `f_lasti` did up to 3.10:
-    /// [`NOT_BEGUN`], or the number of the `yield` at which it is suspended;
-    /// `None` when it has ended.
+    /// Returns the resume point: [`NOT_BEGUN`], or the number of the `yield` at which
+    /// it is suspended; `None` when it has ended. Python has `f_lasti` for this, the
+    /// last instruction, which was -1 before the first one up to 3.10.
     fn last_yield(&self) -> Option<i32>;
     // ANCHOR_END: trait
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use stage2_coroutines::{
     EventLoop, Exception, Future, ReturnWhen, Task, as_completed, gather, gather_outcomes, sleep,
-    timeout_at, yield_now,
+    timeout_at,
 };
 use stage3_queue::JoinableQueue;
 
@@ -98,7 +98,6 @@ async fn future(event_loop: &EventLoop) -> Result<(), Exception> {
     let resolve = move || resolved.set_result(42).expect("nothing else does");
     event_loop.call_later(SECOND, resolve);
     println!("{}", answer.await?);
-    yield_now(event_loop).await;
     Ok(())
 }
 // ANCHOR_END: future

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, io, thread};
 
 use benches::figures::{self, Quartiles};
@@ -120,14 +120,14 @@ const PROGRAMS: [Program; 4] = [
 ];
 
 impl Program {
-    /// Lets it crawl a site from one end of a line, and returns the time.
+    /// Lets it crawl a site from one end of a line.
     fn crawl(
         self,
         end: &Namespace,
         server: &mut ServerProcess,
         site: Site,
         connections: u16,
-    ) -> io::Result<Duration> {
+    ) -> io::Result<()> {
         let folder = tempfile::tempdir()?;
         let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut command = match self.path.contains('/') {
@@ -143,15 +143,13 @@ impl Program {
             };
         }
         command.current_dir(workspace).stdout(Stdio::null());
-        let begun = Instant::now();
         let status = command.status()?;
-        let wall = begun.elapsed();
         let pages = server.requested_pages()?;
         if !status.success() || pages != site.pages {
             let message = format!("{} has found {pages} pages: {status}", self.name);
             return Err(io::Error::other(message));
         }
-        Ok(wall)
+        Ok(())
     }
 }
 
@@ -173,7 +171,8 @@ impl Runner {
         matches!(self, Self::Program(program) if !program.arguments.contains("FETCHES"))
     }
 
-    /// Crawls the site once, over a line of its own, and returns the time.
+    /// Crawls the site once, over a line of its own, and returns the time from the first
+    /// packet on: no subject's start counts.
     fn run(self, options: &LineOptions, site: Site, connections: u16) -> io::Result<Duration> {
         let line = Line::start(options)?;
         let this = env::current_exe()?;
@@ -183,10 +182,14 @@ impl Runner {
             Self::Subject(subject) => {
                 let crawl = Crawl::new(subject.name, &server, connections.into(), false);
                 let command = line.client.command(this);
-                Ok(SubjectProcess::start_program(command, crawl)?.run()?.wall)
+                SubjectProcess::start_program(command, crawl)?.run()?;
             }
-            Self::Program(program) => program.crawl(&line.client, &mut server, site, connections),
+            Self::Program(program) => {
+                program.crawl(&line.client, &mut server, site, connections)?;
+            }
         }
+        let begun = line.first_packet().ok_or_else(|| io::Error::other("nothing was sent"))?;
+        Ok(begun.elapsed())
     }
 }
 

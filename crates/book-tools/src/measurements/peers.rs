@@ -143,11 +143,11 @@ fn ratio(figures: &Figures, id: &str) -> Option<String> {
 /// Returns true if a tool has asked for as many pages as there are, or was stopped on the way.
 fn is_whole(figures: &Figures, id: &str) -> bool {
     let pages = figures.get("peers/generated", "pages");
-    timed_out(figures, id) || figures.get(id, "requests") >= pages
+    timed_out(figures, id) || figures.get(id, "asked_pages") >= pages
 }
 
 fn pages_per_cpu_second(figures: &Figures, id: &str) -> Option<String> {
-    let pages = figures.get("peers/generated", "pages")?.min(figures.get(id, "requests")?);
+    let pages = figures.get(id, "asked_pages")?;
     is_whole(figures, id).then(|| Some(plain(pages / figures.get(id, "cpu")?)))?
 }
 
@@ -157,15 +157,15 @@ mod tests {
 
     fn figures() -> Figures {
         let mut figures = Figures::default();
-        let csv = "id,aiohttp,cpu,cpu_ratio.lower,cpu_ratio.median,cpu_ratio.upper,\
+        let csv = "id,aiohttp,asked_pages,cpu,cpu_ratio.lower,cpu_ratio.median,cpu_ratio.upper,\
                    crawl +fragments,found,memory,pages,requests,timed_out,wall\n\
-                   peers/generated,,,,,,,,,5000,,,\n\
-                   peers/generated/crawl,,0.1,1,1,1,,,8e6,,5001,0,0.2\n\
-                   peers/generated/aiohttp,,2.5,0.03,0.04,0.05,,,4e7,,5001,0,3.1\n\
-                   peers/generated/blc,,90,0.001,0.001,0.001,,,2e8,,900,1,120\n\
-                   peers/planted/crawl +fragments,,,,,,,3,,,,,\n\
-                   peers/planted/aiohttp,,,,,,,2,,,,,\n\
-                   peers/plant/img,0,,,,,1,,,,,,\npeers/plant/a,1,,,,,1,,,,,,\n";
+                   peers/generated,,,,,,,,,,5000,,,\n\
+                   peers/generated/crawl,,5000,0.1,1,1,1,,,8e6,,5001,0,0.2\n\
+                   peers/generated/aiohttp,,5000,2.5,0.03,0.04,0.05,,,4e7,,5001,0,3.1\n\
+                   peers/generated/blc,,450,90,0.001,0.001,0.001,,,2e8,,900,1,120\n\
+                   peers/planted/crawl +fragments,,,,,,,,3,,,,,\n\
+                   peers/planted/aiohttp,,,,,,,,2,,,,,\n\
+                   peers/plant/img,0,,,,,,1,,,,,,\npeers/plant/a,1,,,,,,1,,,,,,\n";
         figures.add_csv(csv).unwrap();
         figures
     }
@@ -176,7 +176,7 @@ mod tests {
         let rows = [
             "| crawl | 5001 | 0.200 | 0.100 | 50,000 | 8.00 | 1.000 |\n",
             "| aiohttp | 5001 | 3.10 | 2.50 | 2,000 | 40.0 | 0.040 (0.030–0.050) |\n",
-            "| blc | 900 | over 120 | 90.0 | 10.0 | 200 | under 0.001 |\n",
+            "| blc | 900 | over 120 | 90.0 | 5.00 | 200 | under 0.001 |\n",
             "| lychee (not to be had) | – | – | – | – | – | – |\n",
         ];
         for row in rows {

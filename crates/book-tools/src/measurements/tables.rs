@@ -39,7 +39,8 @@ pub(super) const OPERATIONS: [(&str, &str); 7] = [
     ("queue", "queue"),
 ];
 /// The link extractors.
-pub(super) const EXTRACTORS: [&str; 5] = ["ours", "lol_html", "html5gum", "html5ever", "scraper"];
+pub(super) const EXTRACTORS: [&str; 6] =
+    ["ours", "ours-whole", "lol_html", "html5gum", "html5ever", "scraper"];
 /// The numbers of pages in the bench `growth`.
 pub(super) const GROWTH: [&str; 4] = ["1000", "10000", "100000", "1000000"];
 /// The subjects of the bench `growth`.

@@ -37,7 +37,8 @@ impl Drop for Nginx {
 }
 
 impl Nginx {
-    /// Serves a folder, with lists of the files of folders.
+    /// Serves a folder, with lists of the files of folders, and allows linkchecker to ask
+    /// without pauses.
     pub(super) fn start(site: &Path) -> io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -53,7 +54,8 @@ impl Nginx {
               log_format asked '$status $request_uri'; access_log {here}/access.log asked;
               client_body_temp_path {here}; proxy_temp_path {here};
               fastcgi_temp_path {here}; uwsgi_temp_path {here}; scgi_temp_path {here};
-              server {{ listen 127.0.0.1:{port}; root {}; autoindex on; }}
+              server {{ listen 127.0.0.1:{port}; root {}; autoindex on;
+                add_header LinkChecker yes always; }}
             }}",
             site.display()
         );

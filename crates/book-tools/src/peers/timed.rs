@@ -3,6 +3,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +13,16 @@ use std::time::Duration;
 /// The time limit of a run.
 pub(crate) const LIMIT: Duration = Duration::from_secs(120);
 
-/// The exit code of `timeout` if the limit was reached.
-const TIMED_OUT: i32 = 124;
+/// The exit codes of `timeout` if the limit was reached: the program has obeyed its
+/// signal, or had to be killed.
+const TIMED_OUT: [i32; 2] = [124, 137];
 /// The pause between two looks at the memory.
 const PAUSE: Duration = Duration::from_millis(5);
 /// The shell's own account of a child, by `wait4`: seconds in all, in user code and in the
-/// kernel, those of processes that the child has started and waited for included.
+/// kernel, those of processes that the child has started and waited for included. In the
+/// foreground, `timeout` kills the program and not itself, and so can wait for it.
 const SCRIPT: &str =
-    "TIMEFORMAT='%3R %3U %3S'; time timeout --kill-after=5 \"$@\" >stdout 2>stderr";
+    "TIMEFORMAT='%3R %3U %3S'; time timeout --foreground --kill-after=5 \"$@\" >stdout 2>stderr";
 
 /// A run of a program: its costs, and its output.
 #[derive(Debug)]
@@ -57,6 +60,7 @@ pub(super) fn run(command: &[String], folder: &Path, limit: Duration) -> io::Res
         .env("NO_COLOR", "1")
         .stdin(Stdio::null())
         .stderr(File::create(&times)?)
+        .process_group(0)
         .spawn()?;
     let (id, ended) = (shell.id(), AtomicBool::new(false));
     let (status, memory) = thread::scope(|scope| {
@@ -70,6 +74,9 @@ pub(super) fn run(command: &[String], folder: &Path, limit: Duration) -> io::Res
         });
         let status = shell.wait();
         ended.store(true, Ordering::Relaxed);
+        // What the program has started and left behind; mostly there is nothing.
+        let group = format!("-{id}");
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
         (status, watch.join().unwrap_or(0))
     });
     let read = |name: &str| {
@@ -87,7 +94,8 @@ pub(super) fn run(command: &[String], folder: &Path, limit: Duration) -> io::Res
         memory: memory as f64,
         stdout: read("stdout")?,
         stderr: read("stderr")?,
-        timed_out: status?.code() == Some(TIMED_OUT),
+        timed_out: wall >= limit.as_secs_f64()
+            && status?.code().is_some_and(|code| TIMED_OUT.contains(&code)),
     })
 }
 
@@ -134,5 +142,11 @@ mod tests {
         let ran = shell("echo said; sleep 60", Duration::from_secs(1));
         assert!(ran.timed_out && ran.wall < 30.0, "{ran:?}");
         assert_eq!(ran.stdout, "said\n");
+    }
+
+    #[test]
+    fn a_run_that_has_to_be_killed_has_timed_out_and_its_cpu_counts() {
+        let ran = shell("trap '' TERM; while :; do :; done", Duration::from_secs(1));
+        assert!(ran.timed_out && ran.cpu > 0.5, "{ran:?}");
     }
 }

@@ -105,7 +105,7 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the selector fails, so that no task would ever be woken; when nothing
-    /// can happen any more, since every task waits for another one, and no
+    /// can happen any more, since nothing is left that could wake a task, and no
     /// [`Remote`](crate::Remote) exists; when [`EventLoop::stop`] or
     /// [`EventLoop::close`] is called first; or when this thread runs a loop already.
     pub fn run_until_complete<C: Coroutine>(&self, main: C) -> io::Result<C::Output> {
