@@ -27,6 +27,7 @@ use crate::Recorded;
 use crate::config;
 use crate::log::Level;
 use crate::output::OutputSettings;
+use crate::parsers::printable;
 use crate::sources::{Source, Sources};
 
 pub(crate) use self::output::{Format, OutputFlags};
@@ -37,7 +38,7 @@ pub(crate) use self::tool::Tool;
 /// The exit codes of the programs of the stages.
 const EXIT_CODES: &str = "\
 Exit codes:
-  0  nothing is broken, or the reader of the output has closed it
+  0  nothing is broken, or the reader of the only output has closed it
   1  something is broken: an error status (4xx but 429, 5xx) that --accept does
      not name, no complete response, a redirect that leads nowhere, a fragment
      that is missing, or a link that is no URL
@@ -52,7 +53,7 @@ Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1
 /// Those of the tool, which does more and ends otherwise.
 pub(crate) const EXIT_CODES_OF_TOOL: &str = "\
 Exit codes:
-  0  nothing is broken, or the reader of the output has closed it
+  0  nothing is broken, or the reader of the only output has closed it
   1  something is broken: an error status (4xx but 429, 5xx) that --accept does
      not name, no complete response, a redirect that leads nowhere, a fragment
      that is missing, or a link that is no URL; of other sites only what is dead
@@ -144,6 +145,8 @@ pub(crate) struct ToolInvocation {
     pub(crate) recordable: Vec<String>,
     /// The seed of the crawl that is replayed.
     pub(crate) seed: Option<u64>,
+    /// The files with settings that are not taken, since they are of another user.
+    pub(crate) passed_over: Vec<PathBuf>,
     /// The settings in the form of a file.
     pub(crate) config: String,
 }
@@ -164,9 +167,10 @@ pub(crate) fn parse_tool_args(
     let first_look = config::without_parsers(command.clone(), is_other).ignore_errors(true);
     let given = first_look.try_get_matches_from(&words).ok();
     let path = |id| given.as_ref().and_then(|matches| matches.get_one::<PathBuf>(id).cloned());
-    let (mut seed, mut file) = (None, None);
+    let (mut seed, mut file, mut passed_over) = (None, None, Vec::new());
     if let Some(path) = path("replay") {
-        let recorded = recorded(&path).unwrap_or_else(|problem| {
+        let recorded = recorded(&path).and_then(|it| recordable_only(&command, it));
+        let recorded = recorded.unwrap_or_else(|problem| {
             let message = format!("--replay {}: {problem}", path.display());
             command.error(ErrorKind::InvalidValue, message).exit()
         });
@@ -184,8 +188,11 @@ pub(crate) fn parse_tool_args(
         let recorded: Vec<_> = recorded.map(OsString::from).collect();
         words.splice(1..1, recorded);
     } else if let Some(given) = given.as_ref().filter(|given| !given.contains_id("generate")) {
-        let here = || std::env::current_dir().ok();
-        file = path("config").or_else(|| here().and_then(|folder| config::find(&folder)));
+        file = path("config");
+        let here = std::env::current_dir().ok().filter(|_| file.is_none());
+        if let Some(here) = here {
+            (file, passed_over) = config::find(&here, &config::trusted(&here));
+        }
         let read = file.as_ref().map(|file| config::read(file, &command, given));
         let read = read
             .transpose()
@@ -205,7 +212,28 @@ pub(crate) fn parse_tool_args(
     let settings = given.into_iter().filter(|(id, _)| !config::NOT_PRINTED.contains(&id.as_str()));
     let settings = settings.filter_map(|(_, (long, value))| Some((long?, value)));
     let config = config::printed(&settings.collect::<Vec<_>>(), file.as_deref());
-    ToolInvocation { arguments, recordable, seed, config }
+    ToolInvocation { arguments, recordable, seed, passed_over, config }
+}
+
+/// Returns a record, if it has nothing but what a record keeps: a file that pretends to be one
+/// could name others to be written.
+///
+/// # Errors
+/// When it has anything else, as a sentence.
+fn recordable_only(command: &Command, recorded: Recorded) -> Result<Recorded, String> {
+    let is_recordable = |word: &&String| match word.strip_prefix("--") {
+        Some(flag) => {
+            let long = flag.split('=').next();
+            let flag = command.get_arguments().find(|flag| flag.get_long() == long);
+            flag.map(|flag| flag.get_id().as_str())
+                .is_some_and(|id| id == "proxy_env" || !NOT_RECORDED.contains(&id))
+        }
+        None => word.starts_with("http://") || word.starts_with("https://"),
+    };
+    match recorded.arguments.iter().find(|word| !is_recordable(word)) {
+        Some(word) => Err(format!("it is no record of a crawl: none has '{}'", printable(word))),
+        None => Ok(recorded),
+    }
 }
 
 fn named(command: Command) -> Command {

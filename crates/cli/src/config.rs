@@ -13,8 +13,12 @@
 //! A key becomes words of the command line, before those of the process. So the file
 //! means what the flags mean, and is recorded as they are.
 
+use std::error::Error as _;
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Metadata};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::builder::OsStringValueParser;
@@ -70,12 +74,36 @@ const PATHS: [&str; 10] = [
     "trace",
 ];
 
+/// The flags whose values may be secrets.
+const SECRETS: [&str; 4] = ["frontier", "header", "proxy", "user"];
+
 /// The text that is printed for a secret.
 const HIDDEN: &str = "***";
 
-/// Returns the file that holds for this folder: in it, or in the nearest folder above.
-pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+/// Returns the file that holds for this folder, in it or in the nearest folder above, and
+/// those that are passed over: they are of none of the `trusted` users. In a folder where all
+/// may write, such as `/tmp`, anyone could put one, which names files to be written.
+pub(crate) fn find(folder: &Path, trusted: &[u32]) -> (Option<PathBuf>, Vec<PathBuf>) {
+    let files = folder.ancestors().map(|folder| folder.join(FILE)).filter(|file| file.is_file());
+    let mut passed_over = Vec::new();
+    for file in files {
+        // A link has an owner as well.
+        let is_trusted = |it: io::Result<Metadata>| it.is_ok_and(|it| trusted.contains(&it.uid()));
+        if is_trusted(file.symlink_metadata()) && is_trusted(file.metadata()) {
+            return (Some(file), passed_over);
+        }
+        passed_over.push(file);
+    }
+    (None, passed_over)
+}
+
+/// Returns the users whose files are taken: root, the user of this process, and the owner of
+/// the folder where it is started, which in a container is another user.
+pub(crate) fn trusted(folder: &Path) -> Vec<u32> {
+    // What a process makes belongs to its user, and so does a pipe.
+    let pipe = io::pipe().and_then(|(reader, _)| File::from(OwnedFd::from(reader)).metadata());
+    let owners = [pipe, folder.metadata()].into_iter().flatten();
+    owners.map(|metadata| metadata.uid()).chain([0]).collect()
 }
 
 /// Reads a file, and returns its words of the command line. A key whose flag is `given`,
@@ -133,7 +161,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
                 }
                 Text::Value(text) => format!("--{long}={text}"),
             };
-            words.push(checked(command, word).map_err(|message| (at, message))?);
+            words.push(checked(command, long, word).map_err(|message| (at, message))?);
         }
     }
     Ok(words)
@@ -217,8 +245,8 @@ pub(crate) fn without_parsers(command: Command, is_one: impl Fn(&Arg) -> bool) -
     })
 }
 
-/// Returns a word if its value is right.
-fn checked(command: &Command, word: String) -> Result<OsString, String> {
+/// Returns the word of a flag if its value is right.
+fn checked(command: &Command, flag: &str, word: String) -> Result<OsString, String> {
     let word = OsString::from(word);
     // Some files may be pipes, which can be read once only.
     let is_read = |flag: &Arg| ["cacert", "cookie_jar"].contains(&flag.get_id().as_str());
@@ -228,6 +256,11 @@ fn checked(command: &Command, word: String) -> Result<OsString, String> {
     match error.kind() {
         // What is not there yet may be among the other words.
         ErrorKind::MissingRequiredArgument => Ok(word),
+        // The whole message repeats the value.
+        _ if SECRETS.contains(&flag) => {
+            let reason = error.source().map_or("its value is wrong".into(), ToString::to_string);
+            Err(format!("{flag}: {reason}"))
+        }
         _ => {
             let message = error.to_string();
             let line = message.lines().next().unwrap_or_default();
@@ -321,5 +354,28 @@ fn without_credentials(url: &str) -> String {
             format!("{scheme}://{HIDDEN}@{host}")
         }
         None => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fs, process};
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_another_user_is_not_taken() {
+        let folder = env::temp_dir().join(format!("crawl-config-{}", process::id()));
+        let below = folder.join("below");
+        fs::create_dir_all(&below).unwrap();
+        let file = folder.join(FILE);
+        fs::write(&file, "").unwrap();
+        let owner = file.metadata().unwrap().uid();
+        let taken = find(&below, &trusted(&below));
+        let (none, passed_over) = find(&below, &[owner + 1]);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(taken, (Some(file.clone()), Vec::new()));
+        assert_eq!(none, None);
+        assert_eq!(passed_over.first(), Some(&file));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crawl_core::CookieJar;
@@ -38,11 +39,15 @@ impl CookieFile {
         Ok(Self { path: path.into(), jar })
     }
 
-    /// Writes the cookies back. Others may not read a new file: it may hold secrets.
+    /// Writes the cookies back, but to no pipe: none of its readers wants them, and this
+    /// process may be the only one. Others may not read a new file: it may hold secrets.
     ///
     /// # Errors
-    /// Those of the file system. A file is as it was then.
+    /// Those of [`replace_file`].
     pub(crate) fn write(&self) -> io::Result<()> {
+        if self.path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            return Ok(());
+        }
         replace_file(&self.path, self.jar.to_netscape().as_bytes(), 0o600)
     }
 }

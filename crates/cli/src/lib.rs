@@ -131,8 +131,16 @@ pub fn tool_main(
     #[cfg(feature = "redis")] manage: fn(&FrontierArguments, &Options) -> io::Result<String>,
 ) -> ExitCode {
     prepare();
-    let ToolInvocation { arguments, recordable: mut recorded_arguments, seed, config } =
-        arguments::parse_tool_args(tool_command(), recorded);
+    let invocation = arguments::parse_tool_args(tool_command(), recorded);
+    let ToolInvocation { arguments, seed, config, .. } = invocation;
+    let mut recorded_arguments = invocation.recordable;
+    let log = log::Log::new(arguments.common.output.level());
+    for file in invocation.passed_over {
+        log.warning(&format!(
+            "{} belongs to another user, and is not read: --config takes it",
+            file.display(),
+        ));
+    }
     if let Some(generated) = arguments.tool.generate {
         return printed(generated.write(tool_command(), &mut io::stdout()));
     }
@@ -150,7 +158,6 @@ pub fn tool_main(
     let is_part = frontier.is_some();
     #[cfg(not(feature = "redis"))]
     let is_part = false;
-    let log = log::Log::new(arguments.common.output.level());
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Arc::new(move |message: &str| log.warning(message));
     let read = || -> Result<_, String> {
@@ -176,6 +183,7 @@ pub fn tool_main(
     options.seed = seed.unwrap_or_else(run::new_seed);
     let cache = arguments.tool.cache.map(|path| (path, arguments.tool.cache_age));
     let Tool { state, fresh, record, record_secrets, replay, cookie_jar, .. } = arguments.tool;
+    output.writes_more |= record.is_some() || cache.is_some() || cookie_jar.is_some();
     let exit = run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
         crawl(Invocation {
             options,

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::env;
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Write};
 use std::ops::Deref;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,8 @@ pub(crate) struct OutputSettings {
     /// The roots of the crawl, for titles.
     pub(crate) title: String,
     pub(crate) baseline: Option<Baseline>,
+    /// The crawl writes other files: then it goes on when no report has a reader any more.
+    pub(crate) writes_more: bool,
     pub(crate) locate: Locate,
     pub(crate) redirects: RedirectPolicy,
 }
@@ -168,6 +170,7 @@ pub(crate) struct Output {
     baseline: Option<Baseline>,
     broken_only: bool,
     locate: Locate,
+    writes_more: bool,
 }
 
 /// A report in its format, on its way to its file.
@@ -175,11 +178,27 @@ struct FormattedReport {
     format: Box<dyn ReportFormat>,
     out: Out,
     has_begun: bool,
+    /// Its reader has closed the pipe, as `head` does when it has enough.
+    is_closed: bool,
 }
 
 impl FormattedReport {
     fn new(format: Box<dyn ReportFormat>, out: Out) -> Self {
-        Self { format, out, has_begun: false }
+        Self { format, out, has_begun: false, is_closed: false }
+    }
+
+    /// Writes a part, and the beginning before the first one. That its reader wants no more
+    /// is no error.
+    fn write(
+        &mut self,
+        part: impl FnOnce(&mut dyn ReportFormat, &mut Out) -> io::Result<()>,
+    ) -> io::Result<()> {
+        if self.is_closed {
+            return Ok(());
+        }
+        let written = self.begin().and_then(|()| part(&mut *self.format, &mut self.out));
+        self.is_closed = matches!(&written, Err(error) if error.kind() == ErrorKind::BrokenPipe);
+        if self.is_closed { Ok(()) } else { written }
     }
 
     fn begin(&mut self) -> io::Result<()> {
@@ -300,11 +319,16 @@ impl Output {
             baseline: settings.baseline.clone(),
             broken_only: settings.broken_only,
             locate: settings.locate.clone(),
+            writes_more: settings.writes_more || settings.baseline.is_some(),
         })
     }
 
     /// Takes a row. Formats of one line per row write it at once, so that a reader
     /// sees it while the crawl runs, and no row is lost when the process is killed.
+    ///
+    /// # Errors
+    /// Those of a report that cannot be written; [`ErrorKind::BrokenPipe`] when nothing
+    /// else is left to be written.
     pub(crate) fn row(&mut self, row: &Row) -> io::Result<()> {
         self.redirects.add(row);
         let asked = &row.url;
@@ -334,15 +358,25 @@ impl Output {
             return Ok(());
         }
         let row = ShownRow { row, asked, is_broken, is_known };
-        self.reports.iter_mut().try_for_each(|report| {
-            report.begin()?;
-            report.format.row(&row, &mut report.out)
-        })
+        for report in &mut self.reports {
+            report.write(|format, out| format.row(&row, out))?;
+        }
+        self.check_readers()
+    }
+
+    /// Returns an error if no report has a reader any more, and there is nothing else to
+    /// write.
+    fn check_readers(&self) -> io::Result<()> {
+        let is_read = self.reports.is_empty() || self.reports.iter().any(|it| !it.is_closed);
+        if is_read || self.writes_more { Ok(()) } else { Err(ErrorKind::BrokenPipe.into()) }
     }
 
     /// Takes the end of the crawl: its summary, or the error message; and `problem`,
     /// the reason for which it could not do what was asked. If the crawl could not
     /// even begin, files keep the reports of an earlier run, and so does the baseline.
+    ///
+    /// # Errors
+    /// Those of [`Output::row`], and of the baseline.
     pub(crate) fn end(
         &mut self,
         summary: Result<&CrawlSummary, &str>,
@@ -380,16 +414,13 @@ impl Output {
         let mut results = Vec::new();
         for report in reports.iter_mut() {
             if has_begun || report.format.has_error_field() {
-                let begun = report.begin();
-                results.push(begun.and_then(|()| report.format.end(&end, &mut report.out)));
+                results.push(report.write(|format, out| format.end(&end, out)));
             }
         }
         let baseline = baseline.as_ref().filter(|_| has_begun);
         results.extend(baseline.map(|baseline| baseline.update(is_whole)));
-        // A reader that has closed its pipe is no error, so others come first.
-        let errors = results.into_iter().filter_map(Result::err);
-        let is_closed = |error: &io::Error| error.kind() == io::ErrorKind::BrokenPipe;
-        errors.min_by_key(is_closed).map_or(Ok(()), Err)
+        results.into_iter().collect::<io::Result<()>>()?;
+        self.check_readers()
     }
 
     /// Replaces what was found of redirects in a circle, one by one, by what is to be
@@ -452,6 +483,10 @@ fn new_format(format: Format, settings: &OutputSettings, is_stdout: bool) -> Box
 /// longer.
 const MAX_TEXT_LEN: usize = 4_096;
 
+/// The longest piece of a report that is written at once, in bytes. A reader that takes
+/// one now and then is slow; one that takes none is gone.
+const MAX_PIECE: usize = 8 * 1024;
+
 /// The environment variable with the file to which GitHub Actions wants the summary of
 /// a step appended, in Markdown.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -479,12 +514,14 @@ enum Out {
 }
 
 impl Out {
-    /// Writes text and flushes it.
+    /// Writes text, each piece of it as a write of its own, and flushes it.
     fn write(&mut self, text: &str) -> io::Result<()> {
-        let stream = self.stream()?;
-        with_progress_hidden(|| {
-            stream.write_all(printable(text).as_bytes())?;
-            stream.flush()
+        let (stream, text) = (self.stream()?, printable(text));
+        text.as_bytes().chunks(MAX_PIECE).try_for_each(|piece| {
+            with_progress_hidden(|| {
+                stream.write_all(piece)?;
+                stream.flush()
+            })
         })
     }
 

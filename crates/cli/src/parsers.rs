@@ -1,12 +1,14 @@
 //! Parsers for the values of flags: durations, sizes, roots and others.
 
 use std::borrow::Cow;
+use std::env;
 use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::Read;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use base64::Engine;
@@ -360,14 +362,26 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
 }
 
 /// Escapes text for a terminal: control characters (see
-/// [`web::is_terminal_control`]) appear as `\u001b`, except for the ends of lines.
+/// [`web::is_terminal_control`]) appear as `\u001b`, except for the ends of lines. In a
+/// step of GitHub Actions, so does the beginning of a command to its runner.
 /// JSON stays the same value.
 pub fn printable(text: &str) -> Cow<'_, str> {
+    static IS_STEP: LazyLock<bool> = LazyLock::new(|| env::var_os("GITHUB_ACTIONS").is_some());
+    escaped(text, *IS_STEP)
+}
+
+/// Escapes text for a terminal, and if `has_runner` is true for a runner, too.
+fn escaped(text: &str, has_runner: bool) -> Cow<'_, str> {
+    // The runner takes a command of this form anywhere in a line.
+    let text = match has_runner && text.contains("##[") {
+        true => Cow::Owned(text.replace("##[", "##\\u005b")),
+        false => Cow::Borrowed(text),
+    };
     let is_terminal_control = |c: char| is_terminal_control(c) && c != '\n';
     // Fast path: nearly all text is plain, and bytes are tested faster.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
     if is_plain || !text.contains(is_terminal_control) {
-        return Cow::Borrowed(text);
+        return text;
     }
     let mut shown = String::with_capacity(text.len() + 5);
     for c in text.chars() {
@@ -528,6 +542,14 @@ mod tests {
         }
 
         #[test]
+        fn json_means_the_same_to_a_runner(text in "[#\\[\\]\\\\\"a]{0,20}") {
+            let json = serde_json::to_string(&text).unwrap();
+            let shown = escaped(&json, true);
+            prop_assert!(!shown.contains("##["), "{}", shown);
+            prop_assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
+        }
+
+        #[test]
         fn json_means_the_same_when_printable(text: String) {
             let json = serde_json::to_string(&text).unwrap();
             let shown: String = serde_json::from_str(&printable(&json)).unwrap();
@@ -541,5 +563,7 @@ mod tests {
         assert_eq!(printable("\u{1b}[2J\u{9b}\r\n"), "\\u001b[2J\\u009b\\u000d\n");
         assert_eq!(printable("a\u{202e}b\u{2066}c\u{200f}"), "a\\u202eb\\u2066c\\u200f");
         assert_eq!(printable("evil\u{202e}gpj.exe"), "evil\\u202egpj.exe");
+        assert_eq!(escaped("a ##[group]b\u{1b}", true), "a ##\\u005bgroup]b\\u001b");
+        assert_eq!(escaped("a ##[group]b", false), "a ##[group]b");
     }
 }

@@ -129,7 +129,17 @@ pub(crate) fn run(
         if let Some(left_out) = summary.left_out() {
             log.warning(&left_out);
         }
-        if let Some(StopReason::Signal(signal)) = summary.stopped {
+        let signal = match summary.stopped {
+            Some(StopReason::Signal(signal)) => Some(signal),
+            _ => None,
+        };
+        // Another reason for the exit code would hide it.
+        if let Some(other) = &summary.problem
+            && (signal.is_some() || problem.as_ref() != Some(other))
+        {
+            log.error(other);
+        }
+        if let Some(signal) = signal {
             return Exit::Interrupted(signal);
         }
     }

@@ -142,7 +142,9 @@ fn lines(text: &str, name: &str) -> Result<Vec<Url>, String> {
     let is_url = |(_, line): &(usize, &str)| !line.is_empty() && !line.starts_with('#');
     let lines = text.lines().map(str::trim).enumerate().filter(is_url);
     let urls = lines.map(|(n, line)| {
-        parsers::root(line).map_err(|error| format!("{name}, line {}: '{line}': {error}", n + 1))
+        // Before an @ there may be a password.
+        let shown = if line.contains('@') { String::new() } else { format!("'{line}': ") };
+        parsers::root(line).map_err(|error| format!("{name}, line {}: {shown}{error}", n + 1))
     });
     urls.collect()
 }

@@ -2,15 +2,17 @@
 //! server. A URL of the site is answered as a web server with the files would answer.
 
 use std::collections::{HashSet, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Instant;
 
 use cli::{FilePaths, Files};
 use crawl_core::{Crawl, ErrorClass, FetchError, Job, Options, Purpose, Row, ScopeRule, Visit};
-use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, percent_encode};
 use regex::Regex;
 use url::Url;
 use web::links::ExtractOptions;
@@ -107,7 +109,7 @@ pub(crate) fn locate(files: &Files, url: &str) -> Option<String> {
     let (url, fragment) = url.split_once('#').map_or((url, None), |(u, f)| (u, Some(f)));
     let url = Url::parse(url).ok()?;
     let path = path_below(files, &url)?;
-    let path = decoded(path).unwrap_or_else(|| path.to_owned());
+    let path = decoded(path).unwrap_or_else(|| path.into());
     let file = match resolve(files, &path) {
         Found::File(file) => file,
         Found::Folder(folder) => folder,
@@ -115,9 +117,22 @@ pub(crate) fn locate(files: &Files, url: &str) -> Option<String> {
     };
     let current = std::env::current_dir().ok();
     let seen = current.as_ref().and_then(|current| file.strip_prefix(current).ok());
-    let shown = seen.unwrap_or(&file).display().to_string();
-    let shown = if shown.is_empty() { ".".to_owned() } else { shown };
+    let shown = shown(seen.unwrap_or(&file));
     Some(fragment.map_or(shown.clone(), |fragment| format!("{shown}#{fragment}")))
+}
+
+/// Returns a path as one line of text. A name that is no UTF-8 is as in its URL.
+fn shown(path: &Path) -> String {
+    let encoded = || percent_encode(path.as_os_str().as_encoded_bytes(), &SPECIAL).to_string();
+    let shown = path.to_str().map_or_else(encoded, |path| path.replace('\n', "\\u000a"));
+    if shown.is_empty() {
+        ".".to_owned()
+    } else if shown.trim_start().starts_with("::") {
+        // At the beginning of a line, GitHub Actions would take it for a command.
+        format!("./{shown}")
+    } else {
+        shown
+    }
 }
 
 /// Returns the files to begin with, in the order of their names.
@@ -160,7 +175,7 @@ fn url_of(files: &Files, file: &Path) -> io::Result<Url> {
     let folder = folder(files)?;
     let below = file.strip_prefix(folder).map_err(io::Error::other)?;
     let parts =
-        below.iter().map(|part| utf8_percent_encode(&part.to_string_lossy(), &SPECIAL).to_string());
+        below.iter().map(|part| percent_encode(part.as_encoded_bytes(), &SPECIAL).to_string());
     let path = parts.collect::<Vec<_>>().join("/");
     // The path is written out, so that no part of it is taken for a scheme.
     let mut url = files.base_url.clone();
@@ -196,21 +211,21 @@ fn path_below<'a>(files: &Files, url: &'a Url) -> Option<&'a str> {
     url.path().strip_prefix(files.base_url.path()).filter(|_| is_same_site)
 }
 
-/// Returns a decoded path, or `None` if no file can have it: nothing is outside of the
-/// folder.
-fn decoded(path: &str) -> Option<String> {
+/// Returns a decoded path, which may have any bytes, or `None` if no file can have it:
+/// nothing is outside of the folder. It is relative, whatever the number of slashes.
+fn decoded(path: &str) -> Option<OsString> {
     let mut decoded = Vec::new();
-    for part in path.split('/') {
-        let part = percent_decode_str(part).decode_utf8().ok()?;
-        if part == ".." || part.contains(['/', '\0']) {
+    for part in path.trim_start_matches('/').split('/') {
+        let part: Vec<u8> = percent_decode_str(part).collect();
+        if part == b".." || part.iter().any(|byte| matches!(byte, b'/' | b'\0')) {
             return None;
         }
         decoded.push(part);
     }
-    Some(decoded.join("/"))
+    Some(OsString::from_vec(decoded.join(&b'/')))
 }
 
-fn absolute(files: &Files, below: &str) -> Option<PathBuf> {
+fn absolute(files: &Files, below: &OsStr) -> Option<PathBuf> {
     Some(folder(files).ok()?.join(below))
 }
 
@@ -219,7 +234,8 @@ enum Found {
     File(PathBuf),
     /// A folder without an index file that has no HTML: it is no part of a site.
     Folder(PathBuf),
-    /// A folder without the slash at its end; with it, relative links are right.
+    /// A folder without the slash at its end; with it, relative links are right. The path
+    /// is encoded.
     Redirect(String),
     Nothing,
 }
@@ -235,7 +251,7 @@ impl Found {
 
 /// Finds the file that a web server sends for a path: itself, the index file of a
 /// folder, or a page without its extension ("pretty URL").
-fn resolve(files: &Files, below: &str) -> Found {
+fn resolve(files: &Files, below: &OsStr) -> Found {
     let Some(path) = absolute(files, below) else { return Found::Nothing };
     let found = resolve_path(&path, below);
     match (&files.paths, found) {
@@ -246,10 +262,12 @@ fn resolve(files: &Files, below: &str) -> Found {
     }
 }
 
-fn resolve_path(path: &Path, below: &str) -> Found {
+fn resolve_path(path: &Path, below: &OsStr) -> Found {
+    let ends_with_slash = below.as_encoded_bytes().ends_with(b"/");
     if path.is_dir() {
-        if !below.is_empty() && !below.ends_with('/') {
-            return Found::Redirect(format!("{}/", path.file_name().unwrap_or_default().display()));
+        if !below.is_empty() && !ends_with_slash {
+            let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+            return Found::Redirect(format!("{}/", percent_encode(name, &SPECIAL)));
         }
         let index = INDEX_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
         return match index {
@@ -263,7 +281,6 @@ fn resolve_path(path: &Path, below: &str) -> Found {
         name.push(extension);
         PathBuf::from(name)
     };
-    let is_below_a_file = below.ends_with('/');
     let candidates = [
         path.to_owned(),
         with(".html"),
@@ -272,7 +289,8 @@ fn resolve_path(path: &Path, below: &str) -> Found {
         path.with_extension("md"),
     ];
     let is_source = |file: &Path| !is_markdown(file) || is_html(path) || is_markdown(path);
-    let mut candidates = candidates.into_iter().filter(|_| !is_below_a_file);
+    // Nothing is below a file.
+    let mut candidates = candidates.into_iter().filter(|_| !ends_with_slash);
     candidates.find(|file| file.is_file() && is_source(file)).map_or(Found::Nothing, Found::File)
 }
 
@@ -347,7 +365,6 @@ impl Found {
             Self::Nothing => return Answer::empty("404 Not Found"),
             Self::Folder(_) => return Answer::empty("200 OK"),
             Self::Redirect(to) => {
-                let to = utf8_percent_encode(to, &SPECIAL);
                 return Answer::empty(&format!("301 Moved Permanently\r\nLocation: ./{to}"));
             }
             Self::File(file) => file,

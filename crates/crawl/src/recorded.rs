@@ -87,7 +87,10 @@ impl Recording {
             }
             Err(error) => {
                 let problem = format!("the record cannot be written: {error}");
-                summary.problem.get_or_insert(problem);
+                match summary.problem {
+                    Some(_) => summary.warnings.push(problem),
+                    None => summary.problem = Some(problem),
+                }
             }
         }
         Ok(summary)

@@ -2,8 +2,9 @@
 //! compressed.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use flate2::Compression;
@@ -119,7 +120,8 @@ impl Log {
             let problem = "the arguments of the crawl are too long for a record: more than 1 MiB";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, problem));
         }
-        let mut file = BufWriter::new(File::create(path)?);
+        let file = if header.has_secrets { create_private(path) } else { File::create(path) }?;
+        let mut file = BufWriter::new(file);
         file.write_all(text.as_bytes())?;
         let out = ZlibEncoder::new(file, Compression::fast());
         Ok(Self { out, written: 0, limit: LIMIT, is_full: false, error: None })
@@ -150,13 +152,44 @@ impl Log {
     }
 }
 
+/// Creates a file that is for its owner alone, or empties one and makes it so.
+fn create_private(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let metadata = file.metadata()?;
+    // A device stays for all.
+    if metadata.is_file() && metadata.permissions().mode() & 0o077 != 0 {
+        file.set_permissions(Permissions::from_mode(0o600))?;
+    }
+    Ok(file)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs;
+
     use selector_core::Backend;
 
     use super::*;
     use crate::Player;
+
+    #[test]
+    fn a_record_with_secrets_is_for_its_owner() {
+        let path = std::env::temp_dir().join(format!("secret-record-{}", std::process::id()));
+        let mode = |has_secrets| {
+            Log::create(&path, &Header { has_secrets, ..Header::default() }).unwrap();
+            fs::metadata(&path).unwrap().permissions().mode() & 0o777
+        };
+        let new = mode(true);
+        fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        let (without, with) = (mode(false), mode(true));
+        fs::remove_file(&path).unwrap();
+        assert_eq!((new, without, with), (0o600, 0o644, 0o600));
+        create_private(Path::new("/dev/null")).unwrap();
+        let mode = fs::metadata("/dev/null").unwrap().permissions().mode();
+        assert_ne!(mode & 0o777, 0o600, "a device stays for all");
+    }
 
     #[test]
     fn a_record_is_bounded_and_says_where_it_is_full() {
@@ -166,7 +199,7 @@ mod tests {
         (0..1000).for_each(|time| log.add(&Entry::Now(time)));
         assert!(!log.finish().unwrap());
         let record = Record::open(&path).unwrap();
-        std::fs::remove_file(path).unwrap();
+        fs::remove_file(path).unwrap();
         assert!(record.entries.len() < 110, "{}", record.entries.len());
         let player = Player::new(record);
         let backend = player.backend(Box::new(|_| ()));

@@ -102,8 +102,9 @@ impl Redactor {
             }
             (b'=', CookieName) => self.position = Secret,
             (b';', Secret) if self.name == b"set-cookie" => self.position = CookieAttributes,
-            (b' ', Secret) => {}
-            (_, Secret) => *byte = MASK,
+            // Other bytes stay: by them it is decided if a cookie is kept and sent, and no
+            // secret that is sent has any.
+            (other, Secret) if other.is_ascii_graphic() => *byte = MASK,
             _ => {}
         }
     }
@@ -128,8 +129,9 @@ impl Redactor {
 /// Returns a header as the command line has it, `Name: value`, without its secret.
 pub fn redacted_header(header: &str) -> String {
     match header.split_once(':') {
+        // It is sent without the blanks around its name.
         Some((name, value))
-            if SECRET_FIELDS.contains(&&*name.to_ascii_lowercase().into_bytes()) =>
+            if SECRET_FIELDS.contains(&name.trim().to_ascii_lowercase().as_bytes()) =>
         {
             format!("{name}:{}", masked(value))
         }
@@ -191,7 +193,7 @@ mod tests {
     fn secrets_are_found_in_folded_lines_and_behind_a_blank() {
         for (text, expected) in [
             ("Set-Cookie:\r\n id=s3cret; Path=/", "Set-Cookie:\r\n id=******; Path=/"),
-            ("Set-Cookie: id=s3\r\n\tcret\r\nA: b", "Set-Cookie: id=**\r\n*****\r\nA: b"),
+            ("Set-Cookie: id=s3\r\n\tcret\r\nA: b", "Set-Cookie: id=**\r\n\t****\r\nA: b"),
             (
                 "A: b\r\n Set-Cookie: id=x\r\nX-Api-Key: y",
                 "A: b\r\n Set-Cookie: id=x\r\nX-Api-Key: *",
@@ -212,6 +214,7 @@ mod tests {
     #[test]
     fn secrets_of_the_command_line_are_replaced() {
         assert_eq!(redacted_header("authorization: Bearer x"), "authorization: ****** *");
+        assert_eq!(redacted_header(" Cookie : a=b"), " Cookie : ***");
         assert_eq!(redacted_header("Accept: text/html"), "Accept: text/html");
         assert_eq!(redacted_credentials("me:secret"), "me:******");
     }

@@ -172,6 +172,7 @@ impl OutputFlags {
             has_referrers: false,
             title: String::new(),
             baseline: None,
+            writes_more: self.trace.is_some(),
             locate: Locate::default(),
         }
     }

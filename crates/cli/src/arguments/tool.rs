@@ -108,7 +108,8 @@ pub(crate) struct Tool {
     #[arg(long, help_heading = "Speed and manners")]
     no_robots: bool,
 
-    /// Begin with the cookies in FILE, and write them there at the end (Netscape's format)
+    /// Begin with the cookies in FILE, and write them there at the end (Netscape's format),
+    /// unless it is a pipe
     #[arg(
         long, value_name = "FILE", help_heading = "Request",
         conflicts_with_all = ["no_cookies", "record", "replay"],

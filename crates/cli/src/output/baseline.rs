@@ -4,6 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
 
 use crawl_core::ErrorClass;
@@ -63,9 +64,13 @@ impl Baseline {
     /// Reads a baseline. One that is to be updated may be missing.
     ///
     /// # Errors
-    /// When the file cannot be read, or is no baseline; as a sentence.
+    /// When the file cannot be read, is no baseline, or is a pipe that is to be updated; as a
+    /// sentence.
     pub(crate) fn read(path: PathBuf, is_updated: bool) -> Result<Self, String> {
         let name = path.display();
+        if is_updated && path.metadata().is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            return Err(format!("--baseline {name} is a pipe: --update-baseline needs a file"));
+        }
         let known = match File::open(&path).and_then(read_text) {
             Ok(text) => {
                 serde_json::from_str(&text)

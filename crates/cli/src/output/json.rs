@@ -39,12 +39,10 @@ impl ReportFormat for Json {
         let stats: Map<String, Value> =
             end.report.counts().map(|(name, count)| (name.to_owned(), count.into())).collect();
         let summary = end.summary.ok();
-        let listed = end.broken.iter().map(|broken| object(broken, end));
-        let broken: Vec<Value> = listed.collect();
-        let moved: Vec<Value> = end.moved.iter().map(|moved| object(moved, end)).collect();
+        out.write("\n]")?;
+        write_list("broken", end.broken, end, out)?;
+        write_list("moved", end.moved, end, out)?;
         let members = [
-            ("broken", json!(broken)),
-            ("moved", json!(moved)),
             ("stats", json!(stats)),
             ("total", json!(end.report.total())),
             ("done", json!(summary.map(|summary| summary.done))),
@@ -59,13 +57,24 @@ impl ReportFormat for Json {
             ("elapsed_ms", json!(end.elapsed.as_millis() as u64)),
             ("date", json!(super::chapter::date())),
         ];
-        let mut text = String::from("\n]");
+        let mut text = String::new();
         for (name, value) in members {
             text += &format!(",\n\"{name}\":{value}");
         }
         text += "}\n";
         out.write(&text)
     }
+}
+
+/// Writes a member that is a list of URLs. Each is written as it is made, since there may
+/// be many, and an object takes kilobytes.
+fn write_list(name: &str, listed: &[Broken], end: &End<'_>, out: &mut Out) -> io::Result<()> {
+    out.write(&format!(",\n\"{name}\":["))?;
+    for (n, broken) in listed.iter().enumerate() {
+        let comma = if n > 0 { "," } else { "" };
+        out.write(&format!("{comma}{}", object(broken, end)))?;
+    }
+    out.write("]")
 }
 
 /// Returns the limit or the event that ended the crawl early, in one word.
@@ -97,8 +106,9 @@ fn object(broken: &Broken, end: &End<'_>) -> Value {
     }
     let mut object = json!({
         "url": url, "status": status, "error": error,
-        "referrers": referrers, "referrer_count": count,
+        "referrers": null, "referrer_count": count,
     });
+    object["referrers"] = Value::Array(referrers);
     if let Some(moved_to) = moved_to {
         object["next_url"] = json!(moved_to);
     }

@@ -6,6 +6,7 @@ use std::mem;
 
 use super::broken::{Broken, Place, places, sentence};
 use super::{End, Grouping, Out, ReportFormat, ShownRow};
+use crate::parsers::printable;
 
 pub(super) struct Markdown {
     grouping: Grouping,
@@ -81,6 +82,8 @@ fn write_items(
     out: &mut Out,
 ) -> io::Result<usize> {
     while let Some(item) = items.next() {
+        // Escaped, it is longer.
+        let item = printable(&item);
         if item.len() > left {
             out.write(&format!("- and {} more {what}\n", items.len() + 1))?;
             return Ok(0);
@@ -131,10 +134,19 @@ fn bold(text: &str) -> String {
     format!("**{}**", escape(text))
 }
 
-/// Returns a URL as an autolink (CommonMark, section 6.5), or the path of a file.
+/// Returns a URL as an autolink (CommonMark, section 6.5). The path of a file, or a link
+/// that is no URL, is text.
 fn url(url: &str) -> String {
-    let is_autolink = url.contains("://") && !url.contains([' ', '<', '>']);
+    let has_scheme = url.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme));
+    let is_autolink = has_scheme && !url.contains([' ', '<', '>']);
     if is_autolink { format!("<{url}>") } else { escape(url) }
+}
+
+/// Returns true for the scheme of an autolink. Text before a colon may be anything else.
+fn is_scheme(text: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
+    begins && (2..=32).contains(&text.len()) && text.bytes().all(is_allowed)
 }
 
 /// Escapes the ASCII punctuation that has a meaning in Markdown (CommonMark, section

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
+use url::{Position, Url};
 
 use super::broken::{Broken, Place, places};
 use super::{End, Out, ReportFormat, ShownRow};
@@ -55,13 +56,18 @@ impl ReportFormat for Sarif {
     }
 }
 
-/// Returns a URL as it is, and the path of a file as a relative reference (RFC 3986,
-/// section 4.2).
+/// Returns a URL as a URI (RFC 3986), which has fewer characters, and the path of a file as
+/// a relative reference (section 4.2). The brackets of an IPv6 address stay.
 fn uri(page: &str) -> String {
     const RESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'/');
-    match page.contains("://") {
-        true => page.to_owned(),
-        false => utf8_percent_encode(page, &RESERVED).to_string(),
+    const NOT_IN_URIS: AsciiSet =
+        CONTROLS.add(b'[').add(b']').add(b'|').add(b'^').add(b'{').add(b'}').add(b'\\').add(b'`');
+    match Url::parse(page).ok().filter(|_| page.contains("://")) {
+        Some(url) => {
+            let (host, rest) = (&url[..Position::BeforePath], &url[Position::BeforePath..]);
+            format!("{host}{}", utf8_percent_encode(rest, &NOT_IN_URIS))
+        }
+        None => utf8_percent_encode(page, &RESERVED).to_string(),
     }
 }
 
@@ -81,4 +87,23 @@ fn result(broken: &Broken, place: Option<&Place<'_>>) -> Value {
         "locations": [{"physicalLocation": location}],
         "partialFingerprints": {"brokenLink/v1": format!("{page} {}", broken.url)},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_in_sarif_is_a_uri() {
+        for (page, expected) in [
+            ("https://a.test/%5B?x=%20", "https://a.test/%5B?x=%20"),
+            ("http://[::1]/a[1]|?{\\}`^", "http://[::1]/a%5B1%5D%7C?%7B%5C%7D%60%5E"),
+            ("out/a:[1].html", "out/a%3A%5B1%5D.html"),
+            // Links that are no URLs.
+            ("//[x://y", "//%5Bx%3A//y"),
+            ("http://[bad", "http%3A//%5Bbad"),
+        ] {
+            assert_eq!(uri(page), expected);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! The file `crawl.toml`.
 
 use std::fs;
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -113,13 +114,36 @@ fn what_is_wrong_in_a_file_is_named_with_its_line() {
         ("[host.\"a.test\"]\ndelay = \"soon\"\n", 2, "write"),
         ("\n[host.\"a test\"]\ndelay = 1\n", 2, "write a host as a.test"),
         ("[hosts]\n", 1, "there is no setting 'hosts'"),
+        ("header = \"Authorization Bearer s3cret\"\n", 1, "header: write a header as 'Name: "),
+        ("\nuser = \"s3cret\"\n", 2, "user: write name and password as NAME:PASSWORD"),
     ] {
         let folder = Folder::new(text);
         let output = folder.run(&["http://a.test"]).expect_code(2);
         let place = format!("crawl.toml, line {line}: ");
         let is_named = output.stderr.contains(&place) && output.stderr.contains(message);
         assert!(is_named, "{text}: {}", output.stderr);
+        assert!(!output.stderr.contains("s3cret"), "{text}: {}", output.stderr);
     }
+}
+
+/// Only root can make a file of another user.
+#[test]
+fn a_file_of_another_user_is_told() {
+    let folder = Folder::new("format = \"jsonl\"\n");
+    if chown(folder.0.join("crawl.toml"), Some(65_533), None).is_err() {
+        return;
+    }
+    let output = folder.run(&["--print-config", "http://a.test"]).expect_code(0);
+    assert!(!output.stdout.contains("jsonl"), "{}", output.stdout);
+    let warning = "crawl.toml belongs to another user, and is not read: --config takes it\n";
+    assert!(output.stderr.starts_with("[warning] "), "{}", output.stderr);
+    assert!(output.stderr.ends_with(warning), "{}", output.stderr);
+    let output = folder.run(&["--print-config", "--config", "../crawl.toml"]).expect_code(0);
+    assert!(output.stdout.contains("jsonl") && output.stderr.is_empty(), "{}", output.stderr);
+    // One who owns the folder as well is the user of a container's files.
+    chown(folder.0.join("below"), Some(65_533), None).unwrap();
+    let output = folder.run(&["--print-config"]).expect_code(0);
+    assert!(output.stdout.contains("jsonl") && output.stderr.is_empty(), "{}", output.stderr);
 }
 
 /// Two sites with the same pages, one of which has settings of its own.

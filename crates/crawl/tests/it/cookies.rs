@@ -4,10 +4,12 @@ use std::fs::{self, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::process::Stdio;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use demo_site::scripted::Server;
 
-use crate::program::{Scratch, crawl, run};
+use crate::program::{Scratch, WATCHDOG, crawl, run};
 
 /// Starts a site of which all pages need a cookie that the root sets.
 fn site() -> Server {
@@ -127,6 +129,28 @@ fn a_file_of_cookies_may_be_a_pipe() {
         assert_eq!(status.code(), Some(0));
         assert_eq!(site.hits("/"), 1);
     }
+}
+
+/// More than a pipe holds. Nothing is written back, since nothing would read it.
+#[test]
+fn a_large_file_of_cookies_may_be_a_pipe() {
+    let site = site();
+    let mut command = crawl(&["--cookie-jar", "/dev/stdin", &site.url("/")]);
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut child = command.stdin(reader).stdout(Stdio::null()).spawn().unwrap();
+    let write = thread::spawn(move || {
+        for n in 0..1000 {
+            let (host, value) = (n % 10, "x".repeat(200));
+            writeln!(writer, "{host}.test\tFALSE\t/\tFALSE\t0\tn{n}\t{value}").unwrap();
+        }
+    });
+    let deadline = Instant::now() + WATCHDOG;
+    while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+        thread::sleep(Duration::from_millis(2));
+    }
+    let _ = child.kill();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    write.join().unwrap();
 }
 
 /// The file is replaced at once, and neither its link nor its permissions are.

@@ -1,15 +1,18 @@
 //! The files of a crawl: a report never replaces a journal, whatever their names, and a
-//! journal that was put together by hand is refused or harmless.
+//! journal that was put together by hand is refused or harmless; and files to be checked that
+//! have strange names.
 #![cfg(unix)]
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::Server;
 
-use crate::program::{Running, Scratch, crawl, rows, run};
+use crate::program::{ProgramOutput, Running, Scratch, crawl, rows, run};
 
 fn site() -> Server {
     Server::start(|request, reply| match request.path() {
@@ -234,4 +237,64 @@ fn a_record_that_is_there_twice_is_one_row() {
         }
     }
     assert_eq!(server.requests(), requests);
+}
+
+/// Runs the program in a new folder with these files.
+fn run_in_folder(files: &[(&[u8], &str)], arguments: &[&str]) -> ProgramOutput {
+    let folder = Scratch::new();
+    for (name, contents) in files {
+        let file = folder.path().join(OsStr::from_bytes(name));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, contents).unwrap();
+    }
+    let mut command = crawl(arguments);
+    command.current_dir(folder.path());
+    let output = Running::start(command).wait();
+    fs::remove_dir_all(folder.path()).unwrap();
+    output
+}
+
+/// A name has any bytes but two, and need not be UTF-8.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_with_any_name_is_checked() {
+    let files = [
+        (&b"a.html"[..], "<a href=caf%E9.html>x</a><a href=caf%E8.html>x</a><a href=%FF>x</a>"),
+        (b"caf\xe9.html", "<a href=gone%E9>y</a>"),
+        (b"\xff/index.html", ""),
+    ];
+    let report = run_in_folder(&files, &["."]).expect_code(1).stdout;
+    assert_eq!(
+        report,
+        "no such file  caf%E8.html\n    on a.html, line 1: x\n\n\
+         no such file  gone%E9\n    on caf%E9.html, line 1: y\n\n\
+         Checked 5 URLs: 2 are broken (2 links lead to them).\n"
+    );
+}
+
+/// A path that begins a line is no command, and has no line in it.
+#[test]
+fn the_path_of_a_file_is_no_command_of_github() {
+    let files = [
+        (&b"::error::x.html"[..], "<a href=gone>x</a>"),
+        (b"a\n::error::y.html", "<a href=./::gone>x</a>"),
+    ];
+    for flags in [&["--by-page"][..], &["--format", "chapter", "-v"], &["--format", "csv"]] {
+        let output = run_in_folder(&files, &[&["."], flags].concat()).expect_code(1);
+        assert!(output.stdout.contains("./::error::x.html"), "{}", output.stdout);
+        assert!(output.stdout.contains("a\\u000a::error::y.html"), "{}", output.stdout);
+        for line in output.stdout.lines().chain(output.stderr.lines()) {
+            assert!(!line.trim_start().starts_with("::"), "{line}");
+        }
+    }
+}
+
+/// Slashes before a path do not make it one from the root of the file system.
+#[test]
+fn no_link_leads_out_of_the_folder() {
+    let outside = Scratch::with_ending(".html");
+    outside.write("");
+    let page = format!("<a href='/./{}'>x</a>", outside.as_str());
+    let report = run_in_folder(&[(b"a.html", &page)], &["."]).expect_code(1).stdout;
+    assert!(report.starts_with(&format!("no such file  {}\n", &outside.as_str()[1..])), "{report}");
 }

@@ -330,6 +330,35 @@ fn a_report_that_cannot_be_written_in_the_end_keeps_no_other_back() {
     is_written();
 }
 
+/// `head` ends no report but its own, and the crawl if there is no other.
+#[test]
+fn a_reader_that_closes_its_pipe_keeps_no_other_report_back() {
+    let site = site();
+    let code_of = |arguments: &[&str]| {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        crawl(arguments).arg(site.url("/")).stdout(writer).status().unwrap().code()
+    };
+    let object = Scratch::new();
+    let output = format!("json:{}", object.as_str());
+    // Whether the pipe is the first or the last.
+    for outputs in [["-o", "jsonl:-", "-o", &output], ["-o", &output, "-o", "jsonl:-"]] {
+        assert_eq!(code_of(&outputs), Some(1));
+        let whole: Value = serde_json::from_slice(&object.read()).unwrap();
+        assert_eq!((&whole["total"], whole["rows"].as_array().unwrap().len()), (&json!(7), 7));
+        object.write("");
+    }
+    // Nor does a file beside the reports end too early.
+    let record = Scratch::new();
+    assert_eq!(code_of(&["--format", "jsonl", "--record", record.as_str()]), Some(1));
+    let replayed = run(&["--replay", record.as_str(), "--format", "jsonl"]).expect_code(1);
+    assert_eq!(replayed.stdout.lines().count(), 7);
+
+    let requests = site.requests();
+    assert_eq!(code_of(&["-j1", "--format", "jsonl"]), Some(0));
+    assert!(site.requests() < requests + 3, "{} {requests}", site.requests());
+}
+
 #[test]
 fn reports_go_to_several_files_and_the_sum_to_the_terminal() {
     let site = site();

@@ -1,6 +1,7 @@
 //! Tests of the program `crawl` and of its library.
 #![allow(clippy::unwrap_used)]
 
+mod baseline;
 mod config;
 mod cookies;
 mod external;

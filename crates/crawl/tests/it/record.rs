@@ -18,7 +18,9 @@ use stage2_coroutines::EventLoop;
 use test_support::authority::Authority;
 use trace::{Event, Tracer};
 
-use crate::program::{ProgramOutput, Running, Scratch, program, rows, run, wait_until};
+use crate::program::{
+    ProgramOutput, Running, Scratch, WATCHDOG, crawl, program, rows, run, wait_until,
+};
 
 /// A record, with the rows and the trace of its crawl.
 struct Recorded {
@@ -432,6 +434,37 @@ fn a_file_that_cannot_be_replayed_is_wrong_usage() {
     assert!(output.stderr.contains("--replay /no/such/file: it cannot be read: "));
 }
 
+/// A record may come from anyone. It decides what is replayed, and nothing else.
+#[test]
+fn a_record_names_no_file_to_be_written() {
+    let (file, record) = (Scratch::with("mine"), Scratch::new());
+    let name = file.as_str();
+    for words in [
+        &[format!("--output=html:{name}")][..],
+        &["--output".into(), name.into()],
+        &["-o".into(), name.into()],
+        &[format!("-o{name}")],
+        &[format!("--trace={name}")],
+        &[format!("--baseline={name}"), "--update-baseline".into()],
+        &[format!("--cookie-jar={name}")],
+        &[format!("--state={name}"), "--fresh".into()],
+        &[format!("--record={name}")],
+        &[format!("--cache={name}")],
+        &[format!("--input={name}")],
+        &[name.into()],
+        &["-".into()],
+        &["--".into(), name.into()],
+    ] {
+        let arguments = [&["http://a.test/".to_owned()][..], words].concat();
+        let header = Header { arguments, ..Header::default() };
+        Recorder::create(record.path(), &header).unwrap().finish().unwrap();
+        let output = Running::start(program(&["--replay", record.as_str()])).wait().expect_code(2);
+        let problem = format!("it is no record of a crawl: none has '{}'", words[0]);
+        assert!(output.stderr.contains(&problem), "{words:?}: {}", output.stderr);
+        assert_eq!(file.read(), b"mine", "{words:?}");
+    }
+}
+
 trait AfterLine {
     /// Returns what follows the first line.
     fn split_once_line(&self) -> &[u8];
@@ -470,6 +503,36 @@ fn secrets_are_recorded_only_if_asked() {
     }
 }
 
+/// The bytes of a cookie decide if it is kept and sent, so they are in the record.
+#[test]
+fn a_crawl_with_any_cookie_is_replayed() {
+    for cookie in [
+        "city=Z\u{fc}rich".as_bytes(),
+        b"city=Z\xfcrich",
+        b"id=\tabc",
+        b"id=a\tb",
+        b"id=a\r\n\tb",
+        b"id=\"a b\"",
+        b"id=",
+    ] {
+        let server = Server::start_raw(move |stream, _| {
+            let _ = stream.read(&mut [0; 4096]);
+            let links = "<a href=/a>a</a><a href=/b>b</a>";
+            let fields = format!("Content-Type: text/html\r\nContent-Length: {}", links.len());
+            let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n{fields}\r\nSet-Cookie: ");
+            let response = [head.as_bytes(), cookie, b"\r\n\r\n", links.as_bytes()].concat();
+            let _ = stream.write_all(&response);
+        })
+        .unwrap();
+        let (crawl, root) = (Recorded::new(), format!("http://{}/", server.address()));
+        let recorded = Running::start(program(&crawl.arguments(&["-j1", &root]))).wait();
+        let recorded = recorded.expect_code(0);
+        assert_eq!(rows(&recorded.stdout).len(), 3, "{}", recorded.stdout);
+        drop(server);
+        crawl.expect_same(&recorded);
+    }
+}
+
 #[test]
 fn a_record_that_cannot_be_written_is_told() {
     let server = site();
@@ -485,4 +548,32 @@ fn a_record_that_cannot_be_written_is_told() {
     let output = run(&["--record", "/dev/full", &server.url("/")]).expect_code(3);
     assert!(output.stdout.contains("404 Not Found"), "{}", output.stdout);
     assert!(output.stderr.contains("[error] the record cannot be written: "), "{}", output.stderr);
+    // What is told beside it is no reason to hide it.
+    let unreachable = ["--record", "/dev/full", "--max-tries", "1", "http://127.0.0.1:1/"];
+    let stderr = run(&unreachable).expect_code(3).stderr;
+    assert!(stderr.contains("[error] no root could be crawled: "), "{stderr}");
+    assert!(stderr.contains("[error] the record cannot be written: "), "{stderr}");
+    let away = Server::start(|request, reply| match request.path() {
+        "/" => reply.status(302, "Found", &[("Location", "http://localhost:1/")], ""),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    let stderr = run(&["--record", "/dev/full", &away.url("/")]).expect_code(3).stderr;
+    assert!(stderr.contains("[error] ") && stderr.contains("--follow-root"), "{stderr}");
+    assert!(stderr.contains("[warning] the record cannot be written: "), "{stderr}");
+}
+
+#[test]
+fn a_record_that_cannot_be_written_is_told_after_a_signal() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/never>x</a>"),
+        _ => reply.sleep(WATCHDOG),
+    })
+    .unwrap();
+    let running = Running::start(crawl(&["--record", "/dev/full", &server.url("/")]));
+    wait_until(|| server.hits("/never") > 0);
+    running.signal("-INT");
+    let stderr = running.wait().expect_code(130).stderr;
+    let sentence = "[error] the record cannot be written: ";
+    assert_eq!(stderr.matches(sentence).count(), 1, "{stderr}");
 }

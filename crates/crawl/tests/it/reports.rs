@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use demo_site::scripted::Server;
+use demo_site::scripted::{Reply, Request, Server};
 use quick_xml::Reader;
 use quick_xml::events::Event;
 use serde_json::Value;
 
-use crate::program::{ProgramOutput, Running, Scratch, crawl, run};
+use crate::program::{ProgramOutput, Running, Scratch, crawl, rows, run};
 
 /// A site of two pages with broken links, one of them by a redirect, whose texts have a
 /// meaning in every format.
@@ -120,6 +120,40 @@ fn markdown_by_page_has_what_no_page_links_to() {
     assert!(report.ends_with(&expected), "{report}");
 }
 
+/// Its text could be a link to another site, or a picture.
+#[test]
+fn a_link_that_is_no_url_is_text_in_markdown() {
+    let site = Server::start(|_, reply| {
+        reply.page("<a href='//[x://![i](https://evil.test/p.png)'>x</a>");
+    });
+    let report = report(&site.unwrap(), &["--format", "markdown"]);
+    let item = r"** //\[x://\!\[i\]\(https://evil.test/p.png\)";
+    assert!(report.contains(item), "{report}");
+}
+
+/// The runner takes a command of this form anywhere in a line of stdout or stderr.
+#[test]
+fn a_link_text_is_no_command_of_github() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href='//[##[add-mask]x'>x</a><a href=/gone>##[stop-commands]x</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    for format in ["text", "chapter", "jsonl"] {
+        let mut command = crawl(&["-v", "--format", format, &site.url("/")]);
+        command.env("GITHUB_ACTIONS", "true");
+        let ProgramOutput { stdout, stderr, .. } = Running::start(command).wait().expect_code(1);
+        for stream in [&stdout, &stderr] {
+            assert!(stream.contains(r"##\u005badd-mask]x") && !stream.contains("##["), "{stream}");
+        }
+        if format == "jsonl" {
+            assert!(rows(&stdout).contains_key("//[##[add-mask]x"), "{stdout}");
+        } else {
+            assert!(stdout.contains(r"##\u005bstop-commands]x"), "{stdout}");
+        }
+    }
+}
+
 /// Runs the program as a step of GitHub Actions does.
 fn run_step(summary: &Scratch, arguments: &[&str]) -> ProgramOutput {
     let mut command = crawl(arguments);
@@ -150,17 +184,26 @@ fn github_gets_annotations_and_a_summary() {
     assert_eq!(other.read(), b"");
 }
 
-/// GitHub shows no summary that is longer.
+/// GitHub shows no summary that is longer. A control character takes six bytes there.
 #[test]
 fn a_summary_has_at_most_a_mebibyte() {
     let links: String =
         (0..700).map(|n| format!("<a href='/{n}-{}'>x</a>", "y".repeat(1_900))).collect();
-    let site = Server::start(move |request, reply| match request.path() {
-        "/" => reply.page(&links),
-        _ => reply.status(404, "Not Found", &[], ""),
-    })
-    .unwrap();
-    for (flags, rest) in [(&[][..], " more broken URLs\n"), (&["--by-page"], " more links\n")] {
+    let texts: String =
+        (0..3_000).map(|n| format!("<a href='//[{n}'>{}</a>", "\u{1b}".repeat(80))).collect();
+    let site = |links: String| {
+        let serve = move |request: &Request, reply: &mut Reply<'_>| match request.path() {
+            "/" => reply.page(&links),
+            _ => reply.status(404, "Not Found", &[], ""),
+        };
+        Server::start(serve).unwrap()
+    };
+    let (long, escaped) = (site(links), site(texts));
+    for (site, flags, rest) in [
+        (&long, &[][..], " more broken URLs\n"),
+        (&long, &["--by-page"], " more links\n"),
+        (&escaped, &[], " more broken URLs\n"),
+    ] {
         let summary = Scratch::new();
         run_step(&summary, &[&["--format", "github", &*site.url("/")], flags].concat())
             .expect_code(1);

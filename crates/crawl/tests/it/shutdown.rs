@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{CrawlSummary, Options, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
+use serde_json::Value;
 use stage2_coroutines::EventLoop;
 use stage3_queue::Crawler;
 
@@ -79,11 +80,19 @@ fn max_time_begins_a_graceful_shutdown() {
 /// A site of many pages, each sent after a moment. Their URLs are so long that the
 /// output for 200 of them is more than a pipe holds.
 fn long_site() -> Server {
-    Server::start(|request: &Request, reply: &mut Reply<'_>| {
+    long_site_with("")
+}
+
+/// The same site, with a further link on each page. A link to `/gone` is broken.
+fn long_site_with(link: &'static str) -> Server {
+    Server::start(move |request: &Request, reply: &mut Reply<'_>| {
+        if request.path() == "/gone" {
+            return reply.status(404, "Not Found", &[], "");
+        }
         reply.sleep(Duration::from_millis(2));
         let n: u32 = request.path().trim_start_matches('/').parse().unwrap_or(0);
         let links = (1..=50).map(|m| format!("<a href=/{}?{}>x</a>", 50 * n + m, "x".repeat(400)));
-        reply.page(links.collect::<String>());
+        reply.page(links.collect::<String>() + link);
     })
     .unwrap()
 }
@@ -259,30 +268,46 @@ fn the_limit_on_time_ends_a_program_whose_output_is_blocked() {
     assert_eq!(output.stderr, "[error] the output is blocked, so its rest is lost\n");
 }
 
-/// An output that is read slowly is not taken for blocked.
+/// An output that is read slowly is not taken for blocked, whether it has many lines or
+/// one: JSON has all pages that link to a broken URL in an object.
 #[test]
 fn a_report_that_is_read_slowly_is_whole() {
-    let server = long_site();
-    let mut program = Running::start_unread(&mut crawl(&["--format", "chapter", &server.url("/")]));
-    wait_until(|| server.requests() > 400);
-    program.signal("-TERM");
-    let mut pipe = program.unread();
-    let mut report = Vec::new();
-    // At least 160 KB in pieces, for longer than a blocked output may take.
-    let begun = Instant::now();
-    loop {
-        let mut piece = vec![0; 8 * 1024];
-        let length = pipe.read(&mut piece).unwrap();
-        if length == 0 {
-            break;
+    let report_of = |arguments: &[&str]| {
+        let server = long_site_with("<a href=/gone>x</a>");
+        let mut command = crawl(&[arguments, &[&*server.url("/")]].concat());
+        let mut program = Running::start_unread(&mut command);
+        wait_until(|| server.requests() > 500);
+        program.signal("-TERM");
+        let mut pipe = program.unread();
+        let mut report = Vec::new();
+        // At least 200 KB in pieces, for longer than a blocked output may take.
+        let begun = Instant::now();
+        loop {
+            let mut piece = vec![0; 8 * 1024];
+            let length = pipe.read(&mut piece).unwrap();
+            if length == 0 {
+                break;
+            }
+            report.extend_from_slice(&piece[..length]);
+            thread::sleep(Duration::from_millis(350));
         }
-        report.extend_from_slice(&piece[..length]);
-        thread::sleep(Duration::from_millis(350));
-    }
-    program.wait().expect_code(143);
-    assert!(begun.elapsed() > 5 * SECOND, "{:?}", begun.elapsed());
-    let report = String::from_utf8(report).unwrap();
-    assert!(report.contains("\nDate: "), "{report}");
+        program.wait().expect_code(143);
+        assert!(begun.elapsed() > 5 * SECOND, "{:?}", begun.elapsed());
+        String::from_utf8(report).unwrap()
+    };
+    let chapter = || {
+        let report = report_of(&["--format", "chapter"]);
+        assert!(report.contains("\nDate: "), "{report}");
+    };
+    let json = || {
+        let report = report_of(&["--format", "json", "--broken-only"]);
+        let report: Value = serde_json::from_str(&report).unwrap();
+        assert!(report["broken"][0]["referrers"].as_array().unwrap().len() > 400, "{report}");
+    };
+    thread::scope(|scope| {
+        scope.spawn(chapter);
+        scope.spawn(json);
+    });
 }
 
 #[test]

@@ -194,9 +194,9 @@ fn links_of_files_that_are_no_urls_are_broken() {
     }
 }
 
-/// It could not be sent for, and no network is asked.
+/// No network is asked.
 #[test]
-fn a_path_that_cannot_be_decoded_has_no_file() {
+fn a_path_with_odd_bytes_has_no_file() {
     let server = Server::start(|_, reply| reply.page("")).unwrap();
     let page = "<a href=/a%2Fb>x</a> <a href=/caf%E9.html>x</a>";
     let folder = Folder::with(&[("out/index.html", page)]);
@@ -440,5 +440,9 @@ fn urls_come_from_stdin_or_a_file() {
     assert_eq!(rows(&input.stdout).len(), 3);
     let bad = run_with_stdin("http://exa mple/", &["-"]).expect_code(2).stderr;
     assert!(bad.contains("stdin, line 1: 'http://exa mple/'"), "{bad}");
+    // A line with a password is not repeated.
+    let bad = run_with_stdin("\nhttp://me:s3cret@host/", &["-"]).expect_code(2).stderr;
+    assert!(bad.contains("stdin, line 2: say name and password with --user"), "{bad}");
+    assert!(!bad.contains("s3cret"), "{bad}");
     run_with_stdin("\n# nothing\n", &["-"]).expect_code(2);
 }
