@@ -55,6 +55,13 @@ fn links_ours(page: String) -> usize {
     links::ours(black_box(&page))
 }
 
+#[library_benchmark(setup = page)]
+#[bench::small(8 * 1024)]
+#[bench::large(60 * 1024)]
+fn links_ours_whole(page: String) -> usize {
+    links::ours_whole(black_box(&page))
+}
+
 #[library_benchmark(setup = page_and_selector)]
 #[bench::small(8 * 1024)]
 #[bench::large(60 * 1024)]
@@ -204,7 +211,14 @@ fn spawn_local_pool(runtime: Pool) {
 
 library_benchmark_group!(
     name = link_extraction,
-    benchmarks = [links_ours, links_scraper, links_html5ever, links_html5gum, links_lol_html]
+    benchmarks = [
+        links_ours,
+        links_ours_whole,
+        links_scraper,
+        links_html5ever,
+        links_html5gum,
+        links_lol_html
+    ]
 );
 library_benchmark_group!(
     name = simulated_crawls,

@@ -371,7 +371,10 @@ impl<'a> Comparison<'a> {
             Setting { root: &root, pages: &[], fragments: false, other_hosts: OTHER_HOSTS };
         let compared = self.rounds(setting, &self.plain(), || {
             let mut asked = Asked { requests: site.requests(), pages: site.all_hits() };
-            asked.pages.retain(|path, _| path == "/" || path.starts_with("/page/"));
+            let is_page = |n: &str| n.parse::<u32>().is_ok_and(|n| n < pages);
+            asked
+                .pages
+                .retain(|path, _| path == "/" || path.strip_prefix("/page/").is_some_and(is_page));
             Ok(asked)
         })?;
         figures.set("peers/generated", "pages", f64::from(pages));

@@ -228,10 +228,13 @@ impl Crawl {
         self.admission.clear_scope();
     }
 
-    /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. The
-    /// first problem counts.
+    /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. If
+    /// there is one already, this is a warning.
     pub fn fail(&mut self, problem: String) {
-        self.problem.get_or_insert(problem);
+        match &self.problem {
+            Some(_) => self.warn(problem),
+            None => self.problem = Some(problem),
+        }
     }
 
     /// Keeps a warning for the [`CrawlSummary`].

@@ -283,7 +283,7 @@ impl Options {
     }
 
     /// Returns the options with a cookie jar, if cookies are kept.
-    pub(crate) fn with_cookie_jar(mut self) -> Self {
+    pub fn with_cookie_jar(mut self) -> Self {
         self.cookie_jar = self.cookies.then(|| self.cookie_jar.take().unwrap_or_default());
         self
     }

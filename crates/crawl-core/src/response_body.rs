@@ -130,10 +130,10 @@ impl ResponseBody {
     fn add_header_links(&self, url: &str, found: &mut PageLinks) {
         let url = Url::parse(url).ok();
         let mut room = MAX_HEADER_LINKS_LEN;
-        for (element, target) in &self.header_links {
+        for (n, (element, target)) in self.header_links.iter().enumerate() {
             let resolved = url.as_ref().and_then(|url| url.join(target).ok());
             let resolved = resolved.map_or_else(|| target.clone(), String::from);
-            match room.checked_sub(resolved.len()) {
+            match room.checked_sub(resolved.len()).filter(|_| n < MAX_HEADER_LINKS) {
                 Some(left) => {
                     room = left;
                     found.push(*element, &resolved, None);
@@ -260,10 +260,9 @@ impl ResponseSink<'_> {
                 }
             })?;
             let of_decoder = decoder.memory();
-            // That of a page alone is set already.
-            if of_decoder > 0 || page.is_none() {
-                let kept = page.as_ref().map_or(file.len(), |(_, page)| page.memory());
-                memory.set(of_decoder + kept, self.budget)?;
+            // That of a page alone is set already. A file that is no page has its own limit.
+            if let (Some((_, page)), true) = (&page, of_decoder > 0) {
+                memory.set(of_decoder + page.memory(), self.budget)?;
             }
         }
         if excess.is_empty() { Ok(()) } else { Err(too_long(self.limit)) }
@@ -273,16 +272,20 @@ impl ResponseSink<'_> {
 /// The headers that hold links.
 const LINKING_HEADERS: [&str; 3] = ["link", "refresh", "speculation-rules"];
 
+/// The maximum number of links in a head.
+const MAX_HEADER_LINKS: usize = 1000;
+
 /// The maximum length of the links in a head when they are resolved: 1 MiB.
 const MAX_HEADER_LINKS_LEN: usize = 1024 * 1024;
 
-/// Returns the links in a head. (`Content-Location` names the body itself.)
+/// Returns the links in a head, and at most one more than their maximum. (`Content-Location`
+/// names the body itself.)
 fn links_of_head(head: &Head<'_>, options: ExtractOptions) -> Vec<(Element, String)> {
     let links = head.get_all("link").flat_map(|value| of_link(value, options));
     let rules = head.get_all("speculation-rules");
     let rules = rules.flat_map(|value| of_speculation_rules(value, options));
     let refresh = head.get("refresh").and_then(|value| of_refresh(value, options));
-    links.chain(refresh).chain(rules).collect()
+    links.chain(refresh).chain(rules).take(MAX_HEADER_LINKS + 1).collect()
 }
 
 /// Makes the error for a URL that does not parse. An admitted URL always parses,

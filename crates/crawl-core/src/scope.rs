@@ -112,7 +112,10 @@ fn site_key(rule: ScopeRule, url: &Url) -> Option<SiteKey> {
         },
         ScopeRule::Lenient => SiteKey {
             host: match host {
-                Host::Domain(name) => public_suffix::domain_str(name).unwrap_or(name).to_owned(),
+                Host::Domain(name) => {
+                    let name = name.strip_suffix('.').unwrap_or(name);
+                    public_suffix::domain_str(name).unwrap_or(name).to_owned()
+                }
                 _ => address(),
             },
             port: None,
@@ -169,5 +172,6 @@ mod tests {
         assert!(!lenient("http://example.com/", "http://examplecom/"));
         assert!(!lenient("http://127.0.0.1/", "http://127.0.0.2/"));
         assert!(lenient("http://localhost/", "http://localhost:81/"));
+        assert!(lenient("http://localhost/", "http://localhost./"));
     }
 }

@@ -378,6 +378,18 @@ impl Visit {
         self.attempt.as_ref().is_some_and(|attempt| attempt.parser.has_begun())
     }
 
+    /// Returns true if what came over a connection that was used before is the answer to the
+    /// last request. It is not if nothing came; if it is no response, but the rest of an
+    /// earlier one, such as a body after `HEAD`; or if it is a 408, with which a server ends
+    /// an idle connection (RFC 9110, section 15.5.9).
+    pub fn is_answered<T>(&self, result: &Result<T, FetchError>) -> bool {
+        match result {
+            Ok(_) => self.status() != Some(408),
+            Err(error) if error.class == ErrorClass::Protocol => self.status().is_some(),
+            Err(_) => self.has_response(),
+        }
+    }
+
     /// Converts the error of a connection, or of the way to one, which ends the try.
     /// The kind says if the host has no address (`NotFound`), or none that may be asked
     /// (`AddrNotAvailable`), or if the connection cannot be secure (`InvalidData`).
@@ -679,13 +691,14 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
 // ANCHOR_END: redirect_target
 
 /// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL leads to a
-/// file that is no page, the server has had too many requests (429), or it cannot be
-/// reached.
+/// file that is no page, the server says that it has no time and for how long (429 always
+/// does), or it cannot be reached.
 fn is_head_enough(result: &FetchResult, response: Option<&ResponseBody>) -> bool {
     let is_enough = |response: &ResponseBody| match response.status {
         Some(200..=299) => response.content_type.as_ref().is_some_and(|content_type| {
             !content_type.essence.is_empty() && !content_type.is_html()
         }),
+        Some(503) => response.retry_after.is_some(),
         status => status == Some(429),
     };
     match result {

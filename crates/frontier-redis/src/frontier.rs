@@ -798,7 +798,7 @@ impl Frontier for RedisFrontier {
 
     async fn pace(&self, address: Address<'_>) -> FetchResult {
         let host = address.authority();
-        let arguments = [host.as_bytes().to_vec(), self.0.interval()];
+        let mut arguments = [host.as_bytes().to_vec(), self.0.interval(), b"0".to_vec()];
         loop {
             let now = self.0.event_loop.now();
             if let Some(rules) = self.0.rules.borrow().get(&rules_key(address), now)
@@ -814,6 +814,8 @@ impl Frontier for RedisFrontier {
                 Ok(0) | Err(_) => return Ok(()),
                 Ok(wait) => sleep(&self.0.event_loop, Duration::from_micros(wait)).await,
             }
+            // The time is taken; only pauses are to be waited for.
+            arguments[2] = b"1".to_vec();
         }
     }
 

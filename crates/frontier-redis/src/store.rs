@@ -353,8 +353,11 @@ impl Store {
     pub(crate) async fn check(&self) -> Result<(), CallError> {
         // A loss that is noticed with the reply may come after it.
         let losses = self.cluster.losses();
-        let id = self.cluster.command(0, ":crawl", &[b"HGET", b"id"]).await?;
-        match text_of(&id) {
+        let fields = self.cluster.command(0, ":crawl", &[b"HMGET", b"id", b"format"]).await?;
+        let fields: Vec<_> = elements_of(fields).iter().map(text_of).collect();
+        let is_deleted = matches!(&fields[..], [_, Some(format)] if format == DELETED);
+        match fields.into_iter().next().flatten() {
+            _ if is_deleted => return Err(CallError::Lost("the crawl was deleted".to_owned())),
             Some(id) if id == self.id => self.losses_when_found.set(losses),
             Some(_) => return Err(CallError::Lost("the crawl was begun anew".to_owned())),
             None if self.cluster.losses() == self.losses_when_found.get() => {
@@ -704,8 +707,8 @@ impl Store {
         let record = format!("{}:crawl", cluster.key(0)).into_bytes();
         let mut has_keys = number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) > 0;
         if has_keys {
-            cluster.command(0, ":crawl", &[b"HDEL", b"id"]).await?;
             cluster.command(0, ":crawl", &[b"HSET", b"format", DELETED.as_bytes()]).await?;
+            cluster.command(0, ":crawl", &[b"HDEL", b"id"]).await?;
         }
         let pattern = format!("{{{}:*", redis.name);
         for node in cluster.all_nodes().await? {

@@ -40,6 +40,8 @@ impl Crawler {
     /// It cannot be stopped and keeps no journal; for both, see
     /// [`Crawler::builder`].
     pub fn new(event_loop: &EventLoop, options: Options, sink: Sink) -> Rc<Self> {
+        // For robots.txt and sitemaps, too.
+        let options = options.with_cookie_jar();
         let frontier = LocalFrontier::new(event_loop, options.clone(), sink);
         Self::with_frontier(event_loop, options, frontier, Stopper::new())
     }
@@ -147,7 +149,7 @@ impl<F: Frontier> Crawler<F> {
             }
             response => {
                 let (url, options) = (&claim.as_ref().url, &self.client.options);
-                let rules = Rules::of_response(url, &response, &options.user_agent);
+                let rules = Rules::of_response(url, &response, &options.user_agent).await;
                 self.frontier().set_rules(claim, rules).await;
             }
         }

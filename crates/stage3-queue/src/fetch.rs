@@ -6,7 +6,9 @@ use crawl_core::{
     Deadline, ErrorClass, FetchError, FetchResult, Options, Phase, Received, SiteFile, Verdict,
     Visit,
 };
-use stage2_coroutines::{Connection, Elapsed, EventLoop, read_all, sleep, timeout_at, write_all};
+use stage2_coroutines::{
+    Connection, Elapsed, EventLoop, Exception, read_all, sleep, timeout_at, write_all,
+};
 use url::Url;
 
 use crate::connector::Connector;
@@ -26,6 +28,14 @@ pub(crate) struct FileError {
     pub(crate) error: FetchError,
     /// True if a response began at least, or if a redirect led here.
     pub(crate) host_answered: bool,
+}
+
+impl FileError {
+    /// Returns the failure of a panic.
+    pub(crate) fn of_panic(exception: &Exception) -> Self {
+        let error = FetchError::new(ErrorClass::Panic, exception.to_string());
+        Self { error, host_answered: true }
+    }
 }
 
 impl<F: Frontier> Client<F> {
@@ -74,7 +84,7 @@ impl<F: Frontier> Client<F> {
         let mut is_stale = false;
         if let Some(mut idle) = self.connector.take_idle(visit) {
             let result = self.exchange(&mut idle, visit, deadline).await;
-            if result.is_ok() || visit.has_response() {
+            if visit.is_answered(&result) {
                 self.connector.keep(visit, idle, result?);
                 return Ok(());
             }

@@ -26,10 +26,7 @@ pub(crate) async fn fetch_robots(
         return Err(FileError { error, host_answered });
     };
     let response = catch(pin!(client.fetch_file(&url, MAX_BYTES + 1, Redirects::OnSite))).await;
-    let response = response.unwrap_or_else(|exception| {
-        let error = FetchError::new(ErrorClass::Panic, exception.to_string());
-        Err(FileError { error, host_answered })
-    });
+    let response = response.unwrap_or_else(|exception| Err(FileError::of_panic(&exception)));
     if let Ok(SiteFile { next_url: Some(next), .. }) = &response {
         let warning = format!("{url} leads to {next}, which is not asked: it forbids nothing");
         client.frontier.warn(warning);
@@ -72,9 +69,9 @@ impl RulesState {
         if let Some(Rules::NoServer(error)) = self.known() { Some(error) } else { None }
     }
 
-    /// Returns the approximate memory that the rules take, in bytes.
+    /// Returns about the memory that the rules take, in bytes.
     pub(crate) fn size(&self) -> usize {
-        if let Some(Rules::Robots { length, .. }) = self.known() { *length } else { 0 }
+        if let Some(Rules::Robots { robots, .. }) = self.known() { robots.memory() } else { 0 }
     }
 
     /// Returns the reason why a URL may not be fetched, if there is one.
@@ -98,8 +95,6 @@ pub enum Rules {
     Robots {
         /// The rules.
         robots: Robots,
-        /// Length of the file, in bytes: about the memory that the rules take.
-        length: usize,
         /// Error message for a URL that is not allowed.
         reason: String,
     },
@@ -111,24 +106,32 @@ pub enum Rules {
 impl Rules {
     /// Returns the rules of an origin that forbids nothing.
     pub fn none() -> Self {
-        Self::Robots { robots: Robots::default(), length: 0, reason: String::new() }
+        Self::Robots { robots: Robots::default(), reason: String::new() }
     }
 
     /// Returns the rules that the response to the request for `url`, or its
-    /// failure, stands for (RFC 9309 section 2.3.1).
-    pub(crate) fn of_response(
+    /// failure, stands for (RFC 9309 section 2.3.1). A file whose parsing panics counts as
+    /// one that cannot be had.
+    pub(crate) async fn of_response(
         url: &str,
         response: &Result<SiteFile, FileError>,
         user_agent: &str,
     ) -> Self {
-        let (robots, length, reason) = match response {
+        let parse = async { Self::parse(url, response, user_agent) };
+        catch(pin!(parse)).await.unwrap_or_else(|exception| {
+            Self::parse(url, &Err(FileError::of_panic(&exception)), user_agent)
+        })
+    }
+
+    fn parse(url: &str, response: &Result<SiteFile, FileError>, user_agent: &str) -> Self {
+        let (robots, reason) = match response {
             Ok(SiteFile { status, body, .. }) => {
                 let robots = Robots::of_response(*status, body, product_token(user_agent));
                 let reason = match status {
                     200..=299 => format!("{url} does not allow it"),
                     _ => format!("{url} cannot be had (status {status}), so nothing is allowed"),
                 };
-                (robots, body.len(), reason)
+                (robots, reason)
             }
             Err(FileError { error, host_answered: false }) => {
                 // Without a connection, the path makes no difference.
@@ -140,10 +143,10 @@ impl Rules {
             }
             Err(FileError { error, .. }) => {
                 let reason = format!("{url} cannot be had ({error}), so nothing is allowed");
-                (Robots::unreachable(), 0, reason)
+                (Robots::unreachable(), reason)
             }
         };
-        Self::Robots { robots, length, reason }
+        Self::Robots { robots, reason }
     }
 
     /// Returns the rules for a host that is given up, since its last attempts have

@@ -148,8 +148,12 @@ impl Tunnels {
         let url = visit.url();
         let is_refused =
             visit.status() == Some(AUTHENTICATION_REQUIRED) && self.forwarding_proxy(url).is_some();
-        let result =
-            if is_refused { result.and(Err(refusal(AUTHENTICATION_REQUIRED))) } else { result };
+        // Its head says it.
+        let is_whole = result.as_ref().err().is_none_or(|error| visit.needs_no_more(error));
+        let result = match result {
+            _ if is_refused && is_whole => Err(refusal(AUTHENTICATION_REQUIRED)),
+            result => result,
+        };
         result.map_err(|error| match self.proxy(url) {
             Some(proxy) if !error.class.is_refusal() => FetchError::new(
                 error.class,

@@ -29,8 +29,15 @@ const METADATA_V4: [Ipv4Addr; 6] = [
     Ipv4Addr::new(168, 63, 129, 16),
 ];
 
-/// Google's metadata address. All of `fd00:ec2::/32` is Amazon's.
-const METADATA_V6: Ipv6Addr = Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254);
+/// The metadata addresses of Google, Oracle, Akamai, Scaleway and Alibaba. All of
+/// `fd00:ec2::/32` is Amazon's.
+const METADATA_V6: [Ipv6Addr; 5] = [
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
+    Ipv6Addr::new(0xfd00, 0xa9fe, 0xa9fe, 0, 0, 0, 0, 1),
+    Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
+    Ipv6Addr::new(0xfd00, 0x100, 0, 0, 0, 0, 0x100, 0x200),
+];
 
 impl AddressKind {
     /// Returns the kind of an address, and that of the IPv4 address in it, if there is
@@ -59,7 +66,7 @@ impl AddressKind {
 
     fn of_v6(ip: Ipv6Addr) -> Self {
         match ip.segments() {
-            _ if ip == METADATA_V6 => Self::Metadata,
+            _ if METADATA_V6.contains(&ip) => Self::Metadata,
             [0xfd00, 0xec2, ..] => Self::Metadata,
             [0xfe80..=0xfebf, ..] => Self::LinkLocal,
             [0, 0, 0, 0, 0, 0, 0, 0 | 1] => Self::Loopback,
@@ -162,6 +169,10 @@ mod tests {
                     "100.100.100.200",
                     "192.0.0.192",
                     "168.63.129.16",
+                    "fd00:c1::a9fe:a9fe",
+                    "fd00:a9fe:a9fe::1",
+                    "fd00:42::42",
+                    "fd00:100::100:200",
                     "fd00:ec2::254",
                     "fd00:ec2::23",
                     "fd20:ce::254",

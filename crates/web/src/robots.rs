@@ -141,6 +141,11 @@ impl Robots {
         Self { rules: rules.into_iter().collect(), ..Self::default() }
     }
 
+    /// Returns about the memory that the rules take, in bytes.
+    pub fn memory(&self) -> usize {
+        self.rules.iter().map(|rule| size_of::<Rule>() + rule.pattern.memory()).sum()
+    }
+
     /// Returns true if there is any rule. Without a rule, every URL is allowed.
     pub fn has_rules(&self) -> bool {
         !self.rules.is_empty()

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use crawl_core::{
     Completion, Crawl, ErrorClass, FetchError, Job, Options, Outcome, Sink, SiteFile, Visit,
 };
+use test_support::encoders::brotli;
 use url::Url;
 
 fn options() -> Options {
@@ -191,6 +192,17 @@ fn only_the_beginning_of_a_long_file_is_kept() {
         let file = file(4, response.as_bytes()).unwrap();
         assert_eq!((&*file.body, file.is_whole), (&b"abcd"[..], false), "{framing}");
     }
+}
+
+/// Its own limit is enough: a window of 16 MiB beside it is no reason to cut it.
+#[test]
+fn a_file_in_br_may_be_as_long_as_any_other() {
+    let length = 49 << 20;
+    let body = brotli(&vec![b'x'; length]);
+    let head = "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length:";
+    let response = [format!("{head} {}\r\n\r\n", body.len()).as_bytes(), &body].concat();
+    let file = file(50 << 20, &response).unwrap();
+    assert_eq!((file.body.len(), file.is_whole), (length, true));
 }
 
 #[test]

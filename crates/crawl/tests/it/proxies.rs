@@ -279,6 +279,7 @@ fn dead_port() -> u16 {
 #[test]
 fn what_a_proxy_does_wrong_is_an_error_that_names_it() {
     type Answer = fn(&mut TcpStream);
+    const CUT: &[u8] = b"HTTP/1.1 407 No\r\nContent-Length: 9\r\n\r\nno";
     fn endless(stream: &mut TcpStream) {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
         while stream.write_all(b"X-More: and more\r\n").is_ok() {}
@@ -293,9 +294,10 @@ fn what_a_proxy_does_wrong_is_an_error_that_names_it() {
         };
         let _ = b"HTTP/1.1 200 Connection established".iter().try_for_each(slow);
     }
-    let answers: [(&str, &str, Answer, &str, &str); 14] = [
+    let answers: [(&str, &str, Answer, &str, &str); 15] = [
         ("http", "https", |s| drop(s.write_all(b"HTTP/1.1 407 No\r\n\r\n")), "proxy", "password"),
         ("http", "http", |s| drop(s.write_all(b"HTTP/1.1 407 No\r\n\r\n")), "proxy", "password"),
+        ("http", "http", |s| drop(s.write_all(CUT)), "proxy", "password"),
         ("http", "https", |s| drop(s.write_all(b"HTTP/1.1 403 No\r\n\r\n")), "proxy", "allow"),
         ("http", "https", |s| drop(s.write_all(b"HTTP/1.1 503 No\r\n\r\n")), "proxy", "503"),
         ("http", "https", |s| drop(s.write_all(b"SSH-2.0-x\r\n\r\n")), "proxy", ""),

@@ -390,6 +390,10 @@ fn a_worker_ends_when_its_crawl_is_deleted_and_does_not_begin_it_again() {
     let error = reason_of_end(&redis, false, Some(&["HDEL", "{anew:0}:crawl", "id"]));
     assert!(error.contains("the crawl was deleted"), "{error}");
     assert_eq!(redis.command(&["EXISTS", "{anew:0}:seen"]), "0");
+    // Its mark counts, whatever else is there.
+    let mark = ["HSET", "{anew:0}:crawl", "format", "deleted"];
+    let error = reason_of_end(&Redis::start(), false, Some(&mark));
+    assert!(error.contains("the crawl was deleted"), "{error}");
 }
 
 /// A deletion that was interrupted can be repeated, since the crawl is still there.

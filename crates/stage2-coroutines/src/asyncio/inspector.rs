@@ -162,8 +162,9 @@ pub(crate) struct Deadlocks {
     pub(crate) circles: RefCell<HashMap<Key, Rc<String>>>,
     /// The waker of the main coroutine, from one run to the next.
     pub(crate) main_waker: RefCell<Option<Arc<TaskWaker>>>,
-    /// The wakers of tasks that have ended that were stored somewhere at that time.
-    pub(crate) left_wakers: RefCell<Vec<Weak<TaskWaker>>>,
+    /// The wakers of tasks that have ended that were stored somewhere at that time, by their
+    /// addresses.
+    pub(crate) left_wakers: RefCell<HashMap<*const (), Weak<TaskWaker>>>,
     /// The address of the waker of the current step.
     pub(crate) current_waker: Cell<*const ()>,
     /// True once a future was polled with a waker that is not of this loop, such as those of

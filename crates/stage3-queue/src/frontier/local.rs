@@ -1,10 +1,10 @@
 //! The frontier of a crawl in one process.
 
 use std::cell::RefCell;
-use std::mem;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
+use std::{iter, mem};
 
 use crawl_core::{
     Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait,
@@ -96,6 +96,9 @@ impl Frontier for LocalFrontier {
                     self.0.stop();
                     self.0.change(|hosts, now| hosts.release(item.into_parts(), now));
                 }
+                Work::FetchRules if self.0.host_queues.borrow().is_stopped => {
+                    self.0.change(|hosts, now| hosts.release(item.into_parts(), now));
+                }
                 _ => return LocalClaim { item: Some(item), inner: Rc::clone(&self.0) },
             }
             without_request += 1;
@@ -147,10 +150,11 @@ impl Frontier for LocalFrontier {
     }
 
     async fn pace(&self, address: Address<'_>) -> FetchResult {
-        let now = || self.0.event_loop.now();
-        let start = || self.0.host_queues.borrow_mut().start_again(address, now());
-        while let Some(at) = start()? {
-            sleep(&self.0.event_loop, at.saturating_duration_since(now())).await;
+        for is_taken in iter::once(false).chain(iter::repeat(true)) {
+            let now = self.0.event_loop.now();
+            let wait = self.0.host_queues.borrow_mut().start_again(address, is_taken, now)?;
+            let Some(at) = wait else { break };
+            sleep(&self.0.event_loop, at - now).await;
         }
         Ok(())
     }
@@ -232,9 +236,7 @@ impl Inner {
     fn put(self: &Rc<Self>, jobs: impl IntoIterator<Item = Job>) {
         let jobs = self.row_writer.unknown(jobs.into_iter().collect(), &self.crawl);
         if !jobs.is_empty() {
-            self.change(|host_queues, now| {
-                jobs.into_iter().for_each(|job| host_queues.push(job, now));
-            });
+            self.change(|hosts, now| jobs.into_iter().for_each(|job| hosts.push(job, now)));
         }
     }
 
@@ -273,9 +275,8 @@ impl Inner {
     /// Sets the timer, unless it is set to an earlier time already.
     fn set_timer(self: &Rc<Self>, next: Option<Instant>) {
         let mut timer = self.timer.borrow_mut();
-        let Some(at) = next.filter(|at| timer.as_ref().is_none_or(|(set, _)| at < set)) else {
-            return;
-        };
+        let is_earlier = |at: &Instant| timer.as_ref().is_none_or(|(set, _)| at < set);
+        let Some(at) = next.filter(is_earlier) else { return };
         let inner = Rc::downgrade(self);
         let wake = move || {
             if let Some(inner) = inner.upgrade() {

@@ -239,23 +239,25 @@ impl HostQueues {
     }
 
     /// Starts a further request for a job that has started, if its host may be asked
-    /// now. If not, returns the earliest time at which it may.
+    /// now. If not, takes the next time at which it may, and returns it: otherwise the jobs
+    /// that wait for the host would come first each time. With `is_taken`, it has been
+    /// taken, and only a pause since then is to be waited for.
     ///
     /// # Errors
     /// When the host is given up.
     pub(crate) fn start_again(
         &mut self,
         address: Address<'_>,
+        is_taken: bool,
         now: Instant,
     ) -> Result<Option<Instant>, FetchError> {
         let id = self.id(address);
-        let host = self.host(id);
-        if let Some(error) = host.rules[usize::from(address.is_secure())].dead() {
-            return Err(error.clone());
-        }
-        let wait = host.rate_limit.next_start().filter(|at| *at > now);
-        if wait.is_none() {
-            host.rate_limit.start(now);
+        let Host { rules, rate_limit: limit, .. } = self.host(id);
+        rules[usize::from(address.is_secure())].dead().cloned().map_or(Ok(()), Err)?;
+        let next = if is_taken { limit.paused_until } else { limit.next_start() };
+        let wait = next.filter(|at| *at > now);
+        if !is_taken {
+            limit.start(wait.unwrap_or(now));
         }
         Ok(wait)
     }

@@ -43,7 +43,7 @@ pub(super) struct RateLimit {
     /// Number of requests that may be in flight at a time.
     limit: usize,
     last_start: Option<Instant>,
-    paused_until: Option<Instant>,
+    pub(super) paused_until: Option<Instant>,
     /// Time and status of the last busy answer that counted.
     last_busy: Option<(Instant, u16)>,
     /// Set from a busy answer to the next other answer.
@@ -98,9 +98,9 @@ impl RateLimit {
         HostWait { host, until, reason }
     }
 
-    /// Counts a request that starts now.
-    pub(super) fn start(&mut self, now: Instant) {
-        (self.last_start, self.last_event) = (Some(now), Some(now));
+    /// Counts a request that starts then.
+    pub(super) fn start(&mut self, at: Instant) {
+        (self.last_start, self.last_event) = (Some(at), Some(at));
     }
 
     /// Counts the end of a request that has started at `started`.

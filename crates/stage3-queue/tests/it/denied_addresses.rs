@@ -9,12 +9,13 @@ use crate::common::{Crawled, class, crawl, options};
 const ROOT: &str = "http://93.184.215.14/";
 
 /// Denied in any case.
-const ALWAYS: [&str; 7] = [
+const ALWAYS: [&str; 8] = [
     "169.254.169.254",
     "169.254.0.1",
     "100.100.100.200",
     "[fe80::1]",
     "[fd00:ec2::254]",
+    "[fd00:42::42]",
     "[::ffff:a9fe:a9fe]",
     "[64:ff9b::a9fe:a9fe]",
 ];

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::common::options;
 use crawl_core::{ErrorClass, FetchError, Finished, Options, Row, Visit};
+use serde_json::json;
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 use stage3_queue::{Claim, Frontier, LocalClaim, LocalFrontier, Rules};
 use test_support::event_loops::virtual_loop;
@@ -21,6 +22,17 @@ const A: &str = "http://10.0.0.1/";
 const MAX_WAIT: Duration = Duration::from_secs(60);
 
 const MIB: usize = 1 << 20;
+
+/// Returns rules that take so many bytes, or as many as one rule takes at least.
+fn robots_of(size: usize) -> Robots {
+    let of = |text: String| -> Robots {
+        let rule = json!({"pattern": {"octets": 1, "text": text}, "allows": true});
+        let rules = if size > 0 { vec![rule] } else { Vec::new() };
+        serde_json::from_value(json!({"rules": rules, "crawl_delay": null})).unwrap()
+    };
+    let least = of(String::new()).memory();
+    of("/".repeat(size.saturating_sub(least)))
+}
 
 /// Polls a coroutine once.
 fn poll_once<C: Coroutine>(coroutine: C) -> Poll<C::Output> {
@@ -104,19 +116,19 @@ impl Worker {
         matches!(self.rules(site), Poll::Ready(Some(_)))
     }
 
-    /// Ends the claim on the robots.txt of a site: the file has this length.
-    fn set_rules(&self, site: &str, length: usize) {
+    /// Ends the claim on the robots.txt of a site: its rules take about so many bytes.
+    fn set_rules(&self, site: &str, size: usize) {
         let claim = self.claim().expect("a robots.txt may be asked");
         assert_eq!(*claim.as_ref().url, *format!("{site}robots.txt"));
         assert!(claim.is_for_rules());
-        let rules = Rules::Robots { robots: Robots::default(), length, reason: String::new() };
+        let rules = Rules::Robots { robots: robots_of(size), reason: String::new() };
         now(self.frontier.set_rules(claim, rules));
     }
 
     /// Fetches the robots.txt of a site without jobs.
-    fn fetch_rules(&self, site: &str, length: usize) {
+    fn fetch_rules(&self, site: &str, size: usize) {
         assert!(self.rules(site).is_pending());
-        self.set_rules(site, length);
+        self.set_rules(site, size);
     }
 }
 
@@ -141,6 +153,16 @@ fn rules_do_not_come_any_more_once_the_frontier_is_stopped() {
     worker.frontier.stop();
     assert!(matches!(worker.rules(A), Poll::Ready(None)));
     assert!(matches!(worker.rules("http://10.0.0.2/"), Poll::Ready(None)));
+}
+
+#[test]
+fn no_robots_txt_is_asked_for_once_the_frontier_is_stopped() {
+    let mut options = options(&[A]);
+    options.robots = true;
+    let worker = Worker::new(options);
+    worker.frontier.stop();
+    assert!(worker.claim().is_none());
+    assert_eq!(worker.frontier.end().todo, 1);
 }
 
 /// A robots.txt for which no task waits any more is not asked again.

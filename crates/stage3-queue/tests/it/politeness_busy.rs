@@ -47,6 +47,23 @@ fn last_answer(crawled: &Crawled, from: usize) -> Duration {
     requests.map(|request| request.at).max().unwrap() + millis(100)
 }
 
+/// A host of another site that says when to come again is left until then: no worker waits
+/// for it.
+#[test]
+fn a_head_that_is_told_to_come_later_holds_no_worker() {
+    let mut options = options(&[A]);
+    options.external = true;
+    let others: Vec<String> = (2..22).map(|n| format!("http://10.0.0.{n}/x")).collect();
+    let crawled = crawl(options, move |request| match (&*request.host, &*request.path) {
+        ("10.0.0.1", "/") => page(others.iter().cloned().chain(paths(50))),
+        ("10.0.0.1", _) => site(request, 50),
+        (_, "/robots.txt") => not_found(),
+        _ => response("503 Busy", "Retry-After: 60\r\n", ""),
+    });
+    let last = crawled.requests_to("10.0.0.1").last().unwrap().1;
+    assert!(last < secs(5), "{last:?}");
+}
+
 /// A host that is busy three times is not given up because the only worker waits for
 /// another host between its answers.
 #[test]

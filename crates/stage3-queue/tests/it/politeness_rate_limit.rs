@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::common::{Crawled, class, crawl, options, paths};
 use crawl_core::{ErrorClass, Outcome};
-use sim_net::{Request, Response, not_found, page, redirect, response, silence, text};
+use sim_net::{Request, Response, hang_up, not_found, page, redirect, response, silence, text};
 
 const A: &str = "http://10.0.0.1/";
 const B: &str = "http://10.0.0.2/";
@@ -49,6 +49,23 @@ fn all_requests_to_a_host_are_a_delay_apart() {
     assert_apart(&crawled, "10.0.0.1", secs(3));
     // The loop sleeps while it waits, and does not poll in vain.
     assert!(crawled.stats.polls < 22 * 12, "{:?}", crawled.stats);
+}
+
+/// Otherwise a try that has failed would wait until all others are done.
+#[test]
+fn a_retry_is_not_overtaken_by_the_queue_of_its_host() {
+    let mut options = options(&[A]);
+    (options.delay, options.max_tries) = (secs(1), 2);
+    let mut is_first = true;
+    let crawled = crawl(options, move |request| match &*request.path {
+        "/3" if std::mem::take(&mut is_first) => hang_up(),
+        _ => site(100)(request),
+    });
+    let requests = crawled.requests_to("10.0.0.1");
+    let asked: Vec<Duration> =
+        requests.iter().filter(|(path, _)| *path == "/3").map(|(_, at)| *at).collect();
+    assert!(asked.len() == 2 && asked[1] - asked[0] <= secs(5), "{asked:?}");
+    assert_apart(&crawled, "10.0.0.1", secs(1));
 }
 
 /// The pace of other hosts is not for one to which a root redirects.

@@ -50,6 +50,12 @@ impl Pattern {
         })
     }
 
+    /// Returns about the memory that it takes beside its own size, in bytes.
+    pub(super) fn memory(&self) -> usize {
+        // An allocation takes somewhat more than its bytes.
+        self.text.len() + 16
+    }
+
     /// Returns the length. The longer of two patterns is the more specific one.
     pub(super) fn octets(&self) -> usize {
         self.octets

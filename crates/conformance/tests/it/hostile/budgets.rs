@@ -15,7 +15,7 @@ use demo_site::scripted::{Reply, Request};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::Value;
-use test_support::programs::programs;
+use test_support::programs::{program, programs};
 
 use super::behaviour::{Script, html, ok};
 use super::processes::{PROGRAMS, TempDir, run_with_peak_memory};
@@ -342,6 +342,28 @@ fn responses_in_flight_have_one_budget() {
 #[ignore = "takes a minute: a part of .ci/run"]
 fn robots_txt_has_an_end() {
     check(robots());
+}
+
+/// Each of them is an object in the report, which takes some kilobytes while it is made.
+#[test]
+#[ignore = "takes a minute: a part of .ci/run"]
+fn a_report_of_many_broken_links_takes_no_memory() {
+    const LINKS: usize = 100_000;
+    let html = numbered(LINKS, |n| format!("<a href=//[{n}>"));
+    let site = serve(move |request, reply| match request.path() {
+        "/" => reply.page(&html),
+        _ => reply.status(404, "Not Found", &[], ""),
+    });
+    let dir = TempDir::new("many-broken-links");
+    let (report, log) = (dir.file("report"), dir.file("log"));
+    let mut command = Command::new(program("crawl"));
+    command.args(["--format", "json", &site.url("/")]);
+    let (status, peak) = run_with_peak_memory(&mut command, &report, &log);
+    assert_eq!(status.code(), Some(1), "{status}");
+    assert!(peak > 0 && peak < MAX_KIB_OF_PAGE, "{peak} KiB");
+    let report = fs::read_to_string(&report).unwrap();
+    assert_eq!(report.matches("\"referrer_count\":1,").count(), LINKS);
+    assert!(report.ends_with("}\n"), "{}", &report[report.len() - 1_000..]);
 }
 
 /// Runs the programs on the site of each case.

@@ -10,6 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use crawl_core::ErrorClass::Closed;
+use crawl_core::Outcome;
 use demo_site::scripted::{Reply, Request, Server};
 use selector_core::{Backend, Event, OsBackend};
 
@@ -123,6 +124,81 @@ fn a_response_cut_on_a_kept_connection_is_a_try() {
     let crawled = Stage::Queue.crawl(options(site.url("/")));
     assert_eq!(crawled.row("/cut").tries, 1);
     assert_eq!(site.hits("/cut"), 1);
+}
+
+/// The rest of an earlier response is not taken for the next one: it comes when the
+/// connection is used again.
+#[test]
+fn a_late_body_after_head_is_no_answer_to_get() {
+    for rest in ["gone", "0\r\n\r\n"] {
+        let other_host = serve(move |request, reply| match &*request.method {
+            "HEAD" => {
+                reply.send("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n");
+                reply.sleep(Duration::from_millis(50));
+                reply.send(rest);
+            }
+            _ => reply.status(200, "OK", &[("Content-Type", "text/plain")], "here"),
+        });
+        let url = other_host.url("/x");
+        let site = serve({
+            let url = url.clone();
+            move |_, reply| reply.page(links([&*url]))
+        });
+        let mut options = options(site.url("/"));
+        options.external = true;
+        let crawled = Stage::Queue.crawl(options);
+        let row = crawled.row(&url);
+        assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)), "{row:?}");
+        // On the connection of `HEAD`, and on a new one.
+        assert_eq!(other_host.connections(), 2, "{rest:?}");
+    }
+}
+
+/// With its cookie, the redirect is another one.
+#[test]
+fn a_robots_txt_that_wants_a_cookie_is_obeyed() {
+    let site = serve(|request, reply| match request.path() {
+        "/robots.txt" if request.header("cookie") == Some("a=1") => {
+            let rules = "User-agent: *\nDisallow: /private";
+            reply.status(200, "OK", &[("Content-Type", "text/plain")], rules);
+        }
+        "/robots.txt" => {
+            let headers = [("Location", "/robots.txt"), ("Set-Cookie", "a=1")];
+            reply.status(302, "Found", &headers, "");
+        }
+        "/" => reply.page(links(["/private"])),
+        _ => reply.page(""),
+    });
+    let mut options = options(site.url("/"));
+    options.robots = true;
+    Stage::Queue.crawl(options);
+    assert_eq!((site.hits("/"), site.hits("/private")), (1, 0));
+}
+
+/// With a 408 a server ends an idle connection, and a request may be under way then.
+#[test]
+fn a_408_on_a_kept_connection_is_asked_again() {
+    let site = serve(|request, reply| match (request.path(), request.number) {
+        ("/", _) => reply.page(links(["/x"])),
+        (_, 2) => {
+            reply.status(408, "Request Timeout", &[("Connection", "close")], "");
+            reply.close();
+        }
+        _ => reply.page(""),
+    });
+    let mut options = options(site.url("/"));
+    options.max_tasks = Some(1);
+    let crawled = Stage::Queue.crawl(options);
+    crawled.expect([("/", page(links(["/x"]), 1)), ("/x", page("", 0))]);
+    assert_eq!(crawled.row("/x").tries, 1);
+    // On a new connection, it is the answer.
+    let site = serve(|request, reply| match request.path() {
+        "/" => reply.page(links(["/x"])),
+        _ => reply.status(408, "Request Timeout", &[], ""),
+    });
+    let crawled = Stage::Queue.crawl(self::options(site.url("/")));
+    crawled.expect([("/", page(links(["/x"]), 1)), ("/x", http_error(408, 0))]);
+    assert_eq!(site.hits("/x"), 2);
 }
 
 /// A server that closes on every request gets the same request at most twice:
