@@ -6,7 +6,8 @@
 //! 1. **A run is a function of its backend.** Everything that a loop cannot compute
 //!    comes through the one seam: the clock, readiness, the results of connecting,
 //!    reading, writing and looking names up. Given the same again, it does the same
-//!    again.
+//!    again. The time of day is not in it: it counts only for a date from a server that
+//!    does not send its own (`Date`).
 //! 2. **There are no other threads.** While it is recorded, a loop looks names up on
 //!    its own thread, and a signal enters in a wait. So there is one order of events.
 //! 3. **The first difference is told.** A replayed loop that asks something else than
