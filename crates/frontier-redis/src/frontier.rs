@@ -814,7 +814,7 @@ impl Frontier for RedisFrontier {
                 Ok(0) | Err(_) => return Ok(()),
                 Ok(wait) => sleep(&self.0.event_loop, Duration::from_micros(wait)).await,
             }
-            // The time is taken; only pauses are to be waited for.
+            // The time that was taken has come.
             arguments[2] = b"1".to_vec();
         }
     }

@@ -240,8 +240,8 @@ impl HostQueues {
 
     /// Starts a further request for a job that has started, if its host may be asked
     /// now. If not, takes the next time at which it may, and returns it: otherwise the jobs
-    /// that wait for the host would come first each time. With `is_taken`, it has been
-    /// taken, and only a pause since then is to be waited for.
+    /// that wait for the host would come first each time. With `is_taken`, it has come;
+    /// after a pause since then, another one is taken.
     ///
     /// # Errors
     /// When the host is given up.
@@ -254,11 +254,11 @@ impl HostQueues {
         let id = self.id(address);
         let Host { rules, rate_limit: limit, .. } = self.host(id);
         rules[usize::from(address.is_secure())].dead().cloned().map_or(Ok(()), Err)?;
-        let next = if is_taken { limit.paused_until } else { limit.next_start() };
-        let wait = next.filter(|at| *at > now);
-        if !is_taken {
-            limit.start(wait.unwrap_or(now));
+        if is_taken && limit.paused_until <= Some(now) {
+            return Ok(None);
         }
+        let wait = limit.next_start().filter(|at| *at > now);
+        limit.start(wait.unwrap_or(now));
         Ok(wait)
     }
 

@@ -68,6 +68,26 @@ fn a_retry_is_not_overtaken_by_the_queue_of_its_host() {
     assert_apart(&crawled, "10.0.0.1", secs(1));
 }
 
+/// A pause takes the turn of a retry away. Otherwise it would start with the next URL.
+#[test]
+fn a_retry_takes_another_turn_after_a_pause() {
+    let mut options = options(&[A]);
+    (options.delay, options.max_tries) = (millis(500), 2);
+    let (mut is_first, mut is_busy) = (true, true);
+    let crawled = crawl(options, move |request| match &*request.path {
+        "/3" if std::mem::take(&mut is_first) => hang_up(),
+        // It is told when the retry waits for its turn.
+        "/2" if std::mem::take(&mut is_busy) => {
+            response("429 Busy", "Retry-After: 2\r\n", "").after(millis(800))
+        }
+        _ => site(20)(request),
+    });
+    assert_eq!((crawled.num_requests("/3"), crawled.num_requests("/2")), (2, 2));
+    for pair in crawled.requests_to("10.0.0.1").windows(2) {
+        assert!(pair[1].1 - pair[0].1 >= millis(500), "{pair:?}");
+    }
+}
+
 /// The pace of other hosts is not for one to which a root redirects.
 #[test]
 fn a_site_that_a_root_leads_to_has_the_pace_of_a_site() {
