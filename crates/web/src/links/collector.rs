@@ -326,7 +326,9 @@ impl CollectorSink<'_> {
             A | AREA if is_hyperlink(tag) => {
                 self.hyperlink(if tag.name == A { Element::A } else { Element::Area }, tag);
                 let ExtractOptions { ids, styles, .. } = self.collector.options;
-                wants_more = ids || styles;
+                // Else no other attribute leads anywhere, unless it is a drawing.
+                wants_more =
+                    ids || styles && (tag.is_foreign || self.collector.get(STYLE).is_some());
             }
             BASE if !tag.is_foreign && self.collector.page_links.base.is_none() => {
                 self.collector.page_links.base = self.collector.get(HREF);
