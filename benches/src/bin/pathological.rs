@@ -3,9 +3,8 @@
 //!
 //! Each is 10 MiB long and may take four and a half times as long as 10 MiB of the page of
 //! the bench `links`, which has a link in every 400 bytes. If one takes longer, the program
-//! fails. Real pages of mostly text,
-//! which the parser skips, are shown beside it. A test of `crawl-core` limits the memory
-//! that the pages take.
+//! fails. Real pages of mostly text, which the parser skips, are shown beside it. A test of
+//! `crawl-core` limits the memory that the pages take.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
