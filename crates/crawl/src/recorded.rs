@@ -32,7 +32,7 @@ impl Recording {
     /// Creates the file, if the crawl is to be recorded.
     ///
     /// # Errors
-    /// When the file cannot be created.
+    /// When the file cannot be created, with its name.
     pub(crate) fn begin(invocation: &Invocation) -> io::Result<Option<Self>> {
         let Some(path) = &invocation.record else { return Ok(None) };
         let has_secrets = invocation.record_secrets;
@@ -44,7 +44,10 @@ impl Recording {
         let program = concat!("crawl ", env!("CARGO_PKG_VERSION")).to_owned();
         let seed = invocation.options.seed;
         let header = Header { program, arguments, seed, has_secrets };
-        Recorder::create(path, &header).map(|recorder| Some(Self(recorder)))
+        let with_path = |error: io::Error| {
+            io::Error::new(error.kind(), format!("the record {}: {error}", path.display()))
+        };
+        Recorder::create(path, &header).map(|recorder| Some(Self(recorder))).map_err(with_path)
     }
 
     /// Runs the crawl.

@@ -537,7 +537,8 @@ fn a_crawl_with_any_cookie_is_replayed() {
 fn a_record_that_cannot_be_written_is_told() {
     let server = site();
     let output = run(&["--record", "/no/such/folder/file", &server.url("/")]).expect_code(3);
-    assert!(output.stderr.contains("No such file or directory"), "{}", output.stderr);
+    let message = "the record /no/such/folder/file: No such file or directory";
+    assert!(output.stderr.contains(message), "{}", output.stderr);
     // So many URLs would be a record that cannot be read.
     let list: String = (0..20_000).map(|n| server.url(&format!("/{n:0>50}\n"))).collect();
     let (list, record) = (Scratch::with(list), Scratch::new());
