@@ -15,6 +15,8 @@
 //! - A `gather` with a cancelled child counts as cancelled itself. In asyncio it has
 //!   the exception `CancelledError`, and is not `cancelled`.
 //! - A task that awaits itself gets the error at once, in asyncio in its next step.
+//! - The time of a `sleep` begins with the call. In asyncio it begins with the first
+//!   step. Each program awaits at once what it makes.
 //! - A `gather` that is dropped cancels its children. No program drops one.
 //! - `as_completed` ends with one error when the time is up, and gives before it what is
 //!   there. asyncio raises one for each that is left. No program waits between two.

@@ -16,7 +16,8 @@ use web::links::{ExtractOptions, LinkExtractor};
 
 // ANCHOR: fetcher
 // ANCHOR: state
-/// The chapter's global variables, but for `stopped`, which is in the loop.
+/// The chapter's global variables, but for those that are in the loop: `selector` and
+/// `stopped`.
 struct Crawl {
     site: Server,
     urls_todo: RefCell<HashSet<String>>,
