@@ -88,7 +88,8 @@ impl Link {
 /// The fault of a host, or of a network, that is down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Connections are refused, and those that exist are reset.
+    /// Connections are refused, and those that exist are reset at their next read or
+    /// write. One that waits is not told.
     Refuse,
     /// Nothing arrives any more, and nothing is answered.
     Swallow,

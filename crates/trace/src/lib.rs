@@ -336,9 +336,10 @@ pub fn step_end(at: Option<At>, result: &'static str) {
     });
 }
 
-/// Notes that the present step panics.
+/// Notes that the present step, or callback, panics. Without one it notes nothing: the
+/// destructor of a task that has ended has panicked.
 pub fn panicked() {
-    when_on(move |current| current.has_panicked = true);
+    when_on(move |current| current.has_panicked = current.span.is_some());
 }
 
 /// Begins a callback on the lane of its state, if that is a fetch, by the address of
@@ -375,12 +376,13 @@ pub fn callback_stored<T>(this: &T, is_read: bool, key: impl FnOnce() -> u64) {
     });
 }
 
-/// Writes that the task with this id is woken by what is happening.
+/// Writes that the task with this id is woken by what is happening. What has taken no
+/// step is a callback, whose lane is the run queue.
 #[inline(always)]
 pub fn wake(id: u64) {
     when_on(move |current| {
         let mut state = current.tracer.state();
-        let lane = state.lane(id);
+        let lane = state.lanes.get(&id).copied().unwrap_or(RUN_QUEUE);
         let from = (current.cause == "task").then_some(current.lane);
         state.push(lane, current.lane, Event::Wake { by: current.cause, from });
     });

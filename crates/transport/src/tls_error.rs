@@ -16,10 +16,11 @@ impl TlsError {
         Self { message: message.into(), is_damage: false }
     }
 
-    /// Creates the error of a record that was damaged after the handshake.
+    /// Creates the error of a record that was damaged after the handshake, in either
+    /// direction.
     #[cfg(feature = "tls")]
     pub(crate) fn damage() -> Self {
-        let message = "what the server sends was damaged on its way".into();
+        let message = "what was sent was damaged on its way".into();
         Self { message, is_damage: true }
     }
 }

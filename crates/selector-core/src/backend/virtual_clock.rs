@@ -59,6 +59,7 @@ impl Backend for VirtualClock {
             return Err(io::Error::new(io::ErrorKind::Deadlock, message));
         };
         self.now = then;
+        trace::set_time(then);
         Ok(())
     }
 

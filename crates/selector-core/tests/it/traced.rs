@@ -6,7 +6,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use selector_core::{Backend, Interest, Key, MockSocket, Notifier, Readiness, Selector, Socket};
+use selector_core::{
+    Backend, Interest, Key, MockSocket, Notifier, Readiness, Selector, Socket, VirtualClock,
+};
 use trace::{Event, Tracer};
 
 const A_MOMENT: Duration = Duration::from_millis(30);
@@ -149,6 +151,21 @@ fn ticks_and_their_events_are_traced() {
         Event::TickEnd,
     ];
     assert_eq!(events, expected);
+}
+
+#[test]
+fn a_wait_in_virtual_time_takes_its_time() {
+    let tracer = Tracer::new(Tracer::LIMIT);
+    let entered = tracer.enter();
+    let mut selector: Selector<()> = Selector::with_backend(VirtualClock::new());
+    // The trace begins at the time of this clock.
+    selector.now();
+    selector.select(Some(A_MOMENT), &mut Vec::new()).unwrap();
+    drop(entered);
+    let records = tracer.take().records;
+    let at = |wanted: Event| records.iter().find(|record| record.event == wanted).unwrap().time;
+    let begun = at(Event::SelectBegin { timeout: Some(A_MOMENT) });
+    assert_eq!((begun, at(Event::SelectEnd { ready: 0 })), (Duration::ZERO, A_MOMENT));
 }
 
 /// An operation that is known to be possible stays so, however often it is reported.

@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use selector_core::{Interest, Key, Selector, Socket};
-use sim_net::{Fault, Link, Response, SimNet, Trigger, cut, reset, text};
+use sim_net::{Fault, Link, Response, SimNet, Trigger, cut, reset, silence, text};
 
 const HOST: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
 const MS: Duration = Duration::from_millis(1);
@@ -135,6 +135,15 @@ fn a_host_can_refuse_at_once_or_later_or_be_silent() {
 
     let mut client = Client::connect(&net(down(5 * MS, Fault::Swallow), text("")));
     assert!(!client.wait(Interest::Writable, 1000 * MS));
+}
+
+#[test]
+fn a_connection_that_waits_is_reset_at_its_next_read() {
+    let net = net(Link::DEFAULT, silence());
+    net.go_down(10 * MS, Fault::Refuse);
+    let mut client = Client::connect(&net);
+    assert_eq!(client.get(), [], "it is not told");
+    assert_eq!(client.socket.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
 }
 
 #[test]

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::{
     CallbackId, Coroutine, EventLoop, Exception, Future, InvalidState, ensure_future, timeout_at,
+    yield_now,
 };
 
 /// The condition on which [`wait`] returns.
@@ -156,8 +157,12 @@ impl<T: 'static> AsCompleted<T> {
             let timeout =
                 self.deadline.map(|at| at.saturating_duration_since(self.event_loop.now()));
             if let Err(exception) = with_timeout(&self.event_loop, timeout, waiter).await {
-                self.remaining = 0;
-                return Some(Err(exception));
+                // One may be done whose callback is in the run queue still.
+                yield_now(&self.event_loop).await;
+                if self.completed.borrow().futures.is_empty() {
+                    self.remaining = 0;
+                    return Some(Err(exception));
+                }
             }
         }
         let future = self.completed.borrow_mut().futures.pop_front()?;

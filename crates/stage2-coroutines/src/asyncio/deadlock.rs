@@ -2,9 +2,11 @@
 //! which nothing can happen any more.
 
 use std::iter::successors;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::ptr;
 use std::rc::Rc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 
@@ -83,6 +85,11 @@ impl dyn Runnable {
     fn stored_wakers(&self) -> usize {
         self.kept_waker().map_or(0, |waker| Arc::strong_count(waker) - 1)
     }
+
+    /// Returns true if this task was woken, and is to take a step.
+    fn is_queued(&self) -> bool {
+        self.kept_waker().is_some_and(|waker| waker.is_queued.load(Relaxed))
+    }
 }
 
 impl Scheduler {
@@ -99,10 +106,10 @@ impl Scheduler {
     }
 
     /// Drops a task that is in no slot any more, which runs foreign code. Its wakers
-    /// may be stored somewhere still.
+    /// may be stored somewhere still, also if its destructor panics.
     pub(crate) fn drop_step(&self, step: Pin<Box<dyn Runnable>>) {
         let waker = step.kept_waker().cloned();
-        drop(step);
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
         let current_waker = &self.inspector.deadlocks.current_waker;
         if waker.as_ref().is_some_and(|waker| Arc::as_ptr(waker).cast() == current_waker.get()) {
             // Another waker may have its address soon.
@@ -110,6 +117,9 @@ impl Scheduler {
         }
         if let Some(waker) = waker.filter(|waker| Arc::strong_count(waker) > 1) {
             self.inspector.waker_left(&waker);
+        }
+        if let Err(panic) = dropped {
+            resume_unwind(panic);
         }
     }
 
@@ -125,15 +135,16 @@ impl Scheduler {
     // ANCHOR: break_circle
     /// Resumes a task with an error if its wait has closed a circle: it waits for a
     /// task that waits, possibly through others, for this one, and nothing else can
-    /// wake any of them.
+    /// wake any of them, or has woken one already.
     fn break_circle(&self, closing: Key) {
         let is_blind = self.inspector.deadlocks.is_blind.get();
         let tasks = self.tasks.borrow();
         let awaited_by = |key: &Key| {
             let slot = tasks.get(*key)?;
-            let waits_for_one = slot.step.as_ref()?.stored_wakers() == 1 && !is_blind;
+            let step = slot.step.as_ref()?;
+            let waits_for_one = step.stored_wakers() == 1 && !step.is_queued();
             match slot.wait.wait {
-                Wait::Task(awaited) if waits_for_one => Some(awaited),
+                Wait::Task(awaited) if waits_for_one && !is_blind => Some(awaited),
                 _ => None,
             }
         };

@@ -499,6 +499,18 @@ mod as_they_complete {
     }
 
     #[test]
+    fn a_timeout_of_zero_still_gives_what_is_there() {
+        let event_loop = virtual_loop();
+        let futures = [resolved(&event_loop, 1), later(&event_loop, 2, 2).into()];
+        run(&event_loop, async {
+            let mut completed = as_completed(&event_loop, futures, Some(Duration::ZERO));
+            assert_eq!(completed.next().await.unwrap().unwrap(), 1);
+            assert!(is_timed_out(&completed.next().await.unwrap()));
+            assert!(completed.next().await.is_none());
+        });
+    }
+
+    #[test]
     fn exceptions_are_returned_as_outcomes() {
         let event_loop = virtual_loop();
         let tasks = [later(&event_loop, 2, 2), panics_later(&event_loop, 1, "bad")];

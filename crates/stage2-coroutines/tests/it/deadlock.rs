@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::future::{pending, poll_fn};
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ use stage2_coroutines::{
     timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
+
+use crate::reentrancy::Bomb;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -122,6 +125,25 @@ fn a_waker_of_a_task_that_has_ended_makes_no_deadlock() {
     drop(never);
 }
 
+/// As the one before, but the destructor of the task has panicked when it was cancelled.
+#[test]
+fn a_waker_of_a_task_whose_destructor_panicked_makes_no_deadlock() {
+    let event_loop = EventLoop::new().unwrap();
+    let never = Future::<()>::new(&event_loop).shared();
+    let waiting = Task::spawn(&event_loop, {
+        let never = never.clone();
+        async move {
+            let _bomb = Bomb;
+            never.await.unwrap();
+        }
+    });
+    run(&event_loop, yield_now(&event_loop));
+    catch_unwind(AssertUnwindSafe(|| waiting.cancel())).unwrap_err();
+    let woken = Task::spawn(&event_loop, woken_by_a_thread());
+    run(&event_loop, woken).unwrap();
+    drop(never);
+}
+
 /// A task or a main coroutine that a thread wakes after a while.
 fn woken_by_a_thread() -> impl Coroutine<Output = ()> {
     let mut is_woken = false;
@@ -181,6 +203,64 @@ fn a_task_with_wakers_of_its_own_is_in_no_circle() {
     both.replace(Some(Future::from(waits).shared()));
     run(&event_loop, sleep(&event_loop, SECOND * 2));
     assert_eq!(event_loop.pending_tasks(), 0);
+}
+
+/// One task of two that wait for each other does something else as well, and goes on by
+/// itself: it has yielded, or a future was resolved since its step.
+#[test]
+fn a_task_that_was_woken_already_is_in_no_circle() {
+    for yields in [true, false] {
+        let event_loop = virtual_loop();
+        let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+        let (later, inside) = (Rc::clone(&partner), event_loop.clone());
+        let resolved = Future::<()>::new(&event_loop);
+        let resolves = resolved.clone();
+        let goes_on = Task::spawn(&event_loop, async move {
+            let other = async {
+                if yields {
+                    yield_now(&inside).await;
+                } else {
+                    resolved.await.unwrap();
+                }
+                sleep(&inside, SECOND).await;
+            };
+            let (mut awaited, mut other) = (later.take().unwrap(), pin!(other));
+            poll_fn(|context| {
+                assert!(Pin::new(&mut awaited).poll(context).is_pending());
+                other.as_mut().poll(context)
+            })
+            .await;
+        });
+        let awaited = Future::clone(&goes_on);
+        let waits = Task::spawn(&event_loop, async move {
+            resolves.set_result(()).unwrap();
+            awaited.await.unwrap();
+        });
+        partner.replace(Some(Future::clone(&waits)));
+        run(&event_loop, waits).unwrap();
+    }
+}
+
+/// A wake-up that changes nothing puts the circle off, and does not hide it.
+#[test]
+fn a_circle_is_found_after_a_wake_up_in_vain() {
+    let event_loop = virtual_loop();
+    let partner: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
+    let later = Rc::clone(&partner);
+    let first = Future::from(Task::spawn(&event_loop, async move {
+        let (mut awaited, mut is_woken) = (later.take().unwrap(), false);
+        let outcome = poll_fn(|context| {
+            if !std::mem::replace(&mut is_woken, true) {
+                context.waker().wake_by_ref();
+            }
+            Pin::new(&mut awaited).poll(context)
+        });
+        outcome.await.is_ok()
+    }));
+    let second = Task::spawn(&event_loop, async move { first.await.is_err() });
+    partner.replace(Some(Future::clone(&second).shared()));
+    run(&event_loop, sleep(&event_loop, SECOND));
+    assert_eq!(event_loop.pending_tasks(), 0, "one of them was told");
 }
 
 /// The deadline that is over has no use for the waker any more.

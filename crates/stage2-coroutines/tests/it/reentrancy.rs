@@ -567,7 +567,7 @@ fn a_destructor_may_use_the_loop_while_it_is_closed() {
 }
 
 /// A value that panics when it is dropped.
-struct Bomb;
+pub(crate) struct Bomb;
 
 impl Drop for Bomb {
     fn drop(&mut self) {

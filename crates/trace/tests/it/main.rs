@@ -106,6 +106,8 @@ fn a_fetch_contains_the_steps_of_its_task() {
 #[test]
 fn a_wake_up_tells_its_cause() {
     let trace = traced(100, || {
+        trace::step_begin(1, unnamed);
+        trace::step_end(None, "pending");
         trace::emit(|| Event::SelectEnd { ready: 1 });
         trace::wake(1);
         trace::timer_fired(0);
@@ -124,6 +126,41 @@ fn a_wake_up_tells_its_cause() {
     let expected =
         [("event", None), ("timer", None), ("thread", None), ("task", Some(5)), ("callback", None)];
     assert_eq!(causes.collect::<Vec<_>>(), expected);
+}
+
+/// As `call_later` does: it wakes what is no task, and takes no step.
+#[test]
+fn a_callback_that_a_timer_calls_has_no_lane_of_its_own() {
+    let trace = traced(100, || {
+        trace::timer_fired(0);
+        trace::wake(1);
+        trace::closure(());
+        trace::emit(|| Event::TickEnd);
+    });
+    assert_eq!(trace.tasks, []);
+    assert_eq!(trace.records[1].event, Event::Wake { by: "timer", from: None });
+    // The wake-up, and the callback that it leads to.
+    assert_eq!([1, 2].map(|index| trace.records[index].lane), [RUN_QUEUE; 2]);
+}
+
+/// The destructor of a task panics when the task has ended.
+#[test]
+fn a_panic_after_the_end_of_a_step_is_not_that_of_the_next() {
+    let trace = traced(100, || {
+        trace::step_begin(1, unnamed);
+        trace::step_end(None, "done");
+        trace::panicked();
+        trace::step_begin(2, unnamed);
+        trace::step_end(None, "pending");
+        trace::step_begin(2, unnamed);
+        trace::panicked();
+        trace::step_end(None, "done");
+    });
+    let results = trace.records.iter().filter_map(|record| match record.event {
+        Event::StepEnd { result, .. } => Some(result),
+        _ => None,
+    });
+    assert_eq!(results.collect::<Vec<_>>(), ["done", "pending", "panicked"]);
 }
 
 #[test]

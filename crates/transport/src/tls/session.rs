@@ -6,7 +6,7 @@ use std::mem;
 use std::sync::Arc;
 
 use rustls::pki_types::ServerName;
-use rustls::{ClientConfig, ClientConnection, Error};
+use rustls::{AlertDescription, ClientConfig, ClientConnection, Error};
 
 use super::error_messages::explain;
 use crate::probed::{Direction, Probed};
@@ -137,8 +137,13 @@ impl Session {
         };
         if let Err(error) = self.tls.process_new_packets() {
             self.failure = Some(match error {
-                // The handshake was readable, so the peer does speak TLS.
-                Error::DecryptError | Error::InvalidMessage(_) if !self.tls.is_handshaking() => {
+                // The handshake was readable, so the peer does speak TLS. The alert is its
+                // answer to a record that it cannot read.
+                Error::DecryptError
+                | Error::InvalidMessage(_)
+                | Error::AlertReceived(AlertDescription::BadRecordMac)
+                    if !self.tls.is_handshaking() =>
+                {
                     TlsError::damage()
                 }
                 error => explain(&error),

@@ -305,6 +305,21 @@ fn bytes_before_a_failure_are_read_first() {
     assert_eq!(pair.end.0.borrow().calls, calls);
 }
 
+/// The server cannot read the record, and answers with an alert.
+#[test]
+fn a_record_that_was_damaged_on_its_way_to_the_server_is_no_tls_error() {
+    for config in [&*TLS13_SERVER, &*TLS12_SERVER] {
+        let mut pair = connected_pair(config);
+        assert_eq!(pair.client.write(b"a request").unwrap(), 9);
+        *pair.end.0.borrow_mut().outbound.back_mut().unwrap() ^= 1;
+        pair.deliver();
+        let error = pair.client.read(&mut [0; 100]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConnectionAborted);
+        assert!(!is_tls_error(&error) && error.to_string().contains("damaged"), "{error}");
+        assert_eq!(pair.server.received, b"hello");
+    }
+}
+
 #[test]
 fn an_end_within_the_handshake_is_no_tls_error() {
     for passes in 0..2 {
