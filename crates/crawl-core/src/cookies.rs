@@ -24,7 +24,8 @@ const MAX_PATH_LEN: usize = 1024;
 const MAX_TIME: i64 = 253_402_300_799;
 
 /// The maximum number of cookies in all, and that of one domain, which browsers have,
-/// too. Others are not kept.
+/// too. In all, a further one takes the place of the oldest one; those of a domain that are
+/// too many are not kept.
 const MAX_COOKIES: usize = 3_000;
 const MAX_COOKIES_OF_DOMAIN: usize = 180;
 
@@ -42,14 +43,30 @@ pub struct CookieJar(Arc<Jar>);
 struct Jar {
     /// True once there is a cookie. Most crawls never see one.
     has_cookies: AtomicBool,
-    /// The cookies by their domains, paths and names. The library's own store goes by the
-    /// clock of this machine.
+    /// The cookies. The library's own store goes by the clock of this machine.
     cookies: Mutex<Cookies>,
     /// The first moment that was asked for, by the clock of the crawl and as a time of day.
     begun: OnceLock<(Instant, SystemTime)>,
 }
 
-type Cookies = BTreeMap<(String, String, String), Cookie<'static>>;
+/// The domain, the path and the name of a cookie.
+type Key = (String, String, String);
+
+#[derive(Default)]
+struct Cookies {
+    all: BTreeMap<Key, Kept>,
+    /// The number of times that one was set.
+    num_set: u64,
+}
+
+struct Kept {
+    cookie: Cookie<'static>,
+    /// The number of the time at which it was set, or [`OF_FILE`].
+    number: u64,
+}
+
+/// The number of a cookie that was in a file: it goes last.
+const OF_FILE: u64 = u64::MAX;
 
 impl fmt::Debug for CookieJar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,10 +102,11 @@ impl CookieJar {
             ..=0 => 0,
             _ => seconds(now).saturating_add(lifetime),
         });
-        self.insert(url, &raw, expires, now).is_ok()
+        self.insert(url, &raw, expires, now, false).is_ok()
     }
 
-    /// Stores a cookie that expires so many seconds after 1970, or with the session.
+    /// Stores a cookie that expires so many seconds after 1970, or with the session. For one
+    /// of a file, no other goes.
     ///
     /// # Errors
     /// When there is no cookie that is sent from now on: the reason.
@@ -98,6 +116,7 @@ impl CookieJar {
         raw: &RawCookie<'_>,
         expires: Option<i64>,
         now: SystemTime,
+        is_of_file: bool,
     ) -> Result<(), &'static str> {
         const NOWHERE: &str = "it cannot be sent anywhere";
         if raw.name().len() + raw.value().len() > MAX_COOKIE_LEN {
@@ -127,13 +146,16 @@ impl CookieJar {
         let key = (String::from(&cookie.domain), path, raw.name().to_owned());
         let mut cookies = self.cookies();
         if cookie.expires_by(&now.into()) {
-            cookies.remove(&key);
+            cookies.all.remove(&key);
             return Err("it has expired");
         }
-        if !cookies.contains_key(&key) && !has_room(&mut cookies, &key.0, now) {
+        if !cookies.all.contains_key(&key) && !cookies.make_room(&key.0, now, is_of_file) {
             return Err("there are more than 180 cookies of its domain, or 3,000 in all");
         }
-        cookies.insert(key, cookie.into_owned());
+        cookies.num_set += 1;
+        let was_of_file = cookies.all.get(&key).is_some_and(|kept| kept.number == OF_FILE);
+        let number = if is_of_file || was_of_file { OF_FILE } else { cookies.num_set };
+        cookies.all.insert(key, Kept { cookie: cookie.into_owned(), number });
         self.0.has_cookies.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -148,7 +170,8 @@ impl CookieJar {
         let now = self.time_at(now).into();
         let cookies = self.cookies();
         let is_sent = |cookie: &Cookie<'_>| cookie.matches(&url) && !cookie.expires_by(&now);
-        let mut sent: Vec<_> = cookies.iter().filter(|(_, cookie)| is_sent(cookie)).collect();
+        let all = cookies.all.iter().map(|(key, kept)| (key, &kept.cookie));
+        let mut sent: Vec<_> = all.filter(|(_, cookie)| is_sent(cookie)).collect();
         // RFC 6265, section 5.4: longer paths first. Names and domains make the order the
         // same always.
         sent.sort_by_key(|((domain, path, name), _)| (Reverse(path.len()), name, domain));
@@ -198,7 +221,7 @@ impl CookieJar {
             let is_secure = secure.eq_ignore_ascii_case("TRUE");
             let raw = raw.secure(is_secure).http_only(is_http_only).build();
             let expires = Some(expires).filter(|expires| *expires != 0);
-            self.insert(&url, &raw, expires, now).map_err(wrong)?;
+            self.insert(&url, &raw, expires, now, true).map_err(wrong)?;
         }
         Ok(())
     }
@@ -207,7 +230,8 @@ impl CookieJar {
     /// time of those that end with the session is 0.
     pub fn to_netscape(&self) -> String {
         let (cookies, now) = (self.cookies(), SystemTime::now().into());
-        let unexpired = cookies.values().filter(|cookie| !cookie.expires_by(&now));
+        let all = cookies.all.values().map(|kept| &kept.cookie);
+        let unexpired = all.filter(|cookie| !cookie.expires_by(&now));
         let mut lines: Vec<String> = unexpired.filter_map(line).collect();
         lines.sort();
         let mut text = "# Netscape HTTP Cookie File\n".to_owned();
@@ -238,17 +262,28 @@ fn line(cookie: &Cookie<'_>) -> Option<String> {
     Some(format!("{prefix}{domain}\t{subdomains}\t{path}\t{secure}\t{expires}\t{name}\t{value}"))
 }
 
-/// Returns true if there is room for another cookie of a domain: those that have expired
-/// make room.
-fn has_room(cookies: &mut Cookies, domain: &str, now: SystemTime) -> bool {
-    let has_room = |cookies: &Cookies| {
-        let of_domain = cookies.keys().filter(|(other, ..)| other == domain).count();
-        of_domain < MAX_COOKIES_OF_DOMAIN && cookies.len() < MAX_COOKIES
-    };
-    has_room(cookies) || {
+impl Cookies {
+    /// Makes room for another cookie of a domain, if there is none: those that have expired
+    /// go, and then the oldest one. Returns false if there are too many of the domain, or in
+    /// all for one of a file.
+    fn make_room(&mut self, domain: &str, now: SystemTime, is_of_file: bool) -> bool {
+        let is_full = |all: &BTreeMap<Key, Kept>| {
+            let of_domain = all.keys().filter(|(other, ..)| other == domain).count();
+            (of_domain >= MAX_COOKIES_OF_DOMAIN, all.len() >= MAX_COOKIES)
+        };
+        if is_full(&self.all) == (false, false) {
+            return true;
+        }
         let now = now.into();
-        cookies.retain(|_, cookie| !cookie.expires_by(&now));
-        has_room(cookies)
+        self.all.retain(|_, kept| !kept.cookie.expires_by(&now));
+        match is_full(&self.all) {
+            (false, true) if !is_of_file => {
+                let oldest = self.all.iter().min_by_key(|(_, kept)| kept.number);
+                let oldest = oldest.map(|(key, _)| key.clone());
+                oldest.is_some_and(|key| self.all.remove(&key).is_some())
+            }
+            full => full == (false, false),
+        }
     }
 }
 
@@ -327,6 +362,32 @@ mod tests {
             set(&jar, "http://long.test/", &format!("{n}={}", "x".repeat(1_000)));
         }
         assert!(sent(&jar, "http://long.test/").len() <= MAX_HEADER_LEN);
+    }
+
+    /// Else a site that wants its own back would redirect for ever.
+    #[test]
+    fn a_full_jar_lets_the_oldest_cookie_go() {
+        let jar = CookieJar::default();
+        jar.read_netscape("file.test\tFALSE\t/\tFALSE\t0\tfile\t1\n").unwrap();
+        for n in 0..MAX_COOKIES - 1 {
+            assert!(set(&jar, &format!("http://{}.test/", n / 2), &format!("x{}=1", n % 2)));
+        }
+        // That it is set again makes it a new one.
+        assert!(set(&jar, "http://0.test/", "x0=2"));
+        assert!(set(&jar, "http://new.test/", "sid=1"));
+        assert_eq!(sent(&jar, "http://new.test/"), "Cookie: sid=1");
+        assert_eq!(sent(&jar, "http://0.test/"), "Cookie: x0=2");
+        assert_eq!(sent(&jar, "http://1.test/"), "Cookie: x0=1; x1=1");
+        assert_eq!(sent(&jar, "http://file.test/"), "Cookie: file=1");
+        assert_eq!(jar.cookies().all.len(), MAX_COOKIES);
+        // Those of a file are all kept, or there is an error.
+        let text: String = (0..=MAX_COOKIES)
+            .map(|n| format!("{}.test\tFALSE\t/\tFALSE\t0\t{}\t1\n", n / 100, n % 100))
+            .collect();
+        let jar = CookieJar::default();
+        assert!(jar.read_netscape(&text).unwrap_err().contains("line 3001"));
+        assert!(set(&jar, "http://new.test/", "sid=1"));
+        assert_eq!(jar.cookies().all.len(), MAX_COOKIES);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use url::Url;
 
 use crate::admission::{MissingFragment, Settled};
-use crate::finished::{Discovery, Finished, NoUrl, resolve};
+use crate::finished::{Discovery, Finished, NoUrl};
 use crate::visit::FetchPolicy;
 use crate::{
     Admission, CrawlSummary, Decision, ErrorClass, ExternalVerdict, FetchError, HostWait, Job,
@@ -45,6 +45,10 @@ pub struct Crawl {
     broken: u64,
     nofollow: u64,
     warnings: Vec<String>,
+    /// The number of those that are problems. They come first.
+    further_problems: usize,
+    /// The number of warnings that are not kept.
+    dropped_warnings: usize,
     missing_fragments: u64,
     /// The number of links that are no URL.
     no_urls: u64,
@@ -138,6 +142,8 @@ impl Crawl {
             broken: 0,
             nofollow: 0,
             warnings: Vec::new(),
+            further_problems: 0,
+            dropped_warnings: 0,
             missing_fragments: 0,
             no_urls: 0,
             problem: None,
@@ -229,19 +235,43 @@ impl Crawl {
     }
 
     /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. If
-    /// there is one already, this is a warning.
+    /// there is one already, this is a warning, which comes before the others.
     pub fn fail(&mut self, problem: String) {
-        match &self.problem {
-            Some(_) => self.warn(problem),
-            None => self.problem = Some(problem),
+        if self.problem.is_none() {
+            self.problem = Some(problem);
+        } else {
+            self.warnings.insert(self.further_problems, problem);
+            self.further_problems += 1;
         }
     }
 
-    /// Keeps a warning for the [`CrawlSummary`].
+    /// Keeps a warning for the [`CrawlSummary`]. Beyond a hundred, warnings are only counted.
     pub fn warn(&mut self, warning: String) {
         if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(warning);
+        } else {
+            self.dropped_warnings += 1;
         }
+    }
+
+    /// Takes the warnings. Those that say what the result lacks come first, and the last one
+    /// is the number of those that were left out.
+    fn take_warnings(&mut self) -> Vec<String> {
+        let mut warnings = mem::take(&mut self.warnings);
+        let left_out = self.admission.left_out();
+        let left_out = (left_out > 0).then(|| {
+            format!(
+                "{left_out} links to long URLs were left out, since there are more of them than \
+                 fit into memory"
+            )
+        });
+        let at = self.further_problems;
+        warnings.splice(at..at, left_out.into_iter().chain(self.admission.warnings()));
+        let dropped = self.dropped_warnings + warnings.len().saturating_sub(MAX_WARNINGS);
+        warnings.truncate(MAX_WARNINGS);
+        let others = || format!("further warnings were left out: {dropped}");
+        warnings.extend((dropped > 0).then(others));
+        warnings
     }
 
     /// Begins the visit of a job. If the limit on pages is reached or the crawl
@@ -433,7 +463,7 @@ impl Crawl {
                 self.admission.settle(&job, settled);
                 self.admission.begin_page(&job, content);
                 for out_link in &*out_links {
-                    match resolve(&mut base_url, &url, &out_link.to) {
+                    match out_link.resolve(&mut base_url, &url) {
                         Some(Ok(address)) => {
                             self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
                         }
@@ -465,7 +495,8 @@ impl Crawl {
 
     /// Passes the target of a redirect to the admission. A redirect that closes a circle
     /// is an error. A root that redirects off the site is a problem: the user probably
-    /// wants to crawl that site.
+    /// wants to crawl that site. So is one that leads to what is not crawled, if there is no
+    /// page.
     fn redirect(&mut self, job: &Job, target: Address<'_>, row: &mut Row, findings: &mut Findings) {
         if self.admission.closes_circle(job, target) {
             self.admission.settle(job, Settled::Broken);
@@ -484,13 +515,17 @@ impl Crawl {
         }
         self.admit(target, Via::Redirect(job), findings);
         self.admission.settle(job, Settled::Redirect(target));
-        if is_of_root && self.follows_links() && !self.admission.is_in_scope(target) {
-            self.problem.get_or_insert(format!(
-                "{} redirects to {}, which is not of the site: to crawl that, begin there, or \
-                 use --follow-root",
-                job.url,
-                target.as_str(),
-            ));
+        if !(is_of_root && self.follows_links()) {
+            return;
+        }
+        let what = format!("{} redirects to {}, which is not", job.url, target.as_str());
+        let refusal = findings.skipped.last().and_then(|row| row.error.as_ref());
+        if !self.admission.is_in_scope(target) {
+            let advice = "to crawl that, begin there, or use --follow-root";
+            self.problem.get_or_insert(format!("{what} of the site: {advice}"));
+        } else if findings.num_urls == 0 || refusal.is_some() {
+            let why = refusal.map(|error| format!(": {error}")).unwrap_or_default();
+            self.empty_root.get_or_insert(format!("{what} crawled{why}"));
         }
     }
 
@@ -499,18 +534,31 @@ impl Crawl {
         self.options.max_depth != Some(0)
     }
 
-    /// Notes if the file of a job names others, and if not, that a root does not.
-    /// `has_links` is true if it names any, also such as do not belong to the crawl.
+    /// Notes if the file of a job names others, and if not, that a root does not, or that
+    /// what it redirects to was not crawled. `has_links` is true if it names any, also such
+    /// as do not belong to the crawl.
     fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings, has_links: bool) {
-        self.has_page |= row.outcome == Outcome::Page || findings.num_urls > 0;
-        if row.outcome == Outcome::Other && is_of_root(job) && self.follows_links() {
-            let kind = row.content_type.as_deref().unwrap_or("of no type");
-            let why = match has_links {
-                false => "no page and no sitemap: it has no links to check",
-                true => "and names no URL that belongs to the crawl",
-            };
-            self.empty_root.get_or_insert_with(|| format!("{} is {kind}, {why}", job.url));
+        let is_redirect = row.outcome == Outcome::Redirect;
+        self.has_page |= row.outcome == Outcome::Page || !is_redirect && findings.num_urls > 0;
+        if !is_of_root(job) || !self.follows_links() {
+            return;
         }
+        let url = &job.url;
+        let why = match (row.outcome, &row.error, self.referrer_of(job)) {
+            (Outcome::Other, ..) => {
+                let kind = row.content_type.as_deref().unwrap_or("of no type");
+                let why = match has_links {
+                    false => "no page and no sitemap: it has no links to check",
+                    true => "and names no URL that belongs to the crawl",
+                };
+                format!("{url} is {kind}, {why}")
+            }
+            (Outcome::Skipped, Some(error), Some(root)) => {
+                format!("{root} redirects to {url}, which is not crawled: {error}")
+            }
+            _ => return,
+        };
+        self.empty_root.get_or_insert(why);
     }
 
     /// Notes in a row if the user accepts its status.
@@ -554,7 +602,7 @@ impl Crawl {
         findings: &mut Findings,
     ) {
         if self.keeps_out_links {
-            let out_link = OutLink::of_no_url(&no_url.text, link);
+            let out_link = OutLink::of_no_url(&no_url, link);
             findings.out_link_memory += out_link.memory();
             findings.out_links.push(out_link);
         }
@@ -654,26 +702,17 @@ impl Crawl {
     /// `untaken` is the number of jobs that are still queued, and `max_tasks` the
     /// limit on visits in flight.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
-        let left_out = self.admission.left_out();
-        if left_out > 0 {
-            self.warn(format!(
-                "{left_out} links to long URLs were left out, since there are more of them than \
-                 fit into memory"
-            ));
-        }
         let untaken = untaken + self.admission.levels.waiting();
-        let warnings: Vec<_> = self.admission.warnings().collect();
-        warnings.into_iter().for_each(|warning| self.warn(warning));
         CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments + self.no_urls,
             missing_fragments: self.missing_fragments,
             todo: self.todo + untaken as u64,
             too_deep: self.admission.too_deep() as u64,
             nofollow: self.nofollow,
-            warnings: std::mem::take(&mut self.warnings),
+            warnings: self.take_warnings(),
             peak_in_flight: self.peak_in_flight,
             max_tasks,
-            admission: std::mem::take(&mut self.admission),
+            admission: mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
             problem: self
                 .problem

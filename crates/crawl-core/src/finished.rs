@@ -55,6 +55,8 @@ impl<'a> NoUrl<'a> {
             Cow::Borrowed(_) => text,
             Cow::Owned(encoded) => Cow::Owned(encoded),
         };
+        // At the beginning of a line, GitHub Actions would take it for a command.
+        let text = if text.starts_with("::") { Cow::Owned(format!("./{text}")) } else { text };
         Self { text, reason }
     }
 

@@ -4,10 +4,12 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+use url::Url;
 
+use crate::finished::{NoUrl, resolve};
 use crate::{Purpose, Row};
-use web::Address;
 use web::links::{Element, Link, Position};
+use web::{Address, BaseUrl};
 
 /// A URL that a finished URL links or redirects to, as it was handed to
 /// [`Admission::admit`](crate::Admission::admit).
@@ -29,6 +31,9 @@ pub struct OutLink {
     /// The visible text of the link, if the link context is needed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
+    /// The reason for which it is no URL, which may be the base of its page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub no_url: Option<Box<str>>,
 }
 
 /// A finished URL, with all that is needed to finish it again without a
@@ -80,9 +85,10 @@ impl OutLink {
         Self::to(to, link)
     }
 
-    /// Creates the out-link of a link that is no URL, with its text.
-    pub(crate) fn of_no_url(text: &str, link: Link<'_>) -> Self {
-        Self::to(text.to_owned(), Some(link))
+    /// Creates the out-link of a link that is no URL, with its text and the reason.
+    pub(crate) fn of_no_url(no_url: &NoUrl<'_>, link: Link<'_>) -> Self {
+        let reason = no_url.reason.as_str().into();
+        Self { no_url: Some(reason), ..Self::to(no_url.text.to_string(), Some(link)) }
     }
 
     fn to(to: String, link: Option<Link<'_>>) -> Self {
@@ -90,13 +96,30 @@ impl OutLink {
             link.and_then(|link| link.position).map(|position| (position.line, position.column));
         let text = link.filter(|_| at.is_some()).map(|link| link.text.to_owned());
         let element = link.map(|link| link.element).unwrap_or_default();
-        Self { to, element, at, text: text.unwrap_or_default() }
+        Self { to, element, at, text: text.unwrap_or_default(), no_url: None }
+    }
+
+    /// Resolves the out-link of a page with this URL; `None` if it leads to something that is
+    /// not for this crawler.
+    pub(crate) fn resolve<'a>(
+        &'a self,
+        base_url: &'a mut BaseUrl<'_>,
+        page: &Url,
+    ) -> Option<Result<Address<'a>, NoUrl<'a>>> {
+        match &self.no_url {
+            Some(reason) => {
+                let text = Cow::Borrowed(self.to.as_str());
+                Some(Err(NoUrl { text, reason: reason.to_string() }))
+            }
+            None => resolve(base_url, page, &self.to),
+        }
     }
 
     /// Returns the approximate memory of the out-link and of its record in a journal,
     /// in bytes.
     pub(crate) fn memory(&self) -> usize {
-        size_of::<Self>() + 2 * (self.to.len() + self.text.len()) + 32
+        let reason = self.no_url.as_ref().map_or(0, |reason| reason.len());
+        size_of::<Self>() + 2 * (self.to.len() + self.text.len() + reason) + 32
     }
 
     /// Returns the link as the admission needs it.

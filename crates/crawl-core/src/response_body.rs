@@ -204,14 +204,16 @@ impl http::Sink for ResponseSink<'_> {
     }
 
     fn body(&mut self, bytes: &[u8]) -> FetchResult {
+        let received = self.response.body.as_ref().map_or(0, |body| body.received);
         let read = self.read(bytes);
         let is_optional = self.response.body.as_ref().is_some_and(|body| body.is_optional());
         // One that was refused because of others is read in another try.
         let is_optional = is_optional && !self.response.memory.is_refused();
         match read {
-            // What is too long to be searched is a file like others.
+            // What is too long to be searched is a file like others: it counts as it was sent.
             Err(error) if error.class == ErrorClass::TooLarge && is_optional => {
                 self.response.body = None;
+                self.response.size = received + bytes.len() as u64;
                 Ok(())
             }
             read => read,

@@ -1,5 +1,6 @@
 //! The scope of a crawl: the URLs that belong to the site.
 
+use std::collections::HashSet;
 use std::ops::RangeTo;
 
 use url::{Host, Position, Url};
@@ -34,13 +35,13 @@ impl ScopeRule {
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     rule: ScopeRule,
-    sites: Vec<SiteKey>,
+    sites: HashSet<SiteKey>,
     /// The cache: origins with the answer for each, the most recently used first.
     recent: Vec<(String, bool)>,
 }
 
 /// The part of a URL that is the same for all URLs of one site.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 struct SiteKey {
     host: String,
     port: Option<u16>,
@@ -52,16 +53,11 @@ const MAX_RECENT: usize = 8;
 
 impl Scope {
     pub(crate) fn new(rule: ScopeRule, roots: &[Url]) -> Self {
-        let mut sites = Vec::new();
         // Often there are many roots of one site, one after another.
         const ORIGIN: RangeTo<Position> = ..Position::BeforePath;
         let same_origins = roots.chunk_by(|one, next| one[ORIGIN] == next[ORIGIN]);
         let roots = same_origins.filter_map(<[Url]>::first);
-        for site_key in roots.filter_map(|root| site_key(rule, root)) {
-            if !sites.contains(&site_key) {
-                sites.push(site_key);
-            }
-        }
+        let sites = roots.filter_map(|root| site_key(rule, root)).collect();
         Self { rule, sites, recent: Vec::with_capacity(MAX_RECENT) }
     }
 
@@ -143,6 +139,17 @@ mod tests {
             let url = Url::parse(&format!("http://{n}.site.test/{n}")).unwrap();
             assert_eq!(scope.contains(Address::of(&url).unwrap()), n == 1, "{n}");
             assert!(scope.recent.len() <= MAX_RECENT);
+        }
+    }
+
+    /// To compare each of them with all others would take minutes.
+    #[test]
+    fn a_scope_may_have_any_number_of_hosts() {
+        let parse = |n: usize| Url::parse(&format!("http://{n}.test/")).unwrap();
+        let roots: Vec<Url> = (0..100_000).map(parse).collect();
+        let mut scope = Scope::new(ScopeRule::Strict, &roots);
+        for (n, is_in_scope) in [(0, true), (99_999, true), (100_000, false)] {
+            assert_eq!(scope.contains(Address::of(&parse(n)).unwrap()), is_in_scope, "{n}");
         }
     }
 

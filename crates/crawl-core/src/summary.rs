@@ -40,7 +40,8 @@ pub struct CrawlSummary {
     /// The number of links that were not followed because their page asks for it
     /// (`nofollow`).
     pub nofollow: u64,
-    /// Warnings for the user that belong to no row, at most 100.
+    /// Warnings for the user that belong to no row: at most 100, and one that says how many
+    /// more there were.
     pub warnings: Vec<String>,
     /// The maximum number of visits that were in flight at the same time.
     pub peak_in_flight: u64,
@@ -59,6 +60,12 @@ pub struct CrawlSummary {
 }
 
 impl CrawlSummary {
+    /// Returns true if the crawl was stopped before the sitemaps were read to their end: they
+    /// may name URLs that are not known.
+    pub fn has_unread_sitemaps(&self) -> bool {
+        self.admission.levels.expects_seeds()
+    }
+
     /// Describes the URLs that were left out and the limits that did it, as a
     /// sentence without its full stop; `None` if nothing was left out and the
     /// crawl was not cut short.
@@ -77,8 +84,14 @@ impl CrawlSummary {
         let is_cut_short =
             self.stopped.as_ref().is_some_and(|stopped| !matches!(stopped, StopReason::MaxTime));
         let mut sentences = Vec::new();
-        if todo > 0 || is_cut_short {
-            sentences.push(format!("{} left to do: {limit}", urls(todo)));
+        let unread = "the sitemaps were not read to their end";
+        match (todo > 0 || is_cut_short, self.has_unread_sitemaps()) {
+            (true, true) => {
+                sentences.push(format!("{} left to do, and {unread}: {limit}", urls(todo)));
+            }
+            (true, false) => sentences.push(format!("{} left to do: {limit}", urls(todo))),
+            (false, true) => sentences.push(format!("{unread}: {limit}")),
+            (false, false) => {}
         }
         for BusyHost { host, status, todo } in self.busy_hosts.iter().take(MAX_NAMED_HOSTS) {
             let why = format!("{host} was busy all the time (status {status})");

@@ -691,13 +691,15 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
 // ANCHOR_END: redirect_target
 
 /// Returns true if the result of a `HEAD` makes a `GET` unnecessary: the URL leads to a
-/// file that is no page, the server says that it has no time and for how long (429 always
-/// does), or it cannot be reached.
+/// file that is no page and is not searched for links, the server says that it has no time
+/// and for how long (429 always does), or it cannot be reached.
 fn is_head_enough(result: &FetchResult, response: Option<&ResponseBody>) -> bool {
     let is_enough = |response: &ResponseBody| match response.status {
-        Some(200..=299) => response.content_type.as_ref().is_some_and(|content_type| {
-            !content_type.essence.is_empty() && !content_type.is_html()
-        }),
+        Some(200..=299) if response.is_discarded() => {
+            response.content_type.as_ref().is_some_and(|content_type| {
+                !content_type.essence.is_empty() && !content_type.is_html()
+            })
+        }
         Some(503) => response.retry_after.is_some(),
         status => status == Some(429),
     };

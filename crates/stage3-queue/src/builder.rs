@@ -247,8 +247,9 @@ impl<'a> Builder<'a> {
         let mut urls_todo = left.unwrap_or_else(|| crawl.roots(sink));
         let journal = match opened {
             Some((journal, loaded)) => {
+                let has_records = loaded.has_records();
                 urls_todo = loaded.replay(&mut crawl, urls_todo, sink, warn)?;
-                if urls_todo.is_empty() && !crawl.options().sitemap {
+                if urls_todo.is_empty() && has_records && !crawl.options().sitemap {
                     warn(&journal.nothing_left_warning());
                 }
                 crawl.keep_out_links();

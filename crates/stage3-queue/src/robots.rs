@@ -74,6 +74,15 @@ impl RulesState {
         if let Some(Rules::Robots { robots, .. }) = self.known() { robots.memory() } else { 0 }
     }
 
+    /// Drops rules that take memory, and returns how much, in bytes.
+    pub(crate) fn forget(&mut self) -> usize {
+        let size = self.size();
+        if size > 0 {
+            *self = Self::default();
+        }
+        size
+    }
+
     /// Returns the reason why a URL may not be fetched, if there is one.
     pub(crate) fn refusal(&self, url: &str) -> Option<FetchError> {
         match self.known()? {

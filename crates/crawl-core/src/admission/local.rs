@@ -9,7 +9,7 @@ use url::Url;
 
 use super::{Admission, Job, TrapCount, Via, ceilings};
 use crate::crawl::MAX_PAGE_MEMORY;
-use crate::finished::{Discovery, Finished, resolve};
+use crate::finished::{Discovery, Finished};
 use crate::visit::FetchPolicy;
 use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
 use web::links::Link;
@@ -154,7 +154,7 @@ impl LocalAdmission {
                 // Its row is made from the journal.
                 (Err(no_url), Some(link)) => {
                     if findings.has_room() {
-                        findings.keep(OutLink::of_no_url(&no_url.text, link));
+                        findings.keep(OutLink::of_no_url(&no_url, link));
                     }
                     return;
                 }
@@ -207,7 +207,7 @@ impl LocalAdmission {
                 if let Ok(address) = base_url.join(&out_link.to) {
                     self.admit(address, Via::Redirect(&job), &mut findings);
                 }
-            } else if let Some(Ok(address)) = resolve(&mut base_url, &url, &out_link.to) {
+            } else if let Some(Ok(address)) = out_link.resolve(&mut base_url, &url) {
                 self.admit(address, Via::Element(&job, out_link.link()), &mut findings);
             }
         }

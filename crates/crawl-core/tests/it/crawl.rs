@@ -259,6 +259,66 @@ fn a_root_that_redirects_off_the_site_is_a_warning() {
     assert_eq!(summary.problem, None);
 }
 
+/// It is one only if no page was read, and only where links are followed.
+#[test]
+fn a_root_that_redirects_to_what_is_left_out_is_a_problem() {
+    let problem = |target: &str, change: &dyn Fn(&mut Options)| {
+        let mut options = options();
+        change(&mut options);
+        let site = |url: &Url| match url.path() {
+            "/" => Reply::Redirect(target.to_owned()),
+            _ => links([]),
+        };
+        crawl(options, site).1.problem
+    };
+    let exclude = |options: &mut Options| options.exclude = vec!["login".parse().unwrap()];
+    assert_eq!(
+        problem("/login", &exclude).as_deref(),
+        Some("http://site.test/ redirects to http://site.test/login, which is not crawled")
+    );
+    let trap = problem("/a/a/a/", &|_| ()).unwrap();
+    assert!(trap.contains("/a/a/a/, which is not crawled: trap: "), "{trap}");
+    assert_eq!(problem("/login", &|_| ()), None);
+    for change in [
+        &|options: &mut Options| options.roots.push("http://site.test/2".parse().unwrap()),
+        &|options: &mut Options| options.max_depth = Some(0),
+        // Its row is broken.
+        &|options: &mut Options| options.max_redirect = 0,
+    ] as [&dyn Fn(&mut Options); 3]
+    {
+        let both = |options: &mut Options| {
+            exclude(options);
+            change(options);
+        };
+        assert_eq!(problem("/login", &both), None);
+    }
+}
+
+/// A hundred warnings hide neither what the result lacks, nor a second problem, nor their
+/// number.
+#[test]
+fn what_was_left_out_is_told_after_a_hundred_other_warnings() {
+    let mut options = options();
+    options.max_pages_per_host = Some(1);
+    let mut crawl = Crawl::new(options.clone());
+    (0..105).for_each(|n| crawl.warn(format!("early {n}")));
+    let root = crawl.roots(&mut |_| ()).remove(0);
+    let mut visit = crawl.begin(root, Instant::now()).unwrap();
+    visit.request(&options, false);
+    let html = "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a>";
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length";
+    let response = format!("{head}: {}\r\n\r\n{html}", html.len());
+    assert!(visit.receive(response.as_bytes()).is_break());
+    visit.judge(Ok(()));
+    crawl.complete(&mut visit, Instant::now());
+    ["one problem", "another"].into_iter().for_each(|problem| crawl.fail(problem.to_owned()));
+    let CrawlSummary { warnings, problem, .. } = crawl.end(0, None);
+    assert_eq!(problem.as_deref(), Some("one problem"));
+    assert_eq!((warnings.len(), &*warnings[0], &*warnings[2]), (101, "another", "early 0"));
+    assert!(warnings[1].ends_with("links to other new URLs were not followed: 3"), "{warnings:?}");
+    assert_eq!(warnings[100], "further warnings were left out: 7");
+}
+
 /// If many URLs are known, the admission prefetches the records of all links of a
 /// page before it decides about the first one.
 #[test]

@@ -35,7 +35,11 @@ fn response(page: &str, codings: &[&str], charset: &str, in_meta: bool, chunk: u
 
 /// Returns the row and the jobs of a root whose response arrives in these slices.
 fn crawl<'a>(slices: impl IntoIterator<Item = &'a [u8]>) -> (Row, Vec<Job>) {
-    let options = Options::new(vec![Url::parse("http://site.test/dir/").unwrap()]);
+    crawl_with(Options::new(vec![Url::parse("http://site.test/dir/").unwrap()]), slices)
+}
+
+/// Crawls as [`crawl`] does, with these options.
+fn crawl_with<'a>(options: Options, slices: impl IntoIterator<Item = &'a [u8]>) -> (Row, Vec<Job>) {
     let mut crawl = Crawl::new(options.clone());
     let root = crawl.roots(&mut (Box::new(|_| ()) as crawl_core::Sink)).remove(0);
     let now = Instant::now();
@@ -78,6 +82,30 @@ fn cut<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
         .map(|pair| &bytes[pair[0]..pair[1]])
         .filter(|slice| !slice.is_empty())
         .collect()
+}
+
+/// One that is too long is not searched, so that it counts as it was sent.
+#[test]
+fn the_size_of_a_style_sheet_that_is_too_long_does_not_depend_on_the_slices() {
+    let mut options = Options::new(vec![Url::parse("http://site.test/x.css").unwrap()]);
+    (options.check.styles, options.max_body_size) = (true, 1_000);
+    for (coding, length) in [("identity", 3_000), ("gzip", 50_000)] {
+        let body = match coding {
+            "gzip" => encode(coding, &vec![b' '; length]),
+            _ => vec![b' '; length],
+        };
+        let head = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/css\r\nContent-Encoding: {coding}\r\n\
+             Content-Length: {}\r\n\r\n",
+            body.len()
+        );
+        let response = [head.as_bytes(), &body].concat();
+        for size in [1, 7, 999, 1_000, 1_001, response.len()] {
+            let (row, _) = crawl_with(options.clone(), response.chunks(size));
+            let expected = (Some(body.len() as u64), None);
+            assert_eq!((row.size, row.error), expected, "{coding} in slices of {size}");
+        }
+    }
 }
 
 const CODINGS: [&[&str]; 7] =

@@ -73,6 +73,48 @@ fn a_page_is_searched_for_links_whether_linked_or_loaded() {
     }
 }
 
+/// That it is found by a redirect makes no page of it.
+#[test]
+fn a_root_that_redirects_to_no_page_is_a_problem() {
+    let crawled = crawl(&options(SITE), |_, url| match url.as_str() {
+        SITE => redirect("/manual"),
+        _ => Reply::Body("application/pdf", Vec::new()),
+    });
+    let problem = crawled.summary.problem.unwrap();
+    assert!(problem.starts_with("http://site.test/manual is application/pdf, "), "{problem}");
+}
+
+/// Its runner takes a line that begins with two colons for one.
+#[test]
+fn a_link_that_is_no_url_is_no_command_of_github() {
+    let html = "<base href=mailto:a@b.test><a href=' ::error::x'>x</a>";
+    let crawled = root_with(html, &options(SITE), |_, _| page(""));
+    let row = crawled.row("./::error::x");
+    assert_eq!(row.error.as_ref().unwrap().class, ErrorClass::InvalidUrl);
+}
+
+/// To what is embedded, `HEAD` is enough, unless it names other files.
+#[test]
+fn a_drawing_is_searched_for_links_whether_linked_or_embedded() {
+    let options = checking(|options| options.check = ALL);
+    for (html, head) in [
+        ("<object data=/x></object><a href=/x>x</a>", true),
+        ("<a href=/x>x</a><embed src=/x>", false),
+        ("<embed src=/x>", true),
+    ] {
+        let crawled = root_with(html, &options, |_, url| match url.path() {
+            "/x" => {
+                let svg = "<svg xmlns='http://www.w3.org/2000/svg'><a href='/y'></a></svg>";
+                Reply::Body("image/svg+xml", svg.into())
+            }
+            _ => page(""),
+        });
+        assert_eq!(urls(&crawled), [SITE, "http://site.test/x", "http://site.test/y"], "{html}");
+        let is_asked = crawled.requests.contains(&"HEAD http://site.test/x".to_owned());
+        assert_eq!(is_asked, head, "{html}");
+    }
+}
+
 #[test]
 fn only_the_beginning_of_a_large_resource_is_read() {
     let options = checking(|options| {

@@ -8,17 +8,18 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, ExternalVerdict, Finished, Job, JournalEntry, Options,
-    Outcome, Row, Sink, TrapLimits, Verdict,
+    Completion, Crawl, CrawlSummary, ExternalVerdict, Finished, Job, JournalEntry, LocalAdmission,
+    Options, OutLink, Outcome, Row, Sink, TrapLimits, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// The reply for the URL of each number: the links of a page, or the target of a
+/// The reply for the URL of each number: the links of a page, a page, or the target of a
 /// redirect.
 #[derive(Clone, Debug)]
 enum Reply {
     Links(Vec<String>),
+    Page(String),
     Redirect(String),
 }
 
@@ -127,6 +128,7 @@ fn response(answer: Option<&Reply>, is_head: bool) -> String {
         Some(Reply::Redirect(to)) => {
             return format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n");
         }
+        Some(Reply::Page(html)) => ("200 OK", html.clone()),
         Some(Reply::Links(links)) => {
             let ids = "<p id=id0>\n<p id=id1><p id=id2>";
             let html: String =
@@ -311,6 +313,34 @@ fn what_is_blocked_is_not_broken_in_a_crawl_that_is_resumed() {
     resumed.replay(&begun.records);
     let rows = resumed.rows.lock().unwrap();
     assert_eq!(rows[1].verdict, Some(ExternalVerdict::Blocked));
+}
+
+/// The base of its page, which makes it none, is not in the journal.
+#[test]
+fn a_link_that_was_no_url_is_none_after_resuming() {
+    for base in ["mailto:a@b.test", "about:blank"] {
+        let html = format!("<base href={base}><a href=next>x</a><a href='http://[/'>x</a>");
+        let site = [Reply::Page(html)];
+        let mut whole = TestCrawl::new(&options(None));
+        while whole.step(&site, Instant::now()) {}
+        let mut resumed = TestCrawl::new(&options(None));
+        resumed.replay(&whole.records);
+        assert_eq!(resumed.todo, []);
+        let entry: JournalEntry<'_> = serde_json::from_str(&whole.records[0]).unwrap();
+        assert_eq!(LocalAdmission::new(options(None)).candidates_of(&entry), []);
+        // An earlier version has not kept the reason.
+        let is_known = entry.out_links.iter().map(|out_link| out_link.no_url.is_some());
+        assert_eq!(is_known.collect::<Vec<_>>(), [true, true]);
+        let without = |out_link: &OutLink| OutLink { no_url: None, ..out_link.clone() };
+        let out_links = entry.out_links.iter().map(without).collect();
+        let record = serde_json::to_string(&JournalEntry { out_links, ..entry }).unwrap();
+        assert!(!record.contains("no_url"), "{record}");
+        let mut earlier = TestCrawl::new(&options(None));
+        earlier.replay(&[record]);
+        assert_eq!(earlier.todo.len(), 1);
+        let rows = whole.end().0;
+        assert_eq!((resumed.end().0, rows.len()), (rows.clone(), 3));
+    }
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! The frontier of a crawl in one process.
 
 use std::cell::RefCell;
+use std::iter;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
-use std::{iter, mem};
 
 use crawl_core::{
     Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait,
@@ -259,9 +259,9 @@ impl Inner {
     fn change<R>(self: &Rc<Self>, by: impl FnOnce(&mut HostQueues, Instant) -> R) -> R {
         let mut hosts = self.host_queues.borrow_mut();
         let result = by(&mut hosts, self.event_loop.now());
-        hosts.put_started(|(job, reservation)| reservation.put(job));
-        let (left, next_timer) = (mem::take(&mut hosts.left), hosts.next_timer());
+        let (started, left, next_timer) = hosts.take_changes();
         drop(hosts);
+        started.into_iter().for_each(|(job, reservation)| reservation.put(job));
         self.set_timer(next_timer);
         if !left.is_empty() {
             let jobs = self.crawl.borrow_mut().leave(left.len());

@@ -31,6 +31,7 @@ pub(crate) struct LoadedJournal {
     line: Vec<u8>,
     /// Offset of the first finished URL.
     pub(super) begin: u64,
+    has_records: bool,
     /// Length of an incomplete record at the end (a torn write), in bytes.
     torn: u64,
 }
@@ -45,7 +46,7 @@ pub(super) enum Head {
 impl LoadedJournal {
     pub(super) fn new(path: &Path, file: File) -> Self {
         let (path, reader) = (path.to_owned(), BufReader::new(file));
-        Self { path, reader, line: Vec::new(), begin: 0, torn: 0 }
+        Self { path, reader, line: Vec::new(), begin: 0, has_records: false, torn: 0 }
     }
 
     /// Reads the head, up to the first finished URL.
@@ -102,6 +103,7 @@ impl LoadedJournal {
             end += self.line.len() as u64;
             number += 1;
         }
+        self.has_records = end > self.begin;
         if self.line.len() as u64 > record::MAX_BYTES {
             let message = format!("line {number} has more than {} bytes", record::MAX_BYTES);
             return Err(io::Error::new(ErrorKind::InvalidData, message));
@@ -111,6 +113,11 @@ impl LoadedJournal {
         }
         self.torn = self.line.len() as u64;
         Ok(end)
+    }
+
+    /// Returns true if an earlier run has finished a URL.
+    pub(crate) fn has_records(&self) -> bool {
+        self.has_records
     }
 
     /// Replays the records: brings the crawl to the state at the end of the

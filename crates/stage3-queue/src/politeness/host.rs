@@ -26,7 +26,7 @@ pub(crate) struct Host {
     pub(super) name: Arc<str>,
     pub(super) rate_limit: RateLimit,
     pub(super) rules: [RulesState; 2],
-    /// The origin whose rules are wanted, although it may have no jobs.
+    /// The origin whose rules are waited for, although it may have no jobs.
     pub(super) wanted: Option<usize>,
     pub(super) health: [Health; 2],
     /// Jobs that wait, in the order in which they were found.
@@ -133,10 +133,9 @@ impl Host {
     }
 
     /// Returns the origin whose rules are needed before the next job can start.
-    pub(super) fn needs_rules(&mut self) -> Option<usize> {
+    pub(super) fn needs_rules(&self) -> Option<usize> {
         let next = self.jobs.front().or_else(|| self.busy.values().next().map(|(next, _)| next));
-        let origin = next.map(|(job, _)| origin(job));
-        let origins = [self.wanted.take(), origin];
+        let origins = [self.wanted, next.map(|(job, _)| origin(job))];
         origins.into_iter().flatten().find(|origin| self.rules[*origin].is_unknown())
     }
 

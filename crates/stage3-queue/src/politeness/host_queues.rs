@@ -22,20 +22,21 @@ use crate::{JoinableQueue, Reservation};
 
 /// Limit on the memory for the rules of all hosts, in bytes. Above it, the rules
 /// of a host without work are dropped, and fetched again if they are needed again.
+/// Above four times as much, a host without rules waits until others have no more work.
 const MAX_RULES_SIZE: usize = 64 << 20;
 
 /// Number of jobs that a host starts one after another while other hosts wait for a
 /// worker (round robin with a quantum). So its connections can be used again.
 const QUANTUM: u32 = 8;
 
-/// The capacity that the list of started jobs keeps.
-const KEPT_CAPACITY: usize = 16;
+/// Time after which a host without rules asks again if there is memory for them.
+const MEMORY_WAIT: Duration = Duration::from_secs(1);
 
 /// All hosts of a crawl, and the jobs that wait for one of them.
 ///
 /// A host that cannot be asked now keeps its jobs here, in order, so that they do
 /// not block other hosts. A job that may start is [handed
-/// over](HostQueues::put_started) to the queue of the crawl, in which nothing
+/// over](HostQueues::take_changes) to the queue of the crawl, in which nothing
 /// waits but for a free worker.
 ///
 /// The rules by which hosts share the workers:
@@ -214,27 +215,25 @@ impl HostQueues {
             self.host(start.host).rate_limit.slow_down(delay);
         }
         self.set_state(start.host, origin(&start.job), RulesState::Known(Rc::new(rules)));
-        self.free_worker(start.host, start.started, now);
+        self.ended(start.host, start.started, now);
     }
 
     /// Returns the rules of a site as soon as they are known; none if they will not
     /// be known any more.
     pub(crate) fn rules(&mut self, site: Address<'_>, now: Instant) -> Poll<Option<Rc<Rules>>> {
         let (id, origin) = (self.id(site), usize::from(site.is_secure()));
-        let (is_stopped, host) = (self.is_stopped, self.host(id));
-        match &host.rules[origin] {
-            RulesState::Known(rules) => {
-                let rules = Rc::clone(rules);
-                self.spare_memory(id);
-                return Poll::Ready(Some(rules));
-            }
-            _ if is_stopped || host.busy_host.is_some() => return Poll::Ready(None),
-            rules if rules.is_unknown() => {
-                host.wanted = Some(origin);
-                self.feed(id, now);
-            }
-            _ => {}
+        let (robots, is_stopped, host) = (self.robots, self.is_stopped, self.host(id));
+        host.wanted = None;
+        if let RulesState::Known(rules) = &host.rules[origin] {
+            let rules = Rc::clone(rules);
+            self.spare_memory(id);
+            return Poll::Ready(Some(rules));
         }
+        if is_stopped || host.busy_host.is_some() {
+            return Poll::Ready(None);
+        }
+        host.wanted = Some(origin).filter(|_| robots);
+        self.feed(id, now);
         Poll::Pending
     }
 
@@ -339,15 +338,11 @@ impl HostQueues {
         busy_hosts.filter(|busy_host| busy_host.todo > 0).cloned().collect()
     }
 
-    /// Passes the jobs that have started to `put`, and gives the memory of a burst back.
-    pub(crate) fn put_started(&mut self, put: impl FnMut(Started)) {
-        self.started.drain(..).for_each(put);
-        self.started.shrink_to(KEPT_CAPACITY);
-    }
-
-    /// Returns the earliest time at which a host wakes up.
-    pub(crate) fn next_timer(&self) -> Option<Instant> {
-        self.timers.peek().map(|Reverse((at, _))| *at)
+    /// Takes the jobs that have started, and those that are left to a later run. Also returns
+    /// the earliest time at which a host wakes up.
+    pub(crate) fn take_changes(&mut self) -> (Vec<Started>, Vec<Waiting>, Option<Instant>) {
+        let next_timer = self.timers.peek().map(|Reverse((at, _))| *at);
+        (mem::take(&mut self.started), mem::take(&mut self.left), next_timer)
     }
 
     /// Leaves all jobs that wait, and all that come, to a later run.
@@ -378,6 +373,7 @@ impl HostQueues {
             }
         }
         self.feed(id, now);
+        self.spare_memory(id);
         // The busy answer may have been to a sitemap, which is no job: then no end of a job
         // follows.
         self.ask_in_vain(now);
@@ -407,26 +403,31 @@ impl HostQueues {
     /// Sets the state of the robots.txt of an origin.
     fn set_state(&mut self, id: HostId, origin: usize, state: RulesState) {
         self.rules_size += state.size();
+        // Who still waits for them asks again.
+        self.host(id).wanted.take_if(|_| state.is_unknown());
         self.rules_size -= mem::replace(&mut self.host(id).rules[origin], state).size();
     }
 
     /// Drops the rules of a host without work if those of all hosts take too much memory.
     fn spare_memory(&mut self, id: HostId) {
-        if self.rules_size > MAX_RULES_SIZE && !self.host(id).has_work() {
-            let rules = mem::take(&mut self.host(id).rules);
-            self.rules_size -= rules.iter().map(RulesState::size).sum::<usize>();
+        let host = self.host(id);
+        let is_used = host.has_work() || host.wanted.is_some();
+        if self.rules_size > MAX_RULES_SIZE && !is_used {
+            self.rules_size -=
+                self.host(id).rules.iter_mut().map(RulesState::forget).sum::<usize>();
         }
+    }
+
+    /// Returns true if a host has no rules, and those of others take so much memory that it
+    /// has to wait. Of the others, those without work have at most [`MAX_RULES_SIZE`], and
+    /// the rest needs no rules to go on, so that the wait ends.
+    fn is_held_back(&self, id: HostId) -> bool {
+        let mut rules = self.hosts[id as usize].rules.iter();
+        self.rules_size > 4 * MAX_RULES_SIZE && rules.all(RulesState::is_unknown)
     }
 
     /// Records the end of a job that has started, and starts others in its place.
     pub(crate) fn ended(&mut self, id: HostId, started: Instant, now: Instant) {
-        self.free_worker(id, started, now);
-        self.spare_memory(id);
-    }
-
-    /// As [`HostQueues::ended`], but keeps the rules of the host, which may be new and
-    /// waited for.
-    fn free_worker(&mut self, id: HostId, started: Instant, now: Instant) {
         self.change(id, |host| {
             host.in_flight -= 1;
             host.rate_limit.end(started, now);
@@ -447,6 +448,7 @@ impl HostQueues {
             }
         }
         self.ask_in_vain(now);
+        self.spare_memory(id);
     }
 
     /// Asks the URLs once more that were busy each time, if nothing else is left.
@@ -471,6 +473,7 @@ impl HostQueues {
             match wait {
                 Some(at) => return self.wake_at(id, at),
                 None if next_start.is_none() || self.is_stopped => return,
+                None if self.is_held_back(id) => self.host(id).rate_limit.pause(now + MEMORY_WAIT),
                 None if self.room(id, now) == 0 => return self.block(id),
                 None => self.start(id, now),
             }

@@ -236,6 +236,26 @@ fn roots_that_are_too_long_for_a_journal_are_refused_at_once() {
     assert_eq!(length, 0);
 }
 
+/// Only a run that has finished something leaves a journal that may be done.
+#[test]
+fn a_new_journal_without_a_root_to_ask_is_not_said_to_be_done() {
+    let path = std::env::temp_dir().join(format!("ends-new-{}", std::process::id()));
+    let warnings = |options: Options| {
+        let no_names = |host: &str, _| panic!("{host} is looked up");
+        let event_loop = EventLoop::with_backend(SimNet::new(|_| not_found()), Arc::new(no_names));
+        let mut warnings = 0;
+        let crawler = Crawler::builder(options).journal(&path);
+        crawler.on_warning(|_| warnings += 1).run_on(&event_loop).unwrap();
+        warnings
+    };
+    let mut excluded = options(&[A]);
+    excluded.exclude = vec![".".parse().unwrap()];
+    assert_eq!([warnings(excluded.clone()), warnings(excluded)], [0, 0]);
+    fs::remove_file(&path).unwrap();
+    assert_eq!([warnings(options(&[A])), warnings(options(&[A]))], [0, 1]);
+    fs::remove_file(&path).unwrap();
+}
+
 /// A name of a state, and the answers with which a crawl waits in it.
 type State = (&'static str, fn(&Request) -> Response);
 

@@ -1,14 +1,14 @@
 //! The frontier: a model test of the local one, and another one that drives the same
 //! worker.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashSet};
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -383,6 +383,41 @@ fn a_url_that_is_always_busy_comes_to_its_end() {
         model.busy(claim, None);
     }
     assert!(model.rows.lock().unwrap().iter().any(|row| &*row.url == "http://10.0.0.1/0"));
+}
+
+/// Whoever is woken may ask the frontier.
+#[test]
+fn a_waker_of_a_getter_may_look_at_the_frontier() {
+    struct Looks {
+        frontier: LocalFrontier,
+        seen: Cell<u64>,
+    }
+
+    thread_local! {
+        static LOOKS: RefCell<Option<Rc<Looks>>> = const { RefCell::new(None) };
+    }
+
+    struct Waking;
+
+    impl Wake for Waking {
+        fn wake(self: Arc<Self>) {
+            let looks = LOOKS.with_borrow(|looks| looks.clone()).unwrap();
+            looks.seen.set(looks.frontier.progress().queued);
+        }
+    }
+
+    let mut options = options(&["http://10.0.0.1/0"]);
+    options.robots = false;
+    let frontier = LocalFrontier::new(&virtual_loop(), options, Box::new(drop));
+    let looks = Rc::new(Looks { frontier, seen: Cell::new(0) });
+    LOOKS.set(Some(Rc::clone(&looks)));
+    let _claim = now(looks.frontier.next());
+    let mut next = pin!(looks.frontier.next());
+    let waker = Waker::from(Arc::new(Waking));
+    assert!(next.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    now(looks.frontier.seed(&url(0, 1).parse().unwrap()));
+    assert_eq!(looks.seen.get(), 1);
+    LOOKS.set(None);
 }
 
 /// A frontier of another kind: a vector and a set of URLs behind a mutex, served by

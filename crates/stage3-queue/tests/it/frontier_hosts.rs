@@ -1,6 +1,7 @@
 //! The hosts of a frontier, step by step: their rules, the memory for them, and hosts
 //! that are busy. The test is the worker.
 
+use std::collections::HashMap;
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
@@ -221,6 +222,64 @@ fn rules_of_a_host_with_work_are_kept() {
     worker.set_rules(A, 65 * MIB);
     let _fetch = worker.fetch();
     assert!(worker.knows_rules(A));
+}
+
+/// Rules that hosts with work keep have a limit, too: above 256 MiB, another host waits for
+/// its own until some have no more work.
+#[test]
+fn hosts_that_sleep_with_large_rules_do_not_fill_the_memory() {
+    let roots: Vec<String> =
+        (0..12).map(|n| format!("http://10.0.0.{}/{}", n % 6 + 1, n / 6)).collect();
+    let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
+    (options.robots, options.max_tasks) = (true, Some(1));
+    options.delay = Duration::from_secs(30);
+    let worker = Worker::new(options);
+    let (robots, mut todo) = (robots_of(65 * MIB), HashMap::new());
+    // Far more rounds than it takes.
+    for _ in 0..1_000 {
+        let Some(claim) = worker.claim() else {
+            worker.sleep(Duration::from_secs(1));
+            continue;
+        };
+        let host = claim.as_ref().address().authority().to_owned();
+        if claim.is_for_rules() {
+            assert_eq!(todo.insert(host, 2), None, "its rules were not dropped");
+            assert!(todo.len() <= 4, "{todo:?}");
+            let rules = Rules::Robots { robots: robots.clone(), reason: String::new() };
+            now(worker.frontier.set_rules(claim, rules));
+        } else {
+            *todo.get_mut(&host).unwrap() -= 1;
+            todo.retain(|_, left| *left > 0);
+            let finished = Finished::with_panic(&claim, "a test");
+            now(worker.frontier.complete(claim, Box::new(finished)));
+        }
+    }
+    assert!(poll_once(worker.frontier.join()).is_ready());
+    assert_eq!(worker.rows.lock().unwrap().len(), 12);
+}
+
+/// The rules of a host that is given up while they are fetched are dropped like others.
+#[test]
+fn rules_that_come_too_late_take_no_memory() {
+    let roots = [A, "http://10.0.0.1/1", "https://10.0.0.1/2", "http://10.0.0.3/"];
+    let mut options = options(&roots);
+    (options.robots, options.max_tasks) = (true, Some(6));
+    options.max_wait = MAX_WAIT;
+    let worker = Worker::new(options);
+    worker.set_rules(A, 0);
+    // While another host has work, the URLs of the busy one are not asked once more.
+    let _of_another = worker.claim().unwrap();
+    let [first, second] = [worker.fetch(), worker.fetch()];
+    let of_https = worker.claim().unwrap();
+    assert!(of_https.is_for_rules());
+    worker.busy(first);
+    worker.sleep(2 * MAX_WAIT);
+    worker.busy(second);
+    let rules = Rules::Robots { robots: robots_of(65 * MIB), reason: String::new() };
+    now(worker.frontier.set_rules(of_https, rules));
+    let b = "http://10.0.0.2/";
+    worker.fetch_rules(b, 1);
+    assert!(worker.knows_rules(b) && worker.knows_rules(b), "there is memory for them");
 }
 
 /// Returns a frontier whose host is given up: two of its URLs were asked, and were busy

@@ -55,6 +55,32 @@ fn roots_obey_robots_txt_and_the_rules_for_our_user_agent_apply() {
     assert_eq!(crawled.num_requests("/robots.txt"), 2);
 }
 
+/// Nothing is broken, but nothing was read either.
+#[test]
+fn a_root_that_redirects_to_a_forbidden_page_is_a_problem() {
+    let site = |request: &Request| match &*request.path {
+        "/robots.txt" => text("User-agent: *\nDisallow: /private"),
+        "/" => redirect("/private"),
+        "/page" => page([""; 0]),
+        path => panic!("{path}"),
+    };
+    let crawled = crawl(options(&[ROOT]), site);
+    assert_eq!(
+        crawled.summary.problem.as_deref(),
+        Some(
+            "http://10.0.0.1/ redirects to http://10.0.0.1/private, which is not crawled: \
+             robots: http://10.0.0.1/robots.txt does not allow it"
+        )
+    );
+    // Beside a page it may be meant.
+    let crawled = crawl(options(&[ROOT, "http://10.0.0.1/page"]), site);
+    assert_eq!(crawled.summary.problem, None);
+    // The URLs of a list are asked, and not crawled.
+    let mut list = options(&[ROOT]);
+    list.max_depth = Some(0);
+    assert_eq!(crawl(list, site).summary.problem, None);
+}
+
 #[test]
 fn without_the_option_robots_txt_is_not_fetched() {
     let mut options = options(&[ROOT]);

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use crate::common::{Crawled, crawl, options};
-use crawl_core::{Options, Outcome};
+use crawl_core::{Options, Outcome, StopReason};
 use sim_net::{Request, Response, not_found, page, redirect, response, silence, text};
 
 const ROOT: &str = "http://10.0.0.1/";
@@ -303,6 +303,32 @@ fn a_silent_sitemap_does_not_outlive_the_crawl() {
     assert!(crawled.summary.warnings.is_empty(), "{:?}", crawled.summary.warnings);
 }
 
+/// What it would have named is not known: the crawl is not whole, although no URL is left.
+#[test]
+fn a_limit_on_time_says_that_a_sitemap_was_not_read() {
+    for (is_read, left_out) in [
+        (true, None),
+        (false, Some("the sitemaps were not read to their end: the limit on time was reached")),
+    ] {
+        let mut options = with_sitemap(&[ROOT]);
+        options.max_time = Some(Duration::from_secs(3));
+        let crawled = crawl(options, move |request| match &*request.path {
+            "/sitemap.xml" if is_read => text(urls(ROOT, &["a"])),
+            "/sitemap.xml" => silence(),
+            "/" => page(["/a"]),
+            "/a" => page([""; 0]).after(Duration::from_secs(4)),
+            _ => plain(request),
+        });
+        let summary = &crawled.summary;
+        assert!(matches!(summary.stopped, Some(StopReason::MaxTime)), "{:?}", summary.stopped);
+        assert_eq!((paths(&crawled), summary.todo), (vec!["", "a"], 0));
+        assert_eq!(
+            (summary.has_unread_sitemaps(), summary.left_out().as_deref()),
+            (!is_read, left_out)
+        );
+    }
+}
+
 /// The request for a sitemap may be throttled like any other.
 #[test]
 fn a_throttled_sitemap_is_fetched_again() {
@@ -340,7 +366,9 @@ fn a_sitemap_that_always_throttles_is_a_warning() {
 #[test]
 fn large_rules_of_many_hosts_are_fetched_once_each() {
     let sitemaps: String = (1..=140).map(|n| format!("Sitemap: http://10.0.1.{n}/map\n")).collect();
-    let large = text("#".repeat(500 * 1024));
+    // The memory for them is that of their texts, and somewhat more.
+    let rules: String = (0..2_000).map(|n| format!("Disallow: /{n:0>239}\n")).collect();
+    let large = text(format!("User-agent: *\n{rules}"));
     let mut options = with_sitemap(&[ROOT]);
     options.max_time = Some(Duration::from_secs(1_000));
     let crawled = crawl(options, move |request| {
