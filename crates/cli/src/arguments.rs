@@ -2,6 +2,7 @@
 
 mod limits;
 mod output;
+mod precedence;
 #[cfg(feature = "redis")]
 mod redis;
 mod request;
@@ -10,7 +11,7 @@ mod tool;
 
 #[cfg(not(feature = "redis"))]
 use std::convert::Infallible;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::error::ErrorKind;
@@ -21,6 +22,7 @@ use url::Url;
 
 use self::limits::Limits;
 use self::output::is_same_file;
+use self::precedence::without_contradicted;
 use self::request::Request;
 use self::scope::Scope;
 use crate::Recorded;
@@ -43,9 +45,9 @@ Exit codes:
      not name, no complete response, a redirect that leads nowhere, a fragment
      that is missing, or a link that is no URL
   2  the command line is wrong
-  3  could not do what was asked: every root failed or led off the site, a host
-     was busy all the time and URLs of it are left to do, the output or the
-     trace cannot be written, or an internal error
+  3  could not do what was asked: every root failed or led to nothing that is
+     crawled, a host was busy all the time and URLs of it are left to do, the
+     output or the trace cannot be written, or an internal error
   130, 143  ended by Ctrl-C (SIGINT) or SIGTERM, without a report
 
 Durations are written as 30, 30s, 500ms, 2m or 1h, sizes as 65536, 64K, 10M or 1G.";
@@ -58,10 +60,10 @@ Exit codes:
      not name, no complete response, a redirect that leads nowhere, a fragment
      that is missing, or a link that is no URL; of other sites only what is dead
   2  the command line is wrong
-  3  could not do what was asked: every root failed or led off the site, a host
-     was busy all the time and URLs of it are left to do, a file cannot be
-     written, the frontier cannot be reached, a replay departs from its record,
-     or an internal error
+  3  could not do what was asked: every root failed or led to nothing that is
+     crawled, a host was busy all the time and URLs of it are left to do, a file
+     cannot be written, the frontier cannot be reached, a replay departs from its
+     record, or an internal error
   130, 143  interrupted by Ctrl-C (SIGINT) or SIGTERM, with a report of what was
      found; what is under way has 2 s, and none after the second signal
 
@@ -167,12 +169,14 @@ pub(crate) fn parse_tool_args(
     let first_look = config::without_parsers(command.clone(), is_other).ignore_errors(true);
     let given = first_look.try_get_matches_from(&words).ok();
     let path = |id| given.as_ref().and_then(|matches| matches.get_one::<PathBuf>(id).cloned());
+    let given_flags = given.iter().flat_map(|given| flags(&command, given));
+    let given_words: Vec<String> = given_flags.map(|(_, flag)| word(&flag)).collect();
     let (mut seed, mut file, mut passed_over) = (None, None, Vec::new());
     if let Some(path) = path("replay") {
         let recorded = recorded(&path).and_then(|it| recordable_only(&command, it));
         let recorded = recorded.unwrap_or_else(|problem| {
             let message = format!("--replay {}: {problem}", path.display());
-            command.error(ErrorKind::InvalidValue, message).exit()
+            command.error(ErrorKind::InvalidValue, one_line(&message)).exit()
         });
         seed = Some(recorded.seed);
         // What is given now replaces what was given then.
@@ -185,33 +189,34 @@ pub(crate) fn parse_tool_args(
             })
         };
         let recorded = recorded.arguments.into_iter().filter(|word| !is_replaced(word));
-        let recorded: Vec<_> = recorded.map(OsString::from).collect();
-        words.splice(1..1, recorded);
+        let recorded = recorded.map(OsString::from).collect();
+        words.splice(1..1, without_contradicted(recorded, &given_words));
     } else if let Some(given) = given.as_ref().filter(|given| !given.contains_id("generate")) {
         file = path("config");
         let here = std::env::current_dir().ok().filter(|_| file.is_none());
         if let Some(here) = here {
             (file, passed_over) = config::find(&here, &config::trusted(&here));
+            // As if it had been named: no other flag may have it written.
+            let found = file.iter().map(|file| [OsStr::new("--config="), file.as_os_str()]);
+            words.splice(1..1, found.map(|word| word.into_iter().collect()));
         }
         let read = file.as_ref().map(|file| config::read(file, &command, given));
         let read = read
             .transpose()
-            .unwrap_or_else(|problem| command.error(ErrorKind::InvalidValue, problem).exit());
-        words.splice(1..1, read.into_iter().flatten());
+            .map_err(|problem| command.error(ErrorKind::InvalidValue, one_line(&problem)))
+            .unwrap_or_else(|error| error.exit());
+        let read = read.unwrap_or_default();
+        words.splice(1..1, without_contradicted(read, &given_words));
     }
     let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|error| error.exit());
     let arguments = checked(&mut command, &matches);
     let given = flags(&command, &matches);
     let recordable = given.iter().filter(|(id, _)| !NOT_RECORDED.contains(&id.as_str()));
-    let recordable = recordable.map(|(_, flag)| match flag {
-        (Some(long), Some(value)) => format!("--{long}={value}"),
-        (Some(long), None) => format!("--{long}"),
-        (None, value) => value.clone().unwrap_or_default(),
-    });
-    let recordable = recordable.collect();
+    let recordable = recordable.map(|(_, flag)| word(flag)).collect();
     let settings = given.into_iter().filter(|(id, _)| !config::NOT_PRINTED.contains(&id.as_str()));
     let settings = settings.filter_map(|(_, (long, value))| Some((long?, value)));
-    let config = config::printed(&settings.collect::<Vec<_>>(), file.as_deref());
+    let settings: Vec<_> = settings.collect();
+    let config = config::printed(&settings, file.as_deref(), seed.is_some());
     ToolInvocation { arguments, recordable, seed, passed_over, config }
 }
 
@@ -219,7 +224,8 @@ pub(crate) fn parse_tool_args(
 /// could name others to be written.
 ///
 /// # Errors
-/// When it has anything else, as a sentence.
+/// When it has anything else, or a value that is wrong and that a terminal might obey, as a
+/// sentence.
 fn recordable_only(command: &Command, recorded: Recorded) -> Result<Recorded, String> {
     let is_recordable = |word: &&String| match word.strip_prefix("--") {
         Some(flag) => {
@@ -230,10 +236,21 @@ fn recordable_only(command: &Command, recorded: Recorded) -> Result<Recorded, St
         }
         None => word.starts_with("http://") || word.starts_with("https://"),
     };
-    match recorded.arguments.iter().find(|word| !is_recordable(word)) {
-        Some(word) => Err(format!("it is no record of a crawl: none has '{}'", printable(word))),
-        None => Ok(recorded),
+    if let Some(word) = recorded.arguments.iter().find(|word| !is_recordable(word)) {
+        return Err(format!("it is no record of a crawl: none has '{word}'"));
     }
+    // A pattern may have several lines. If it is wrong, clap would print it as it is.
+    for word in recorded.arguments.iter().filter(|word| *one_line(word) != ***word) {
+        let long = word.trim_start_matches("--").split('=').next().unwrap_or_default();
+        config::checked(command, long, word.clone())?;
+    }
+    Ok(recorded)
+}
+
+/// Returns text of a file or a record, which may be of anyone, as a line that is no command to
+/// a terminal or a runner.
+fn one_line(text: &str) -> String {
+    printable(text).replace('\n', " ")
 }
 
 fn named(command: Command) -> Command {
@@ -287,6 +304,15 @@ const NOT_RECORDED: [&str; 23] = [
 /// A flag by its long name, or an argument without one, and one of its values.
 type Flag = (Option<String>, Option<String>);
 
+/// Returns a flag as a word of the command line.
+fn word(flag: &Flag) -> String {
+    match flag {
+        (Some(long), Some(value)) => format!("--{long}={value}"),
+        (Some(long), None) => format!("--{long}"),
+        (None, value) => value.clone().unwrap_or_default(),
+    }
+}
+
 /// Returns the flags that were given, with their ids.
 fn flags(command: &Command, matches: &ArgMatches) -> Vec<(String, Flag)> {
     let mut flags = Vec::new();
@@ -327,6 +353,8 @@ impl Consistency for ToolArguments {
         if let Some((flag, other)) = self.same_file() {
             Some(format!("{flag} and {other} are the same file: one would replace the other"))
         } else if self.tool.selects()
+            // A replay does what was recorded, whatever is reported of it.
+            && self.tool.replay.is_none()
             && !self.common.output.has_format(Format::Text, Format::is_json)
         {
             Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
@@ -362,7 +390,8 @@ impl ToolArguments {
 
     /// Returns two flags that name one file, if it is to be written for either.
     fn same_file(&self) -> Option<(&'static str, &'static str)> {
-        let Tool { state, record, cache, cookie_jar, replay, baseline, input, .. } = &self.tool;
+        let Tool { state, record, cache, cookie_jar, replay, baseline, input, config, .. } =
+            &self.tool;
         let mut written: Vec<(&'static str, &Path)> = Vec::new();
         let trace = &self.common.output.trace;
         for (flag, file) in
@@ -375,7 +404,11 @@ impl ToolArguments {
         written.extend(self.redis.journal().map(|file| ("--journal", file)));
         let read = [("--replay", replay), ("--baseline", baseline), ("--input", input)];
         let read = read.into_iter().filter_map(|(flag, file)| Some((flag, file.as_deref()?)));
-        let read: Vec<_> = read.collect();
+        let sources = self.common.sources.iter().filter_map(Source::path);
+        let also_read = sources.map(|file| ("a file to check", file));
+        let also_read = also_read.chain(config.iter().map(|file| ("--config", &**file)));
+        // Into a device such as /dev/null one may write all the same.
+        let read: Vec<_> = read.chain(also_read.filter(|(_, file)| file.is_file())).collect();
         if let Some((flag, _)) =
             written.iter().chain(&read).find(|(_, file)| self.common.output.goes_to(file))
         {

@@ -246,7 +246,10 @@ pub(crate) fn without_parsers(command: Command, is_one: impl Fn(&Arg) -> bool) -
 }
 
 /// Returns the word of a flag if its value is right.
-fn checked(command: &Command, flag: &str, word: String) -> Result<OsString, String> {
+///
+/// # Errors
+/// When it is wrong, as a sentence without a value that may be a secret.
+pub(crate) fn checked(command: &Command, flag: &str, word: String) -> Result<OsString, String> {
     let word = OsString::from(word);
     // Some files may be pipes, which can be read once only.
     let is_read = |flag: &Arg| ["cacert", "cookie_jar"].contains(&flag.get_id().as_str());
@@ -271,9 +274,14 @@ fn checked(command: &Command, flag: &str, word: String) -> Result<OsString, Stri
 
 /// Returns the settings of a command line in the form of the file, without secrets.
 /// `flags` are the long names with their values.
-pub(crate) fn printed(flags: &[(String, Option<String>)], file: Option<&Path>) -> String {
+pub(crate) fn printed(
+    flags: &[(String, Option<String>)],
+    file: Option<&Path>,
+    is_replay: bool,
+) -> String {
     let mut text = match file {
         Some(file) => format!("# With {}\n", file.display()),
+        None if is_replay => format!("# A replay reads no {FILE}\n"),
         None => format!("# There is no {FILE} here or above\n"),
     };
     let mut tables: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();

@@ -67,7 +67,7 @@ pub fn main(about: &str, crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -
     let arguments: Arguments = arguments::parse_process_args(definition);
     let mut options = arguments.options();
     options.seed = run::new_seed();
-    run::run(options, &arguments.output, &arguments.output(), false, crawl).into()
+    run::run(options, &arguments.output, &arguments.output(), 0, crawl).into()
 }
 
 /// The exit code of a program that could not do what was asked.
@@ -154,10 +154,6 @@ pub fn tool_main(
         let state = manage(frontier, &arguments.options(Vec::new()));
         return run::print(state, arguments.common.output.level()).into();
     }
-    #[cfg(feature = "redis")]
-    let is_part = frontier.is_some();
-    #[cfg(not(feature = "redis"))]
-    let is_part = false;
     let progress = Progress::new(log, arguments.wants_progress());
     let warn = Arc::new(move |message: &str| log.warning(message));
     let read = || -> Result<_, String> {
@@ -181,10 +177,14 @@ pub fn tool_main(
     recorded_arguments.extend(variables);
     let mut options = Options { proxies, ..arguments.options(roots) };
     options.seed = seed.unwrap_or_else(run::new_seed);
+    #[cfg(feature = "redis")]
+    let min_roots = frontier.as_ref().map_or(0, |frontier| frontier.min_roots(&options.roots));
+    #[cfg(not(feature = "redis"))]
+    let min_roots = 0;
     let cache = arguments.tool.cache.map(|path| (path, arguments.tool.cache_age));
     let Tool { state, fresh, record, record_secrets, replay, cookie_jar, .. } = arguments.tool;
     output.writes_more |= record.is_some() || cache.is_some() || cookie_jar.is_some();
-    let exit = run::run(options, &arguments.common.output, &output, is_part, |options, sink| {
+    let exit = run::run(options, &arguments.common.output, &output, min_roots, |options, sink| {
         crawl(Invocation {
             options,
             sink,

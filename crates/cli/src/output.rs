@@ -393,11 +393,7 @@ impl Output {
         held_back.sort_by(|(a, _), (b, _)| a.url.cmp(&b.url));
         let Self { reports, report, broken, moved, baseline, locate, .. } = self;
         let has_begun = summary.is_ok() || report.total() > 0;
-        // The limit on depth is one on the site, like a pattern that excludes.
-        let is_whole = problem.is_none()
-            && summary.is_ok_and(|summary| {
-                summary.todo == 0 && matches!(summary.stopped, None | Some(StopReason::MaxTime))
-            });
+        let is_whole = problem.is_none() && summary.is_ok_and(is_whole);
         let known = baseline.as_ref().map(|baseline| baseline.counts(is_whole));
         let end = End {
             report,
@@ -456,6 +452,13 @@ impl Output {
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
         self.reports.iter().filter_map(|report| report.format.warning())
     }
+}
+
+/// Returns true if a crawl has asked for all that there is. The limit on depth is one on the
+/// site, like a pattern that excludes.
+fn is_whole(summary: &CrawlSummary) -> bool {
+    let is_stopped = !matches!(summary.stopped, None | Some(StopReason::MaxTime));
+    summary.todo == 0 && !is_stopped && !summary.has_unread_sitemaps()
 }
 
 fn new_format(format: Format, settings: &OutputSettings, is_stdout: bool) -> Box<dyn ReportFormat> {
@@ -544,6 +547,28 @@ impl Out {
         match self {
             Self::Stream(stream) => Ok(stream),
             Self::Untouched(file) => Ok(file),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crawl_core::{Crawl, Options};
+
+    use super::*;
+
+    /// The URLs that they name are not known.
+    #[test]
+    fn a_crawl_with_unread_sitemaps_is_not_whole() {
+        for (has_read, is_stopped) in [(true, false), (false, true)] {
+            let mut crawl = Crawl::new(Options::new(Vec::new()));
+            crawl.expect_seeds();
+            if has_read {
+                crawl.end_seeds();
+            }
+            let stopped = is_stopped.then_some(StopReason::MaxTime);
+            let summary = CrawlSummary { stopped, ..crawl.end(0, None) };
+            assert_eq!((is_whole(&summary), summary.todo), (has_read, 0));
         }
     }
 }

@@ -361,22 +361,30 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
     certificates.map(Certificates).map_err(|error| error.to_string())
 }
 
+/// The environment variables that the runners of GitHub Actions and Azure Pipelines set.
+const RUNNERS: [&str; 2] = ["GITHUB_ACTIONS", "TF_BUILD"];
+
+/// The beginnings of commands that these runners take anywhere in a line.
+const COMMANDS: [&str; 2] = ["##[", "##vso["];
+
 /// Escapes text for a terminal: control characters (see
 /// [`web::is_terminal_control`]) appear as `\u001b`, except for the ends of lines. In a
-/// step of GitHub Actions, so does the beginning of a command to its runner.
-/// JSON stays the same value.
+/// step of GitHub Actions or Azure Pipelines, so does the beginning of a command to the
+/// runner. JSON stays the same value.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    static IS_STEP: LazyLock<bool> = LazyLock::new(|| env::var_os("GITHUB_ACTIONS").is_some());
+    static IS_STEP: LazyLock<bool> =
+        LazyLock::new(|| RUNNERS.iter().any(|runner| env::var_os(runner).is_some()));
     escaped(text, *IS_STEP)
 }
 
 /// Escapes text for a terminal, and if `has_runner` is true for a runner, too.
 fn escaped(text: &str, has_runner: bool) -> Cow<'_, str> {
-    // The runner takes a command of this form anywhere in a line.
-    let text = match has_runner && text.contains("##[") {
-        true => Cow::Owned(text.replace("##[", "##\\u005b")),
-        false => Cow::Borrowed(text),
-    };
+    let mut text = Cow::Borrowed(text);
+    for command in COMMANDS.iter().filter(|_| has_runner) {
+        if text.contains(command) {
+            text = text.replace(command, &command.replace('[', "\\u005b")).into();
+        }
+    }
     let is_terminal_control = |c: char| is_terminal_control(c) && c != '\n';
     // Fast path: nearly all text is plain, and bytes are tested faster.
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));
@@ -542,10 +550,10 @@ mod tests {
         }
 
         #[test]
-        fn json_means_the_same_to_a_runner(text in "[#\\[\\]\\\\\"a]{0,20}") {
+        fn json_means_the_same_to_a_runner(text in "([#\\[\\]\\\\\"a]|##vso){0,20}") {
             let json = serde_json::to_string(&text).unwrap();
             let shown = escaped(&json, true);
-            prop_assert!(!shown.contains("##["), "{}", shown);
+            prop_assert!(!COMMANDS.iter().any(|command| shown.contains(command)), "{}", shown);
             prop_assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), text);
         }
 
@@ -564,6 +572,7 @@ mod tests {
         assert_eq!(printable("a\u{202e}b\u{2066}c\u{200f}"), "a\\u202eb\\u2066c\\u200f");
         assert_eq!(printable("evil\u{202e}gpj.exe"), "evil\\u202egpj.exe");
         assert_eq!(escaped("a ##[group]b\u{1b}", true), "a ##\\u005bgroup]b\\u001b");
+        assert_eq!(escaped("a ##vso[task.complete]b", true), "a ##vso\\u005btask.complete]b");
         assert_eq!(escaped("a ##[group]b", false), "a ##[group]b");
     }
 }

@@ -68,13 +68,13 @@ pub(crate) fn print(text: io::Result<String>, level: crate::log::Level) -> Exit 
     }
 }
 
-/// Crawls as the options say, and writes the report. With `is_part`, the crawl is one on
-/// many machines, whose roots another worker may have crawled.
+/// Crawls as the options say, and writes the report. If it has fewer than `min_roots`, other
+/// workers may have crawled other roots.
 pub(crate) fn run(
     options: Options,
     flags: &OutputFlags,
     settings: &OutputSettings,
-    is_part: bool,
+    min_roots: u64,
     crawl: impl FnOnce(Options, Sink) -> io::Result<CrawlSummary>,
 ) -> Exit {
     let log = Log::new(flags.level());
@@ -105,7 +105,7 @@ pub(crate) fn run(
         Err(_panic) => Err("internal error".to_owned()),
     };
     let mut output = lock(&output);
-    let problem = problem(summary.as_ref().map_err(String::as_str), output.report(), is_part);
+    let problem = problem(summary.as_ref().map_err(String::as_str), output.report(), min_roots);
     let ended = output.end(summary.as_ref().map_err(String::as_str), problem.as_deref(), elapsed);
     let trace = trace.map_or(Ok(()), TraceFile::write);
     if let Err(error) = ended {
@@ -155,14 +155,18 @@ pub(crate) fn run(
 
 /// Returns the reason for which a crawl could not do what was asked, as a sentence
 /// without its full stop.
-fn problem(summary: Result<&CrawlSummary, &str>, report: &Report, is_part: bool) -> Option<String> {
+fn problem(
+    summary: Result<&CrawlSummary, &str>,
+    report: &Report,
+    min_roots: u64,
+) -> Option<String> {
     let summary = match summary {
         Ok(summary) => summary,
         Err(error) => return Some(format!("the crawl cannot go on: {error}")),
     };
     if let Some(StopReason::Journal(error) | StopReason::Frontier(error)) = &summary.stopped {
         Some(error.to_string())
-    } else if report.every_root_failed() && (!is_part || report.why_a_root_failed().is_some()) {
+    } else if report.every_root_failed() && report.roots() >= min_roots {
         // Roots that are excluded have no row.
         let is_excluded = report.total() == 0 && summary.todo == 0 && summary.stopped.is_none();
         let none = if is_excluded { "every one is excluded" } else { "none was finished in time" };

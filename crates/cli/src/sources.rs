@@ -37,6 +37,14 @@ impl Source {
             parsers::root(text).map(Self::Url)
         }
     }
+
+    /// Returns the path of a file or folder, if it is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => Some(path),
+            Self::Url(_) | Self::Stdin => None,
+        }
+    }
 }
 
 /// Files to check without a server.

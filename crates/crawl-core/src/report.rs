@@ -92,6 +92,11 @@ impl Report {
         self.broken
     }
 
+    /// Returns the number of roots. A URL that a sitemap named first counts as one.
+    pub fn roots(&self) -> u64 {
+        self.roots
+    }
+
     /// Returns true if there was nothing to crawl: every root failed or was skipped. A URL
     /// that a sitemap named first counts as a root.
     pub fn every_root_failed(&self) -> bool {

@@ -16,7 +16,8 @@ pub enum StopReason {
     Signal(u8),
     /// The journal could not be written.
     Journal(io::Error),
-    /// The frontier could not be reached: that of a crawl on many machines.
+    /// A worker of a crawl on many machines could not go on: its frontier cannot be reached,
+    /// the crawl was deleted, or the journal cannot be written.
     Frontier(io::Error),
     /// The crawl was not stopped, and is not done: that of a crawl on many machines, which
     /// can be reported while it runs.
@@ -75,7 +76,7 @@ impl CrawlSummary {
             Some(StopReason::MaxTime) => "the limit on time was reached",
             Some(StopReason::Signal(_)) => "the crawl was interrupted",
             Some(StopReason::Journal(_)) => "the journal could not be written",
-            Some(StopReason::Frontier(_)) => "the frontier could not be reached",
+            Some(StopReason::Frontier(_)) => "this worker could not go on",
             Some(StopReason::UnderWay) => "the crawl is not done yet",
             None => "the limit on pages was reached",
         };

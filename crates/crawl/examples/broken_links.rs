@@ -14,7 +14,7 @@ use std::error::Error;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crawl::{Crawler, Options, Row};
+use crawl::{Crawler, Options, Report, Row};
 use url::Url;
 
 /// Limit on the time of the crawl: a CI job that hangs is worse than one that
@@ -42,8 +42,12 @@ fn check() -> Result<bool, Box<dyn Error>> {
     let mut options = Options::new(roots);
     options.max_time = Some(MAX_TIME);
 
+    let mut report = Report::new();
     let mut broken: Vec<Row> = Vec::new();
-    let keep_broken = |row: Row| broken.extend(Some(row).filter(Row::is_broken));
+    let keep_broken = |row: Row| {
+        report.count(&row);
+        broken.extend(Some(row).filter(Row::is_broken));
+    };
     let summary = Crawler::builder(options).on_row(keep_broken).run()?;
 
     broken.sort_by(|a, b| a.url.cmp(&b.url));
@@ -64,7 +68,13 @@ fn check() -> Result<bool, Box<dyn Error>> {
     if let Some(left_out) = summary.left_out() {
         println!("{left_out}");
     }
-    Ok(broken.is_empty() && summary.todo == 0)
+    // A root that robots.txt forbids, or that leads off the site, has no links to check.
+    let failed_root = report.why_a_root_failed().filter(|_| report.every_root_failed());
+    let problem = summary.problem.as_deref().or(failed_root);
+    if let Some(problem) = problem {
+        println!("{problem}");
+    }
+    Ok(broken.is_empty() && summary.todo == 0 && problem.is_none())
 }
 
 /// Returns the reason why a row is broken.

@@ -61,6 +61,7 @@ pub(crate) fn check(
         jobs.extend(job);
         row.into_iter().for_each(&mut *sink);
     }
+    let named: HashSet<PathBuf> = named.into_iter().collect();
     let is_folder = matches!(files.paths, FilePaths::Folder(_));
     let (mut left, mut read, mut num_aliases) = (Vec::new(), HashSet::new(), 0);
     while let Some(mut job) = jobs.pop_front() {
@@ -136,10 +137,22 @@ fn shown(path: &Path) -> String {
 }
 
 /// Returns the files to begin with, in the order of their names.
+///
+/// # Errors
+/// When a folder cannot be read, or no file has links.
 fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     match &files.paths {
-        FilePaths::Files(paths) => found.extend_from_slice(paths),
+        FilePaths::Files(paths) => {
+            found.extend_from_slice(paths);
+            if let Some(first) = found.first().filter(|_| !found.iter().any(|it| has_links(it))) {
+                let message = format!(
+                    "{} is no page: the name of one ends in .html, .htm, .xhtml, .md or .markdown",
+                    first.display()
+                );
+                return Err(io::Error::other(message));
+            }
+        }
         FilePaths::Folder(folder) => {
             let mut folders = vec![folder.clone()];
             while let Some(folder) = folders.pop() {
@@ -150,8 +163,11 @@ fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
                 for entry in fs::read_dir(&folder).map_err(named)? {
                     let entry = entry.map_err(named)?;
                     let (path, kind) = (entry.path(), entry.file_type()?);
-                    let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-                    if kind.is_dir() && !is_hidden {
+                    if is_hidden(&path) {
+                        // Such as what an editor or a file manager puts beside a page.
+                        continue;
+                    }
+                    if kind.is_dir() {
                         folders.push(path);
                     } else if is_html(&path) || is_markdown(&path) {
                         found.push(path);
@@ -232,7 +248,8 @@ fn absolute(files: &Files, below: &OsStr) -> Option<PathBuf> {
 /// The answer to a path.
 enum Found {
     File(PathBuf),
-    /// A folder without an index file that has no HTML: it is no part of a site.
+    /// A folder without an index file that is no part of a site: it has no HTML, or only
+    /// single files are checked.
     Folder(PathBuf),
     /// A folder without the slash at its end; with it, relative links are right. The path
     /// is encoded.
@@ -253,16 +270,16 @@ impl Found {
 /// folder, or a page without its extension ("pretty URL").
 fn resolve(files: &Files, below: &OsStr) -> Found {
     let Some(path) = absolute(files, below) else { return Found::Nothing };
-    let found = resolve_path(&path, below);
-    match (&files.paths, found) {
+    let is_site = matches!(files.paths, FilePaths::Folder(_));
+    match resolve_path(&path, below, is_site) {
         // `/logo.png` in a single file is most likely in the folder of the project.
-        (FilePaths::Files(_), Found::Nothing) => std::env::current_dir()
-            .map_or(Found::Nothing, |current| resolve_path(&current.join(below), below)),
-        (_, found) => found,
+        Found::Nothing if !is_site => std::env::current_dir()
+            .map_or(Found::Nothing, |current| resolve_path(&current.join(below), below, is_site)),
+        found => found,
     }
 }
 
-fn resolve_path(path: &Path, below: &OsStr) -> Found {
+fn resolve_path(path: &Path, below: &OsStr, is_site: bool) -> Found {
     let ends_with_slash = below.as_encoded_bytes().ends_with(b"/");
     if path.is_dir() {
         if !below.is_empty() && !ends_with_slash {
@@ -272,7 +289,7 @@ fn resolve_path(path: &Path, below: &OsStr) -> Found {
         let index = INDEX_FILES.iter().map(|name| path.join(name)).find(|file| file.is_file());
         return match index {
             Some(file) => Found::File(file),
-            None if has_html(path) => Found::Nothing,
+            None if is_site && has_html(path) => Found::Nothing,
             None => Found::Folder(path.to_owned()),
         };
     }
@@ -296,7 +313,12 @@ fn resolve_path(path: &Path, below: &OsStr) -> Found {
 
 fn has_html(folder: &Path) -> bool {
     let entries = fs::read_dir(folder).into_iter().flatten();
-    entries.filter_map(Result::ok).any(|entry| is_html(&entry.path()))
+    let mut paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    paths.any(|path| is_html(&path) && !is_hidden(&path))
+}
+
+fn is_hidden(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
 fn has_extension(path: &Path, extensions: &[&str]) -> bool {
@@ -314,6 +336,11 @@ fn is_xhtml(path: &Path) -> bool {
 
 fn is_markdown(path: &Path) -> bool {
     has_extension(path, &["md", "markdown"])
+}
+
+/// Returns true if a file is read for its links: a page, a style sheet or a drawing.
+fn has_links(path: &Path) -> bool {
+    page_type(path).is_some() || has_extension(path, &["css", "svg"])
 }
 
 /// A response without a network: its head, and where its body comes from.

@@ -44,7 +44,7 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
         return recording.run(prepared(crawler, invocation), max_time, warn);
     }
     if let Some(replay) = replay {
-        return replay.run(prepared(crawler, invocation));
+        return replay.run(prepared(crawler, invocation), warn);
     }
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;

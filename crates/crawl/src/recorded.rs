@@ -114,13 +114,25 @@ impl Replay {
         Ok(Some(Self(Player::new(record))))
     }
 
-    /// Runs the crawl.
+    /// Runs the crawl. A signal ends it at once, with a report of what it has done so far.
     ///
     /// # Errors
     /// Those of the crawl, and the first difference from the record.
-    pub(crate) fn run(self, crawler: Builder<'_>) -> io::Result<CrawlSummary> {
+    pub(crate) fn run(
+        self,
+        crawler: Builder<'_>,
+        warn: Arc<dyn Fn(&str) + Send + Sync>,
+    ) -> io::Result<CrawlSummary> {
         let Self(player) = self;
         ignore_questions()?;
+        let interrupted = player.clone();
+        let stop = move |reason| {
+            if let StopReason::Signal(number) = reason {
+                interrupted.interrupt(number);
+            }
+        };
+        // Nothing is under way that could have time.
+        let _guard = signals::watch(None, stop, Arc::new(move |_: &str| warn("stopping")))?;
         let backend = player.backend(stop_on(crawler.stopper()));
         let event_loop = EventLoop::with_backend(backend, player.lookup());
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));

@@ -29,6 +29,8 @@ struct State {
     num_streams: u64,
     /// The first difference: the call of the replayed run, and the next entry.
     departure: Option<String>,
+    /// The number with which the replay itself is interrupted.
+    interrupted: Option<u8>,
 }
 
 impl Player {
@@ -42,7 +44,15 @@ impl Player {
             now: 0,
             num_streams: 0,
             departure: None,
+            interrupted: None,
         })))
+    }
+
+    /// Interrupts the replay itself, from any thread: the next wait calls `on_external`
+    /// twice with this number, so that a crawl stops at once. What it does from then on is
+    /// no departure.
+    pub fn interrupt(&self, number: u8) {
+        self.state().interrupted = Some(number);
     }
 
     /// Returns the backend that replays. What an [`External`](crate::External) sent
@@ -77,6 +87,9 @@ impl Player {
     /// did, and what the recorded run did there. To be called when the run has ended.
     pub fn departure(&self) -> Option<String> {
         let mut state = self.state();
+        if state.interrupted.is_some() {
+            return None;
+        }
         if state.departure.is_none()
             && let Some(entry) = state.read().filter(|entry| *entry != Entry::End)
         {
@@ -224,6 +237,11 @@ impl Backend for ReplayingBackend {
     }
 
     fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
+        let interrupted = self.player.state().interrupted;
+        if let Some(number) = interrupted {
+            [number, number].into_iter().for_each(&mut self.on_external);
+            return Ok(());
+        }
         let asked = || "waited for events".to_owned();
         let (until, taken, externals, result) = self.player.next(asked, |entry| match entry {
             Entry::Wait { until, events, externals, result } => {

@@ -5,7 +5,8 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, ErrorKind, Write};
+use std::io::ErrorKind::{self, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -76,14 +77,14 @@ impl ExternalCache {
 
     fn read(&mut self) -> io::Result<()> {
         let foreign = || io::Error::new(ErrorKind::InvalidData, "this is no cache of crawl");
-        let file = match File::open(&self.path) {
+        // To open a pipe would wait for its other end.
+        let metadata = match self.path.metadata() {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 // Better said now than at the end.
                 return self.folder().metadata().map(drop);
             }
-            file => file?,
+            metadata => metadata?,
         };
-        let metadata = file.metadata()?;
         if !metadata.is_file() {
             return Err(foreign());
         }
@@ -91,7 +92,7 @@ impl ExternalCache {
             let message = format!("it has more than {MAX_FILE_SIZE} bytes");
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
-        let mut lines = BufReader::new(file).split(b'\n');
+        let mut lines = BufReader::new(File::open(&self.path)?).split(b'\n');
         match lines.next().transpose()? {
             None => return Ok(()),
             Some(first) if first != HEADER.as_bytes() => return Err(foreign()),
@@ -119,9 +120,13 @@ impl ExternalCache {
         age.is_some_and(|age| Duration::from_secs(age) < self.max_age)
     }
 
-    /// Returns the result of a job, if it is for an external URL that is known.
+    /// Returns the result of a job, if it is for an external URL that is known. A redirect for
+    /// which no redirect is left is another result.
     pub(crate) fn get(&self, job: &Job) -> Option<Finished> {
         let entry = self.entries.get(&*job.url).filter(|_| job.purpose == Purpose::External)?;
+        if entry.outcome == Outcome::Redirect && job.redirects_left == 0 {
+            return None;
+        }
         let Entry { status, outcome, next_url, error, verdict, content_type, .. } = entry.clone();
         Finished::of_earlier_crawl(job, |row| Row {
             status,
@@ -161,29 +166,39 @@ impl ExternalCache {
         self.entries.insert((&*row.url).into(), entry);
     }
 
-    /// Writes the file: first another one beside it, which then replaces it at once.
+    /// Writes the file: first another one beside it, which then replaces it at once. It keeps
+    /// its permissions. One that cannot be replaced, since its folder is closed or it is
+    /// mounted, is written in place.
     ///
     /// # Errors
-    /// When that fails; the file is as it was.
+    /// When that fails. The file is as it was then, unless it was written in place.
     pub(crate) fn save(&self) -> io::Result<()> {
         let mut entries: Vec<_> = self.entries.iter().map(|(url, entry)| (&**url, entry)).collect();
         entries.sort_unstable_by(|a, b| b.1.checked.cmp(&a.1.checked).then(a.0.cmp(b.0)));
         entries.truncate(MAX_URLS);
         let mut beside = self.path.clone().into_os_string();
         beside.push(format!(".{}.part", std::process::id()));
-        let written = write(Path::new(&beside), &entries, MAX_FILE_SIZE);
+        let before = self.path.metadata().ok();
+        let written = File::create(&beside).and_then(|file| {
+            before.as_ref().map_or(Ok(()), |before| file.set_permissions(before.permissions()))?;
+            write(file, &entries, MAX_FILE_SIZE)
+        });
         let replaced = written.and_then(|()| fs::rename(&beside, &self.path));
-        if replaced.is_err() {
-            // What is left of it is of no use.
-            let _ = fs::remove_file(&beside);
+        let Err(error) = replaced else { return Ok(()) };
+        // What is left of it is of no use.
+        let _ = fs::remove_file(&beside);
+        match error.kind() {
+            PermissionDenied | ResourceBusy | ReadOnlyFilesystem if before.is_some() => {
+                write(File::create(&self.path)?, &entries, MAX_FILE_SIZE)
+            }
+            _ => Err(error),
         }
-        replaced
     }
 }
 
 /// Writes as many entries as fit into a file of `max_len` bytes.
-fn write(path: &Path, entries: &[(&str, &Entry)], max_len: u64) -> io::Result<()> {
-    let mut file = BufWriter::new(File::create(path)?);
+fn write(file: File, entries: &[(&str, &Entry)], max_len: u64) -> io::Result<()> {
+    let mut file = BufWriter::new(file);
     let mut line = HEADER.to_owned() + "\n";
     let (mut entries, mut left) = (entries.iter(), max_len);
     while let Some(rest) = left.checked_sub(line.len() as u64) {
@@ -213,7 +228,7 @@ mod tests {
             content_type: None,
         };
         let url = "http://a.test/\\".to_owned();
-        write(&path, &vec![(&*url, &entry); 100], 1_000).unwrap();
+        write(File::create(&path).unwrap(), &vec![(&*url, &entry); 100], 1_000).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         fs::remove_file(path).unwrap();
         assert!((800..=1_000).contains(&text.len()), "{}", text.len());

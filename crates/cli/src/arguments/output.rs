@@ -59,14 +59,14 @@ pub(crate) struct OutputFlags {
 
 /// The file of a report, and its format if that is given with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Destination {
-    format: Option<Format>,
+pub(super) struct Destination {
+    pub(super) format: Option<Format>,
     /// The path of the file; "-" is stdout.
-    file: PathBuf,
+    pub(super) file: PathBuf,
 }
 
 impl Destination {
-    fn parse(text: &str) -> Result<Self, String> {
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
         let named = text
             .split_once(':')
             .and_then(|(name, file)| Some((Some(Format::from_str(name, false).ok()?), file)));

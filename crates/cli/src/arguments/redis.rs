@@ -1,9 +1,11 @@
 //! Flags for a crawl on many machines.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use url::Url;
 
 use crate::parsers;
 
@@ -58,6 +60,18 @@ pub struct FrontierArguments {
     pub journal: Vec<PathBuf>,
     /// The thing to do.
     pub action: FrontierAction,
+}
+
+impl FrontierArguments {
+    /// Returns the number of roots that a report has if it can be said that none of them
+    /// could be crawled: one worker does not know what others have crawled.
+    pub(crate) fn min_roots(&self, roots: &[Url]) -> u64 {
+        match self.action {
+            FrontierAction::Work if roots.is_empty() => u64::MAX,
+            FrontierAction::Work => roots.iter().collect::<HashSet<_>>().len() as u64,
+            FrontierAction::Status | FrontierAction::Report | FrontierAction::Drop => 1,
+        }
+    }
 }
 
 /// The thing to do with a crawl on many machines.

@@ -29,13 +29,14 @@ struct Redirect {
 
 /// The number of rows by the kind of their result, in the order of the chart.
 #[derive(Default)]
-struct Statuses([u64; 6]);
+struct Statuses([u64; 7]);
 
-const STATUSES: [(&str, &str); 6] = [
+const STATUSES: [(&str, &str); 7] = [
     ("2xx fine", "fine"),
     ("3xx redirect", "redirect"),
     ("4xx error", "broken"),
     ("5xx error", "broken"),
+    ("other error", "broken"),
     ("failed", "broken"),
     ("skipped", "skipped"),
 ];
@@ -125,8 +126,10 @@ impl Html {
 impl ReportFormat for Html {
     fn row(&mut self, row: &ShownRow<'_>, _: &mut Out) -> io::Result<()> {
         let kind = match (row.outcome, row.status) {
-            (Outcome::Skipped, _) => 5,
-            (Outcome::Failed, _) | (_, None) => 4,
+            (Outcome::Skipped, _) => 6,
+            (Outcome::Failed, _) | (_, None) => 5,
+            // Such as a redirect in a circle, or the status 999.
+            (Outcome::HttpError, Some(..400 | 600..)) => 4,
             (Outcome::HttpError, Some(500..)) => 3,
             (Outcome::HttpError, Some(_)) => 2,
             (Outcome::Redirect, Some(_)) => 1,

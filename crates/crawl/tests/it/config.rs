@@ -61,6 +61,69 @@ fn the_file_above_holds_and_flags_beat_it() {
     assert_eq!(site.hits("/robots.txt"), 1);
 }
 
+/// Also where it takes both values to see that they contradict each other.
+#[test]
+fn a_flag_beats_what_contradicts_it_in_the_file() {
+    let printed = |text: &str, flags: &[&str]| {
+        let arguments = [&["--print-config", "http://a.test"], flags].concat();
+        Folder::new(text).run(&arguments).expect_code(0).stdout
+    };
+    let sitemap = "format = 'sitemap'\noutput = 's.xml'";
+    for (text, flags, gone) in [
+        ("user = 'me:x'", &["-H", "authorization: y"][..], "user"),
+        ("header = ['Authorization: x', 'X-A: y']", &["-u", "a:b"], "Authorization"),
+        ("select = 't=h1'", &["--format", "text"], "select"),
+        ("select = 't=h1'\noutput = 'json:x'", &["-o", "html:x"], "select"),
+        ("broken-only = true", &["--format", "sitemap"], "broken-only"),
+        ("broken-only = true", &["-o", "sitemap:x"], "broken-only"),
+        ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "sitemap"),
+        (sitemap, &["--broken-only"], "sitemap"),
+        (sitemap, &["--broken-only"], "s.xml"),
+        ("format = 'csv'", &["-o", "json:-"], "csv"),
+        ("output = ['json:-', 'csv:x']", &["--format", "html"], "json:-"),
+        #[cfg(feature = "redis")]
+        ("baseline = 'b'", &["--frontier", "redis://a.test", "--crawl", "x"], "baseline"),
+        #[cfg(feature = "redis")]
+        ("follow-root = true", &["--frontier", "redis://a.test", "--crawl", "x"], "follow-root"),
+    ] {
+        let printed = printed(text, flags);
+        assert!(!printed.contains(gone), "{text} {flags:?}: {printed}");
+    }
+    for (text, flags, kept) in [
+        ("header = ['Authorization: x', 'X-A: y']", &["-u", "a:b"][..], "X-A"),
+        ("select = 't=h1'\nformat = 'json'", &["-o", "x"], "select"),
+        ("select = 't=h1'\noutput = 'json:x'", &["--format", "text"], "select"),
+        ("broken-only = true", &["--format", "json"], "broken-only"),
+        ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "/y"),
+        ("format = 'csv'", &["-o", "json:-", "-o", "x"], "csv"),
+    ] {
+        let printed = printed(text, flags);
+        assert!(printed.contains(kept), "{text} {flags:?}: {printed}");
+    }
+    // A file that contradicts itself is wrong.
+    let folder = Folder::new("user = 'me:x'\nheader = 'Authorization: y'\n");
+    folder.run(&["http://a.test", "--format", "text"]).expect_code(2);
+}
+
+/// A file may come from anyone, such as with a site that is cloned.
+#[test]
+fn what_a_file_says_is_escaped_on_the_terminal() {
+    for text in [
+        "max-tasks = \"\\u001b[2J\\n::error::x\"",
+        "\"\\u001b[2J\\n::error::x\" = 1",
+        "header = \"\\u001b[2J\\n::error::x: x\"",
+        "[host.\"a.test\"]\n\"\\u001b[2J\\n::error::x\" = 1",
+    ] {
+        let folder = Folder::new(text);
+        let mut command = folder.command(&["http://a.test"]);
+        // As on a terminal: what is no color is not taken out.
+        command.env("CLICOLOR_FORCE", "1");
+        let stderr = Running::start(command).wait().expect_code(2).stderr;
+        assert!(stderr.contains("crawl.toml, line "), "{text}: {stderr:?}");
+        assert!(!stderr.contains("\u{1b}[2J") && !stderr.contains("\n::"), "{text}: {stderr:?}");
+    }
+}
+
 #[test]
 fn the_settings_are_printed_without_secrets() {
     let folder = Folder::new(
@@ -241,6 +304,19 @@ fn a_crawl_with_a_file_is_replayed_without_it() {
     assert_eq!((replayed.stdout, replayed.stderr), (recorded.stdout, recorded.stderr));
     let bytes = String::from_utf8_lossy(&fs::read(record.as_str()).unwrap()).into_owned();
     assert!(!bytes.contains("s3cret"));
+}
+
+#[test]
+fn a_replay_says_that_it_reads_no_file() {
+    let site = Server::start(|_, reply| reply.page("")).unwrap();
+    let (folder, record) = (Folder::new("format = \"csv\"\n"), Scratch::new());
+    let arguments = ["--no-robots", "--record", record.as_str(), &site.url("/")];
+    folder.run(&arguments).expect_code(0);
+    let printed = folder.run(&["--replay", record.as_str(), "--print-config"]).expect_code(0);
+    let stdout = printed.stdout;
+    assert!(stdout.starts_with("# A replay reads no crawl.toml\n"), "{stdout}");
+    // It was read when the crawl was recorded.
+    assert!(stdout.contains("format = \"csv\"\n"), "{stdout}");
 }
 
 #[test]

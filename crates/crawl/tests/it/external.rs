@@ -1,12 +1,16 @@
 //! Links to other sites: the verdict on each, and the cache of results.
 
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::time::Duration;
 use std::{fs, thread};
 
 use demo_site::scripted::Server;
 use serde_json::Value;
 
-use crate::program::{ProgramOutput, Scratch, program, rows, run};
+use crate::program::{ProgramOutput, Running, Scratch, crawl, program, rows, run};
 
 /// The paths of another site, with the verdict on each.
 const VERDICTS: [(&str, Option<&str>); 12] = [
@@ -175,8 +179,13 @@ fn a_cache_that_was_cut_is_used_and_a_foreign_file_is_not_changed() {
         check(&site, &with_state).expect_code(3);
         assert_eq!(state.read(), b"the journal of another crawl");
     }
-    let output = check(&site, &["--cache", "/dev/null"]).expect_code(3);
-    assert!(output.stderr.contains("no cache of crawl"), "{}", output.stderr);
+    // To open a pipe would wait for its other end.
+    let pipe = Scratch::new();
+    assert!(Command::new("mkfifo").arg(pipe.path()).status().unwrap().success());
+    for special in ["/dev/null", pipe.as_str()] {
+        let output = check(&site, &["--cache", special]).expect_code(3);
+        assert!(output.stderr.contains("no cache of crawl"), "{}", output.stderr);
+    }
     check(&site, &["--cache", "/no/such/folder/file"]).expect_code(3);
     let leftovers = fs::read_dir(cache.path().parent().unwrap()).unwrap().filter(|entry| {
         let name = entry.as_ref().unwrap().file_name().into_string().unwrap();
@@ -184,6 +193,44 @@ fn a_cache_that_was_cut_is_used_and_a_foreign_file_is_not_changed() {
             && name.ends_with(".part")
     });
     assert_eq!(leftovers.count(), 0);
+}
+
+/// As in a container, or where a single file may be written: no file can be made beside it.
+#[test]
+fn a_cache_in_a_folder_that_is_closed_is_written() {
+    let other = other_site();
+    let site = site(&other, ["/fine"].into_iter());
+    let folder = Scratch::new();
+    let file = folder.path().join("cache");
+    fs::create_dir(folder.path()).unwrap();
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o666)).unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o555)).unwrap();
+    let root = site.url("/");
+    let mut command = crawl(&["--external", "--cache", file.to_str().unwrap(), &root]);
+    if file.metadata().unwrap().uid() == 0 {
+        // No folder is closed to root.
+        command.uid(65_534).gid(65_534);
+    }
+    let output = Running::start(command).wait();
+    let text = fs::read_to_string(&file).unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    fs::remove_dir_all(folder.path()).unwrap();
+    output.expect_code(0);
+    assert!(text.contains(&other.url("/fine")) && text.ends_with("}\n"), "{text}");
+}
+
+#[test]
+fn a_cache_keeps_its_permissions() {
+    let other = other_site();
+    let site = site(&other, ["/fine"].into_iter());
+    let cache = Scratch::with("");
+    let before = fs::metadata(cache.path()).unwrap().ino();
+    fs::set_permissions(cache.path(), Permissions::from_mode(0o640)).unwrap();
+    check(&site, &["--cache", cache.as_str()]).expect_code(0);
+    let after = fs::metadata(cache.path()).unwrap();
+    assert_eq!(after.permissions().mode() & 0o777, 0o640);
+    assert_ne!(after.ino(), before, "it is replaced at once");
 }
 
 #[test]
@@ -208,7 +255,7 @@ fn the_cache_is_kept_when_the_time_is_over() {
     let site = site(&other, ["/fine", "/silent"].into_iter());
     let cache = Scratch::new();
     let flags = ["--no-robots", "--external", "--max-time", "2s", "--cache", cache.as_str()];
-    let output = crate::program::Running::start(program(&[&flags[..], &[&site.url("/")]].concat()));
+    let output = Running::start(program(&[&flags[..], &[&site.url("/")]].concat()));
     output.wait();
     assert!(String::from_utf8(cache.read()).unwrap().contains("/fine"));
 }

@@ -59,6 +59,29 @@ fn the_link_checker_fails_on_broken_links() {
 }
 
 #[test]
+fn the_example_fails_when_nothing_was_checked() {
+    let server = Server::start(|request, reply| match request.path() {
+        "/robots.txt" => {
+            let rules = "User-agent: *\nDisallow: /forbidden\n";
+            reply.status(200, "OK", &[("Content-Type", "text/plain")], rules);
+        }
+        "/away" => reply.status(302, "Found", &[("Location", "http://localhost:1/")], ""),
+        "/manual.pdf" => reply.status(200, "OK", &[("Content-Type", "application/pdf")], "PDF"),
+        _ => reply.page(""),
+    })
+    .unwrap();
+    for (path, reason) in [
+        ("/away", "which is not of the site"),
+        ("/manual.pdf", "it has no links to check"),
+        ("/forbidden", "robots"),
+    ] {
+        let output = Running::start(example("broken_links", &[&server.url(path)])).wait();
+        let stdout = output.expect_code(1).stdout;
+        assert!(stdout.contains(", 0 broken\n") && stdout.contains(reason), "{path}: {stdout}");
+    }
+}
+
+#[test]
 fn rows_arrive_while_the_crawl_runs() {
     let server = Server::start(|request, reply| match request.path() {
         "/" => reply.page("<a href=/a>a</a>"),

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -153,6 +155,37 @@ fn an_interrupted_worker_gives_its_leases_back() {
     let status = redis.run(&["--status"]).stdout;
     assert!(status.contains("0 in flight, 0 leases were broken"), "{status}");
     assert!(status.contains("0 workers"), "{status}");
+}
+
+/// The other root is fine, but that is in the report of another worker.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_with_a_root_that_fails_does_not_speak_for_the_others() {
+    let redis = Redis::start("root");
+    let open = Server::start(|_, reply| reply.page("")).unwrap();
+    let closed = Arc::new(AtomicBool::new(false));
+    let is_closed = Arc::clone(&closed);
+    let other = Server::start(move |_, reply| match is_closed.load(Relaxed) {
+        true => reply.status(200, "OK", &[], "User-agent: *\nDisallow: /"),
+        false => reply.sleep(Duration::from_secs(20)),
+    });
+    let other = other.unwrap();
+    let roots = [open.url("/"), other.url("/")];
+    let roots = roots.each_ref().map(String::as_str);
+    let worker = Running::start(redis.crawl(&roots));
+    wait_until(|| redis.run(&["--status"]).stdout.contains("1 in flight,"));
+    wait_until(|| open.hits("/") == 1 && other.hits("/robots.txt") == 1);
+    worker.signal("-INT");
+    worker.signal("-INT");
+    worker.wait().expect_code(130);
+    closed.store(true, Relaxed);
+    let output = redis.run(&roots).expect_code(0);
+    assert!(output.stdout.contains("1 skipped"), "{}", output.stdout);
+    assert_eq!(output.stderr, "");
+    // Now none of them can be crawled.
+    redis.run(&["--drop"]).expect_code(0);
+    let output = redis.run(&roots[1..]).expect_code(3);
+    assert!(output.stderr.contains("no root could be crawled"), "{}", output.stderr);
 }
 
 #[test]

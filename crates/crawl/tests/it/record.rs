@@ -13,6 +13,7 @@ use demo_site::scripted::Server;
 use flate2::read::ZlibDecoder;
 use recording::{Header, Player, Record, Recorder};
 use rustls::{ServerConnection, StreamOwned};
+use serde_json::Value;
 use sim_net::{Fault, Link, Request, Response, SimNet, cut, hang_up, page, redirect, reset};
 use stage2_coroutines::EventLoop;
 use test_support::authority::Authority;
@@ -150,6 +151,19 @@ fn a_flag_that_may_be_given_again_takes_the_place_of_recorded_ones() {
     Running::start(program(&arguments)).wait().expect_code(1);
 }
 
+/// Also where it takes both values to see that they contradict each other.
+#[test]
+fn a_flag_beats_what_contradicts_it_in_a_record() {
+    let server = with_a_broken_link();
+    let (record, root) = (Scratch::new(), server.url("/"));
+    let flags = ["--select=t=a", "--format=json", "--broken-only", "--record", record.as_str()];
+    Running::start(program(&[&flags[..], &[&root]].concat())).wait().expect_code(1);
+    for format in ["text", "sitemap"] {
+        let arguments = ["--format", format, "--replay", record.as_str()];
+        Running::start(program(&arguments)).wait().expect_code(1);
+    }
+}
+
 #[test]
 fn a_crawl_of_files_is_not_recorded() {
     let (server, crawl) = (site(), Recorded::new());
@@ -192,6 +206,42 @@ fn a_question_ends_no_replay() {
     let output = replay.wait().expect_code(0);
     assert_eq!(String::from_utf8(replayed).unwrap(), recorded);
     assert_eq!(output.stderr, "");
+}
+
+/// It ends at once, with a report, and does not say that it departs from the record.
+#[test]
+fn a_replay_that_is_interrupted_writes_its_report() {
+    const PAGES: usize = 2_000;
+    let server = Server::start(|request, reply| match request.path() {
+        "/" => reply.page((0..PAGES).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>()),
+        _ => reply.page(""),
+    });
+    let (server, crawl) = (server.unwrap(), Recorded::new());
+    let root = server.url("/");
+    Running::start(program(&crawl.arguments(&["-q", &root]))).wait().expect_code(0);
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let report = Scratch::new();
+        let output = format!("json:{}", report.as_str());
+        let arguments = ["--replay", crawl.record.as_str(), "--no-progress", "-o", &output];
+        let mut replay = Running::start_unread(&mut program(&arguments));
+        let (mut stdout, mut replayed) = (replay.unread(), Vec::new());
+        // More rows than a pipe holds, read slowly: the signal comes in their midst.
+        let (mut piece, mut length) = ([0; 1024], 1);
+        while length > 0 {
+            length = stdout.read(&mut piece).unwrap();
+            if replayed.is_empty() {
+                replay.signal(signal);
+            }
+            replayed.extend_from_slice(&piece[..length]);
+            thread::sleep(Duration::from_millis(1));
+        }
+        let stderr = replay.wait().expect_code(code).stderr;
+        let rows = rows(&String::from_utf8(replayed).unwrap());
+        let report: Value = serde_json::from_slice(&report.read()).unwrap();
+        assert!(rows.len() < PAGES && report["total"] == rows.len(), "{}", report["total"]);
+        assert!(stderr.contains(" left to do: the crawl was interrupted"), "{stderr}");
+        assert!(!stderr.contains("departs"), "{stderr}");
+    }
 }
 
 #[test]
@@ -463,6 +513,37 @@ fn a_record_names_no_file_to_be_written() {
         assert!(output.stderr.contains(&problem), "{words:?}: {}", output.stderr);
         assert_eq!(file.read(), b"mine", "{words:?}");
     }
+}
+
+/// A value with a tab or a line end is one that a flag can have: a pattern over several
+/// lines, for example. But no terminal obeys a record.
+#[test]
+fn what_a_record_says_is_escaped_on_the_terminal() {
+    let record = Scratch::new();
+    for word in [
+        "--max-depth=\u{1b}[2J\n::error::x\u{7}",
+        "--max-depth=##[error]x",
+        "--header=\u{9b}2J: x",
+        "--all=\u{1b}[2J",
+        "--no-such\u{1b}[2J",
+        "http://a.test:\u{1b}[2J/",
+    ] {
+        let header = Header { arguments: vec![word.into()], ..Header::default() };
+        Recorder::create(record.path(), &header).unwrap().finish().unwrap();
+        let mut command = program(&["--replay", record.as_str()]);
+        // As on a terminal: what is no color is not taken out.
+        command.env("CLICOLOR_FORCE", "1").env("GITHUB_ACTIONS", "true");
+        let stderr = Running::start(command).wait().expect_code(2).stderr;
+        for raw in ["\u{1b}[2J", "\u{7}", "\u{9b}", "\n::", "##["] {
+            assert!(!stderr.contains(raw), "{word:?}: {stderr:?}");
+        }
+        assert!(stderr.contains(record.as_str()), "{word:?}: {stderr}");
+    }
+    let (site, crawl) = (with_a_broken_link(), Recorded::new());
+    let root = site.url("/");
+    let arguments = crawl.arguments(&["--exclude", "(?x)\n\t/gone # a comment\n", &root]);
+    let recorded = Running::start(program(&arguments)).wait().expect_code(0);
+    crawl.expect_same(&recorded);
 }
 
 trait AfterLine {

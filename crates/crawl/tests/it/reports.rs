@@ -154,6 +154,33 @@ fn a_link_text_is_no_command_of_github() {
     }
 }
 
+/// The agent takes these commands anywhere in a line, too.
+#[test]
+fn a_link_text_is_no_command_of_azure() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page(
+            "<a href='//[##vso[task.complete]x'>x</a>\
+             <a href=/gone>##vso[task.setvariable]x ##[error]y</a>",
+        ),
+        _ => reply.status(404, "Not Found", &[], ""),
+    })
+    .unwrap();
+    for format in ["text", "chapter", "jsonl"] {
+        let mut command = crawl(&["-v", "--format", format, &site.url("/")]);
+        command.env_remove("GITHUB_ACTIONS").env("TF_BUILD", "True");
+        let ProgramOutput { stdout, stderr, .. } = Running::start(command).wait().expect_code(1);
+        for stream in [&stdout, &stderr] {
+            assert!(stream.contains(r"##vso\u005btask.complete]x"), "{stream}");
+            assert!(!stream.contains("##vso[") && !stream.contains("##["), "{stream}");
+        }
+        if format == "jsonl" {
+            assert!(rows(&stdout).contains_key("//[##vso[task.complete]x"), "{stdout}");
+        } else {
+            assert!(stdout.contains(r"##vso\u005btask.setvariable]x ##\u005berror]y"), "{stdout}");
+        }
+    }
+}
+
 /// Runs the program as a step of GitHub Actions does.
 fn run_step(summary: &Scratch, arguments: &[&str]) -> ProgramOutput {
     let mut command = crawl(arguments);
@@ -226,6 +253,25 @@ fn html_counts_what_it_leaves_out() {
     let report = report(&site(), &["--format", "html", "--broken-only"]);
     for card in ["<b>7</b> URLs", "<b>1</b> redirects", "<b>1</b> skipped"] {
         assert!(report.contains(card), "{card}: {report}");
+    }
+}
+
+/// A redirect in a circle is broken, and has the status of a redirect all the same.
+#[test]
+fn a_circle_of_redirects_is_no_4xx_in_html() {
+    let site = Server::start(|request, reply| match request.path() {
+        "/" => reply.page("<a href=/a>a</a><a href=/999>9</a>"),
+        "/a" => reply.status(301, "Moved", &[("Location", "/b")], ""),
+        "/b" => reply.status(301, "Moved", &[("Location", "/a")], ""),
+        _ => reply.status(999, "No", &[], ""),
+    })
+    .unwrap();
+    let report = report(&site, &["--format", "html"]);
+    for (name, number) in
+        [("3xx redirect", 1), ("4xx error", 0), ("5xx error", 0), ("other error", 2)]
+    {
+        let bar = report.lines().find(|line| line.contains(&format!(">{name}<"))).unwrap();
+        assert!(bar.ends_with(&format!(">{number}</text>")), "{bar}");
     }
 }
 

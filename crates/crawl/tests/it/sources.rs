@@ -401,6 +401,86 @@ fn sources_that_cannot_be_read_are_named() {
     }
 }
 
+/// A file without links to check is no success. Its name decides if it is read for them.
+#[test]
+fn files_without_a_page_are_a_problem() {
+    let folder = Folder::with(&[
+        ("README", "[gone](gone)"),
+        ("index.php", ""),
+        ("notes.txt", ""),
+        ("a.md", ""),
+        ("style.css", "a { background: url(gone.png) }"),
+        ("logo.svg", "<svg xmlns='http://www.w3.org/2000/svg'><a href='gone.svg'/></svg>"),
+    ]);
+    for files in [&["README"][..], &["index.php"], &["notes.txt", "README"]] {
+        let output = folder.run(files).expect_code(3);
+        let problem = format!("{} is no page: the name of one ends in .html", files[0]);
+        assert!(output.stderr.contains(&problem), "{files:?}: {}", output.stderr);
+        assert_eq!(output.stdout, "", "{files:?}");
+    }
+    folder.run(&["notes.txt", "a.md"]).expect_code(0);
+    for file in ["style.css", "logo.svg"] {
+        folder.run(&[file]).expect_code(1);
+    }
+}
+
+/// Its reader sees the list of what is in the folder.
+#[test]
+fn a_single_file_may_link_to_a_folder_of_pages() {
+    let folder = Folder::with(&[
+        ("README.md", "[a](docs/) [b](docs) [c](/docs/) [d](empty/)"),
+        ("docs/one.html", ""),
+        ("docs/two.html", ""),
+    ]);
+    let report = folder.run(&["README.md"]).expect_code(1).stdout;
+    assert_eq!(report.matches("no such file").count(), 1, "{report}");
+    assert!(report.starts_with("no such file  empty\n"), "{report}");
+    // A server of the folder as a site would have no page there.
+    let report = folder.run(&["."]).expect_code(1).stdout;
+    assert!(report.contains("no such file  docs\n"), "{report}");
+}
+
+/// Editors and file managers make them. One that a page links to is part of the site.
+#[test]
+fn hidden_files_of_a_folder_are_no_pages() {
+    let folder = Folder::with(&[
+        ("index.html", "<a href=.linked.html>x</a><a href=assets/>y</a>"),
+        (".linked.html", ""),
+        (".#index.html", "<a href=gone>x</a>"),
+        ("._index.html", "<a href=gone>x</a>"),
+        ("assets/._a.html", "<a href=gone>x</a>"),
+    ]);
+    let lines = folder.run(&[".", "--format", "jsonl"]).expect_code(0).stdout;
+    let files: Vec<String> = rows(&lines).into_keys().collect();
+    assert_eq!(files, [".linked.html", "assets", "index.html"]);
+}
+
+/// Nor a trace, a cache or a baseline; nor is the file with the settings replaced.
+#[test]
+fn a_report_does_not_replace_a_file_that_is_checked() {
+    let files = ["README.md", "page.html", "my.toml", "crawl.toml"];
+    let folder = Folder::with(&files.map(|file| (file, "# kept")));
+    let absolute = folder.0.join("page.html");
+    for arguments in [
+        &["README.md", "-o", "README.md"][..],
+        &["page.html", "README.md", "-o", "csv:x", "-o", "json:./README.md"],
+        &["page.html", "--trace", "page.html"],
+        &["README.md", "page.html", "--trace", absolute.to_str().unwrap()],
+        &["README.md", "--cache", "README.md"],
+        &["README.md", "--config", "my.toml", "-o", "my.toml"],
+        &["README.md", "--config", "my.toml", "--cache", "my.toml"],
+        &["README.md", "-o", "crawl.toml"],
+    ] {
+        let output = folder.run(arguments).expect_code(2);
+        assert!(output.stderr.contains("the same file"), "{arguments:?}: {}", output.stderr);
+    }
+    for file in files {
+        assert_eq!(fs::read_to_string(folder.0.join(file)).unwrap(), "# kept", "{file}");
+    }
+    // What is thrown away may be what has no settings.
+    folder.run(&["README.md", "--config", "/dev/null", "-o", "/dev/null"]).expect_code(0);
+}
+
 /// Runs the program with this text on stdin.
 fn run_with_stdin(text: &str, arguments: &[&str]) -> ProgramOutput {
     let file = Scratch::with(text);

@@ -87,6 +87,25 @@ fn a_long_redirect_is_asked_again() {
     }
 }
 
+/// The known redirect is not the result where no redirect is left.
+#[test]
+fn a_redirect_at_the_end_of_a_chain_is_asked_again() {
+    let cache = CacheFile::new("chain");
+    for (link, is_broken) in [("http://10.0.0.2/", false), ("/0", true)] {
+        // Ten redirects: as many as are followed.
+        let answer = move |request: &Request| match (&*request.host, &*request.path) {
+            ("10.0.0.1", "/") => page([link]),
+            ("10.0.0.1", "/9") => redirect("http://10.0.0.2/"),
+            ("10.0.0.1", path) => redirect(&(path[1..].parse::<u32>().unwrap() + 1).to_string()),
+            ("10.0.0.2", _) => redirect("http://10.0.0.3/"),
+            _ => page([""; 0]),
+        };
+        let (rows, _) = crawl(&cache.0, false, answer).unwrap();
+        let row = rows.iter().find(|row| &*row.url == "http://10.0.0.2/").unwrap();
+        assert_eq!(row.is_broken(), is_broken, "{row:?}");
+    }
+}
+
 /// The reason for which a file that is too large is refused.
 #[test]
 fn a_cache_that_is_too_large_is_refused_for_that_reason() {

@@ -385,7 +385,7 @@ fn a_url_that_is_always_busy_comes_to_its_end() {
     assert!(model.rows.lock().unwrap().iter().any(|row| &*row.url == "http://10.0.0.1/0"));
 }
 
-/// Whoever is woken may ask the frontier.
+/// The code that is woken may ask the frontier.
 #[test]
 fn a_waker_of_a_getter_may_look_at_the_frontier() {
     struct Looks {

@@ -260,7 +260,7 @@ fn hosts_that_sleep_with_large_rules_do_not_fill_the_memory() {
 
 /// The rules of a host that is given up while they are fetched are dropped like others.
 #[test]
-fn rules_that_come_too_late_take_no_memory() {
+fn rules_for_a_host_that_was_given_up_take_no_memory() {
     let roots = [A, "http://10.0.0.1/1", "https://10.0.0.1/2", "http://10.0.0.3/"];
     let mut options = options(&roots);
     (options.robots, options.max_tasks) = (true, Some(6));

@@ -303,7 +303,7 @@ fn a_silent_sitemap_does_not_outlive_the_crawl() {
     assert!(crawled.summary.warnings.is_empty(), "{:?}", crawled.summary.warnings);
 }
 
-/// What it would have named is not known: the crawl is not whole, although no URL is left.
+/// The URLs that it would have named are not known: the crawl is not whole, although no URL is left.
 #[test]
 fn a_limit_on_time_says_that_a_sitemap_was_not_read() {
     for (is_read, left_out) in [
