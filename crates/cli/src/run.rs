@@ -220,7 +220,7 @@ mod tests {
     fn run_with(crawl: fn(Options, Sink) -> io::Result<CrawlSummary>) -> Exit {
         let words = ["crawl", "-q", "-o", "/dev/null", "http://a.test", "http://b.test"];
         let arguments = Arguments::try_parse_from(words).unwrap();
-        run(arguments.options(), &arguments.output, &arguments.output(), false, crawl)
+        run(arguments.options(), &arguments.output, &arguments.output(), 0, crawl)
     }
 
     fn roots_fail(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {
