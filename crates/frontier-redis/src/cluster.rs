@@ -81,12 +81,21 @@ impl Cluster {
     /// Returns all nodes: of a cluster those with slots, otherwise the only one.
     ///
     /// # Errors
-    /// When the server is lost.
+    /// When the server is lost, or does not let this user ask for the nodes of a cluster.
     pub(crate) async fn all_nodes(&self) -> Result<Vec<Rc<Node>>, CallError> {
         let first = self.node_at(self.server.clone());
         let words = vec![b"CLUSTER".to_vec(), b"SLOTS".to_vec()];
         let ranges = match first.call(Command::new(words)).await {
             Ok(OwnedFrame::Array(ranges)) => ranges,
+            // A user that may not ask. Of a cluster, it would know one node only.
+            Err(CallError::Refused(message)) if message.starts_with("NOPERM") => {
+                let words = vec![b"INFO".to_vec(), b"cluster".to_vec()];
+                let info = text_of(&first.call(Command::new(words)).await?);
+                if info.is_some_and(|info| info.contains("cluster_enabled:1")) {
+                    return Err(CallError::Refused(message));
+                }
+                return Ok(vec![first]);
+            }
             // Not a node of a cluster.
             Ok(_) | Err(CallError::Refused(_)) => return Ok(vec![first]),
             Err(error) => return Err(error),
@@ -147,6 +156,12 @@ impl Cluster {
         self.route(&key, |_| Command::new(words())).await
     }
 
+    /// Returns the node of a slot, as far as it is known.
+    fn node_of(&self, slot: u16) -> Rc<Node> {
+        let node = self.slots.borrow().get(&slot).cloned();
+        node.unwrap_or_else(|| self.node_at(self.server.clone()))
+    }
+
     /// Sends a command to the node of the slot of its key, wherever the cluster has
     /// moved it. Nodes that send it to each other are waited for as long as a server that
     /// does not answer. `command` is told whether the call may have been made before.
@@ -158,8 +173,7 @@ impl Cluster {
         let (mut moves, mut pausing_since) = (0, None);
         let losses = self.losses();
         loop {
-            let node = self.slots.borrow().get(&slot).cloned();
-            let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
+            let node = self.node_of(slot);
             // A node that has lost a connection may have made the call, before it has sent
             // it on.
             match node.call(command(self.losses() != losses)).await {
@@ -193,11 +207,21 @@ impl Cluster {
     /// # Errors
     /// As for [`Cluster::script`].
     pub(crate) async fn run_id(&self, partition: usize) -> Result<String, CallError> {
-        let slot = redis_keyslot(self.key(partition).as_bytes());
-        let node = self.slots.borrow().get(&slot).cloned();
-        let node = node.unwrap_or_else(|| self.node_at(self.server.clone()));
+        let node = self.node_of(redis_keyslot(self.key(partition).as_bytes()));
         let words = vec![b"INFO".to_vec(), b"server".to_vec()];
         Ok(run_id_of(&node.call(Command::new(words)).await?))
+    }
+
+    /// Returns the clock of the server that holds a partition, in microseconds, after a
+    /// command about that partition, as for [`Cluster::run_id`].
+    ///
+    /// # Errors
+    /// As for [`Cluster::script`].
+    pub(crate) async fn now(&self, partition: usize) -> Result<u64, CallError> {
+        let node = self.node_of(redis_keyslot(self.key(partition).as_bytes()));
+        let time = elements_of(node.call(Command::new(vec![b"TIME".to_vec()])).await?);
+        let number = |n: usize| time.get(n).map_or(0, number_of) as u64;
+        Ok(number(0) * 1_000_000 + number(1))
     }
 }
 

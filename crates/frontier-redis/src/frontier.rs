@@ -14,7 +14,7 @@ use crawl_core::{
     Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Row,
     Sink, StopReason, Via, Visit,
 };
-use stage2_coroutines::{EventLoop, Future, Task, select, sleep, timeout_at};
+use stage2_coroutines::{EventLoop, Future, Task, join, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
 use url::Url;
 use web::Address;
@@ -211,14 +211,19 @@ impl RedisFrontier {
             tasks: RefCell::default(),
         });
         let claiming = Task::spawn(event_loop, Rc::clone(&inner).claim_jobs());
-        let renewing = Task::spawn(event_loop, Rc::clone(&inner).renew_leases());
+        let renew = |partition| {
+            let renewing = Rc::clone(&inner).renew_leases(partition);
+            Task::spawn(event_loop, renewing).named("leases")
+        };
+        inner.tasks.borrow_mut().extend((0..inner.store.partitions).map(renew));
+        let watching = Task::spawn(event_loop, Rc::clone(&inner).watch_crawl());
         let releasing = Task::spawn(event_loop, Rc::clone(&inner).release_leases());
         if let Some(file) = journal {
             let moving = Rc::clone(&inner).move_journal(file, redis.journal_age);
             inner.tasks.borrow_mut().push(Task::spawn(event_loop, moving).named("journal"));
         }
         inner.claiming.replace(Some(claiming.named("claims")));
-        let tasks = [renewing.named("leases"), releasing.named("released leases")];
+        let tasks = [watching.named("progress"), releasing.named("released leases")];
         inner.tasks.borrow_mut().extend(tasks);
         Ok(Self(inner))
     }
@@ -253,12 +258,10 @@ impl RedisFrontier {
             while inner.has_leases() {
                 sleep(&inner.event_loop, IDLE.0).await;
             }
-            inner.flush_released().await?;
-            for partition in 0..inner.store.partitions {
-                let words: [&[u8]; 2] = [b"HDEL", inner.worker.as_bytes()];
-                inner.store.cluster.command(partition, ":workers", &words).await?;
-            }
-            Ok::<_, CallError>(())
+            let words: [&[u8]; 2] = [b"HDEL", inner.worker.as_bytes()];
+            let leave = |partition| inner.store.cluster.command(partition, ":workers", &words);
+            let leaving = at_once((0..inner.store.partitions).map(leave));
+            let _ = join((inner.flush_released(), leaving)).await;
         };
         let deadline = inner.event_loop.now() + CLOSE_TIMEOUT;
         // What could not be given back comes back when its lease ends.
@@ -400,24 +403,31 @@ impl Inner {
         }
     }
 
-    /// Renews the leases of this worker each second, or three times in their length if that
-    /// is shorter, and keeps the progress. Ends the worker if its crawl is there no longer.
-    async fn renew_leases(self: Rc<Self>) {
-        let period = (self.lease / 3).min(Duration::from_secs(1));
+    /// Pause between two renewals of a lease: a second, or a third of the length of a lease if
+    /// that is shorter.
+    fn period(&self) -> Duration {
+        (self.lease / 3).min(Duration::from_secs(1))
+    }
+
+    /// Keeps the progress. Ends the worker if its crawl is there no longer.
+    async fn watch_crawl(self: Rc<Self>) {
         loop {
             if let Err(error) = self.store.check().await {
                 return self.fail(&error);
-            }
-            // All at a time: they take one wait, and not one for each partition.
-            let renewals = (0..self.store.partitions).map(|partition| self.renew(partition));
-            if at_once(renewals).await.iter().any(Result::is_err) {
-                return;
             }
             match self.store.counters().await {
                 Ok(counters) => drop(self.progress.replace(progress(&counters))),
                 Err(error) => return self.fail(&error),
             }
-            sleep(&self.event_loop, period).await;
+            sleep(&self.event_loop, self.period()).await;
+        }
+    }
+
+    /// Renews the leases of one partition again and again, whatever becomes of the others:
+    /// their nodes may be away.
+    async fn renew_leases(self: Rc<Self>, partition: usize) {
+        while !self.is_failed.get() && self.renew(partition).await.is_ok() {
+            sleep(&self.event_loop, self.period()).await;
         }
     }
 
@@ -457,18 +467,15 @@ impl Inner {
     }
 
     async fn flush_released(&self) -> Result<(), CallError> {
-        for partition in 0..self.store.partitions {
-            // The others are kept: this may be cancelled before they are sent.
-            let leases: Vec<_> = self
-                .released
-                .borrow_mut()
-                .extract_if(.., |(at, _)| *at == partition)
-                .map(|(_, lease)| lease.as_bytes().to_vec())
-                .collect();
-            if !leases.is_empty() {
-                self.script(&RELEASE, partition, &leases).await?;
-                self.has_changed.set();
-            }
+        let mut leases: HashMap<usize, Vec<Vec<u8>>> = HashMap::new();
+        for (partition, lease) in self.released.take() {
+            leases.entry(partition).or_default().push(lease.as_bytes().to_vec());
+        }
+        // All at a time: they are on their way when this is cancelled.
+        let calls = leases.iter().map(|(at, leases)| self.script(&RELEASE, *at, leases));
+        for released in at_once(calls).await {
+            released?;
+            self.has_changed.set();
         }
         Ok(())
     }

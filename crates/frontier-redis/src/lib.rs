@@ -35,7 +35,7 @@
 //! | `:seen` | set | 128-bit hashes of the URLs |
 //! | `:q:HOST`, `:b:HOST` | list, sorted set | the jobs of a host, and those whose URLs were busy, by the moment at which they are asked again |
 //! | `:ready` | sorted set | hosts by the moment at which each may be asked next |
-//! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin |
+//! | `:h:HOST`, `:rulesNHOST` | strings | the politeness of a host, in MessagePack, and the rules of its http (0) and https (1) origin; of a host without work, only those up to 16 KB |
 //! | `:leases` | sorted set | leases by their ends: a token, the host, the kind of the job, the moment of the claim, the host's next moment before it, the job |
 //! | `:journal` | stream | the records of finished URLs, as in a journal of `--state` |
 //! | `:duty` | string | the worker that moves the journal to a file |
@@ -46,7 +46,8 @@
 //! can read the server can read them. A user of its own needs these rights:
 //!
 //! ```text
-//! ACL SETUSER crawler ON >PASSWORD ~{NAME:* +@all -@admin -@dangerous +info +bgrewriteaof
+//! ACL SETUSER crawler ON >PASSWORD ~{NAME:*
+//!     +@all -@admin -@dangerous +info +bgrewriteaof +cluster|slots
 //! ```
 //!
 //! # Options and rows
@@ -54,14 +55,14 @@
 //! | option | is held |
 //! |---|---|
 //! | URLs, `--strict`, `--lenient`, `--include`, `--exclude`, `--check`, `--external`, `--strip-query`, `--max-pages-per-host`, `--max-path-segments`, `--max-repeats`, `--max-pages-per-pattern`, `--max-redirect`, `--max-tries`, `--max-body-size`, timeouts, `--user-agent`, `--header`, `--user`, `--no-robots`, `--deny-private`, `--accept`, `--select` | globally: a worker that joins gets them from the crawl, and one that is given others is refused; a value that is the default does not count as given, nor does `--check none` |
-//! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day) | globally, over all workers together |
+//! | `--delay`, `--rate-limit`, `--max-wait`, `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day; one whose rules have more than 16 KB again when a host that had no URLs left has new ones) | globally, over all workers together |
 //! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |
 //! | hosts that do not answer | each worker counts for itself; once one gives a host up, each other does after its own next failed attempt |
 //! | `--max-tasks`, `--max-time`, `--max-pages`, `--cacert` and `--insecure` (also for the server of Redis), proxies, output, log and progress | per worker: with `--max-pages`, a worker leaves after so many |
 //! | `--journal` | per worker: of those that have it, one for each partition moves the records to its file |
 //! | cookies, `--cookie-jar`, `--no-cookies` | per worker: each has a jar of its own, and gets and sends its own cookies |
-//! | `--max-depth`, `--follow-root`, `--sitemap`, `--state`, `--record`, `--replay` | refused |
+//! | `--max-depth`, `--follow-root`, `--sitemap`, `--state`, `--record`, `--replay`, `--external-rate`, `--cache`, settings for single hosts | refused |
 //!
 //! | field of a row | in a worker's own output | in a report |
 //! |---|---|---|

@@ -5,6 +5,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::fmt;
 use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -21,8 +22,8 @@ use crate::scripts::Script;
 use crate::server::{Server, Target};
 
 /// Timeout for opening a connection, for silence while replies are waited for, and for each
-/// part of what is written.
-const TIMEOUT: Duration = Duration::from_secs(10);
+/// part of what is written. The tests of this file have less time.
+const TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 10 });
 
 /// First and longest pause before a connection is opened again; it doubles.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
@@ -249,15 +250,8 @@ impl Inner {
             Target::Unix(path) => connect_unix(event_loop, path, TlsLayer::plain()).await?,
             Target::Tcp { host, port, is_secure } => {
                 let addresses = lookup(event_loop, host, *port).await.map_err(io::Error::other)?;
-                let mut result = Err(ErrorKind::NotFound.into());
-                for address in &*addresses {
-                    let layer = self.tls.layer(is_secure.then_some(host.as_str()))?;
-                    result = connect(event_loop, *address, layer).await;
-                    if result.is_ok() {
-                        break;
-                    }
-                }
-                result?
+                let layer = || self.tls.layer(is_secure.then_some(host.as_str()));
+                connect_to_one(event_loop, &addresses, layer).await?
             }
         };
         match (&self.server.user, &self.server.password) {
@@ -289,22 +283,32 @@ impl Inner {
     /// Sends calls and takes their replies, until the connection fails.
     async fn serve(&self, mut connection: Connection) -> io::Error {
         let mut received = Vec::new();
+        // The moment since which replies are waited for, and nothing has come.
+        let mut silent_since = self.event_loop.now();
         loop {
+            let begun = self.event_loop.now();
+            if self.sent.borrow().is_empty() {
+                silent_since = begun;
+            }
             for part in self.take_queued().chunks(MAX_PART) {
-                match self.within_timeout(write_all(&mut connection, part)).await {
+                let now = self.event_loop.now();
+                match self.within_timeout(now, write_all(&mut connection, part)).await {
                     Ok(()) => {}
                     Err(error) => return error,
                 }
             }
+            // What comes while it writes is not read.
+            silent_since += self.event_loop.now() - begun;
             let take = |bytes: &[u8]| received.extend_from_slice(bytes);
             let reading = async { Ok(select((read(&mut connection, take), self.queued())).await) };
             let event = if self.sent.borrow().is_empty() {
                 reading.await
             } else {
-                self.within_timeout(reading).await
+                self.within_timeout(silent_since, reading).await
             };
             match event {
                 Ok(Selected::First(Ok(Some(())))) => {
+                    silent_since = self.event_loop.now();
                     if let Err(error) = self.take_replies(&mut received) {
                         return error;
                     }
@@ -318,9 +322,10 @@ impl Inner {
 
     async fn within_timeout<T>(
         &self,
+        begun: Instant,
         coroutine: impl std::future::Future<Output = io::Result<T>>,
     ) -> io::Result<T> {
-        let deadline = self.event_loop.now() + TIMEOUT;
+        let deadline = begun + TIMEOUT;
         let result = timeout_at(&self.event_loop, || deadline, coroutine).await;
         result.unwrap_or_else(|_elapsed| Err(ErrorKind::TimedOut.into()))
     }
@@ -387,6 +392,26 @@ fn is_moving(message: &str) -> bool {
     ["ASK ", "TRYAGAIN"].iter().any(|word| message.starts_with(word))
 }
 
+/// Connects to the first of these addresses that answers. Each of them has an equal share of
+/// the time, and so has the login.
+async fn connect_to_one(
+    event_loop: &EventLoop,
+    addresses: &[SocketAddr],
+    layer: impl Fn() -> io::Result<TlsLayer>,
+) -> io::Result<Connection> {
+    let mut result = Err(ErrorKind::NotFound.into());
+    for address in addresses {
+        let deadline = event_loop.now() + TIMEOUT / (addresses.len() as u32 + 1);
+        let connecting = connect(event_loop, *address, layer()?);
+        let connected = timeout_at(event_loop, || deadline, connecting).await;
+        result = connected.unwrap_or_else(|_elapsed| Err(ErrorKind::TimedOut.into()));
+        if result.is_ok() {
+            break;
+        }
+    }
+    result
+}
+
 /// Sends one command on a new connection, and returns its reply.
 async fn greet(connection: &mut Connection, words: &[&str]) -> io::Result<OwnedFrame> {
     let words = words.iter().map(|word| word.as_bytes().to_vec()).collect();
@@ -418,4 +443,64 @@ pub(crate) fn run_id_of(info: &OwnedFrame) -> String {
 fn refused(message: &str) -> io::Error {
     let kind = if is_temporary(message) { ErrorKind::Other } else { ErrorKind::PermissionDenied };
     io::Error::new(kind, message.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
+    use std::thread;
+
+    use super::*;
+
+    #[test]
+    fn a_server_whose_first_address_is_silent_is_reached_at_its_second() {
+        // It accepts nothing, and no more can wait.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = silent.local_addr().unwrap();
+        let fill = || TcpStream::connect_timeout(&address, Duration::from_millis(100)).ok();
+        let waiting: Vec<_> = std::iter::from_fn(fill).take(500).collect();
+        assert!(waiting.len() < 500, "it is not full");
+        let server = TcpListener::bind("127.0.0.1:0").unwrap();
+        let addresses = [address, server.local_addr().unwrap()];
+        let event_loop = EventLoop::new().unwrap();
+        let connecting = connect_to_one(&event_loop, &addresses, || Ok(TlsLayer::plain()));
+        let connected = event_loop.run_sync(connecting, TIMEOUT);
+        connected.expect("the first address has taken all time").unwrap();
+    }
+
+    /// Starts a server that greets each client, and then says nothing more.
+    fn falls_silent() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}/", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for mut client in listener.incoming().map_while(Result::ok) {
+                thread::spawn(move || {
+                    let mut bytes = [0; 4_096];
+                    let _ = client.read(&mut bytes);
+                    let _ = client.write_all(b"$0\r\n\r\n");
+                    while matches!(client.read(&mut bytes), Ok(1..)) {}
+                });
+            }
+        });
+        Server::parse(&url).unwrap()
+    }
+
+    #[test]
+    fn a_server_that_falls_silent_is_noticed_although_calls_are_added() {
+        let event_loop = EventLoop::new().unwrap();
+        let tls = Rc::new(TlsConnector::new(&[], false));
+        let (losses, max_wait) = (Rc::new(Cell::new(0)), Duration::from_secs(60));
+        let node = Rc::new(Node::new(&event_loop, falls_silent(), &tls, max_wait, &losses));
+        let adding = async {
+            while losses.get() == 0 {
+                let node = Rc::clone(&node);
+                let call = async move { drop(node.call(Command::new(vec!["PING".into()])).await) };
+                event_loop.spawn_detached(call);
+                sleep(&event_loop, TIMEOUT / 20).await;
+            }
+        };
+        event_loop.run_sync(adding, TIMEOUT * 5).expect("its silence is not noticed");
+        event_loop.close();
+    }
 }

@@ -39,4 +39,5 @@ scripts! {
     PACE "pace"
     DUTY "duty"
     TRIM "trim"
+    PAGE "page"
 }

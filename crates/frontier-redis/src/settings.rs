@@ -125,18 +125,22 @@ pub(crate) fn contradictions(crawl: &Map<String, Value>, given: &Options) -> Opt
     (!list.is_empty()).then(|| list.join("; "))
 }
 
-/// Returns the flag of an option that a crawl on many machines does not support.
+/// Returns what a crawl on many machines does not support of these options: a flag, or the
+/// name of a setting.
 pub(crate) fn unsupported(options: &Options) -> Option<&'static str> {
     match options {
         Options { max_depth: Some(_), .. } => Some("--max-depth"),
         Options { sitemap: true, .. } => Some("--sitemap"),
         Options { follow_root: true, .. } => Some("--follow-root"),
-        _ => None,
+        Options { external_rate: Some(_), .. } => Some("--external-rate"),
+        Options { hosts, .. } => (!hosts.is_empty()).then_some("a setting for a host"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use crawl_core::{HostOptions, HostPattern};
+
     use super::*;
 
     #[test]
@@ -159,6 +163,16 @@ mod tests {
         apply(&of(&options), &mut applied).unwrap();
         assert_eq!(format!("{applied:?}"), format!("{options:?}"));
         assert_eq!(of(&applied), of(&options));
+    }
+
+    #[test]
+    fn what_one_process_alone_can_follow_is_not_supported() {
+        let mut options = Options::new(Vec::new());
+        assert_eq!(unsupported(&options), None);
+        options.hosts = vec![HostOptions::new(HostPattern::parse("a.test").unwrap())];
+        assert_eq!(unsupported(&options), Some("a setting for a host"));
+        options.external_rate = Some(1);
+        assert_eq!(unsupported(&options), Some("--external-rate"));
     }
 
     #[test]

@@ -24,7 +24,7 @@ use crate::cluster::{Cluster, at_once, elements_of, number_of, pairs_of, text_of
 use crate::job_text::{self, REFUSED};
 use crate::journal_file::{self, JournalFile};
 use crate::node::{CallError, Command};
-use crate::scripts::{CREATE, DUTY, PUT, TRIM};
+use crate::scripts::{CREATE, DUTY, PAGE, PUT, TRIM};
 use crate::{RedisOptions, settings};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
@@ -36,9 +36,6 @@ const DELETED: &str = "deleted";
 
 /// Number of jobs in one call of a script: a longer one would keep others waiting.
 pub(crate) const MAX_JOBS: usize = 1_000;
-
-/// Number of records of the journal in one reply. A record has many megabytes at worst.
-const PAGE: &[u8] = b"50";
 
 /// Number of records that are moved to a file at a time, and their size in bytes; the last
 /// page of them may go beyond.
@@ -302,16 +299,16 @@ impl Store {
         Ok(counters)
     }
 
-    /// Returns records of the journal between two ids, the first ones, and the id of the
-    /// last of them; `None` if there is none.
+    /// Returns records of the journal between two ids, as many of the first ones as one reply
+    /// is to have, and the id of the last of them; `None` if there is none.
     async fn page_of_journal(
         &self,
         partition: usize,
         from: &str,
         to: &str,
     ) -> Result<Option<(Vec<Vec<u8>>, String)>, CallError> {
-        let words: [&[u8]; 5] = [b"XRANGE", from.as_bytes(), to.as_bytes(), b"COUNT", PAGE];
-        let page = self.cluster.command(partition, ":journal", &words).await?;
+        let ids = [from, to].map(|id| id.as_bytes().to_vec());
+        let page = self.cluster.script(&PAGE, partition, &ids).await?;
         let (mut records, mut last) = (Vec::new(), None);
         for record in elements_of(page) {
             let mut record = elements_of(record).into_iter();
@@ -408,8 +405,6 @@ impl Store {
         file: &mut JournalFile,
     ) -> io::Result<()> {
         self.check().await?;
-        let until = (self.now().await? / 1_000).saturating_sub(age.as_millis() as u64);
-        let until = until.to_string();
         let is_mended = self.runs().await?.iter().all(Run::is_noted);
         let worker = worker.as_bytes().to_vec();
         for partition in 0..self.partitions {
@@ -417,6 +412,9 @@ impl Store {
             if number_of(&self.cluster.script(&DUTY, partition, &duty).await?) != 1 {
                 continue;
             }
+            // The ids of its records are moments of the same clock.
+            let now = self.cluster.now(partition).await? / 1_000;
+            let until = now.saturating_sub(age.as_millis() as u64).to_string();
             while let Some((records, last)) = self.records_to_move(partition, &until).await? {
                 if !is_mended {
                     let mut batch = Batch::default();
@@ -653,9 +651,10 @@ impl Store {
     pub(crate) async fn status(&self) -> io::Result<Status> {
         let counters = self.counters().await?;
         let (mut workers, mut hosts) = (Vec::new(), Vec::new());
-        let (mut num_hosts, now) = (0, self.now().await?);
+        let mut num_hosts = 0;
         for partition in 0..self.partitions {
             let reply = self.cluster.command(partition, ":workers", &[b"HGETALL"]).await?;
+            let now = self.cluster.now(partition).await?;
             for (name, text) in pairs_of(reply) {
                 let mut words = text.splitn(3, ' ');
                 let mut word = || words.next().unwrap_or_default();
@@ -686,16 +685,6 @@ impl Store {
         Ok(Status { counters, workers, num_hosts, hosts })
     }
 
-    /// Returns the clock of a server, in microseconds.
-    async fn now(&self) -> Result<u64, CallError> {
-        let nodes = self.cluster.all_nodes().await?;
-        let Some(node) = nodes.first() else { return Ok(0) };
-        let time = node.call(Command::new(vec![b"TIME".to_vec()])).await?;
-        let time: Vec<_> = elements_of(time).iter().map(number_of).collect();
-        Ok(time.first().map_or(0, |seconds| *seconds as u64 * 1_000_000)
-            + time.get(1).map_or(0, |micros| *micros as u64))
-    }
-
     /// Deletes all keys of a crawl, whatever version has begun it. Its record is marked first,
     /// so that workers end and none joins, and deleted last: until then the deletion can be
     /// repeated.
@@ -704,6 +693,8 @@ impl Store {
     /// When the server is lost, there is no such crawl, or its name is none.
     pub(crate) async fn delete(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<()> {
         let cluster = connect(event_loop, redis)?;
+        // Before the mark: who may not ask for them changes nothing.
+        let nodes = cluster.all_nodes().await?;
         let record = format!("{}:crawl", cluster.key(0)).into_bytes();
         let mut has_keys = number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) > 0;
         if has_keys {
@@ -711,7 +702,7 @@ impl Store {
             cluster.command(0, ":crawl", &[b"HDEL", b"id"]).await?;
         }
         let pattern = format!("{{{}:*", redis.name);
-        for node in cluster.all_nodes().await? {
+        for node in nodes {
             let mut cursor = "0".to_owned();
             loop {
                 let words: [&[u8]; 6] =
@@ -888,7 +879,78 @@ impl fmt::Display for Status {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
+    use std::sync::mpsc;
+    use std::thread;
+
+    use redis_protocol::resp2::decode::decode;
+
     use super::*;
+    use crate::Server;
+
+    /// Starts a node that answers each command with what `answer` returns for its words.
+    fn answers(node: TcpListener, answer: impl Fn(&[String]) -> String + Send + 'static) {
+        thread::spawn(move || {
+            let mut client = node.accept().unwrap().0;
+            let (mut bytes, mut received) = ([0; 65_536], Vec::new());
+            while let Ok(length @ 1..) = client.read(&mut bytes) {
+                received.extend_from_slice(&bytes[..length]);
+                while let Some((command, length)) = decode(&received).unwrap() {
+                    received.drain(..length);
+                    let words: Vec<_> = elements_of(command).iter().flat_map(text_of).collect();
+                    client.write_all(answer(&words).as_bytes()).unwrap();
+                }
+            }
+        });
+    }
+
+    fn array(words: &[&str]) -> String {
+        let words = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        format!("*{}\r\n{}", words.len(), words.collect::<String>())
+    }
+
+    #[test]
+    fn a_record_is_moved_by_the_clock_of_its_own_node() {
+        let nodes = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let ports = nodes.each_ref().map(|node| node.local_addr().unwrap().port());
+        let (send, ends) = mpsc::channel();
+        for (n, node) in nodes.into_iter().enumerate() {
+            let send = send.clone();
+            let fields = ["format", FORMAT, "settings", "{}", "key", "0", "id", "x"];
+            let crawl = array(&[&fields[..], &["partitions", "2"]].concat());
+            answers(node, move |words| match &*words[0] {
+                _ if n == 0 && words.iter().any(|word| word.starts_with("{clocks:1}")) => {
+                    format!("-MOVED 1 127.0.0.1:{}\r\n", ports[1])
+                }
+                "HGETALL" => crawl.clone(),
+                "HMGET" => array(&["x", FORMAT]),
+                "TIME" => array(&[["100", "200"][n], "0"]),
+                "EVALSHA" if words[1] == PAGE.sha1 => {
+                    // The last two words are the ids.
+                    send.send((n, words[words.len() - 1].clone())).unwrap();
+                    "*0\r\n".to_owned()
+                }
+                "EVALSHA" => ":1\r\n".to_owned(),
+                _ => "$-1\r\n".to_owned(),
+            });
+        }
+        let server = Server::parse(&format!("redis://127.0.0.1:{}/", ports[0])).unwrap();
+        let redis = RedisOptions::new(server, "clocks");
+        let path = std::env::temp_dir().join(format!("clocks-{}", std::process::id()));
+        let event_loop = EventLoop::new().unwrap();
+        let moving = async {
+            let options = Options::new(Vec::new());
+            let store = Store::open(&event_loop, &redis, &options, false).await?;
+            let mut file = JournalFile::open(&path, &store.first_line)?;
+            let local = RefCell::new(LocalAdmission::new(options));
+            store.move_journal(&local, "worker", Duration::from_secs(60), &mut file).await
+        };
+        event_loop.run_sync(moving, Duration::from_secs(20)).unwrap().unwrap();
+        std::fs::remove_file(path).unwrap();
+        let ends: Vec<_> = ends.try_iter().collect();
+        assert_eq!(ends, [(0, "40000".to_owned()), (1, "140000".to_owned())]);
+    }
 
     #[test]
     fn jobs_are_put_in_by_host_however_many_hosts_a_page_leads_to() {

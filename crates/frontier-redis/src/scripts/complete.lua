@@ -18,19 +18,20 @@ local function grow(h, started)
 end
 
 -- Returns the number of new URLs in the record of this call, or nil if the last 1,000 of
--- the journal are others.
+-- the journal are others. They are read one by one: a record has many megabytes at worst.
 local function number_in_record()
   local before, after, last = ARGV[7], ARGV[8], '+'
-  for _ = 1, 10 do
-    local entries = call('XREVRANGE', P .. ':journal', last, '-', 'COUNT', 100)
-    for _, entry in ipairs(entries) do
-      local record = entry[2][2]
-      local new = record:sub(#before + 1, -#after - 1)
-      if record == before .. new .. after then
-        return tonumber(new)
-      end
-      last = '(' .. entry[1]
+  for _ = 1, 1000 do
+    local entry = call('XREVRANGE', P .. ':journal', last, '-', 'COUNT', 1)[1]
+    if not entry then
+      return nil
     end
+    local record = entry[2][2]
+    local new = record:sub(#before + 1, -#after - 1)
+    if record == before .. new .. after then
+      return tonumber(new)
+    end
+    last = '(' .. entry[1]
   end
 end
 

@@ -9,7 +9,8 @@ if ARGV[4] == '1' and (h.pause or 0) <= now then
   return 0
 end
 local at = math.max(h.next, h.pause or 0, now)
-h.next = at + math.max(tonumber(ARGV[3]), h.delay or 0)
+-- The job that was claimed last can give its own moment back no longer.
+h.next, h.last = at + math.max(tonumber(ARGV[3]), h.delay or 0), ''
 save(name, h)
 schedule(name, h)
 return at - now

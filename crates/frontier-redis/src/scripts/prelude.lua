@@ -13,12 +13,14 @@ end
 
 -- A host, as a table; its record is written by `save`. A field that is not there is nil:
 --   queued          the number of jobs in its queue
---   next, last      the moment of its next request, and the token of its last lease
+--   next, last      the moment of its next request, and the token of its last lease, empty
+--                   if a further request has taken a moment since
 --   open            the number of its leases
 --   answers, pages  how many it has given; how many are known
 --   is_full         a job beyond the pages that it may have was put in
 --   delay           the delay that its robots.txt asks for
 --   until0, until1  the end of its rules for http and for https
+--   big             some of these rules are large
 --   waits, rules    its robots.txt is being fetched; the state of that job, see `state`
 --   gone            it is given up: the status with which it was busy all the time
 -- and of one that was busy:
@@ -37,7 +39,14 @@ local function host_of(name)
   return h
 end
 
+-- Writes the record of a host. Large rules are kept while it has work, and then fetched again:
+-- there may be any number of hosts.
 local function save(name, h)
+  local is_idle = h.big and h.open == 0 and h.queued == 0
+  if is_idle and call('EXISTS', P .. ':b:' .. name) == 0 then
+    call('DEL', P .. ':rules0' .. name, P .. ':rules1' .. name)
+    h.until0, h.until1, h.big = nil, nil, nil
+  end
   call('SET', P .. ':h:' .. name, cmsgpack.pack(h))
 end
 

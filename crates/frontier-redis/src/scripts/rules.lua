@@ -17,6 +17,7 @@ local delay = math.max(tonumber(ARGV[5]), h.delay or 0)
 if delay > 0 then
   h.next, h.delay = h.next + delay - (h.delay or 0), delay
 end
+h.big = h.big or #ARGV[6] > 16384 or nil
 save(name, h)
 schedule(name, h)
 return 1

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crawl_core::{CrawlSummary, Options, Row, StopReason};
+use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, StopReason};
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
-use frontier_redis::{RedisFrontier, delete, report, status, work};
-use stage2_coroutines::EventLoop;
+use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
+use stage2_coroutines::{EventLoop, Task};
 use stage3_queue::{Frontier, Stopper};
 
 use crate::losses::{is_soon, join_and_leave};
@@ -151,6 +151,14 @@ fn a_worker_with_other_settings_is_refused() {
     following.follow_root = true;
     let error = open(following).err().unwrap().to_string();
     assert!(error.contains("--follow-root is not supported"), "{error}");
+    let mut paced = options(&site.root());
+    paced.external_rate = Some(1);
+    let error = open(paced).err().unwrap().to_string();
+    assert!(error.contains("--external-rate is not supported"), "{error}");
+    let mut single = options(&site.root());
+    single.hosts = vec![HostOptions::new(HostPattern::parse("a.test").unwrap())];
+    let error = open(single).err().unwrap().to_string();
+    assert!(error.contains("a setting for a host is not supported"), "{error}");
     redis.command(&["HSET", "{settings:0}:crawl", "format", "0, 0.0.1"]);
     let error = open(options(&site.root())).err().unwrap().to_string();
     assert!(error.contains("another version (0, 0.0.1"), "{error}");
@@ -551,4 +559,63 @@ fn a_sink_that_panics_ends_the_crawl() {
     let message = panic.downcast_ref::<String>().expect("a text");
     assert_eq!(*message, format!("no room for {}", site.url("/")));
     assert!(site.requests() < 30);
+}
+
+/// The record of a page with many links has megabytes.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn large_records_are_read_a_few_at_a_time() {
+    let redis = Redis::start();
+    let site = list(3);
+    run(redis.options("large"), options(&site.url("/")));
+    // Behind a record there may be spaces.
+    let script = "local record = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1][2][2]
+        for _ = 1, 20 do
+          redis.call('XADD', KEYS[1], '*', 'r', record .. (' '):rep(1048576))
+        end
+        return 'OK'";
+    redis.command(&["EVAL", script, "1", "{large:0}:journal"]);
+    let (server, most) = redis.afar(Duration::ZERO);
+    assert_eq!(journal(&RedisOptions::new(server, "large")).len(), 4);
+    let most = most.load(Ordering::SeqCst);
+    assert!(most < 3 << 20, "{most} bytes in one reply");
+}
+
+/// A worker that stops gives back what it has, and takes itself out of the lists, in all
+/// partitions at a time: the server may be far away.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_with_many_partitions_leaves_all_of_them() {
+    let redis = Redis::start();
+    let mut wanted = options("http://0.test/");
+    wanted.roots = (0..100).map(|n| format!("http://{n}.test/").parse().unwrap()).collect();
+    let many = RedisOptions { partitions: Some(64), ..redis.options("many") };
+    let afar = redis.afar(Duration::from_millis(40)).0;
+    let count = |what: &str| {
+        let script = format!("return #redis.call('KEYS', '{{many:*:{what}')");
+        redis.command(&["EVAL", &script, "0"])
+    };
+    let event_loop = EventLoop::new().unwrap();
+    let open = |redis| {
+        let (sink, stopper) = (Box::new(drop), Stopper::new());
+        RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, stopper)
+    };
+    let working = async {
+        // It is begun from nearby: that takes calls for each partition.
+        open(many).await.unwrap().close().await;
+        let frontier = open(RedisOptions::new(afar, "many")).await.unwrap();
+        let claim = |_| {
+            let frontier = frontier.clone();
+            Task::spawn(&event_loop, async move { frontier.next().await })
+        };
+        let mut claims = Vec::new();
+        for claim in (0..100).map(claim).collect::<Vec<_>>() {
+            claims.push(claim.await.unwrap());
+        }
+        assert_eq!(count("workers"), "64");
+        drop(claims);
+        frontier.close().await;
+    };
+    event_loop.run_sync(working, Duration::from_secs(60)).expect("it does not end");
+    assert_eq!((count("workers"), count("leases")), ("0".to_owned(), "0".to_owned()));
 }

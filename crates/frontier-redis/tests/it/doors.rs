@@ -104,9 +104,9 @@ fn a_password_is_asked_for() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_user_needs_no_more_than_its_own_keys() {
     let redis = Redis::start();
-    let rules =
-        ["ON", ">secret", "~{mine:*", "+@all", "-@admin", "-@dangerous", "+info", "+bgrewriteaof"];
-    redis.command(&[&["ACL", "SETUSER", "crawler"], &rules[..]].concat());
+    let rules = "ON >secret ~{mine:* +@all -@admin -@dangerous +info +bgrewriteaof +cluster|slots";
+    let rules: Vec<_> = rules.split(' ').collect();
+    assert_eq!(redis.command(&[&["ACL", "SETUSER", "crawler"], &rules[..]].concat()), "OK");
     let url = format!("{}?user=crawler&password=secret", redis.url());
     assert_crawls(&at(&url, "mine"));
     let other = refusal(&at(&url, "yours"));
@@ -114,7 +114,7 @@ fn a_user_needs_no_more_than_its_own_keys() {
 }
 
 /// Starts a server that answers each call with what `answer` returns for its text, until that
-/// is nothing: then it closes the connection. It says of itself what is in `INFO`.
+/// is nothing: then it closes the connection. Of itself it says nothing.
 fn answers(listener: TcpListener, answer: impl Fn(&str) -> String + Clone + Send + 'static) {
     thread::spawn(move || {
         for mut client in listener.incoming().map_while(Result::ok) {
@@ -123,7 +123,7 @@ fn answers(listener: TcpListener, answer: impl Fn(&str) -> String + Clone + Send
                 let mut bytes = [0; 65_536];
                 while let Ok(length @ 1..) = client.read(&mut bytes) {
                     let call = String::from_utf8_lossy(&bytes[..length]).into_owned();
-                    let is_greeting = call.contains("INFO");
+                    let is_greeting = call.contains("INFO") && call.contains("server");
                     let reply = if is_greeting { "$0\r\n\r\n".to_owned() } else { answer(&call) };
                     if reply.is_empty() || client.write_all(reply.as_bytes()).is_err() {
                         break;
@@ -183,11 +183,31 @@ fn a_call_that_is_repeated_at_another_node_is_still_a_repeated_one() {
         let flag = call.split("{again:0}\r\n").nth(1).and_then(|rest| rest.lines().nth(1));
         format!("-ERR repeated: {}\r\n", flag.unwrap_or("unknown"))
     });
-    let redis = at(&format!("redis://127.0.0.1:{}/", ports[0]), "again");
+    let error = refusal_to_begin(at(&format!("redis://127.0.0.1:{}/", ports[0]), "again"));
+    assert!(error.contains("repeated: 1"), "{error}");
+}
+
+/// Returns the error with which a crawl of this name is not begun.
+fn refusal_to_begin(redis: RedisOptions) -> String {
     let event_loop = EventLoop::new().unwrap();
     let (sink, stopper) = (Box::new(drop), Stopper::new());
     let opening = RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, stopper);
     let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
-    let error = opened.err().unwrap().to_string();
-    assert!(error.contains("repeated: 1"), "{error}");
+    opened.err().unwrap().to_string()
+}
+
+/// A worker that does not see the other nodes would take one of a cluster for the only one.
+#[test]
+fn a_user_who_may_not_ask_for_the_nodes_of_a_cluster_is_refused() {
+    for (is_cluster, expected) in [(1, "NOPERM"), (0, "one server")] {
+        let node = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("redis://{}/", node.local_addr().unwrap());
+        answers(node, move |call| match call {
+            _ if call.contains("SLOTS") => "-NOPERM this user may not\r\n".to_owned(),
+            _ if call.contains("INFO") => format!("$17\r\ncluster_enabled:{is_cluster}\r\n"),
+            _ => "-ERR one server\r\n".to_owned(),
+        });
+        let error = refusal_to_begin(at(&url, "rights"));
+        assert!(error.contains(expected), "{error}");
+    }
 }

@@ -257,3 +257,40 @@ fn the_runs_of_the_nodes_of_a_cluster_are_noted_at_the_beginning() {
         assert_eq!(run, noted, "partition {partition}");
     }
 }
+
+/// A node is away for longer than a lease. What was claimed on the others is not asked again.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn leases_on_a_node_that_is_there_outlive_the_outage_of_another() {
+    let mut nodes = start_cluster();
+    let is_back = Arc::new(AtomicBool::new(false));
+    let may_answer = Arc::clone(&is_back);
+    let site = Server::start(move |_, reply| {
+        is_soon(|| may_answer.load(Ordering::SeqCst));
+        reply.page("x");
+    });
+    let site = site.unwrap();
+    let (url, root) = (nodes[0].url(), site.url("/"));
+    let working = thread::spawn(move || {
+        let server = frontier_redis::Server::parse(&url).unwrap();
+        let redis = RedisOptions::new(server, "outage");
+        run(RedisOptions { lease: Duration::from_secs(2), ..redis }, options(&root)).1.len()
+    });
+    assert!(is_soon(|| site.requests() > 0));
+    let keys = (0..12).map(|partition| format!("{{outage:{partition}}}:leases"));
+    let places = keys.flat_map(|key| [0, 1, 2].map(|node| (node, key.clone())));
+    let has_lease = |(node, key): &(usize, String)| nodes[*node].command(&["ZCARD", key]) == "1";
+    let (node, key) = places.into_iter().find(has_lease).unwrap();
+    let away = (node + 1) % 3;
+    nodes[away].kill();
+    // One more renewal may have been on its way.
+    thread::sleep(Duration::from_secs(4));
+    let left = "local time = redis.call('TIME')
+        local lease = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
+        return lease[2] - time[1] * 1000000 - time[2]";
+    let left: i64 = nodes[node].command(&["EVAL", left, "1", &key]).parse().unwrap();
+    assert!(left > 0, "it has ended {} us ago", -left);
+    nodes[away].start_again();
+    is_back.store(true, Ordering::SeqCst);
+    assert_eq!((working.join().unwrap(), site.requests()), (1, 1));
+}

@@ -11,6 +11,7 @@ use frontier_redis::{RedisOptions, report};
 use stage2_coroutines::EventLoop;
 use stage3_queue::{Rules, Stopper};
 
+use crate::losses::is_soon;
 use crate::redis::Redis;
 use crate::worker::{journal, options, run, run_with};
 
@@ -286,4 +287,96 @@ fn a_row_with_a_busy_answer_does_not_end_the_spell_of_its_host() {
         return tostring(h.answers) .. ' ' .. type(h.spell)";
     let key = format!("{{final:0}}:h:{}", server.address());
     assert_eq!(redis.command(&["EVAL", script, "1", &key]), "nil number");
+}
+
+/// Rules that were evicted, say: a worker that claims a job finds none for it.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn rules_that_the_server_has_lost_are_fetched_again() {
+    let redis = Redis::start();
+    let (server, _) = timed(|request, reply| match request.path() {
+        "/robots.txt" => {
+            let plain = [("Content-Type", "text/plain")];
+            reply.status(200, "OK", &plain, "User-agent: *\nDisallow: /1\n");
+        }
+        "/" => reply.page(links(3)),
+        _ => reply.page("x"),
+    });
+    let mut wanted = options(&server.url("/"));
+    (wanted.robots, wanted.max_pages, wanted.max_tasks) = (true, Some(1), Some(1));
+    run(redis.options("evicted"), wanted);
+    let key = format!("{{evicted:0}}:rules0{}", server.address());
+    assert_eq!(redis.command(&["DEL", &key]), "1");
+    run(redis.options("evicted"), Options::new(Vec::new()));
+    let rows = journal(&redis.options("evicted"));
+    let skipped = rows.values().filter(|row| row.outcome == Outcome::Skipped).count();
+    assert_eq!((rows.len(), skipped, server.hits("/robots.txt")), (4, 1, 2), "{rows:?}");
+}
+
+/// A robots.txt may have half a megabyte, and a crawl any number of hosts. When one has work
+/// again, its rules are fetched again.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn large_rules_of_a_host_without_work_are_forgotten_by_the_server() {
+    let redis = Arc::new(Redis::start());
+    let rules: String = (0..2_000).map(|n| format!("Disallow: /no/robots/{n}\n")).collect();
+    let large = Server::start(move |request, reply| match request.path() {
+        "/robots.txt" => {
+            let plain = [("Content-Type", "text/plain")];
+            reply.status(200, "OK", &plain, format!("User-agent: *\n{rules}"));
+        }
+        _ => reply.page("x"),
+    });
+    let large = Arc::new(large.unwrap());
+    let key = |server: &Server| format!("{{idle:0}}:rules0{}", server.address());
+    let (of_large, asked) = (key(&large), Arc::clone(&large));
+    // The site outlives no test, but may outlive the server.
+    let server = Arc::downgrade(&redis);
+    let small = Server::start(move |request, reply| match request.path() {
+        "/robots.txt" => reply.status(404, "Not Found", &[], ""),
+        _ => {
+            // The only page of the other host is done.
+            let exists = || server.upgrade().map(|redis| redis.command(&["EXISTS", &of_large]));
+            is_soon(|| asked.hits("/") > 0 && exists().as_deref() == Some("0"));
+            let links = ["/later", "/no/robots/7"].map(|path| asked.url(path));
+            reply.page(links.map(|url| format!("<a href={url}>x</a>")).concat());
+        }
+    });
+    let small = small.unwrap();
+    let mut wanted = options(&large.url("/"));
+    wanted.roots.push(small.url("/").parse().unwrap());
+    (wanted.robots, wanted.max_tries) = (true, 1);
+    let (_, rows) = run(redis.options("idle"), wanted);
+    let skipped = rows.iter().filter(|row| row.outcome == Outcome::Skipped).count();
+    assert_eq!((rows.len(), skipped, large.hits("/robots.txt")), (4, 1, 2), "{rows:?}");
+    let exists = |server| redis.command(&["EXISTS", &key(server)]);
+    assert_eq!((exists(&large), exists(&small)), ("0".to_owned(), "1".to_owned()));
+}
+
+/// A job is claimed, and then a retry of another one takes the next turn of their host. The
+/// job is not asked after all: its own turn is over, and that of the retry is not its own.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_turn_that_a_further_request_has_taken_is_not_given_to_another_job() {
+    let redis = Redis::start();
+    let script = |body: &str, arguments: &[&str]| {
+        let text = format!("{}\n{body}", include_str!("../../src/scripts/prelude.lua"));
+        redis.command(&[&["EVAL", &text, "1", "{turn:0}", "0"], arguments].concat())
+    };
+    let job = ["a.test", "1", "hash", "p10,0 http://a.test/", ""];
+    script(include_str!("../../src/scripts/put.lua"), &job);
+    // A minute lies between two turns.
+    let claim = ["worker.1", "1", "30000000", "60000000", "0"];
+    script(include_str!("../../src/scripts/claim.lua"), &claim);
+    let first = "return redis.call('ZRANGE', KEYS[1], 0, 0)[1]";
+    let lease = redis.command(&["EVAL", first, "1", "{turn:0}:leases"]);
+    script(include_str!("../../src/scripts/pace.lua"), &["a.test", "60000000", "0"]);
+    let next = || {
+        let next = "return ('%.0f'):format(cmsgpack.unpack(redis.call('GET', KEYS[1])).next)";
+        redis.command(&["EVAL", next, "1", "{turn:0}:h:a.test"])
+    };
+    let taken = next();
+    let end = [&lease, "0", "0", "0", "0", "{", "}"];
+    assert_eq!(script(include_str!("../../src/scripts/complete.lua"), &end), "0");
+    assert_eq!(next(), taken);
 }

@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::net::Shutdown;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -117,6 +119,20 @@ impl Redis {
         format!("unix://{}", self.socket().display())
     }
 
+    /// Returns the way to this server over a line on which each call takes so long, and the
+    /// most bytes that have come back between two calls.
+    pub(crate) fn afar(&self, time: Duration) -> (Server, Arc<AtomicUsize>) {
+        let (path, socket) = (self.folder.join("afar"), self.socket());
+        let (listener, most) = (UnixListener::bind(&path).unwrap(), Arc::new(AtomicUsize::new(0)));
+        let of_lines = Arc::clone(&most);
+        thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                carry(client, UnixStream::connect(&socket).unwrap(), time, &of_lines);
+            }
+        });
+        (Server::parse(&format!("unix://{}", path.display())).unwrap(), most)
+    }
+
     /// Sends one command and returns its reply, if that is one line or one text.
     pub(crate) fn command(&self, words: &[&str]) -> String {
         self.try_command(words).unwrap()
@@ -163,6 +179,42 @@ impl Drop for Redis {
 pub(crate) struct Monitor {
     stream: UnixStream,
     reading: thread::JoinHandle<Vec<String>>,
+}
+
+/// Carries bytes between a client and a server, calls after so long. Those that have come back
+/// since the last call are counted, and `most` has the largest count.
+fn carry(client: UnixStream, server: UnixStream, time: Duration, most: &Arc<AtomicUsize>) {
+    let (mut calls, mut to_client) = (client.try_clone().unwrap(), client);
+    let (mut replies, mut to_server) = (server.try_clone().unwrap(), server);
+    let (send, on_their_way) = mpsc::channel::<(Instant, Vec<u8>)>();
+    let count = Arc::new(AtomicUsize::new(0));
+    thread::spawn(move || {
+        let mut bytes = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = calls.read(&mut bytes) {
+            let _ = send.send((Instant::now() + time, bytes[..length].to_vec()));
+        }
+    });
+    let (since_call, most) = (Arc::clone(&count), Arc::clone(most));
+    thread::spawn(move || {
+        for (at, bytes) in on_their_way {
+            thread::sleep(at.saturating_duration_since(Instant::now()));
+            since_call.store(0, Ordering::SeqCst);
+            if to_server.write_all(&bytes).is_err() {
+                break;
+            }
+        }
+        let _ = to_server.shutdown(Shutdown::Both);
+    });
+    thread::spawn(move || {
+        let mut bytes = vec![0; 1 << 16];
+        while let Ok(length @ 1..) = replies.read(&mut bytes) {
+            let length_since = count.fetch_add(length, Ordering::SeqCst) + length;
+            most.fetch_max(length_since, Ordering::SeqCst);
+            if to_client.write_all(&bytes[..length]).is_err() {
+                break;
+            }
+        }
+    });
 }
 
 impl Monitor {
