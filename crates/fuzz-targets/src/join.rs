@@ -36,7 +36,11 @@ fn assert_joined_like_the_url_crate(
     encoding: &'static Encoding,
     link: &str,
 ) {
-    let joined = base_url.join(link).map(parts);
+    let joined = match base_url.join(link).map(parts) {
+        // The links before may have left no room.
+        Err(LinkError::TooLong) => BaseUrl::new(base, encoding).join(link).map(parts),
+        joined => joined,
+    };
     if base.as_str().len() + link.len() > BaseUrl::MAX_BYTES {
         assert_eq!(joined, Err(LinkError::TooLong));
         return;
@@ -46,7 +50,8 @@ fn assert_joined_like_the_url_crate(
     assert!(joined.0.is_ascii() && !joined.0.contains('#'));
     if base.as_str().len() + joined.0.len() <= BaseUrl::MAX_BYTES {
         let (text, origin, _) = joined;
-        assert_eq!(base_url.join(&text).map(parts), Ok((text.clone(), origin, None)));
+        let again = BaseUrl::new(base, encoding).join(&text).map(parts);
+        assert_eq!(again, Ok((text.clone(), origin, None)));
     }
 }
 
@@ -82,7 +87,14 @@ fn by_url_crate(base: &Url, encoding: &'static Encoding, link: &str) -> Joined {
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoded(query, encoding).into();
     let parser = Url::options().base_url(Some(base));
     let parser = parser.encoding_override((encoding != UTF_8).then_some(encode));
-    let mut url = parser.parse(link).map_err(|_| LinkError::Malformed)?;
+    // The crate takes a third slash for an empty host, and the standard ignores it.
+    let host = link.trim_start_matches(|c| c <= ' ').replace(['\t', '\n', '\r'], "");
+    let host = host.strip_prefix("//").filter(|rest| rest.starts_with(['/', '\\']));
+    let parsed = parser.parse(link).or_else(|error| {
+        let host = host.ok_or(error)?.trim_start_matches(['/', '\\']);
+        parser.parse(&format!("//{host}"))
+    });
+    let mut url = parsed.map_err(|_| LinkError::Malformed)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(LinkError::Scheme);
     }

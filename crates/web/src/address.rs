@@ -29,7 +29,8 @@ pub enum LinkError {
     Malformed,
     /// The scheme is neither `http` nor `https`.
     Scheme,
-    /// The link and its base are longer than [`BaseUrl::MAX_BYTES`].
+    /// The link and its base are longer than [`BaseUrl::MAX_BYTES`]; or those of the page
+    /// together are longer than 512 MiB, or its hosts of more than 253 bytes than 64 KiB.
     TooLong,
 }
 

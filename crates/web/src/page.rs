@@ -72,7 +72,7 @@ pub enum FileKind {
 impl FileKind {
     /// Returns the kind of a file of this type at `url`, if it is one whose links are
     /// wanted; a sitemap only if `may_be_sitemap` is true. Most servers do not know the
-    /// type of a manifest, so that its name counts as well.
+    /// type of a manifest or of a packed sitemap, so that its name counts as well.
     pub fn of(
         content_type: &ContentType,
         url: &str,
@@ -92,6 +92,12 @@ impl FileKind {
                 Self::Sitemap
             }
             essence if may_be_sitemap && essence.ends_with("xml") => Self::Sitemap,
+            // Servers that do not know the type of a packed file.
+            "application/octet-stream" | "binary/octet-stream"
+                if may_be_sitemap && path_of(url).ends_with(".gz") =>
+            {
+                Self::Sitemap
+            }
             _ => return None,
         })
     }
@@ -247,8 +253,13 @@ fn may_be_json(essence: &str) -> bool {
 
 /// Returns true if a file at this address has a name that manifests have.
 fn is_manifest(url: &str) -> bool {
-    let path = url.split(['?', '#']).next().unwrap_or_default();
+    let path = path_of(url);
     path.ends_with(".webmanifest") || path.ends_with("manifest.json")
+}
+
+/// Returns an address without its query and its fragment.
+fn path_of(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or_default()
 }
 
 fn tld(url: &Url) -> Option<&str> {

@@ -141,9 +141,12 @@ impl Robots {
         Self { rules: rules.into_iter().collect(), ..Self::default() }
     }
 
-    /// Returns about the memory that the rules take, in bytes.
+    /// Returns about the memory that the rules and the sitemaps take, in bytes.
     pub fn memory(&self) -> usize {
-        self.rules.iter().map(|rule| size_of::<Rule>() + rule.pattern.memory()).sum()
+        // Each text is allocated on its own.
+        let sitemaps = self.sitemaps.iter().map(|url| size_of::<Url>() + url.as_str().len() + 16);
+        let rules = self.rules.iter().map(|rule| size_of::<Rule>() + rule.pattern.memory());
+        rules.chain(sitemaps).sum()
     }
 
     /// Returns true if there is any rule. Without a rule, every URL is allowed.

@@ -21,7 +21,23 @@ pub struct BaseUrl<'a> {
     fast_join: Option<FastJoin<'a>>,
     encoding: &'static Encoding,
     buffer: String,
+    /// The bytes of bases and links that may still be joined.
+    room: usize,
+    /// The bytes of too long hosts that may still be parsed.
+    room_for_hosts: usize,
 }
+
+/// The maximum of the bytes of bases and links that are joined for one page. A page of
+/// many links needs a tenth of it; the links of a malicious one have a long base each.
+const MAX_JOINED_LEN: usize = 512 * 1024 * 1024;
+
+/// The maximum length of the name of a host in bytes (RFC 1035, section 2.3.4). In other
+/// scripts than Latin, one may be written with more.
+const MAX_HOST_LEN: usize = 253;
+
+/// The maximum of the bytes of longer hosts that are parsed for one page. The time for a
+/// label is quadratic in its length.
+const MAX_LONG_HOSTS_LEN: usize = 64 * 1024;
 
 impl<'a> BaseUrl<'a> {
     /// The largest sum of the lengths of a base and a link, in bytes. No server
@@ -33,7 +49,14 @@ impl<'a> BaseUrl<'a> {
     /// of a page in UTF-16 are in UTF-8.)
     pub fn new(base: &'a Url, encoding: &'static Encoding) -> Self {
         let buffer = String::with_capacity(base.as_str().len() + 64);
-        Self { base, fast_join: FastJoin::new(base), encoding, buffer }
+        Self {
+            base,
+            fast_join: FastJoin::new(base),
+            encoding,
+            buffer,
+            room: MAX_JOINED_LEN,
+            room_for_hosts: MAX_LONG_HOSTS_LEN,
+        }
     }
 
     /// Resolves a link as it is written in the page.
@@ -41,9 +64,11 @@ impl<'a> BaseUrl<'a> {
     /// # Errors
     /// When the link cannot be fetched.
     pub fn join(&mut self, reference: &str) -> Result<Address<'_>, LinkError> {
-        if self.base.as_str().len() + reference.len() > Self::MAX_BYTES {
+        let length = self.base.as_str().len() + reference.len();
+        if length > Self::MAX_BYTES || length > self.room {
             return Err(LinkError::TooLong);
         }
+        self.room -= length;
         self.buffer.clear();
         let joined = self
             .fast_join
@@ -63,13 +88,84 @@ impl<'a> BaseUrl<'a> {
     /// Resolves any link with the `url` crate. Writes it to the buffer, and returns
     /// the end of its origin.
     fn parse(&mut self, reference: &str) -> Result<usize, LinkError> {
+        let host = if reference.len() > MAX_HOST_LEN { written_host_len(reference) } else { 0 };
+        if host > MAX_HOST_LEN {
+            self.room_for_hosts =
+                self.room_for_hosts.checked_sub(host).ok_or(LinkError::TooLong)?;
+        }
         let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encode_query(query, self.encoding);
         let parser = Url::options().base_url(Some(self.base));
         let parser = parser.encoding_override((self.encoding != UTF_8).then_some(encode));
-        let url = parser.parse(reference).map_err(|_| LinkError::Malformed)?;
+        let url = parser.parse(reference);
+        let url = url.or_else(|error| match without_surplus_slashes(reference) {
+            Some(reference) => parser.parse(&reference),
+            None => Err(error),
+        });
+        let url = url.map_err(|_| LinkError::Malformed)?;
         let origin_end = Address::of(&url)?.origin_end;
         self.buffer.clear();
         self.buffer.push_str(url.as_str());
         Ok(origin_end)
+    }
+}
+
+/// The schemes whose hosts are those of the DNS.
+const SPECIAL: [&[u8]; 6] = [b"http", b"https", b"ws", b"wss", b"ftp", b"file"];
+
+/// Returns true for the characters that a parser of URLs drops wherever they are.
+fn is_dropped(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\r')
+}
+
+fn is_slash(byte: u8) -> bool {
+    matches!(byte, b'/' | b'\\')
+}
+
+/// Returns the length of the host and the port that a link names, as they are written; 0
+/// if it names none.
+fn written_host_len(reference: &str) -> usize {
+    let bytes = reference.bytes().skip_while(|&byte| byte <= b' ');
+    let bytes = bytes.filter(|&byte| !is_dropped(byte));
+    let mut rest = bytes.clone();
+    let scheme = rest.by_ref().take(6).take_while(|&byte| byte != b':');
+    let scheme: Vec<u8> = scheme.map(|byte| byte.to_ascii_lowercase()).collect();
+    let (rest, min_slashes) =
+        if SPECIAL.contains(&scheme.as_slice()) { (rest, 0) } else { (bytes, 2) };
+    let slashes = rest.clone().take_while(|&byte| is_slash(byte)).count();
+    if slashes < min_slashes {
+        return 0;
+    }
+    let authority = rest.skip(slashes);
+    let authority = authority.take_while(|&byte| !is_slash(byte) && !matches!(byte, b'?' | b'#'));
+    // The name of a user ends at the last `@`.
+    authority.fold(0, |length, byte| if byte == b'@' { 0 } else { length + 1 })
+}
+
+/// Returns a link with two slashes before its host, if it has more. They do not count
+/// (URL Standard, section 4.4, "special authority ignore slashes state"), but the `url`
+/// crate takes them for an empty host.
+fn without_surplus_slashes(reference: &str) -> Option<String> {
+    let reference = reference.trim_start_matches(|c| c <= ' ');
+    let is_before_host =
+        |c: char| u8::try_from(c).is_ok_and(|byte| is_slash(byte) || is_dropped(byte));
+    let host = reference.trim_start_matches(is_before_host);
+    let before = &reference[..reference.len() - host.len()];
+    let slashes = before.bytes().filter(|&byte| is_slash(byte)).count();
+    (slashes > 2).then(|| format!("//{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_base_is_not_multiplied_without_end() {
+        let base = Url::parse(&format!("http://site.test/{}/", "x".repeat(60_000))).unwrap();
+        let mut base_url = BaseUrl { room: 3 * 60_100, ..BaseUrl::new(&base, UTF_8) };
+        // With and without the fast path.
+        for link in ["a", "b c", "d"] {
+            assert!(base_url.join(link).is_ok(), "{link}");
+        }
+        assert_eq!(base_url.join("e"), Err(LinkError::TooLong));
     }
 }

@@ -10,14 +10,7 @@ use super::LinkError;
 pub fn why_no_url(base: &Url, reference: &str, error: LinkError) -> Option<String> {
     match error {
         LinkError::TooLong => None,
-        LinkError::Malformed => {
-            let error = base.join(reference).err()?;
-            // The standard ignores slashes before a host, but the parser does not.
-            let host = reference.trim_start().strip_prefix("//");
-            let host = host.map(|rest| rest.trim_start_matches(['/', '\\']));
-            let has_host = host.is_some_and(|host| base.join(&format!("//{host}")).is_ok());
-            (!has_host).then(|| error.to_string())
-        }
+        LinkError::Malformed => base.join(reference).err().map(|error| error.to_string()),
         LinkError::Scheme => {
             let (scheme, rest) = reference.trim_start().split_once(':')?;
             if scheme.eq_ignore_ascii_case("mailto") {

@@ -90,15 +90,20 @@ struct Embedded {
     /// The offset in the text from which on it has character references, if its end has
     /// some: that of a `style` element in a drawing.
     references_from: Option<usize>,
+    /// True if there was more text than is kept.
+    is_cut: bool,
     position: Option<Position>,
 }
 
 impl Embedded {
     fn new(language: Language, position: Option<Position>) -> Self {
-        Self { language, text: Vec::new(), references_from: None, position }
+        Self { language, text: Vec::new(), references_from: None, is_cut: false, position }
     }
 
     fn add(&mut self, text: &[u8], kind: Text) {
+        if self.is_cut {
+            return;
+        }
         match kind {
             Text::WithReferences => {
                 self.references_from.get_or_insert(self.text.len());
@@ -106,6 +111,7 @@ impl Embedded {
             Text::Raw => self.decode(),
         }
         let room = MAX_STYLE_SHEET_LEN.saturating_sub(self.text.len());
+        self.is_cut = text.len() > room;
         self.text.extend_from_slice(&text[..text.len().min(room)]);
     }
 
@@ -405,11 +411,11 @@ impl CollectorSink<'_> {
             return;
         };
         embedded.decode();
-        let Embedded { language, text, position, .. } = *embedded;
+        let Embedded { language, text, is_cut, position, .. } = *embedded;
         let urls = match language {
             Language::Css => {
                 let css = String::from_utf8_lossy(&text);
-                for url in css::urls(&css) {
+                for url in css::urls(&css, is_cut) {
                     self.collector.add_link_to(Element::Css, &url, position);
                 }
                 return;
@@ -443,7 +449,11 @@ impl CollectorSink<'_> {
             let Some(value) = value else { continue };
             if name == ID || (matches!(tag.name, A | MAP) && name == NAME) {
                 collector.add_id(value);
-            } else if name == USEMAP && collector.page_links.text(value).starts_with('#') {
+            } else if name == USEMAP
+                && collector.page_links.text(value).starts_with('#')
+                // It is one of this page, whatever the base.
+                && collector.page_links.base.is_none()
+            {
                 collector.add_link(Element::Img, value, position);
             } else if name == STYLE || (tag.is_foreign && is_presentation(name)) {
                 let css = collector.page_links.text(value).to_owned();

@@ -5,9 +5,13 @@ use std::borrow::Cow;
 /// Returns the addresses in a style sheet: `url(...)`, the strings in `image-set(...)`
 /// and its kin, and those behind `@import`. It implements as much of CSS Syntax Module
 /// Level 3, section 4.3, as is needed to find no addresses in comments, strings, other
-/// words, and in what only describes a rule (`@namespace`, `@supports`).
-pub(super) fn urls(css: &str) -> impl Iterator<Item = Cow<'_, str>> {
-    in_other_documents(Urls { may_import: true, ..Urls::of(css) })
+/// words, and in what only describes a rule (`@namespace`, `@supports`). If the style
+/// sheet `is_cut`, an address at its end is none.
+pub(super) fn urls(css: &str, is_cut: bool) -> impl Iterator<Item = Cow<'_, str>> {
+    let mut urls = Urls { may_import: true, ..Urls::of(css) };
+    in_other_documents(std::iter::from_fn(move || {
+        urls.next().filter(|_| !(is_cut && urls.rest.is_empty()))
+    }))
 }
 
 /// Returns the addresses in the declarations of an attribute.
@@ -17,7 +21,9 @@ pub(super) fn urls_of_declarations(css: &str) -> impl Iterator<Item = Cow<'_, st
 
 /// Leaves out fragments: alone, they name an element of the page, whatever the address
 /// of the style sheet (CSS Values Module Level 4, section 4.5.1).
-fn in_other_documents(urls: Urls<'_>) -> impl Iterator<Item = Cow<'_, str>> {
+fn in_other_documents<'a>(
+    urls: impl Iterator<Item = Cow<'a, str>>,
+) -> impl Iterator<Item = Cow<'a, str>> {
     urls.filter(|url| !url.starts_with('#'))
 }
 
@@ -138,11 +144,9 @@ impl<'a> Urls<'a> {
     /// ends at the end of its line at the latest.
     fn string(&mut self) -> &'a str {
         let (quote, inside) = self.rest.split_at(1);
-        let mut is_escaped = false;
+        let mut escape = Escape::default();
         let end = inside.find(|c: char| {
-            let ends = !is_escaped && (quote.starts_with(c) || c == '\n');
-            is_escaped = !is_escaped && c == '\\';
-            ends
+            !escape.takes(c) && (quote.starts_with(c) || matches!(c, '\n' | '\r' | '\x0c'))
         });
         let (string, after) = inside.split_at(end.unwrap_or(inside.len()));
         self.rest = after.strip_prefix(quote).unwrap_or(after);
@@ -154,33 +158,47 @@ impl<'a> Urls<'a> {
         if self.rest.starts_with(['"', '\'']) {
             return Some(self.string());
         }
-        // The number of hexadecimal digits since a backslash.
-        let mut escape = None;
+        let mut escape = Escape::default();
         let mut length = None;
         let end = self.rest.char_indices().find(|&(at, c)| {
-            match escape {
-                Some(digits @ ..6) if c.is_ascii_hexdigit() => escape = Some(digits + 1),
-                // One blank after the digits belongs to them.
-                Some(1..) if c.is_ascii_whitespace() => escape = None,
-                Some(0) => escape = None,
-                _ if c == '\\' => escape = Some(0),
-                _ if c.is_ascii_whitespace() => {
-                    length.get_or_insert(at);
-                    escape = None;
-                }
-                _ => {
-                    escape = None;
-                    // Behind a blank, only the end may follow.
-                    return matches!(c, ')' | '(' | '"' | '\'') || length.is_some();
-                }
+            if escape.takes(c) {
+                return false;
             }
-            false
+            if c.is_ascii_whitespace() {
+                length.get_or_insert(at);
+                return false;
+            }
+            // Behind a blank, only the end may follow.
+            matches!(c, ')' | '(' | '"' | '\'') || length.is_some()
         });
         let (address, after) = self.rest.split_at(end.map_or(self.rest.len(), |(at, _)| at));
         // What is no address ends only at the parenthesis.
         self.rest = after.find(')').map_or("", |end| &after[end..]);
         let is_address = after.is_empty() || after.starts_with(')');
         is_address.then(|| length.map_or(address, |length| &address[..length]))
+    }
+}
+
+/// The escape that is being read, if any: the number of its hexadecimal digits so far, or
+/// 7 behind its CR, to which an LF belongs.
+#[derive(Default)]
+struct Escape(Option<u8>);
+
+impl Escape {
+    /// Takes the next character of a text, and returns true if it belongs to an escape.
+    fn takes(&mut self, c: char) -> bool {
+        let (next, is_taken) = match self.0 {
+            Some(digits @ ..6) if c.is_ascii_hexdigit() => (Some(digits + 1), true),
+            Some(..7) if c == '\r' => (Some(7), true),
+            // One blank after the digits belongs to them.
+            Some(1..7) if c.is_ascii_whitespace() => (None, true),
+            Some(0) => (None, true),
+            Some(7) if c == '\n' => (None, true),
+            _ if c == '\\' => (Some(0), true),
+            _ => (None, false),
+        };
+        self.0 = next;
+        is_taken
     }
 }
 
@@ -211,9 +229,11 @@ fn unescape(text: &str) -> Cow<'_, str> {
             let character = char::from_u32(number).filter(|&c| c != '\0');
             plain.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
             rest = &rest[digits..];
-            rest = rest.strip_prefix([' ', '\n', '\t']).unwrap_or(rest);
+            let blank = behind_line_end(rest).or_else(|| rest.strip_prefix([' ', '\t']));
+            rest = blank.unwrap_or(rest);
+        } else if let Some(after) = behind_line_end(rest) {
+            rest = after;
         } else {
-            rest = rest.strip_prefix('\n').unwrap_or(rest);
             let next = rest.chars().next().map_or(0, char::len_utf8);
             plain.push_str(&rest[..next]);
             rest = &rest[next..];
@@ -221,4 +241,10 @@ fn unescape(text: &str) -> Cow<'_, str> {
     }
     plain.push_str(rest);
     plain.into()
+}
+
+/// Returns what follows a line end (CSS Syntax Module Level 3, section 3.3), if the text
+/// begins with one.
+fn behind_line_end(text: &str) -> Option<&str> {
+    text.strip_prefix("\r\n").or_else(|| text.strip_prefix(['\n', '\r', '\x0c']))
 }

@@ -40,7 +40,7 @@ impl StyleSheet {
         let encoding = of_header.or_else(|| declared(&self.css)).unwrap_or(UTF_8);
         let (css, ..) = encoding.decode(&self.css);
         let mut links = PageLinks::default();
-        for url in css::urls(&css) {
+        for url in css::urls(&css, self.css.len() == MAX_STYLE_SHEET_LEN) {
             links.push(Element::Css, &url, None);
         }
         links
@@ -56,9 +56,12 @@ fn declared(css: &[u8]) -> Option<&'static Encoding> {
 }
 
 /// Returns the addresses of the style sheets that the prolog of an XML file names
-/// (Associating Style Sheets with XML documents, section 4).
+/// (Associating Style Sheets with XML documents, section 4), but for those in comments.
 pub fn style_sheets_of_prolog(prolog: &str) -> impl Iterator<Item = String> {
-    let instructions = prolog.split("<?xml-stylesheet").skip(1);
+    let (before, comments) = prolog.split_once("<!--").unwrap_or((prolog, ""));
+    let behind = comments.split("<!--").filter_map(|comment| comment.split_once("-->"));
+    let parts = [before].into_iter().chain(behind.map(|(_, after)| after));
+    let instructions = parts.flat_map(|part| part.split("<?xml-stylesheet").skip(1));
     instructions.filter_map(|rest| {
         let (instruction, _) = rest.split_once("?>")?;
         let (_, value) = instruction.split_once("href=")?;

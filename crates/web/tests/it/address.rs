@@ -64,7 +64,15 @@ fn by_url_crate(base: &Url, encoding: &'static Encoding, reference: &str) -> Joi
     let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encoded(query, encoding).into();
     let parser = Url::options().base_url(Some(base));
     let parser = parser.encoding_override((encoding != UTF_8).then_some(encode));
-    let mut url = parser.parse(reference).map_err(|_| LinkError::Malformed)?;
+    // The crate takes a third slash for an empty host, and the standard ignores it.
+    let dropped = ['\t', '\n', '\r'];
+    let host = reference.trim_start_matches(|c| c <= ' ').replace(dropped, "");
+    let host = host.strip_prefix("//").filter(|rest| rest.starts_with(['/', '\\']));
+    let parsed = parser.parse(reference).or_else(|error| {
+        let host = host.ok_or(error)?.trim_start_matches(['/', '\\']);
+        parser.parse(&format!("//{host}"))
+    });
+    let mut url = parsed.map_err(|_| LinkError::Malformed)?;
     if !matches!(url.scheme(), "http" | "https") {
         return Err(LinkError::Scheme);
     }
@@ -281,6 +289,70 @@ fn drive_letters_in_the_path_are_kept_as_by_the_url_crate() {
             let expected = by_url_crate(&base, UTF_8, reference);
             assert_eq!(by_base_url(&mut base_url, reference), expected, "{base} {reference}");
         }
+    }
+}
+
+/// URL Standard, section 4.4, "special authority ignore slashes state".
+#[test]
+fn slashes_before_a_host_do_not_count() {
+    let base = Url::parse("http://site.test/a/b").unwrap();
+    let mut base_url = BaseUrl::new(&base, UTF_8);
+    for (reference, expected) in [
+        ("///o.test/x?y", "http://o.test/x?y"),
+        ("////o.test", "http://o.test/"),
+        ("//\\/o.test//x", "http://o.test//x"),
+        (" \n/\t/\r//\n\u{fc}.test/ ", "http://xn--tda.test/"),
+        ("/\\/o.test", "http://o.test/"),
+        ("http:///o.test", "http://o.test/"),
+        ("https:////o.test", "https://o.test/"),
+        ("///me@o.test:81/x", "http://me@o.test:81/x"),
+    ] {
+        let found = base_url.join(reference).map(|address| address.as_str().to_owned());
+        assert_eq!(found.as_deref(), Ok(expected), "{reference:?}");
+    }
+    for reference in ["//", "///", "////", "///?x", "///:80", "///[bad", "http:///"] {
+        assert_eq!(base_url.join(reference), Err(LinkError::Malformed), "{reference:?}");
+    }
+    let windows = BaseUrl::new(&base, WINDOWS_1252)
+        .join("///o.test?\u{fc}")
+        .map(|address| address.as_str().to_owned());
+    assert_eq!(windows.as_deref(), Ok("http://o.test/?%FC"));
+}
+
+/// No resolver knows them, and the time to parse them is quadratic in their length.
+#[test]
+fn hosts_that_are_too_long_have_a_budget() {
+    let base = Url::parse("http://site.test/").unwrap();
+    let name = "\u{4e00}".repeat(300) + ".test";
+    let is_too_long =
+        |base_url: &mut BaseUrl<'_>, link: &str| base_url.join(link) == Err(LinkError::TooLong);
+    let encoded = "%e4%b8%80".repeat(300);
+    for (begin, name, expected) in [
+        ("//", &name, 72),
+        ("\n /\t/\\", &name, 72),
+        ("https:", &name, 72),
+        ("HT\nTPS:/", &name, 72),
+        ("wss:\\\\", &name, 72),
+        ("http://me:word@you@", &name, 72),
+        ("//", &encoded, 24),
+    ] {
+        let mut base_url = BaseUrl::new(&base, UTF_8);
+        let mut is_joined = |n: &usize| !is_too_long(&mut base_url, &format!("{begin}{name}/{n}"));
+        assert_eq!((0..100).take_while(|n| is_joined(n)).count(), expected, "{begin:?}");
+        // A host that may exist can be written with this many bytes.
+        let other = format!("//{}.test/{}", "\u{4e00}".repeat(70), "\u{fc}".repeat(500));
+        for link in ["x", "//\u{fc}.test/", &other] {
+            assert!(base_url.join(link).is_ok(), "{link}");
+        }
+    }
+    // What is long is no host.
+    let long = "\u{fc}".repeat(500);
+    let mut base_url = BaseUrl::new(&base, UTF_8);
+    for n in 0..100 {
+        for begin in ["", "/", "?", "#", "//o.test/", "//o.test?", "https://o.test#", "data:"] {
+            assert!(!is_too_long(&mut base_url, &format!("{begin}{long}{n}")), "{begin}");
+        }
+        assert!(!is_too_long(&mut base_url, &format!("//{long}@\u{fc}.test/{n}")));
     }
 }
 

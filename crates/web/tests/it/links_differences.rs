@@ -88,6 +88,15 @@ fn a_link_in_a_template_is_not_repeated_after_it() {
     assert_differ("<template><a href=/x>1</template>text", &[], &[]);
 }
 
+/// The end of a drawing ends what was left open in it, and also a `template`, which is an
+/// element like others there. The extractor waits for its end tag.
+#[test]
+fn a_template_of_a_drawing_in_a_template_has_an_end_tag() {
+    assert_differ("<template><svg><template></svg></template><a href=/x>", &[], &["/x"]);
+    let ended = "<template><svg><template></template></svg></template><a href=/x>";
+    assert_differ(ended, &["/x"], &["/x"]);
+}
+
 /// Foreign elements are tracked up to a depth that no real drawing has.
 #[test]
 fn elements_of_a_too_deep_drawing_are_not_tracked() {

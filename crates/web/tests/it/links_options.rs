@@ -362,6 +362,70 @@ fn a_manifest_is_known_by_its_type_or_by_its_name() {
     assert_eq!(kind("text/html", "http://site.test/manifest.json"), Some(FileKind::Html));
 }
 
+/// Some servers call every packed file that.
+#[test]
+fn a_packed_sitemap_is_read_whatever_its_type() {
+    let kind = |essence: &str, path: &str, may_be_sitemap| {
+        let content_type = ContentType::parse(essence.as_bytes());
+        FileKind::of(&content_type, &format!("http://site.test/{path}"), ALL, may_be_sitemap)
+    };
+    for essence in ["application/octet-stream", "Binary/Octet-Stream", "application/x-gzip"] {
+        let packed = "sitemap.xml.gz?x#y";
+        assert_eq!(kind(essence, packed, true), Some(FileKind::Sitemap), "{essence}");
+        assert_eq!(kind(essence, packed, false), None, "{essence}");
+    }
+    for path in ["disc.iso", "x?sitemap.xml.gz", "x#sitemap.xml.gz"] {
+        assert_eq!(kind("application/octet-stream", path, true), None, "{path}");
+    }
+}
+
+#[test]
+fn an_address_that_the_limit_cuts_is_no_link() {
+    const LIMIT: usize = 1024 * 1024;
+    let styles = ExtractOptions { styles: true, ..NOTHING };
+    let url = Url::parse("http://site.test/").unwrap();
+    let is_first = |page: Page| page.found.links().map(|link| link.href).eq(["/x"]);
+    // The limit is behind `spri`.
+    for last in ["a{b:url(/img/sprite.png)}", "a{b:url('/img/sprite.png')}", "a{b:src('/sprite')}"]
+    {
+        let first = "a{b:url(/x)}";
+        let cut = last.find("te").unwrap();
+        let blanks = " ".repeat(LIMIT - first.len() - cut);
+        let css = format!("{first}{blanks}{last} c{{d:url(/no)}}");
+        assert!(is_first(search(&format!("<style>{css}</style>"), styles)), "{last}");
+        let mut reader = PageReader::of_kind(FileKind::Css, &url, None, styles);
+        css.as_bytes().chunks(1000).for_each(|chunk| reader.feed(chunk));
+        assert!(is_first(reader.finish(&url)), "a file, {last}");
+
+        // Decoded, what was kept would have room again.
+        let entities = "&amp;".repeat(blanks.len() / 5);
+        let blanks = &blanks[5 * (blanks.len() / 5)..];
+        let css = format!("{first}{entities}{blanks}{last}<![CDATA[c{{d:url(/no)}}]]>");
+        assert!(is_first(search(&format!("<svg><style>{css}</style></svg>"), styles)), "{last}");
+    }
+}
+
+/// No base changes which page that is.
+#[test]
+fn a_map_of_an_image_is_one_of_the_same_page() {
+    let ids = ExtractOptions { ids: true, ..NOTHING };
+    assert_found("<img usemap=#m><map name=m></map>", ids, &["img #m"]);
+    assert_found("<base target=_top><img usemap=#m>", ids, &["img #m"]);
+    assert_found("<base href=/other/><img usemap=#m><map name=m></map>", ids, &[]);
+}
+
+#[test]
+fn a_style_sheet_in_a_comment_before_the_root_is_none() {
+    let no = "<!-- <?xml-stylesheet href='/no.css'?> - > <!-- <?xml-stylesheet href='/no'?> -->";
+    for (kind, root) in [(FileKind::Xhtml, "<html/>"), (FileKind::Svg, "<svg/>")] {
+        let sheet = "<?xml-stylesheet href='/s.css'?>";
+        let xml = format!("<?xml version='1.0'?>{no}{sheet}{no}{root}");
+        assert_eq!(links_of_file(kind, &xml), ["link /s.css"], "{xml}");
+        assert_eq!(links_of_file(kind, &format!("{sheet}<!--{root}")), ["link /s.css"]);
+        assert_eq!(links_of_file(kind, &format!("<!--{sheet}{root}-->{root}")), [""; 0]);
+    }
+}
+
 #[test]
 fn a_srcset_is_parsed_by_its_grammar() {
     for (srcset, expected) in [
@@ -422,6 +486,11 @@ fn style_sheets_are_parsed_by_their_grammar() {
         ("a{b:url(/x\\)y)}", &["style /x)y"]),
         ("a{b:url(/\\78 y)}", &["style /xy"]),
         ("a{b:url('/\\\nx')}", &["style /x"]),
+        ("a{b:url('/\\\r\nx')}", &["style /x"]),
+        ("a{b:url('/\\\rx\\\x0cy\\\r\n\\\r\n\\7A')}", &["style /xyz"]),
+        ("a{b:url('/\\78\r\ny')} a{b:url(/\\78\r\nz)}", &["style /xy", "style /xz"]),
+        ("a{b:url(/\\78\ry\\7A\x0c)} a{b:url(/\\78\r\r\n)}", &["style /xyz", "style /x"]),
+        ("a{b:'\\\r'url(/x)} a{b:'no end\r} a{b:url(/y)}", &["style /x", "style /y"]),
         ("@import \"/x\"; @import url(/y) print;", &["style /x", "style /y"]),
         ("@charset 'x'; @layer a; @import '/x' supports(b: url(/no));", &["style /x"]),
         ("a{b:image-set('/x' 1x, url(/y) 2x type('no')), '/no'}", &["style /x", "style /y"]),

@@ -430,3 +430,13 @@ fn lines_beyond_the_limit_are_ignored() {
     let one_line = format!("user-agent: *{}\ndisallow: /", " ".repeat(MAX_BYTES));
     assert_rules(&one_line, "bot", &["/"], &[]);
 }
+
+#[test]
+fn sitemaps_count_in_the_memory_of_the_rules() {
+    let path = "x".repeat(1000);
+    let line = |n| format!("Sitemap: http://example.com/{n}/{path}\n");
+    let robots = Robots::parse((0..MAX_SITEMAPS).map(line).collect::<String>().as_bytes(), "bot");
+    assert_eq!(robots.sitemaps().len(), MAX_SITEMAPS);
+    assert!(robots.memory() > MAX_SITEMAPS * 1000, "{}", robots.memory());
+    assert_eq!(Robots::unrestricted().memory(), 0);
+}
