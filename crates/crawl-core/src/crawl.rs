@@ -258,19 +258,21 @@ impl Crawl {
     /// is the number of those that were left out.
     fn take_warnings(&mut self) -> Vec<String> {
         let mut warnings = mem::take(&mut self.warnings);
+        let others = warnings.split_off(self.further_problems);
         let left_out = self.admission.left_out();
-        let left_out = (left_out > 0).then(|| {
-            format!(
+        if left_out > 0 {
+            warnings.push(format!(
                 "{left_out} links to long URLs were left out, since there are more of them than \
                  fit into memory"
-            )
-        });
-        let at = self.further_problems;
-        warnings.splice(at..at, left_out.into_iter().chain(self.admission.warnings()));
+            ));
+        }
+        warnings.extend(self.admission.warnings());
+        warnings.extend(others);
         let dropped = self.dropped_warnings + warnings.len().saturating_sub(MAX_WARNINGS);
         warnings.truncate(MAX_WARNINGS);
-        let others = || format!("further warnings were left out: {dropped}");
-        warnings.extend((dropped > 0).then(others));
+        if dropped > 0 {
+            warnings.push(format!("further warnings were left out: {dropped}"));
+        }
         warnings
     }
 

@@ -124,21 +124,20 @@ fn is_slash(byte: u8) -> bool {
 /// Returns the length of the host and the port that a link names, as they are written; 0
 /// if it names none.
 fn written_host_len(reference: &str) -> usize {
-    let bytes = reference.bytes().skip_while(|&byte| byte <= b' ');
-    let bytes = bytes.filter(|&byte| !is_dropped(byte));
-    let mut rest = bytes.clone();
-    let scheme = rest.by_ref().take(6).take_while(|&byte| byte != b':');
-    let scheme: Vec<u8> = scheme.map(|byte| byte.to_ascii_lowercase()).collect();
-    let (rest, min_slashes) =
-        if SPECIAL.contains(&scheme.as_slice()) { (rest, 0) } else { (bytes, 2) };
-    let slashes = rest.clone().take_while(|&byte| is_slash(byte)).count();
-    if slashes < min_slashes {
+    let text = reference.trim_start_matches(|c| c <= ' ').bytes();
+    let text: Vec<u8> = text.filter(|&byte| !is_dropped(byte)).collect();
+    let colon = text.iter().take(6).position(|&byte| byte == b':').unwrap_or(0);
+    let has_scheme = SPECIAL.iter().any(|scheme| text[..colon].eq_ignore_ascii_case(scheme));
+    let rest = if has_scheme { &text[colon + 1..] } else { &text[..] };
+    let slashes = rest.iter().take_while(|&&byte| is_slash(byte)).count();
+    if !has_scheme && slashes < 2 {
         return 0;
     }
-    let authority = rest.skip(slashes);
-    let authority = authority.take_while(|&byte| !is_slash(byte) && !matches!(byte, b'?' | b'#'));
+    let authority = &rest[slashes..];
+    let ends = |&byte: &u8| is_slash(byte) || matches!(byte, b'?' | b'#');
+    let end = authority.iter().position(ends).unwrap_or(authority.len());
     // The name of a user ends at the last `@`.
-    authority.fold(0, |length, byte| if byte == b'@' { 0 } else { length + 1 })
+    authority[..end].iter().rev().take_while(|&&byte| byte != b'@').count()
 }
 
 /// Returns a link with two slashes before its host, if it has more. They do not count
@@ -146,11 +145,9 @@ fn written_host_len(reference: &str) -> usize {
 /// crate takes them for an empty host.
 fn without_surplus_slashes(reference: &str) -> Option<String> {
     let reference = reference.trim_start_matches(|c| c <= ' ');
-    let is_before_host =
-        |c: char| u8::try_from(c).is_ok_and(|byte| is_slash(byte) || is_dropped(byte));
-    let host = reference.trim_start_matches(is_before_host);
-    let before = &reference[..reference.len() - host.len()];
-    let slashes = before.bytes().filter(|&byte| is_slash(byte)).count();
+    let host = reference.trim_start_matches(['/', '\\', '\t', '\n', '\r']);
+    let before = &reference.as_bytes()[..reference.len() - host.len()];
+    let slashes = before.iter().filter(|&&byte| is_slash(byte)).count();
     (slashes > 2).then(|| format!("//{host}"))
 }
 
