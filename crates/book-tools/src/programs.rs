@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -85,8 +86,12 @@ pub fn read_script(root: &Path, name: &str) -> io::Result<Vec<u8>> {
 /// When the script cannot be written.
 pub fn write_script(root: &Path, name: &str, bytes: &[u8]) -> io::Result<usize> {
     let mut packed = Vec::new();
-    // A program is made of many small parts that differ.
-    let options = zopfli::Options { maximum_block_splits: 60, ..zopfli::Options::default() };
+    // A program is made of many small parts that differ, and is packed once and read often.
+    let options = zopfli::Options {
+        iteration_count: const { NonZero::new(60).unwrap() },
+        maximum_block_splits: 120,
+        ..zopfli::Options::default()
+    };
     zopfli::compress(options, Format::Gzip, bytes, &mut packed)?;
     let text = STANDARD.encode(&packed);
     let script = format!(
