@@ -603,6 +603,11 @@ impl Admission {
         self.first_of(self.url_table.get(job.number)?)
     }
 
+    /// Returns true if the URL of a job is known to be a root, or one of a sitemap.
+    pub(crate) fn is_seed(&self, job: &Job) -> bool {
+        self.url_table.get(job.number).is_some_and(|it| it.state() == State::Seed)
+    }
+
     fn first_of(&self, url_record: &UrlRecord) -> Option<&str> {
         let first = url_record.first_referrer();
         self.url(first.filter(|_| url_record.state() != State::Seed)?)

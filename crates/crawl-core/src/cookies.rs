@@ -24,8 +24,8 @@ const MAX_PATH_LEN: usize = 1024;
 const MAX_TIME: i64 = 253_402_300_799;
 
 /// The maximum number of cookies in all, and that of one domain, which browsers have,
-/// too. In all, a further one takes the place of the oldest one; those of a domain that are
-/// too many are not kept.
+/// too. In all, a further one takes the place of the one that was set or sent the longest ago;
+/// those of a domain that are too many are not kept.
 const MAX_COOKIES: usize = 3_000;
 const MAX_COOKIES_OF_DOMAIN: usize = 180;
 
@@ -55,18 +55,15 @@ type Key = (String, String, String);
 #[derive(Default)]
 struct Cookies {
     all: BTreeMap<Key, Kept>,
-    /// The number of times that one was set.
-    num_set: u64,
+    /// The number of times that some were set, read from a file, or sent.
+    num_uses: u64,
 }
 
 struct Kept {
     cookie: Cookie<'static>,
-    /// The number of the time at which it was set, or [`OF_FILE`].
+    /// The number of its last use: that with the lowest one goes first.
     number: u64,
 }
-
-/// The number of a cookie that was in a file: it goes last.
-const OF_FILE: u64 = u64::MAX;
 
 impl fmt::Debug for CookieJar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -152,9 +149,8 @@ impl CookieJar {
         if !cookies.all.contains_key(&key) && !cookies.make_room(&key.0, now, is_of_file) {
             return Err("there are more than 180 cookies of its domain, or 3,000 in all");
         }
-        cookies.num_set += 1;
-        let was_of_file = cookies.all.get(&key).is_some_and(|kept| kept.number == OF_FILE);
-        let number = if is_of_file || was_of_file { OF_FILE } else { cookies.num_set };
+        cookies.num_uses += 1;
+        let number = cookies.num_uses;
         cookies.all.insert(key, Kept { cookie: cookie.into_owned(), number });
         self.0.has_cookies.store(true, Ordering::Relaxed);
         Ok(())
@@ -168,20 +164,22 @@ impl CookieJar {
         }
         let url = Url::parse(url.as_str()).ok()?;
         let now = self.time_at(now).into();
-        let cookies = self.cookies();
+        let mut cookies = self.cookies();
+        let Cookies { all, num_uses } = &mut *cookies;
+        *num_uses += 1;
         let is_sent = |cookie: &Cookie<'_>| cookie.matches(&url) && !cookie.expires_by(&now);
-        let all = cookies.all.iter().map(|(key, kept)| (key, &kept.cookie));
-        let mut sent: Vec<_> = all.filter(|(_, cookie)| is_sent(cookie)).collect();
+        let mut sent: Vec<_> = all.iter_mut().filter(|(_, kept)| is_sent(&kept.cookie)).collect();
         // RFC 6265, section 5.4: longer paths first. Names and domains make the order the
         // same always.
         sent.sort_by_key(|((domain, path, name), _)| (Reverse(path.len()), name, domain));
         let mut line = String::new();
-        for (_, cookie) in sent {
+        for (_, Kept { cookie, number }) in sent {
             let pair = format!("{}={}", cookie.name(), cookie.value());
             // What is no text of a header is not sent.
             if is_header_value(&pair) && line.len() + "; ".len() + pair.len() <= MAX_HEADER_LEN {
                 line += if line.is_empty() { "Cookie: " } else { "; " };
                 line += &pair;
+                *number = *num_uses;
             }
         }
         Header::parse(&line).ok()
@@ -264,7 +262,7 @@ fn line(cookie: &Cookie<'_>) -> Option<String> {
 
 impl Cookies {
     /// Makes room for another cookie of a domain, if there is none: those that have expired
-    /// go, and then the oldest one. Returns false if there are too many of the domain, or in
+    /// go, and then the one whose last use is the oldest. Returns false if there are too many of the domain, or in
     /// all for one of a file.
     fn make_room(&mut self, domain: &str, now: SystemTime, is_of_file: bool) -> bool {
         let is_full = |all: &BTreeMap<Key, Kept>| {
@@ -368,8 +366,7 @@ mod tests {
     #[test]
     fn a_full_jar_lets_the_oldest_cookie_go() {
         let jar = CookieJar::default();
-        jar.read_netscape("file.test\tFALSE\t/\tFALSE\t0\tfile\t1\n").unwrap();
-        for n in 0..MAX_COOKIES - 1 {
+        for n in 0..MAX_COOKIES {
             assert!(set(&jar, &format!("http://{}.test/", n / 2), &format!("x{}=1", n % 2)));
         }
         // That it is set again makes it a new one.
@@ -378,15 +375,47 @@ mod tests {
         assert_eq!(sent(&jar, "http://new.test/"), "Cookie: sid=1");
         assert_eq!(sent(&jar, "http://0.test/"), "Cookie: x0=2");
         assert_eq!(sent(&jar, "http://1.test/"), "Cookie: x0=1; x1=1");
-        assert_eq!(sent(&jar, "http://file.test/"), "Cookie: file=1");
+        // The oldest one has gone.
+        assert!(set(&jar, "http://another.test/", "sid=1"));
+        assert_eq!(sent(&jar, "http://0.test/"), "Cookie: x0=2");
         assert_eq!(jar.cookies().all.len(), MAX_COOKIES);
         // Those of a file are all kept, or there is an error.
-        let text: String = (0..=MAX_COOKIES)
-            .map(|n| format!("{}.test\tFALSE\t/\tFALSE\t0\t{}\t1\n", n / 100, n % 100))
-            .collect();
         let jar = CookieJar::default();
-        assert!(jar.read_netscape(&text).unwrap_err().contains("line 3001"));
-        assert!(set(&jar, "http://new.test/", "sid=1"));
+        let error = jar.read_netscape(&file_of(MAX_COOKIES + 1)).unwrap_err();
+        assert!(error.contains("line 3001"), "{error}");
+    }
+
+    /// Returns a file with so many cookies, a hundred for each host.
+    fn file_of(len: usize) -> String {
+        let line = |n| format!("{}.test\tFALSE\t/\tFALSE\t0\t{}\t1\n", n / 100, n % 100);
+        (0..len).map(line).collect()
+    }
+
+    /// Other hosts must not end the session of a site that is asked all the time.
+    #[test]
+    fn a_cookie_that_is_sent_stays_in_a_full_jar() {
+        let jar = CookieJar::default();
+        assert!(set(&jar, "http://site.test/", "session=1"));
+        for n in 0..2 * MAX_COOKIES {
+            if n % 500 == 0 {
+                assert_eq!(sent(&jar, "http://site.test/"), "Cookie: session=1", "{n}");
+            }
+            assert!(set(&jar, &format!("http://{n}.test/"), "x=1"));
+        }
+        assert_eq!(sent(&jar, "http://0.test/"), "");
+    }
+
+    /// Else of two sites that want their own back each would end the session of the other.
+    #[test]
+    fn two_new_cookies_stay_beside_a_full_file() {
+        let jar = CookieJar::default();
+        jar.read_netscape(&file_of(MAX_COOKIES)).unwrap();
+        for host in ["one", "two"] {
+            assert!(set(&jar, &format!("http://{host}.test/"), "sid=1"));
+        }
+        for host in ["one", "two"] {
+            assert_eq!(sent(&jar, &format!("http://{host}.test/")), "Cookie: sid=1");
+        }
         assert_eq!(jar.cookies().all.len(), MAX_COOKIES);
     }
 

@@ -45,8 +45,8 @@ pub struct Crawl {
     broken: u64,
     nofollow: u64,
     warnings: Vec<String>,
-    /// The number of those that are problems. They come first.
-    further_problems: usize,
+    /// The number of those that come first: problems, and what the result lacks.
+    first_warnings: usize,
     /// The number of warnings that are not kept.
     dropped_warnings: usize,
     missing_fragments: u64,
@@ -142,7 +142,7 @@ impl Crawl {
             broken: 0,
             nofollow: 0,
             warnings: Vec::new(),
-            further_problems: 0,
+            first_warnings: 0,
             dropped_warnings: 0,
             missing_fragments: 0,
             no_urls: 0,
@@ -240,8 +240,22 @@ impl Crawl {
         if self.problem.is_none() {
             self.problem = Some(problem);
         } else {
-            self.warnings.insert(self.further_problems, problem);
-            self.further_problems += 1;
+            self.warn_first(problem);
+        }
+    }
+
+    fn warn_first(&mut self, warning: String) {
+        self.warnings.insert(self.first_warnings, warning);
+        self.first_warnings += 1;
+    }
+
+    /// Keeps a warning that says what the result lacks. It comes before others, unless there
+    /// are many such.
+    fn warn_of_lack(&mut self, warning: String) {
+        if self.first_warnings < MAX_WARNINGS / 2 {
+            self.warn_first(warning);
+        } else {
+            self.warn(warning);
         }
     }
 
@@ -258,7 +272,7 @@ impl Crawl {
     /// is the number of those that were left out.
     fn take_warnings(&mut self) -> Vec<String> {
         let mut warnings = mem::take(&mut self.warnings);
-        let others = warnings.split_off(self.further_problems);
+        let others = warnings.split_off(mem::take(&mut self.first_warnings));
         let left_out = self.admission.left_out();
         if left_out > 0 {
             warnings.push(format!(
@@ -268,7 +282,8 @@ impl Crawl {
         }
         warnings.extend(self.admission.warnings());
         warnings.extend(others);
-        let dropped = self.dropped_warnings + warnings.len().saturating_sub(MAX_WARNINGS);
+        let dropped = mem::take(&mut self.dropped_warnings);
+        let dropped = dropped + warnings.len().saturating_sub(MAX_WARNINGS);
         warnings.truncate(MAX_WARNINGS);
         if dropped > 0 {
             warnings.push(format!("further warnings were left out: {dropped}"));
@@ -369,7 +384,7 @@ impl Crawl {
                     }
                 });
                 if left_out > 0 {
-                    self.warn(format!(
+                    self.warn_of_lack(format!(
                         "{} has more links than fit into memory: {left_out} of them were left out",
                         job.url,
                     ));
@@ -557,6 +572,10 @@ impl Crawl {
             }
             (Outcome::Skipped, Some(error), Some(root)) => {
                 format!("{root} redirects to {url}, which is not crawled: {error}")
+            }
+            // In a replay, it may come before the root.
+            (Outcome::Skipped, Some(error), None) if !self.admission.is_seed(job) => {
+                format!("{url}, to which a root redirects, is not crawled: {error}")
             }
             _ => return,
         };

@@ -213,6 +213,7 @@ impl http::Sink for ResponseSink<'_> {
             // What is too long to be searched is a file like others: it counts as it was sent.
             Err(error) if error.class == ErrorClass::TooLarge && is_optional => {
                 self.response.body = None;
+                self.response.memory = MemoryShare::default();
                 self.response.size = received + bytes.len() as u64;
                 Ok(())
             }

@@ -299,24 +299,36 @@ fn a_root_that_redirects_to_what_is_left_out_is_a_problem() {
 #[test]
 fn what_was_left_out_is_told_after_a_hundred_other_warnings() {
     let mut options = options();
-    options.max_pages_per_host = Some(1);
+    (options.max_pages_per_host, options.check.relations) = (Some(1), true);
     let mut crawl = Crawl::new(options.clone());
     (0..105).for_each(|n| crawl.warn(format!("early {n}")));
     let root = crawl.roots(&mut |_| ()).remove(0);
     let mut visit = crawl.begin(root, Instant::now()).unwrap();
     visit.request(&options, false);
-    let html = "<a href=/1>x</a><a href=/2>x</a><a href=/3>x</a>";
+    // A page with more links in its head than are taken.
+    let (html, links) = ("<a href=/1>x</a>", "\"/\",".repeat(1_100));
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length";
-    let response = format!("{head}: {}\r\n\r\n{html}", html.len());
+    let response = format!("{head}: {}\r\nSpeculation-Rules: {links}\r\n\r\n{html}", html.len());
     assert!(visit.receive(response.as_bytes()).is_break());
     visit.judge(Ok(()));
     crawl.complete(&mut visit, Instant::now());
     ["one problem", "another"].into_iter().for_each(|problem| crawl.fail(problem.to_owned()));
     let CrawlSummary { warnings, problem, .. } = crawl.end(0, None);
     assert_eq!(problem.as_deref(), Some("one problem"));
-    assert_eq!((warnings.len(), &*warnings[0], &*warnings[2]), (101, "another", "early 0"));
-    assert!(warnings[1].ends_with("links to other new URLs were not followed: 3"), "{warnings:?}");
-    assert_eq!(warnings[100], "further warnings were left out: 7");
+    assert!(warnings[0].contains("/ has more links than fit into memory"), "{warnings:?}");
+    assert!(warnings[2].ends_with("links to other new URLs were not followed: 1"), "{warnings:?}");
+    assert_eq!((warnings.len(), &*warnings[1], &*warnings[3]), (101, "another", "early 0"));
+    assert_eq!(warnings[100], "further warnings were left out: 8");
+}
+
+/// The second end tells nothing again.
+#[test]
+fn a_crawl_may_be_ended_twice() {
+    let mut crawl = Crawl::new(options());
+    ["one problem", "another"].into_iter().for_each(|problem| crawl.fail(problem.to_owned()));
+    (0..105).for_each(|n| crawl.warn(format!("early {n}")));
+    assert_eq!(crawl.end(0, None).warnings.len(), 101);
+    assert_eq!(crawl.end(0, None).warnings, [""; 0]);
 }
 
 /// If many URLs are known, the admission prefetches the records of all links of a

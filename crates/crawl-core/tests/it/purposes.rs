@@ -162,6 +162,37 @@ fn a_sitemap_that_is_too_long_is_an_error() {
     assert_eq!((row.outcome, row.error.as_ref()), (Outcome::Other, None));
 }
 
+/// Style sheets that are too long for that are files like others.
+#[test]
+fn what_is_not_searched_any_more_takes_no_memory() {
+    let mut options = checking(|options| options.check.styles = true);
+    options.max_body_size = 1_000_000;
+    let mut crawl = Crawl::new(options.clone());
+    let root = crawl.roots(&mut |_| ()).remove(0);
+    let mut visit = crawl.begin(root, Instant::now()).unwrap();
+    let response = |content_type: &str, length: usize| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Type: {content_type}\r\n");
+        head + &format!("Content-Length: {length}\r\n\r\n")
+    };
+    let html: String = (0..100).map(|n| format!("<link rel=stylesheet href=/{n}.css>")).collect();
+    visit.request(&options, true);
+    let response_of_root = response("text/html", html.len()) + &html;
+    assert!(visit.receive(response_of_root.as_bytes()).is_break());
+    visit.judge(Ok(()));
+    let jobs = crawl.complete(&mut visit, Instant::now()).jobs;
+    assert_eq!(jobs.len(), 100);
+    let (head, css) = (response("text/css", 2_000_000), vec![b' '; 1_100_000]);
+    let mut visits = Vec::new();
+    for job in jobs {
+        let mut visit = crawl.begin(job, Instant::now()).unwrap();
+        visit.request(&options, true);
+        assert!(visit.receive(head.as_bytes()).is_continue());
+        let received = visit.receive(&css);
+        assert!(!matches!(received, ControlFlow::Break(Err(_))), "{received:?}");
+        visits.push(visit);
+    }
+}
+
 /// Each of them is within its limit. Together they are not, and some of them wait.
 /// Two bytes of a head may be a link that is as long as the URL of the page.
 #[test]

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crawl_core::{
-    Completion, Crawl, CrawlSummary, ExternalVerdict, Finished, Job, JournalEntry, LocalAdmission,
-    Options, OutLink, Outcome, Row, Sink, TrapLimits, Verdict,
+    Completion, Crawl, CrawlSummary, ErrorClass, ExternalVerdict, FetchError, Finished, Job,
+    JournalEntry, LocalAdmission, Options, OutLink, Outcome, Row, Sink, TrapLimits, Verdict,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -341,6 +341,33 @@ fn a_link_that_was_no_url_is_none_after_resuming() {
         let rows = whole.end().0;
         assert_eq!((resumed.end().0, rows.len()), (rows.clone(), 3));
     }
+}
+
+/// A report reads the records of a crawl by many in any order.
+#[test]
+fn a_root_that_leads_nowhere_is_a_problem_in_any_order_of_records() {
+    let mut whole = TestCrawl::new(&options(None));
+    assert!(whole.step(&[Reply::Redirect("/1".into())], Instant::now()));
+    let target = whole.todo.pop_front().unwrap();
+    let error = || FetchError::new(ErrorClass::Robots, "robots.txt does not allow it");
+    let completion = whole.crawl.refuse(&target, error());
+    whole.records.push(record_of(&target, &completion));
+    let problem = |records: &[String]| {
+        let mut crawl = TestCrawl::new(&options(None));
+        crawl.replay(records);
+        crawl.crawl.end(0, None).problem
+    };
+    let (url, why) = ("http://site.test/1", error());
+    let told = format!("http://site.test/0 redirects to {url}, which is not crawled: {why}");
+    assert_eq!(problem(&whole.records), Some(told));
+    whole.records.reverse();
+    let told = format!("{url}, to which a root redirects, is not crawled: {why}");
+    assert_eq!(problem(&whole.records), Some(told));
+    // A root that is not allowed itself leads to nothing.
+    let mut refused = TestCrawl::new(&options(None));
+    let root = refused.todo.pop_front().unwrap();
+    let completion = refused.crawl.refuse(&root, error());
+    assert_eq!(problem(&[record_of(&root, &completion)]), None);
 }
 
 #[test]

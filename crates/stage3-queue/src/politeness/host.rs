@@ -152,9 +152,9 @@ impl Host {
         &self.rules[origin(job)]
     }
 
-    /// Returns the wait of the host, if it sleeps.
+    /// Returns the wait of the host, if it sleeps. A wait for memory is none of it.
     pub(super) fn wait(&self, now: Instant) -> Option<HostWait> {
-        let until = self.next_start(now).filter(|_| self.is_asleep)?;
+        let until = self.next_start(now).filter(|until| self.is_asleep && *until > now)?;
         Some(self.rate_limit.wait(Arc::clone(&self.name), until))
     }
 }

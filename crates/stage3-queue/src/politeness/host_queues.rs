@@ -22,14 +22,15 @@ use crate::{JoinableQueue, Reservation};
 
 /// Limit on the memory for the rules of all hosts, in bytes. Above it, the rules
 /// of a host without work are dropped, and fetched again if they are needed again.
-/// Above four times as much, a host without rules waits until others have no more work.
+/// Above four times as much, a host that needs rules waits until others have no more work,
+/// and does not keep its other rules for so long.
 const MAX_RULES_SIZE: usize = 64 << 20;
 
 /// Number of jobs that a host starts one after another while other hosts wait for a
 /// worker (round robin with a quantum). So its connections can be used again.
 const QUANTUM: u32 = 8;
 
-/// Time after which a host without rules asks again if there is memory for them.
+/// Time after which a host that needs rules asks again if there is memory for them.
 const MEMORY_WAIT: Duration = Duration::from_secs(1);
 
 /// All hosts of a crawl, and the jobs that wait for one of them.
@@ -408,22 +409,22 @@ impl HostQueues {
         self.rules_size -= mem::replace(&mut self.host(id).rules[origin], state).size();
     }
 
-    /// Drops the rules of a host without work if those of all hosts take too much memory.
-    fn spare_memory(&mut self, id: HostId) {
-        let host = self.host(id);
-        let is_used = host.has_work() || host.wanted.is_some();
-        if self.rules_size > MAX_RULES_SIZE && !is_used {
-            self.rules_size -=
-                self.host(id).rules.iter_mut().map(RulesState::forget).sum::<usize>();
+    /// Drops the rules of a host without work if those of all hosts take too much memory. If
+    /// they take far too much, drops those of a host that needs others, but not what a task
+    /// is about to take. Returns true if it has to wait for those it needs.
+    ///
+    /// The wait ends: of the other hosts, those without work have at most
+    /// [`MAX_RULES_SIZE`], and what the rest keeps is for its next job.
+    fn spare_memory(&mut self, id: HostId) -> bool {
+        let host = &mut self.hosts[id as usize];
+        let is_unused = !host.has_work() && host.wanted.is_none();
+        let needs_rules = self.rules_size > 4 * MAX_RULES_SIZE && host.needs_rules().is_some();
+        if needs_rules || is_unused && self.rules_size > MAX_RULES_SIZE {
+            let rules = host.rules.iter_mut().enumerate();
+            let spare = rules.filter(|(origin, _)| host.wanted != Some(*origin));
+            self.rules_size -= spare.map(|(_, rules)| rules.forget()).sum::<usize>();
         }
-    }
-
-    /// Returns true if a host has no rules, and those of others take so much memory that it
-    /// has to wait. Of the others, those without work have at most [`MAX_RULES_SIZE`], and
-    /// the rest needs no rules to go on, so that the wait ends.
-    fn is_held_back(&self, id: HostId) -> bool {
-        let mut rules = self.hosts[id as usize].rules.iter();
-        self.rules_size > 4 * MAX_RULES_SIZE && rules.all(RulesState::is_unknown)
+        needs_rules && self.rules_size > 4 * MAX_RULES_SIZE
     }
 
     /// Records the end of a job that has started, and starts others in its place.
@@ -465,7 +466,8 @@ impl HostQueues {
     /// Starts the jobs of a host that may start now, or notes what it waits for.
     fn feed(&mut self, id: HostId, now: Instant) {
         loop {
-            let next_start = self.host(id).next_start(now);
+            let free_at = if self.spare_memory(id) { now + MEMORY_WAIT } else { now };
+            let next_start = self.host(id).next_start(now).map(|at| at.max(free_at));
             let wait = next_start.filter(|at| *at > now);
             if self.host(id).is_asleep != wait.is_some() {
                 self.change(id, |host| host.is_asleep = wait.is_some());
@@ -473,7 +475,6 @@ impl HostQueues {
             match wait {
                 Some(at) => return self.wake_at(id, at),
                 None if next_start.is_none() || self.is_stopped => return,
-                None if self.is_held_back(id) => self.host(id).rate_limit.pause(now + MEMORY_WAIT),
                 None if self.room(id, now) == 0 => return self.block(id),
                 None => self.start(id, now),
             }

@@ -15,6 +15,7 @@ use stage2_coroutines::{Coroutine, EventLoop, sleep};
 use stage3_queue::{Claim, Frontier, LocalClaim, LocalFrontier, Rules};
 use test_support::event_loops::virtual_loop;
 use url::Url;
+use web::Address;
 use web::robots::Robots;
 
 const A: &str = "http://10.0.0.1/";
@@ -228,12 +229,31 @@ fn rules_of_a_host_with_work_are_kept() {
 /// its own until some have no more work.
 #[test]
 fn hosts_that_sleep_with_large_rules_do_not_fill_the_memory() {
-    let roots: Vec<String> =
-        (0..12).map(|n| format!("http://10.0.0.{}/{}", n % 6 + 1, n / 6)).collect();
+    crawl_with_large_rules(["http", "http"], "http");
+}
+
+/// Small rules of one origin of a host do not let it have large ones of the other.
+#[test]
+fn a_host_with_one_known_origin_is_held_back_too() {
+    crawl_with_large_rules(["http", "https", "https"], "https");
+}
+
+/// Else all hosts would wait for each other's memory.
+#[test]
+fn a_host_that_needs_other_rules_gives_its_own_back() {
+    crawl_with_large_rules(["http", "https"], "http");
+}
+
+/// Crawls six hosts with a root for each of these schemes. The rules of the origins with
+/// schemes that begin with `large` are large.
+fn crawl_with_large_rules<const N: usize>(schemes: [&str; N], large: &str) {
+    let root = |n| format!("{}://10.0.0.{}/{n}", schemes[n / 6], n % 6 + 1);
+    let roots: Vec<String> = (0..6 * N).map(root).collect();
     let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
     (options.robots, options.max_tasks) = (true, Some(1));
     options.delay = Duration::from_secs(30);
     let worker = Worker::new(options);
+    // The numbers of roots that large rules are kept for, of each origin.
     let (robots, mut todo) = (robots_of(65 * MIB), HashMap::new());
     // Far more rounds than it takes.
     for _ in 0..1_000 {
@@ -241,21 +261,67 @@ fn hosts_that_sleep_with_large_rules_do_not_fill_the_memory() {
             worker.sleep(Duration::from_secs(1));
             continue;
         };
-        let host = claim.as_ref().address().authority().to_owned();
+        let origin = url(&claim.as_ref().url).origin().ascii_serialization();
         if claim.is_for_rules() {
-            assert_eq!(todo.insert(host, 2), None, "its rules were not dropped");
-            assert!(todo.len() <= 4, "{todo:?}");
-            let rules = Rules::Robots { robots: robots.clone(), reason: String::new() };
+            let is_large = origin.starts_with(large);
+            if is_large {
+                let num_roots = roots.iter().filter(|root| root.starts_with(&*origin)).count();
+                assert_eq!(todo.insert(origin, num_roots), None, "its rules were not dropped");
+                assert!(todo.len() <= 4, "{todo:?}");
+            }
+            let robots = if is_large { robots.clone() } else { Robots::default() };
+            let rules = Rules::Robots { robots, reason: String::new() };
             now(worker.frontier.set_rules(claim, rules));
         } else {
-            *todo.get_mut(&host).unwrap() -= 1;
+            todo.entry(origin).and_modify(|left| *left -= 1);
             todo.retain(|_, left| *left > 0);
             let finished = Finished::with_panic(&claim, "a test");
             now(worker.frontier.complete(claim, Box::new(finished)));
         }
     }
     assert!(poll_once(worker.frontier.join()).is_ready());
-    assert_eq!(worker.rows.lock().unwrap().len(), 12);
+    assert_eq!(worker.rows.lock().unwrap().len(), roots.len());
+}
+
+/// The time in which it was not asked is not the host's, and it is not told as a wait for it.
+#[test]
+fn a_host_that_was_held_back_is_not_given_up_for_it() {
+    let roots: Vec<String> = (1..=6).map(|n| format!("http://10.0.0.{n}/")).collect();
+    let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
+    (options.robots, options.max_wait) = (true, MAX_WAIT);
+    let worker = Worker::new(options);
+    let claim_of_rules = |host: usize| {
+        let claim = worker.claim().expect("a robots.txt may be asked");
+        assert_eq!(*claim.as_ref().url, *format!("{}robots.txt", roots[host]));
+        claim
+    };
+    let is_busy = |claim: LocalClaim| {
+        let mut visit = worker.frontier.visit(&claim);
+        visit.request(&Options::new(Vec::new()), true);
+        assert!(visit.receive(b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n").is_break());
+        worker.frontier.attempted(&visit, None);
+        now(worker.frontier.defer(claim, None));
+        worker.frontier.is_given_up(Address::of_normalised(&roots[0]))
+    };
+    let busy = claim_of_rules(0);
+    let large: Vec<_> = (1..6).map(claim_of_rules).collect();
+    assert!(!is_busy(busy));
+    for claim in large {
+        let rules = Rules::Robots { robots: robots_of(65 * MIB), reason: String::new() };
+        now(worker.frontier.set_rules(claim, rules));
+    }
+    let of_others: Vec<_> = (1..6).map(|_| worker.fetch()).collect();
+    for _ in 0..180 {
+        worker.sleep(Duration::from_secs(1));
+        assert!(worker.claim().is_none(), "there is no memory for its rules");
+        assert_eq!(worker.frontier.waits(), []);
+    }
+    for (claim, _) in of_others {
+        let finished = Finished::with_panic(&claim, "a test");
+        now(worker.frontier.complete(claim, Box::new(finished)));
+    }
+    worker.sleep(Duration::from_secs(1));
+    assert!(!is_busy(claim_of_rules(0)));
 }
 
 /// The rules of a host that is given up while they are fetched are dropped like others.
