@@ -249,7 +249,7 @@ fn recordable_only(command: &Command, recorded: Recorded) -> Result<Recorded, St
 
 /// Returns text of a file or a record, which may be of anyone, as a line that is no command to
 /// a terminal or a runner.
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     printable(text).replace('\n', " ")
 }
 
@@ -407,13 +407,18 @@ impl ToolArguments {
         let sources = self.common.sources.iter().filter_map(Source::path);
         let also_read = sources.map(|file| ("a file to check", file));
         let also_read = also_read.chain(config.iter().map(|file| ("--config", &**file)));
+        let certificates = self.common.request.certificates().map(|file| ("--cacert", file));
         // Into a device such as /dev/null one may write all the same.
-        let read: Vec<_> = read.chain(also_read.filter(|(_, file)| file.is_file())).collect();
-        if let Some((flag, _)) =
-            written.iter().chain(&read).find(|(_, file)| self.common.output.goes_to(file))
-        {
+        let also_read = also_read.chain(certificates).filter(|(_, file)| file.is_file());
+        let (mut read, also_read): (Vec<_>, Vec<_>) = (read.collect(), also_read.collect());
+        let output = &self.common.output;
+        let mut replaced = written.iter().chain(&read).filter(|(_, file)| output.goes_to(file));
+        // Stdout may go there: its user has sent it, and the shell has emptied the file.
+        let mut named = also_read.iter().filter(|(_, file)| output.names(file));
+        if let Some((flag, _)) = replaced.next().or_else(|| named.next()) {
             return Some(("--output", flag));
         }
+        read.extend(also_read);
         written.iter().enumerate().find_map(|(n, (flag, file))| {
             let others = written[n + 1..].iter().chain(&read);
             let (other, _) = others.into_iter().find(|(_, other)| is_same_file(file, other))?;
@@ -515,6 +520,10 @@ impl Arguments {
         }
         if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {
             return Some("--output and --trace are the same file".into());
+        }
+        let mut certificates = self.request.certificates();
+        if certificates.any(|file| file.is_file() && self.output.names(file)) {
+            return Some("--output and --cacert are the same file".into());
         }
         self.output.contradiction(default).map(str::to_owned)
     }

@@ -29,7 +29,7 @@ use crawl_core::HostPattern;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::arguments::Format;
+use crate::arguments::{Format, one_line};
 use crate::for_host::ForHost;
 use crate::read_text::read_text;
 
@@ -76,6 +76,9 @@ const PATHS: [&str; 10] = [
 
 /// The flags whose values may be secrets.
 const SECRETS: [&str; 4] = ["frontier", "header", "proxy", "user"];
+
+/// The flags whose files are read as soon as the values are parsed.
+const READ_ONCE: [&str; 2] = ["cacert", "cookie-jar"];
 
 /// The text that is printed for a secret.
 const HIDDEN: &str = "***";
@@ -250,9 +253,13 @@ pub(crate) fn without_parsers(command: Command, is_one: impl Fn(&Arg) -> bool) -
 /// # Errors
 /// When it is wrong, as a sentence without a value that may be a secret.
 pub(crate) fn checked(command: &Command, flag: &str, word: String) -> Result<OsString, String> {
+    // Some files may be pipes, which can be read once only: later, with an error that repeats
+    // their names as they are.
+    let is_read = |flag: &Arg| READ_ONCE.contains(&flag.get_long().unwrap_or_default());
+    if READ_ONCE.contains(&flag) && one_line(&word) != word {
+        return Err(format!("the name of the file of '{flag}' has what a terminal might obey"));
+    }
     let word = OsString::from(word);
-    // Some files may be pipes, which can be read once only.
-    let is_read = |flag: &Arg| ["cacert", "cookie_jar"].contains(&flag.get_id().as_str());
     let command = without_parsers(command.clone(), is_read);
     let parsed = command.try_get_matches_from([OsString::from("crawl"), word.clone()]);
     let Err(error) = parsed else { return Ok(word) };

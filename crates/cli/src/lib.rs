@@ -178,7 +178,7 @@ pub fn tool_main(
     let mut options = Options { proxies, ..arguments.options(roots) };
     options.seed = seed.unwrap_or_else(run::new_seed);
     #[cfg(feature = "redis")]
-    let min_roots = frontier.as_ref().map_or(0, |frontier| frontier.min_roots(&options.roots));
+    let min_roots = frontier.as_ref().map_or(0, |frontier| frontier.min_roots(&options));
     #[cfg(not(feature = "redis"))]
     let min_roots = 0;
     let cache = arguments.tool.cache.map(|path| (path, arguments.tool.cache_age));

@@ -60,8 +60,9 @@ impl Log {
     }
 }
 
+/// Prints a message as one line: a file name in it may have a line end.
 fn print_line(level: &str, message: &str) {
-    print(&format!("[{level}] {message}\n"));
+    print(&format!("[{level}] {}\n", message.replace('\n', "\\u000a")));
 }
 
 /// Writes lines to stderr, with control characters escaped. Errors are ignored: if

@@ -345,7 +345,10 @@ pub(crate) fn statuses(text: &str) -> Result<RangeInclusive<u16>, String> {
 
 /// The certificates of a PEM file, in DER.
 #[derive(Clone, Debug)]
-pub(crate) struct Certificates(pub(crate) Vec<Vec<u8>>);
+pub(crate) struct Certificates {
+    pub(crate) path: PathBuf,
+    pub(crate) der: Vec<Vec<u8>>,
+}
 
 /// Reads a PEM file of certificates.
 ///
@@ -357,8 +360,8 @@ pub(crate) fn certificates(path: &str) -> Result<Certificates, String> {
     let mut pem = Vec::new();
     let read = File::open(path).and_then(|file| file.take(MAX).read_to_end(&mut pem));
     read.map_err(|error| error.to_string())?;
-    let certificates = transport::certificates_from_pem(&pem);
-    certificates.map(Certificates).map_err(|error| error.to_string())
+    let der = transport::certificates_from_pem(&pem).map_err(|error| error.to_string())?;
+    Ok(Certificates { path: path.into(), der })
 }
 
 /// The environment variables that the runners of GitHub Actions and Azure Pipelines set.

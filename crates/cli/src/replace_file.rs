@@ -1,7 +1,7 @@
 //! Files that are replaced at once.
 
 use std::fs::{self, OpenOptions};
-use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+use std::io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem, ResourceBusy, Unsupported};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(crate) fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<(
     // What is left of it is of no use.
     let _ = fs::remove_file(&beside);
     match error.kind() {
-        PermissionDenied | ResourceBusy | ReadOnlyFilesystem if before.is_some() => {
+        PermissionDenied | ResourceBusy | ReadOnlyFilesystem | Unsupported if before.is_some() => {
             let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
             file.write_all(bytes)?;
             file.sync_all()

@@ -166,7 +166,11 @@ fn problem(
     };
     if let Some(StopReason::Journal(error) | StopReason::Frontier(error)) = &summary.stopped {
         Some(error.to_string())
-    } else if report.every_root_failed() && report.roots() >= min_roots {
+    } else if report.every_root_failed()
+        && report.roots() >= min_roots
+        // The others may yet be crawled.
+        && !matches!(summary.stopped, Some(StopReason::UnderWay))
+    {
         // Roots that are excluded have no row.
         let is_excluded = report.total() == 0 && summary.todo == 0 && summary.stopped.is_none();
         let none = if is_excluded { "every one is excluded" } else { "none was finished in time" };
@@ -212,7 +216,7 @@ fn lock(output: &Mutex<Output>) -> MutexGuard<'_, Output> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use crawl_core::{Crawl, ErrorClass, FetchError};
+    use crawl_core::{Crawl, ErrorClass, FetchError, Row};
 
     use super::*;
     use crate::arguments::Arguments;
@@ -223,9 +227,9 @@ mod tests {
         run(arguments.options(), &arguments.output, &arguments.output(), 0, crawl)
     }
 
-    fn roots_fail(options: Options, mut sink: Sink) -> io::Result<CrawlSummary> {
+    fn roots_fail(options: Options, sink: &mut dyn FnMut(Row)) -> io::Result<CrawlSummary> {
         let mut crawl = Crawl::new(options);
-        for root in crawl.roots(&mut sink) {
+        for root in crawl.roots(sink) {
             let error = FetchError::new(ErrorClass::Dns, "no such host");
             sink(crawl.refuse(&root, error).row);
         }
@@ -238,7 +242,18 @@ mod tests {
         assert_eq!(exit, Exit::CouldNotRun);
         let exit = run_with(|_, _| panic!("a bug"));
         assert_eq!(exit, Exit::CouldNotRun);
-        assert_eq!(run_with(roots_fail), Exit::CouldNotRun);
+        let exit = run_with(|options, mut sink| roots_fail(options, &mut *sink));
+        assert_eq!(exit, Exit::CouldNotRun);
+    }
+
+    /// Nothing is known yet of roots that are under way.
+    #[test]
+    fn a_crawl_that_goes_on_may_crawl_its_other_roots() {
+        let exit = run_with(|options, mut sink| {
+            let summary = roots_fail(options, &mut *sink)?;
+            Ok(CrawlSummary { stopped: Some(StopReason::UnderWay), ..summary })
+        });
+        assert_eq!(exit, Exit::SomethingBroken);
     }
 
     #[test]

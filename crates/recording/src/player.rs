@@ -237,18 +237,22 @@ impl Backend for ReplayingBackend {
     }
 
     fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
-        let interrupted = self.player.state().interrupted;
-        if let Some(number) = interrupted {
-            [number, number].into_iter().for_each(&mut self.on_external);
-            return Ok(());
-        }
         let asked = || "waited for events".to_owned();
-        let (until, taken, externals, result) = self.player.next(asked, |entry| match entry {
+        let interrupted = self.player.state().interrupted;
+        let waited = self.player.next(asked, |entry| match entry {
             Entry::Wait { until, events, externals, result } => {
                 Ok((until, events, externals, result))
             }
             other => Err(other),
-        })?;
+        });
+        if let Some(number) = interrupted {
+            [number, number].into_iter().for_each(&mut self.on_external);
+            // What it does now is no departure.
+            if waited.is_err() {
+                return Ok(());
+            }
+        }
+        let (until, taken, externals, result) = waited?;
         let mut state = self.player.state();
         state.now = until;
         state.time();

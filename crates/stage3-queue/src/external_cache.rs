@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::ErrorKind::{self, PermissionDenied, ReadOnlyFilesystem, ResourceBusy};
+use std::io::ErrorKind::{self, PermissionDenied, ReadOnlyFilesystem, ResourceBusy, Unsupported};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -173,6 +173,11 @@ impl ExternalCache {
     /// # Errors
     /// When that fails. The file is as it was then, unless it was written in place.
     pub(crate) fn save(&self) -> io::Result<()> {
+        self.save_by(|beside, path| fs::rename(beside, path))
+    }
+
+    /// Writes the file, and moves it to its place in this way.
+    fn save_by(&self, rename: impl FnOnce(&Path, &Path) -> io::Result<()>) -> io::Result<()> {
         let mut entries: Vec<_> = self.entries.iter().map(|(url, entry)| (&**url, entry)).collect();
         entries.sort_unstable_by(|a, b| b.1.checked.cmp(&a.1.checked).then(a.0.cmp(b.0)));
         entries.truncate(MAX_URLS);
@@ -183,12 +188,14 @@ impl ExternalCache {
             before.as_ref().map_or(Ok(()), |before| file.set_permissions(before.permissions()))?;
             write(file, &entries, MAX_FILE_SIZE)
         });
-        let replaced = written.and_then(|()| fs::rename(&beside, &self.path));
+        let replaced = written.and_then(|()| rename(beside.as_ref(), &self.path));
         let Err(error) = replaced else { return Ok(()) };
         // What is left of it is of no use.
         let _ = fs::remove_file(&beside);
         match error.kind() {
-            PermissionDenied | ResourceBusy | ReadOnlyFilesystem if before.is_some() => {
+            PermissionDenied | ResourceBusy | ReadOnlyFilesystem | Unsupported
+                if before.is_some() =>
+            {
                 write(File::create(&self.path)?, &entries, MAX_FILE_SIZE)
             }
             _ => Err(error),
@@ -213,6 +220,19 @@ fn write(file: File, entries: &[(&str, &Entry)], max_len: u64) -> io::Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As a file system may be that has no way to rename.
+    #[test]
+    fn a_file_that_cannot_be_replaced_is_written_in_place() {
+        let path = std::env::temp_dir().join(format!("cache-in-place-{}", std::process::id()));
+        for kind in [PermissionDenied, ReadOnlyFilesystem, ResourceBusy, Unsupported] {
+            fs::write(&path, "").unwrap();
+            let cache = ExternalCache::open(&path, Duration::from_secs(1)).unwrap();
+            cache.save_by(|_, _| Err(kind.into())).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap().trim_end(), HEADER, "{kind}");
+        }
+        fs::remove_file(path).unwrap();
+    }
 
     /// A file that is too long could not be read again.
     #[test]

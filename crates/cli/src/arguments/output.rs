@@ -200,6 +200,12 @@ impl OutputFlags {
         self.reports(default).iter().any(|(format, _)| is_such(*format))
     }
 
+    /// Returns true if `--output` names this file. Where stdout goes is not asked.
+    pub(super) fn names(&self, file: &Path) -> bool {
+        let named = self.output.iter().map(|to| to.file.as_path());
+        named.filter(|to| *to != Path::new("-")).any(|to| is_same_file(to, file))
+    }
+
     /// Returns true if a report goes to this file, or the messages do.
     pub(super) fn goes_to(&self, file: &Path) -> bool {
         // A file can have the name that stands for stdout here.

@@ -9,6 +9,17 @@ use clap::ValueEnum;
 use super::output::{Destination, Format};
 use crate::parsers;
 
+/// The flags of a crawl in one process, beside `--baseline`.
+const ONE_PROCESS: [&str; 7] = [
+    "--cache",
+    "--external-rate",
+    "--follow-root",
+    "--max-depth",
+    "--record",
+    "--sitemap",
+    "--state",
+];
+
 /// A word of the command line: a flag and its value, which is empty if it has none.
 #[derive(Clone, Copy)]
 struct Word<'a> {
@@ -62,17 +73,10 @@ pub(super) fn without_contradicted(words: Vec<OsString>, given: &[String]) -> Ve
     let shown: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
     let ours: Vec<Word<'_>> = shown.iter().map(|word| Word::new(word)).collect();
     let format = ours.iter().find(|word| word.flag == "--format").and_then(|it| it.format(None));
-    let has_json = given.iter().chain(&ours).any(|word| word.has_format(None, Format::is_json));
     let has_sitemap = given.iter().any(|word| word.has_format(None, Format::is_sitemap));
-    let is_kept = |word: &Word<'_>| {
+    let is_report_lost = |word: &Word<'_>| {
         let is_hidden = names("--broken-only") && word.has_format(format, Format::is_sitemap);
-        !match word.flag {
-            "--user" => given.iter().any(|word| word.is_authorization()),
-            "--header" => names("--user") && word.is_authorization(),
-            "--broken-only" => has_sitemap,
-            // Without it, a replay would depart from its record.
-            "--select" if names("--replay") => false,
-            "--select" => (names("--format") || names("--output")) && !has_json,
+        match word.flag {
             // Two reports would go to stdout.
             "--format" => {
                 let has_file = given.iter().any(|word| word.is_plain_report());
@@ -82,9 +86,27 @@ pub(super) fn without_contradicted(words: Vec<OsString>, given: &[String]) -> Ve
                 let has_file = ours.iter().any(|word| word.is_plain_report());
                 is_hidden || !has_file && names("--format") && word.is_on_stdout()
             }
-            "--follow-root" => names("--frontier"),
-            "--baseline" => {
-                names("--frontier") && !["--report", "--status", "--drop"].into_iter().any(names)
+            _ => false,
+        }
+    };
+    let mut reports = given.iter().chain(ours.iter().filter(|word| !is_report_lost(word)));
+    let has_json = reports.any(|word| word.has_format(None, Format::is_json));
+    let is_asked = ["--report", "--status", "--drop"].into_iter().any(names);
+    let compares = names("--baseline") && !is_asked;
+    let is_kept = |word: &Word<'_>| {
+        !match word.flag {
+            "--user" => given.iter().any(|word| word.is_authorization()),
+            "--header" => names("--user") && word.is_authorization(),
+            "--broken-only" => has_sitemap,
+            // Without it, a replay would depart from its record.
+            "--select" if names("--replay") => false,
+            "--select" => (names("--format") || names("--output")) && !has_json,
+            "--format" | "--output" => is_report_lost(word),
+            "--follow-root" | "--cache" | "--external-rate" => names("--frontier"),
+            "--baseline" => names("--frontier") && !is_asked,
+            // Each needs the first, which clap knows some of these to contradict.
+            "--frontier" | "--crawl" | "--frontier-wait" | "--journal" => {
+                !names("--frontier") && (compares || ONE_PROCESS.into_iter().any(names))
             }
             _ => false,
         }

@@ -1,11 +1,10 @@
 //! Flags for a crawl on many machines.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use url::Url;
+use crawl_core::{Crawl, Options};
 
 use crate::parsers;
 
@@ -64,11 +63,16 @@ pub struct FrontierArguments {
 
 impl FrontierArguments {
     /// Returns the number of roots that a report has if it can be said that none of them
-    /// could be crawled: one worker does not know what others have crawled.
-    pub(crate) fn min_roots(&self, roots: &[Url]) -> u64 {
+    /// could be crawled: one worker does not know what others have crawled. Roots that are
+    /// excluded, or the same but for a fragment, have no row.
+    pub(crate) fn min_roots(&self, options: &Options) -> u64 {
         match self.action {
-            FrontierAction::Work if roots.is_empty() => u64::MAX,
-            FrontierAction::Work => roots.iter().collect::<HashSet<_>>().len() as u64,
+            FrontierAction::Work if options.roots.is_empty() => u64::MAX,
+            FrontierAction::Work => {
+                let mut refused = 0;
+                let jobs = Crawl::new(options.clone()).roots(&mut |_| refused += 1);
+                jobs.len() as u64 + refused
+            }
             FrontierAction::Status | FrontierAction::Report | FrontierAction::Drop => 1,
         }
     }
@@ -111,5 +115,35 @@ impl Redis {
         let (url, crawl) = (self.frontier.clone()?, self.crawl.clone()?);
         let (wait, journal) = (self.frontier_wait, self.journal.clone());
         Some(FrontierArguments { url, crawl, wait, journal, action })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use regex::Regex;
+
+    use super::*;
+
+    #[test]
+    fn a_root_without_a_row_of_its_own_does_not_count() {
+        let frontier = FrontierArguments {
+            url: "redis://a.test/".into(),
+            crawl: "a".into(),
+            wait: None,
+            journal: Vec::new(),
+            action: FrontierAction::Work,
+        };
+        let roots = |roots: &[&str]| {
+            let roots = roots.iter().map(|root| root.parse().unwrap()).collect();
+            let mut options = Options::new(roots);
+            options.exclude = vec![Regex::new("/no$").unwrap()];
+            options.strip_query = vec!["id".into()];
+            frontier.min_roots(&options)
+        };
+        assert_eq!(roots(&[]), u64::MAX);
+        assert_eq!(roots(&["http://a.test/", "http://a.test/#top", "http://a.test/?id=1"]), 1);
+        assert_eq!(roots(&["http://a.test/", "http://a.test/no", "http://b.test/"]), 2);
+        // A trap has a row.
+        assert_eq!(roots(&["http://a.test/", "http://a.test/l/l/l"]), 2);
     }
 }

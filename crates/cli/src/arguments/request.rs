@@ -1,5 +1,7 @@
 //! Flags for requests: headers, credentials and trusted certificates.
 
+use std::path::Path;
+
 use clap::Args;
 use crawl_core::Options;
 use web::http::Header;
@@ -32,6 +34,11 @@ pub(super) struct Request {
 }
 
 impl Request {
+    /// Returns the files of certificates.
+    pub(super) fn certificates(&self) -> impl Iterator<Item = &Path> {
+        self.cacert.iter().map(|file| &*file.path)
+    }
+
     pub(super) fn logs_in_twice(&self) -> bool {
         self.user.is_some() && self.header.iter().any(|header| header.is("Authorization"))
     }
@@ -41,7 +48,7 @@ impl Request {
             options.user_agent.clone_from(user_agent);
         }
         options.headers = self.header.iter().chain(&self.user).cloned().collect();
-        options.ca_certificates = self.cacert.iter().flat_map(|file| file.0.clone()).collect();
+        options.ca_certificates = self.cacert.iter().flat_map(|file| file.der.clone()).collect();
         options.insecure = self.insecure;
     }
 }

@@ -89,6 +89,17 @@ fn trust_comes_from_cacert_insecure_or_the_system() {
     }
 }
 
+#[test]
+fn a_report_does_not_replace_the_certificates() {
+    let folder = Folder::new("report");
+    let file = folder.file("root.pem", &ROOT.pem());
+    let output = run(&["--cacert", &file, "-o", &file, "http://127.0.0.1:1/"], None);
+    assert_eq!(output.status.code(), Some(2));
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert!(message.contains("--output and --cacert are the same file"), "{message}");
+    assert_eq!(fs::read_to_string(file).unwrap(), ROOT.pem());
+}
+
 /// A missing file in `SSL_CERT_FILE` is an error: no other trust roots are used.
 #[test]
 fn a_missing_ssl_cert_file_is_an_error() {

@@ -1,6 +1,6 @@
 //! The file `crawl.toml`.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::Command;
@@ -69,11 +69,15 @@ fn a_flag_beats_what_contradicts_it_in_the_file() {
         Folder::new(text).run(&arguments).expect_code(0).stdout
     };
     let sitemap = "format = 'sitemap'\noutput = 's.xml'";
+    #[cfg(feature = "redis")]
+    let frontier = "frontier = 'redis://a.test'\ncrawl = 'x'\nfrontier-wait = 1\njournal = 'j'";
     for (text, flags, gone) in [
         ("user = 'me:x'", &["-H", "authorization: y"][..], "user"),
         ("header = ['Authorization: x', 'X-A: y']", &["-u", "a:b"], "Authorization"),
         ("select = 't=h1'", &["--format", "text"], "select"),
         ("select = 't=h1'\noutput = 'json:x'", &["-o", "html:x"], "select"),
+        ("select = 't=h1'\nformat = 'json'", &["-o", "html:-"], "select"),
+        ("select = 't=h1'\noutput = 'json:-'", &["--format", "text"], "select"),
         ("broken-only = true", &["--format", "sitemap"], "broken-only"),
         ("broken-only = true", &["-o", "sitemap:x"], "broken-only"),
         ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "sitemap"),
@@ -85,6 +89,18 @@ fn a_flag_beats_what_contradicts_it_in_the_file() {
         ("baseline = 'b'", &["--frontier", "redis://a.test", "--crawl", "x"], "baseline"),
         #[cfg(feature = "redis")]
         ("follow-root = true", &["--frontier", "redis://a.test", "--crawl", "x"], "follow-root"),
+        #[cfg(feature = "redis")]
+        ("cache = 'c'", &["--frontier", "redis://a.test", "--crawl", "x"], "cache"),
+        #[cfg(feature = "redis")]
+        ("external-rate = 1", &["--frontier", "redis://a.test", "--crawl", "x"], "external-rate"),
+        #[cfg(feature = "redis")]
+        (frontier, &["--follow-root"], "frontier"),
+        #[cfg(feature = "redis")]
+        (frontier, &["--baseline", "b"], "crawl ="),
+        #[cfg(feature = "redis")]
+        (frontier, &["--cache", "c"], "journal"),
+        #[cfg(feature = "redis")]
+        (frontier, &["--sitemap"], "crawl ="),
     ] {
         let printed = printed(text, flags);
         assert!(!printed.contains(gone), "{text} {flags:?}: {printed}");
@@ -96,6 +112,8 @@ fn a_flag_beats_what_contradicts_it_in_the_file() {
         ("broken-only = true", &["--format", "json"], "broken-only"),
         ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "/y"),
         ("format = 'csv'", &["-o", "json:-", "-o", "x"], "csv"),
+        #[cfg(feature = "redis")]
+        (frontier, &["-j", "3"], "crawl ="),
     ] {
         let printed = printed(text, flags);
         assert!(printed.contains(kept), "{text} {flags:?}: {printed}");
@@ -113,6 +131,8 @@ fn what_a_file_says_is_escaped_on_the_terminal() {
         "\"\\u001b[2J\\n::error::x\" = 1",
         "header = \"\\u001b[2J\\n::error::x: x\"",
         "[host.\"a.test\"]\n\"\\u001b[2J\\n::error::x\" = 1",
+        "cacert = \"x\\u001b[2J\\n::error::y\"",
+        "cookie-jar = \"/no/x\\u001b[2J\\n::error::y\"",
     ] {
         let folder = Folder::new(text);
         let mut command = folder.command(&["http://a.test"]);
@@ -139,6 +159,17 @@ fn the_settings_are_printed_without_secrets() {
     // What is printed can be read.
     let again = Folder::new(&output.stdout.replace("X-Token: ***", "X-Token: x"));
     again.run(&["--print-config"]).expect_code(0);
+}
+
+/// The shell has emptied the file before it is read.
+#[test]
+fn the_settings_can_be_printed_into_the_file_itself() {
+    let folder = Folder::new("");
+    let file = folder.0.join("crawl.toml");
+    let mut command = folder.command(&["--print-config", "-j", "3", "http://a.test"]);
+    let status = command.stdout(File::create(&file).unwrap()).status().unwrap();
+    assert_eq!(status.code(), Some(0));
+    assert!(fs::read_to_string(file).unwrap().ends_with("max-tasks = \"3\"\n"));
 }
 
 #[cfg(feature = "redis")]

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::Server;
+use test_support::authority::Authority;
 
 use crate::program::{ProgramOutput, Running, Scratch, crawl, rows, run};
 
@@ -108,6 +109,32 @@ fn a_file_is_not_written_for_two_flags() {
         }
     }
     assert_eq!(fs::read_to_string(one).unwrap(), "kept");
+}
+
+/// Nor do a record or a journal.
+#[test]
+fn a_report_does_not_replace_the_certificates() {
+    let pem = Authority::new("Root").pem();
+    let file = Scratch::with(&pem);
+    for flags in [["-o", file.as_str()], ["--record", file.as_str()], ["--state", file.as_str()]] {
+        let arguments = [&["http://127.0.0.1:1/", "--cacert", file.as_str()], &flags[..]].concat();
+        let stderr = run(&arguments).expect_code(2).stderr;
+        let is_named = stderr.contains("--cacert") && stderr.contains("the same file");
+        assert!(is_named, "{flags:?}: {stderr}");
+    }
+    assert_eq!(file.read(), pem.as_bytes());
+}
+
+/// A runner takes a line that begins like this for a command.
+#[test]
+fn a_file_name_with_a_line_end_is_no_command() {
+    let name = "/no/such\n::error::x";
+    for arguments in [["--input", name], ["--state", name], ["-o", name]] {
+        let output = run(&[&["http://127.0.0.1:1/"], &arguments[..]].concat());
+        assert!(!output.stderr.contains("\n::"), "{arguments:?}: {}", output.stderr);
+        let shown = "/no/such\\u000a::error::x";
+        assert!(output.stderr.contains(shown), "{arguments:?}: {}", output.stderr);
+    }
 }
 
 /// The report is written, although the disk has no room for the trace.

@@ -190,6 +190,22 @@ fn a_worker_with_a_root_that_fails_does_not_speak_for_the_others() {
 
 #[test]
 #[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_does_not_wait_for_roots_that_are_excluded() {
+    let redis = Redis::start("excluded");
+    let closed = Server::start(|_, reply| {
+        reply.status(200, "OK", &[], "User-agent: *\nDisallow: /");
+    });
+    let closed = closed.unwrap();
+    wait_until(|| redis.folder.join("socket").exists());
+    // The last one is the first one.
+    let roots = ["/", "/no", "/#top"].map(|path| closed.url(path));
+    let arguments = ["--exclude", "/no$", &roots[0], &roots[1], &roots[2]];
+    let output = redis.run(&arguments).expect_code(3);
+    assert!(output.stderr.contains("no root could be crawled"), "{}", output.stderr);
+}
+
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_worker_whose_server_is_gone_says_so() {
     let mut redis = Redis::start("gone");
     let site = site(Latency::Fixed(Duration::from_millis(30)));

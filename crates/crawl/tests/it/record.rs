@@ -1,18 +1,20 @@
 //! Crawls that are recorded and replayed.
 #![cfg(unix)]
 
-use std::io::{Read, Write};
-use std::net::IpAddr;
+use std::collections::HashSet;
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crawl::{Crawler, Options};
+use crawl::{Crawler, Options, StopReason};
 use demo_site::scripted::Server;
 use flate2::read::ZlibDecoder;
 use recording::{Header, Player, Record, Recorder};
 use rustls::{ServerConnection, StreamOwned};
+use selector_core::{Backend, Event as Ready, Key, Notifier, Socket};
 use serde_json::Value;
 use sim_net::{Fault, Link, Request, Response, SimNet, cut, hang_up, page, redirect, reset};
 use stage2_coroutines::EventLoop;
@@ -420,7 +422,7 @@ fn record_simulated(seed: u64, path: &Path) -> (String, String) {
 /// Simulated crawls with faults, each replayed here, and by the program.
 #[test]
 fn a_simulated_crawl_is_replayed_to_the_last_event() {
-    let mut differs = std::collections::HashSet::new();
+    let mut differs = HashSet::new();
     for seed in 1..=24 {
         let record = Scratch::new();
         let recorded = record_simulated(seed, record.path());
@@ -437,6 +439,77 @@ fn a_simulated_crawl_is_replayed_to_the_last_event() {
         differs.insert(recorded.1);
     }
     assert_eq!(differs.len(), 24, "the seeds make different crawls");
+}
+
+/// A backend that interrupts the replay before a wait, counting down to it.
+struct Interrupting<B> {
+    backend: B,
+    player: Player,
+    num_waits: usize,
+}
+
+impl<B: Backend> Backend for Interrupting<B> {
+    fn now(&self) -> Instant {
+        self.backend.now()
+    }
+
+    fn connect(&mut self, address: SocketAddr, key: Key) -> io::Result<Socket> {
+        self.backend.connect(address, key)
+    }
+
+    fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Ready>) -> io::Result<()> {
+        match self.num_waits.checked_sub(1) {
+            Some(left) => self.num_waits = left,
+            None => self.player.interrupt(2),
+        }
+        self.backend.wait(timeout, events)
+    }
+
+    fn notifier(&self) -> Notifier {
+        self.backend.notifier()
+    }
+}
+
+/// Fetches that are under way end without a row, or as they were recorded. None is tried again,
+/// so an error would be a row at once.
+#[test]
+fn an_interrupted_replay_has_no_row_that_the_recorded_run_has_not() {
+    for seed in 1..=4 {
+        let mut options = Options::new(vec!["http://a.test/".parse().unwrap()]);
+        (options.seed, options.max_tries) = (seed, 1);
+        let record = Scratch::new();
+        let recorder = Recorder::create(record.path(), &Header::default()).unwrap();
+        let net = network(seed);
+        let lookup = recorder.lookup(net.lookup());
+        let backend = recorder.backend(net, Box::new(|_| ()));
+        let mut recorded = HashSet::new();
+        Crawler::builder(options.clone())
+            .on_row(|row| _ = recorded.insert(serde_json::to_string(&row).unwrap()))
+            .run_on(&EventLoop::with_backend(backend, lookup))
+            .unwrap();
+        recorder.finish().unwrap();
+        for num_waits in 0.. {
+            let player = Player::new(Record::open(record.path()).unwrap());
+            let crawler = Crawler::builder(options.clone());
+            let stopper = crawler.stopper();
+            let stop = move |number| stopper.stop(StopReason::Signal(number));
+            let backend = player.backend(Box::new(stop));
+            let lookup = player.lookup();
+            let backend = Interrupting { backend, player, num_waits };
+            let mut num_rows = 0;
+            let sink = |row| {
+                let row = serde_json::to_string(&row).unwrap();
+                assert!(recorded.contains(&row), "seed {seed}, after {num_waits} waits: {row}");
+                num_rows += 1;
+            };
+            let event_loop = EventLoop::with_backend(backend, lookup);
+            let summary = crawler.on_row(sink).run_on(&event_loop).unwrap();
+            if summary.stopped.is_none() {
+                assert_eq!(num_rows, recorded.len(), "seed {seed}");
+                break;
+            }
+        }
+    }
 }
 
 #[test]

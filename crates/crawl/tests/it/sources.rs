@@ -481,6 +481,18 @@ fn a_report_does_not_replace_a_file_that_is_checked() {
     folder.run(&["README.md", "--config", "/dev/null", "-o", "/dev/null"]).expect_code(0);
 }
 
+/// As a shell does with `*.md`, which lists the file that it has made for stdout.
+#[test]
+fn a_report_may_be_redirected_into_a_file_that_is_listed() {
+    let folder = Folder::with(&[("README.md", "# kept"), ("links.md", "")]);
+    let links = folder.0.join("links.md");
+    let mut command = crawl(&["README.md", "links.md"]);
+    command.current_dir(&folder.0).stdout(fs::File::create(&links).unwrap());
+    assert_eq!(command.status().unwrap().code(), Some(0));
+    let report = fs::read_to_string(links).unwrap();
+    assert!(report.starts_with("Checked 2 URLs"), "{report}");
+}
+
 /// Runs the program with this text on stdin.
 fn run_with_stdin(text: &str, arguments: &[&str]) -> ProgramOutput {
     let file = Scratch::with(text);
