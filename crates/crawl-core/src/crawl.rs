@@ -557,12 +557,12 @@ impl Crawl {
     fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings, has_links: bool) {
         let is_redirect = row.outcome == Outcome::Redirect;
         self.has_page |= row.outcome == Outcome::Page || !is_redirect && findings.num_urls > 0;
-        if !is_of_root(job) || !self.follows_links() {
+        if self.empty_root.is_some() || !is_of_root(job) || !self.follows_links() {
             return;
         }
         let url = &job.url;
-        let why = match (row.outcome, &row.error, self.referrer_of(job)) {
-            (Outcome::Other, ..) => {
+        let why = match (row.outcome, &row.error) {
+            (Outcome::Other, _) => {
                 let kind = row.content_type.as_deref().unwrap_or("of no type");
                 let why = match has_links {
                     false => "no page and no sitemap: it has no links to check",
@@ -570,16 +570,15 @@ impl Crawl {
                 };
                 format!("{url} is {kind}, {why}")
             }
-            (Outcome::Skipped, Some(error), Some(root)) => {
-                format!("{root} redirects to {url}, which is not crawled: {error}")
-            }
-            // In a replay, it may come before the root.
-            (Outcome::Skipped, Some(error), None) if !self.admission.is_seed(job) => {
-                format!("{url}, to which a root redirects, is not crawled: {error}")
-            }
+            (Outcome::Skipped, Some(error)) => match self.referrer_of(job) {
+                Some(root) => format!("{root} redirects to {url}, which is not crawled: {error}"),
+                None if self.admission.is_seed(job) => return,
+                // In a replay, it may come before the root.
+                None => format!("{url}, to which a root redirects, is not crawled: {error}"),
+            },
             _ => return,
         };
-        self.empty_root.get_or_insert(why);
+        self.empty_root = Some(why);
     }
 
     /// Notes in a row if the user accepts its status.
@@ -717,6 +716,11 @@ impl Crawl {
             broken: self.broken,
             waits_for: None,
         }
+    }
+
+    /// Expects pages from others: no root is a problem because it leads to none.
+    pub fn expect_pages(&mut self) {
+        self.has_page = true;
     }
 
     /// Ends the crawl and returns its summary; from now on no URL is admitted.

@@ -110,6 +110,8 @@ struct Counts {
     late: u64,
     peak: u64,
     warnings: Vec<String>,
+    /// The number of warnings that are not kept.
+    dropped_warnings: usize,
 }
 
 /// A claim on a job: a lease in Redis, which is renewed while the claim lives. Dropping
@@ -669,7 +671,7 @@ impl Inner {
         counts.nofollow += nofollow;
         drop(counts);
         if left_out > 0 {
-            self.warn(format!(
+            self.warn_first(format!(
                 "{} has more links than fit into memory: {left_out} of them were left out",
                 job.url,
             ));
@@ -694,10 +696,20 @@ impl Inner {
     }
 
     fn warn(&self, warning: String) {
-        let warnings = &mut self.counts.borrow_mut().warnings;
-        if warnings.len() < MAX_WARNINGS {
-            warnings.push(warning);
+        let counts = &mut *self.counts.borrow_mut();
+        if counts.warnings.len() < MAX_WARNINGS {
+            counts.warnings.push(warning);
+        } else {
+            counts.dropped_warnings += 1;
         }
+    }
+
+    /// Keeps a warning that says what the result lacks, before the others.
+    fn warn_first(&self, warning: String) {
+        let counts = &mut *self.counts.borrow_mut();
+        counts.warnings.insert(0, warning);
+        counts.dropped_warnings += counts.warnings.len().saturating_sub(MAX_WARNINGS);
+        counts.warnings.truncate(MAX_WARNINGS);
     }
 
     // ANCHOR: is_ended
@@ -906,8 +918,12 @@ impl Frontier for RedisFrontier {
             resume_unwind(panic);
         }
         let warnings = self.0.local.borrow().warnings();
-        warnings.into_iter().for_each(|warning| self.0.warn(warning));
+        warnings.into_iter().for_each(|warning| self.0.warn_first(warning));
         let mut counts = self.0.counts.borrow_mut();
+        if counts.dropped_warnings > 0 {
+            let others = format!("further warnings were left out: {}", counts.dropped_warnings);
+            counts.warnings.push(others);
+        }
         let progress = self.0.progress.borrow();
         let busy_hosts = self.0.busy_hosts.take();
         let left = busy_hosts.iter().map(|busy_host| busy_host.todo).sum::<u64>();

@@ -14,7 +14,7 @@ use redis_protocol::resp2::encode::encode_borrowed;
 use redis_protocol::resp2::types::{BorrowedFrame, OwnedFrame};
 use stage2_coroutines::{
     Connection, EventLoop, Future, Selected, Task, connect, connect_unix, lookup, read, select,
-    sleep, timeout_at, write_all,
+    sleep, timeout_at, write_all, yield_now,
 };
 use transport::{TlsConnector, TlsLayer};
 
@@ -299,6 +299,10 @@ impl Inner {
             }
             // What comes while it writes is not read.
             silent_since += self.event_loop.now() - begun;
+            if self.event_loop.now() >= silent_since + TIMEOUT {
+                // If this process was held up, what has come meanwhile is read first.
+                yield_now(&self.event_loop).await;
+            }
             let take = |bytes: &[u8]| received.extend_from_slice(bytes);
             let reading = async { Ok(select((read(&mut connection, take), self.queued())).await) };
             let event = if self.sent.borrow().is_empty() {

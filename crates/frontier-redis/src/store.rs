@@ -610,6 +610,9 @@ impl Store {
         }
         let todo = counters.put.saturating_sub(counters.done);
         let stopped = (todo > counters.left).then_some(StopReason::UnderWay);
+        if stopped.is_some() {
+            crawl.expect_pages();
+        }
         let summary = crawl.end(todo as usize, None);
         Ok(CrawlSummary { done, stopped, busy_hosts: self.busy_hosts().await?, ..summary })
     }

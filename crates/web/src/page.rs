@@ -1,5 +1,6 @@
 //! A reader of pages, and of what else names other files: from bytes to links.
 
+use memchr::memchr2;
 use url::{Host, Url};
 
 use crate::body::{ContentType, TextDecoder};
@@ -94,7 +95,7 @@ impl FileKind {
             essence if may_be_sitemap && essence.ends_with("xml") => Self::Sitemap,
             // Servers that do not know the type of a packed file.
             "application/octet-stream" | "binary/octet-stream"
-                if may_be_sitemap && path_of(url).ends_with(".gz") =>
+                if may_be_sitemap && is_packed(url) =>
             {
                 Self::Sitemap
             }
@@ -257,9 +258,15 @@ fn is_manifest(url: &str) -> bool {
     path.ends_with(".webmanifest") || path.ends_with("manifest.json")
 }
 
+/// Returns true if a file at this address has a name that packed files have.
+fn is_packed(url: &str) -> bool {
+    path_of(url).ends_with(".gz")
+}
+
 /// Returns an address without its query and its fragment.
 fn path_of(url: &str) -> &str {
-    url.split(['?', '#']).next().unwrap_or_default()
+    let end = memchr2(b'?', b'#', url.as_bytes());
+    &url[..end.unwrap_or(url.len())]
 }
 
 fn tld(url: &Url) -> Option<&str> {

@@ -104,6 +104,8 @@ pub(super) fn without_contradicted(words: Vec<OsString>, given: &[String]) -> Ve
             "--format" | "--output" => is_report_lost(word),
             "--follow-root" | "--cache" | "--external-rate" => names("--frontier"),
             "--baseline" => names("--frontier") && !is_asked,
+            // A worker that would not heed them is refused.
+            "--for-host" => names("--frontier") && is_asked,
             // Each needs the first, which clap knows some of these to contradict.
             "--frontier" | "--crawl" | "--frontier-wait" | "--journal" => {
                 !names("--frontier") && (compares || ONE_PROCESS.into_iter().any(names))

@@ -64,7 +64,8 @@ pub struct FrontierArguments {
 impl FrontierArguments {
     /// Returns the number of roots that a report has if it can be said that none of them
     /// could be crawled: one worker does not know what others have crawled. Roots that are
-    /// excluded, or the same but for a fragment, have no row.
+    /// excluded, or the same but for a fragment, have no row. A worker that joins has to repeat
+    /// `--exclude` and `--strip-query` for that.
     pub(crate) fn min_roots(&self, options: &Options) -> u64 {
         match self.action {
             FrontierAction::Work if options.roots.is_empty() => u64::MAX,

@@ -11,7 +11,7 @@ use std::time::Duration;
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 
-use crate::program::{ProgramOutput, Running, program, rows, run, wait_until};
+use crate::program::{ProgramOutput, Running, Scratch, program, rows, run, wait_until};
 
 /// A server of Redis on a Unix socket.
 struct Redis {
@@ -202,6 +202,33 @@ fn a_worker_does_not_wait_for_roots_that_are_excluded() {
     let arguments = ["--exclude", "/no$", &roots[0], &roots[1], &roots[2]];
     let output = redis.run(&arguments).expect_code(3);
     assert!(output.stderr.contains("no root could be crawled"), "{}", output.stderr);
+}
+
+/// The other root may yet have pages.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_report_of_a_crawl_that_goes_on_blames_no_root() {
+    let redis = Redis::start("goes-on");
+    let text = [("Content-Type", "text/plain")];
+    let file = Server::start(move |_, reply| reply.status(200, "OK", &text, "x")).unwrap();
+    let slow = Server::start(|_, reply| reply.sleep(Duration::from_secs(20))).unwrap();
+    let roots = [file.url("/a.txt"), slow.url("/")];
+    let [file, slow] = roots.each_ref().map(String::as_str);
+    let worker = Running::start(redis.crawl(&["--no-robots", file, slow]));
+    wait_until(|| redis.run(&["--report", "--format", "jsonl"]).stdout.contains("a.txt"));
+    let report = redis.run(&["--report"]).expect_code(0);
+    assert!(!report.stderr.contains("[error]"), "{}", report.stderr);
+    worker.signal("-INT");
+    worker.signal("-INT");
+    worker.wait();
+    // Where it is the only root, it is a problem.
+    redis.run(&["--drop"]).expect_code(0);
+    redis.run(&["--no-robots", file]).expect_code(0);
+    redis.run(&["--report"]).expect_code(3);
+    // Settings for hosts are for workers in one process, and a report needs none.
+    let config = Scratch::with("[host.'a.test']\ndelay = 2\n");
+    redis.run(&["--report", "--config", config.as_str()]).expect_code(3);
+    redis.run(&["--config", config.as_str()]).expect_code(2);
 }
 
 #[test]

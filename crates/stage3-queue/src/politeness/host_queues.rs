@@ -466,7 +466,8 @@ impl HostQueues {
     /// Starts the jobs of a host that may start now, or notes what it waits for.
     fn feed(&mut self, id: HostId, now: Instant) {
         loop {
-            let free_at = if self.spare_memory(id) { now + MEMORY_WAIT } else { now };
+            let is_held_back = self.rules_size > MAX_RULES_SIZE && self.spare_memory(id);
+            let free_at = if is_held_back { now + MEMORY_WAIT } else { now };
             let next_start = self.host(id).next_start(now).map(|at| at.max(free_at));
             let wait = next_start.filter(|at| *at > now);
             if self.host(id).is_asleep != wait.is_some() {

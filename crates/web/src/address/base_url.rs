@@ -12,7 +12,8 @@ use crate::encoding::{Encoding, UTF_8, encode_query};
 /// The base URL of a page. It resolves the links of the page as browsers do, with
 /// the query in the encoding of the page (WHATWG URL Standard, section 4.4).
 ///
-/// The result is always that of the `url` crate. But nearly all links are so
+/// The result is that of the `url` crate, but for slashes before a host, which do not
+/// count. Nearly all links are so
 /// simple that it is enough to append them to the right part of the base. This
 /// fast path writes to a buffer that is reused for each link.
 #[derive(Debug)]
