@@ -529,7 +529,7 @@ fn a_report_does_not_count_what_it_has_not_read() {
 
 #[test]
 #[ignore = "needs redis-server: run .ci/real-peers"]
-fn a_summary_has_at_most_a_hundred_warnings() {
+fn a_summary_has_at_most_a_hundred_warnings_and_counts_the_others() {
     let redis = Redis::start();
     let event_loop = EventLoop::new().unwrap();
     let (of_warnings, wanted) = (redis.options("warnings"), options("http://a.test/"));
@@ -537,7 +537,9 @@ fn a_summary_has_at_most_a_hundred_warnings() {
     let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, stopper);
     let frontier = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     (0..200).for_each(|n| frontier.warn(format!("{n}")));
-    assert_eq!(frontier.end().warnings.len(), 100);
+    let warnings = frontier.end().warnings;
+    assert_eq!(warnings.len(), 101);
+    assert_eq!(warnings[100], "further warnings were left out: 100");
     event_loop.close();
 }
 
