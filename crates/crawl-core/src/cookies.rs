@@ -55,7 +55,7 @@ type Key = (String, String, String);
 #[derive(Default)]
 struct Cookies {
     all: BTreeMap<Key, Kept>,
-    /// The number of times that some were set, read from a file, or sent.
+    /// The number of uses: some were set, read from a file, or sent.
     num_uses: u64,
 }
 
@@ -262,8 +262,8 @@ fn line(cookie: &Cookie<'_>) -> Option<String> {
 
 impl Cookies {
     /// Makes room for another cookie of a domain, if there is none: those that have expired
-    /// go, and then the one whose last use is the oldest. Returns false if there are too many of the domain, or in
-    /// all for one of a file.
+    /// go, and then the one whose last use is the oldest. Returns false if there are too many
+    /// of the domain, or in all for one of a file.
     fn make_room(&mut self, domain: &str, now: SystemTime, is_of_file: bool) -> bool {
         let is_full = |all: &BTreeMap<Key, Kept>| {
             let of_domain = all.keys().filter(|(other, ..)| other == domain).count();

@@ -11,14 +11,11 @@ use crate::finished::{Discovery, Finished, NoUrl};
 use crate::visit::FetchPolicy;
 use crate::{
     Admission, CrawlSummary, Decision, ErrorClass, ExternalVerdict, FetchError, HostWait, Job,
-    JournalEntry, Options, OutLink, Outcome, Purpose, Row, Via, Visit,
+    JournalEntry, Options, OutLink, Outcome, Purpose, Row, Via, Visit, Warnings,
 };
 use web::links::Link;
 use web::page::Page;
 use web::{Address, BaseUrl};
-
-/// The maximum number of warnings that are kept.
-const MAX_WARNINGS: usize = 100;
 
 /// The memory limit for what the links of one page add to a crawl, in bytes: 32 MiB.
 /// It is enough for a hundred thousand links to new URLs. The other links of a page
@@ -44,11 +41,7 @@ pub struct Crawl {
     skipped: u64,
     broken: u64,
     nofollow: u64,
-    warnings: Vec<String>,
-    /// The number of those that come first: problems, and what the result lacks.
-    first_warnings: usize,
-    /// The number of warnings that are not kept.
-    dropped_warnings: usize,
+    warnings: Warnings,
     missing_fragments: u64,
     /// The number of links that are no URL.
     no_urls: u64,
@@ -141,9 +134,7 @@ impl Crawl {
             skipped: 0,
             broken: 0,
             nofollow: 0,
-            warnings: Vec::new(),
-            first_warnings: 0,
-            dropped_warnings: 0,
+            warnings: Warnings::default(),
             missing_fragments: 0,
             no_urls: 0,
             problem: None,
@@ -240,55 +231,25 @@ impl Crawl {
         if self.problem.is_none() {
             self.problem = Some(problem);
         } else {
-            self.warn_first(problem);
+            self.warnings.add_problem(problem);
         }
     }
 
-    fn warn_first(&mut self, warning: String) {
-        self.warnings.insert(self.first_warnings, warning);
-        self.first_warnings += 1;
-    }
-
-    /// Keeps a warning that says what the result lacks. It comes before others, unless there
-    /// are many such.
-    fn warn_of_lack(&mut self, warning: String) {
-        if self.first_warnings < MAX_WARNINGS / 2 {
-            self.warn_first(warning);
-        } else {
-            self.warn(warning);
-        }
-    }
-
-    /// Keeps a warning for the [`CrawlSummary`]. Beyond a hundred, warnings are only counted.
+    /// Adds a warning for the [`CrawlSummary`]. Beyond a hundred, warnings are only counted.
     pub fn warn(&mut self, warning: String) {
-        if self.warnings.len() < MAX_WARNINGS {
-            self.warnings.push(warning);
-        } else {
-            self.dropped_warnings += 1;
-        }
+        self.warnings.add(warning);
     }
 
-    /// Takes the warnings. Those that say what the result lacks come first, and the last one
-    /// is the number of those that were left out.
+    /// Takes the warnings.
     fn take_warnings(&mut self) -> Vec<String> {
-        let mut warnings = mem::take(&mut self.warnings);
-        let others = warnings.split_off(mem::take(&mut self.first_warnings));
         let left_out = self.admission.left_out();
-        if left_out > 0 {
-            warnings.push(format!(
+        let left_out = (left_out > 0).then(|| {
+            format!(
                 "{left_out} links to long URLs were left out, since there are more of them than \
                  fit into memory"
-            ));
-        }
-        warnings.extend(self.admission.warnings());
-        warnings.extend(others);
-        let dropped = mem::take(&mut self.dropped_warnings);
-        let dropped = dropped + warnings.len().saturating_sub(MAX_WARNINGS);
-        warnings.truncate(MAX_WARNINGS);
-        if dropped > 0 {
-            warnings.push(format!("further warnings were left out: {dropped}"));
-        }
-        warnings
+            )
+        });
+        self.warnings.take(left_out.into_iter().chain(self.admission.warnings()))
     }
 
     /// Begins the visit of a job. If the limit on pages is reached or the crawl
@@ -384,7 +345,7 @@ impl Crawl {
                     }
                 });
                 if left_out > 0 {
-                    self.warn_of_lack(format!(
+                    self.warnings.add_lack(format!(
                         "{} has more links than fit into memory: {left_out} of them were left out",
                         job.url,
                     ));

@@ -53,6 +53,7 @@ mod scope;
 mod summary;
 mod trap_limits;
 mod visit;
+mod warnings;
 
 pub use admission::{
     Admission, Candidate, Decision, Job, LinkContext, LocalAdmission, LocalCompletion, Purpose,
@@ -74,6 +75,7 @@ pub use scope::ScopeRule;
 pub use summary::{CrawlSummary, StopReason};
 pub use trap_limits::TrapLimits;
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};
+pub use warnings::Warnings;
 pub use web::{ErrorClass, FetchError};
 
 /// The result of a fetch, or of a part of it.

@@ -12,7 +12,7 @@ use std::time::Duration;
 use crawl_core::{
     Admission, BusyHost, CrawlProgress, CrawlSummary, ErrorClass, FetchError, FetchResult,
     Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Row,
-    Sink, StopReason, Via, Visit,
+    Sink, StopReason, Via, Visit, Warnings,
 };
 use stage2_coroutines::{EventLoop, Future, Task, join, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
@@ -43,9 +43,6 @@ const MAX_DELAY: Duration = Duration::from_secs(30);
 
 /// Time in which a worker that stops gives its leases back.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// Limit on the warnings that are kept.
-const MAX_WARNINGS: usize = 100;
 
 /// A step of a worker on one job, at which a test may end the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,9 +106,7 @@ struct Counts {
     /// Results that came after their lease had ended, and were dropped.
     late: u64,
     peak: u64,
-    warnings: Vec<String>,
-    /// The number of warnings that are not kept.
-    dropped_warnings: usize,
+    warnings: Warnings,
 }
 
 /// A claim on a job: a lease in Redis, which is renewed while the claim lives. Dropping
@@ -671,7 +666,7 @@ impl Inner {
         counts.nofollow += nofollow;
         drop(counts);
         if left_out > 0 {
-            self.warn_first(format!(
+            self.counts.borrow_mut().warnings.add_lack(format!(
                 "{} has more links than fit into memory: {left_out} of them were left out",
                 job.url,
             ));
@@ -696,20 +691,7 @@ impl Inner {
     }
 
     fn warn(&self, warning: String) {
-        let counts = &mut *self.counts.borrow_mut();
-        if counts.warnings.len() < MAX_WARNINGS {
-            counts.warnings.push(warning);
-        } else {
-            counts.dropped_warnings += 1;
-        }
-    }
-
-    /// Keeps a warning that says what the result lacks, before the others.
-    fn warn_first(&self, warning: String) {
-        let counts = &mut *self.counts.borrow_mut();
-        counts.warnings.insert(0, warning);
-        counts.dropped_warnings += counts.warnings.len().saturating_sub(MAX_WARNINGS);
-        counts.warnings.truncate(MAX_WARNINGS);
+        self.counts.borrow_mut().warnings.add(warning);
     }
 
     // ANCHOR: is_ended
@@ -918,12 +900,7 @@ impl Frontier for RedisFrontier {
             resume_unwind(panic);
         }
         let warnings = self.0.local.borrow().warnings();
-        warnings.into_iter().for_each(|warning| self.0.warn_first(warning));
         let mut counts = self.0.counts.borrow_mut();
-        if counts.dropped_warnings > 0 {
-            let others = format!("further warnings were left out: {}", counts.dropped_warnings);
-            counts.warnings.push(others);
-        }
         let progress = self.0.progress.borrow();
         let busy_hosts = self.0.busy_hosts.take();
         let left = busy_hosts.iter().map(|busy_host| busy_host.todo).sum::<u64>();
@@ -934,7 +911,7 @@ impl Frontier for RedisFrontier {
             todo: progress.queued + progress.in_flight + left,
             too_deep: 0,
             nofollow: counts.nofollow,
-            warnings: std::mem::take(&mut counts.warnings),
+            warnings: counts.warnings.take(warnings),
             peak_in_flight: counts.peak,
             max_tasks: None,
             admission: Admission::default(),

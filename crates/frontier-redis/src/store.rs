@@ -696,7 +696,7 @@ impl Store {
     /// When the server is lost, there is no such crawl, or its name is none.
     pub(crate) async fn delete(event_loop: &EventLoop, redis: &RedisOptions) -> io::Result<()> {
         let cluster = connect(event_loop, redis)?;
-        // Before the mark: who may not ask for them changes nothing.
+        // Before the mark: a user that may not ask for them changes nothing.
         let nodes = cluster.all_nodes().await?;
         let record = format!("{}:crawl", cluster.key(0)).into_bytes();
         let mut has_keys = number_of(&cluster.command(0, ":crawl", &[b"EXISTS"]).await?) > 0;

@@ -404,7 +404,7 @@ impl HostQueues {
     /// Sets the state of the robots.txt of an origin.
     fn set_state(&mut self, id: HostId, origin: usize, state: RulesState) {
         self.rules_size += state.size();
-        // Who still waits for them asks again.
+        // A task that still waits for them asks again.
         self.host(id).wanted.take_if(|_| state.is_unknown());
         self.rules_size -= mem::replace(&mut self.host(id).rules[origin], state).size();
     }
