@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 
-use crate::request::head_end;
+use crate::request::{head_end, read_some};
 
 /// The timeout: the longest time without an event on any connection.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -205,7 +205,7 @@ fn response_size(address: SocketAddr, request: &[u8]) -> io::Result<usize> {
     let mut head = Vec::new();
     let mut piece = [0; 1024];
     let end = loop {
-        let count = stream.read(&mut piece)?;
+        let count = read_some(&mut stream, &mut piece)?;
         if count == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

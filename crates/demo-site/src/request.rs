@@ -1,5 +1,7 @@
 //! A parser of request heads (RFC 9112, sections 2 to 5).
 
+use std::io::{self, ErrorKind, Read};
+
 /// The maximum length of a request head, in bytes.
 pub(crate) const HEAD_LIMIT: usize = 64 * 1024;
 
@@ -86,6 +88,17 @@ impl<'a> Head<'a> {
             return Err(Malformed("an HTTP/1.1 request has a Host field"));
         }
         Ok(())
+    }
+}
+
+/// Reads what there is. A read that a signal interrupts, or a stop of the process, is
+/// repeated.
+pub(crate) fn read_some(stream: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match stream.read(buffer) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
     }
 }
 

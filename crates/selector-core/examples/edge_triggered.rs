@@ -49,7 +49,11 @@ impl Connection {
 
     /// Returns true if there was an event within a while.
     fn select(&mut self) -> io::Result<bool> {
-        self.poll.poll(&mut self.events, Some(A_WHILE))?;
+        while let Err(error) = self.poll.poll(&mut self.events, Some(A_WHILE)) {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+        }
         Ok(!self.events.is_empty())
     }
 

@@ -60,8 +60,8 @@ pub trait Backend {
     /// passed (`None`: without a limit), and appends the events.
     ///
     /// # Errors
-    /// Those that make further waiting pointless. An interrupted wait is no
-    /// error.
+    /// Those that make further waiting pointless. A wait that a signal interrupts
+    /// goes on, as in Python (PEP 475).
     fn wait(&mut self, timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()>;
 
     /// Returns a handle that ends [`Backend::wait`] from any thread.

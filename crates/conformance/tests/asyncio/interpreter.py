@@ -321,11 +321,8 @@ class Run:
 def main():
     # A pending task cannot end in order when its loop is gone.
     sys.unraisablehook = lambda _: None
-    out = []
     for number, line in enumerate(sys.stdin):
-        out.append(f"== {number}")
-        out += Run(json.loads(line)).run()
-    sys.stdout.write("\n".join(out) + "\n")
+        print(f"== {number}", *Run(json.loads(line)).run(), sep="\n", flush=True)
 
 
 main()

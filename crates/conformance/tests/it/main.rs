@@ -30,6 +30,7 @@ mod sinks;
 mod soak_faults;
 mod source_sizes;
 mod spurious_events;
+mod stopped;
 mod system_calls;
 mod test_targets;
 mod tls;

@@ -1,9 +1,9 @@
 //! The requests to a scripted server.
 
-use std::io::{self, Read};
+use std::io;
 use std::net::TcpStream;
 
-use crate::request::{HEAD_LIMIT, Head, head_end, leading_breaks};
+use crate::request::{HEAD_LIMIT, Head, head_end, leading_breaks, read_some};
 
 /// A request without its body.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl<'a> RequestReader<'a> {
                 ));
             }
             let mut piece = [0; 4096];
-            let count = self.stream.read(&mut piece)?;
+            let count = read_some(&mut self.stream, &mut piece)?;
             if count == 0 {
                 return Ok(None);
             }

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, clippy::unwrap_used, missing_docs, unreachable_pub)]
 
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -119,9 +119,20 @@ impl Client {
         self.unread.drain(..count).collect()
     }
 
+    /// Reads what there is. A read that a signal interrupts, or a stop of the process, is
+    /// repeated.
+    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stream.read(buffer) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result,
+            }
+        }
+    }
+
     fn read_more(&mut self) {
         let mut piece = [0; 16 * 1024];
-        let count = self.stream.read(&mut piece).unwrap();
+        let count = self.read(&mut piece).unwrap();
         assert!(count > 0, "the connection ended within a message");
         self.unread.extend(&piece[..count]);
     }

@@ -118,7 +118,7 @@ fn a_dripped_reply_arrives_chunk_by_chunk() {
     let start = Instant::now();
     client.send("GET / HTTP/1.0\r\n\r\n");
     let mut first = [0; 100];
-    let count = client.stream.read(&mut first).unwrap();
+    let count = client.read(&mut first).unwrap();
     assert_eq!(&first[..count], b"HTTP/1");
     assert_eq!(client.rest(), b".1 200 OK\r\n\r\nabc");
     assert!(start.elapsed() >= PAUSE * 4);
@@ -133,7 +133,7 @@ fn a_connection_can_be_reset() {
     let mut client = Client::connect(server.address());
     assert_eq!(client.get("/").text(), "still here");
     client.send(request("/"));
-    let error = client.stream.read(&mut [0]).unwrap_err();
+    let error = client.read(&mut [0]).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
 }
 
@@ -148,7 +148,7 @@ fn a_script_may_leave_a_request_unanswered() {
     client.send(request("/"));
     let soon = Some(Duration::from_millis(30));
     client.stream.set_read_timeout(soon).unwrap();
-    let error = client.stream.read(&mut [0]).unwrap_err();
+    let error = client.read(&mut [0]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
     client.stream.set_read_timeout(None).unwrap();
     assert_eq!(client.get("/").text(), "at last");

@@ -71,10 +71,13 @@ impl Backend for OsBackend {
         Ok(Socket::mock(UnixSocket(stream)))
     }
 
-    fn wait(&mut self, timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()> {
-        match self.poll.poll(&mut self.events, timeout) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
-            result => result?,
+    fn wait(&mut self, mut timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()> {
+        let deadline = timeout.and_then(|timeout| self.now().checked_add(timeout));
+        while let Err(error) = self.poll.poll(&mut self.events, timeout) {
+            if error.kind() != io::ErrorKind::Interrupted {
+                return Err(error);
+            }
+            timeout = deadline.map(|deadline| deadline.saturating_duration_since(self.now()));
         }
         let of_sockets = self.events.iter().filter(|event| event.token() != NOTIFIED);
         events.extend(of_sockets.map(|event| Event {
