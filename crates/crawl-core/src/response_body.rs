@@ -7,12 +7,11 @@ use url::Url;
 
 use crate::memory::{MemoryBudget, MemoryShare};
 use crate::{CookieJar, ErrorClass, FetchError, FetchResult};
-use web::Address;
-use web::UrlCache;
 use web::body::{BodyDecoder, Codings, ContentType};
 use web::http::{self, Head};
 use web::links::{Element, ExtractOptions, PageLinks, of_link, of_refresh, of_speculation_rules};
 use web::page::{FileKind, Page, PageReader};
+use web::{Address, BaseUrl, UrlCache};
 
 /// The part of a response that a visit keeps, as far as it has arrived: some
 /// fields of the head, and the reader of the body.
@@ -131,7 +130,7 @@ impl ResponseBody {
         let url = Url::parse(url).ok();
         let mut room = MAX_HEADER_LINKS_LEN;
         for (n, (element, target)) in self.header_links.iter().enumerate() {
-            let resolved = url.as_ref().and_then(|url| url.join(target).ok());
+            let resolved = url.as_ref().and_then(|url| BaseUrl::resolve(url, target).ok());
             let resolved = resolved.map_or_else(|| target.clone(), String::from);
             match room.checked_sub(resolved.len()).filter(|_| n < MAX_HEADER_LINKS) {
                 Some(left) => {

@@ -678,7 +678,7 @@ fn redirect_target(job: &Job, response: &ResponseBody) -> Result<Url, FetchError
     };
     let shown = || http::printable(location);
     let target = Url::parse(&job.url)
-        .and_then(|url| url.join(&http::text_of_header(location)))
+        .and_then(|url| BaseUrl::resolve(&url, &http::text_of_header(location)))
         .map_err(|error| unusable(format!("Location {}: {error}", shown())))?;
     if target.as_str().len() > BaseUrl::MAX_BYTES {
         return Err(unusable(format!("Location {} is too long", shown())));

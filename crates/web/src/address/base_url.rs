@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use memchr::memchr;
-use url::Url;
+use url::{ParseError, ParseOptions, Url};
 
 use super::fast_join::FastJoin;
 use super::{Address, LinkError};
@@ -13,9 +13,8 @@ use crate::encoding::{Encoding, UTF_8, encode_query};
 /// the query in the encoding of the page (WHATWG URL Standard, section 4.4).
 ///
 /// The result is that of the `url` crate, but for slashes before a host, which do not
-/// count. Nearly all links are so
-/// simple that it is enough to append them to the right part of the base. This
-/// fast path writes to a buffer that is reused for each link.
+/// count. Nearly all links are so simple that it is enough to append them to the right part
+/// of the base. This fast path writes to a buffer that is reused for each link.
 #[derive(Debug)]
 pub struct BaseUrl<'a> {
     base: &'a Url,
@@ -86,6 +85,15 @@ impl<'a> BaseUrl<'a> {
         Ok(Address { text, origin_end, fragment })
     }
 
+    /// Resolves one reference, such as a `Location`, whose query is in UTF-8. Its length
+    /// has no limit.
+    ///
+    /// # Errors
+    /// When it is no URL.
+    pub fn resolve(base: &Url, reference: &str) -> Result<Url, ParseError> {
+        parse(Url::options().base_url(Some(base)), reference)
+    }
+
     /// Resolves any link with the `url` crate. Writes it to the buffer, and returns
     /// the end of its origin.
     fn parse(&mut self, reference: &str) -> Result<usize, LinkError> {
@@ -97,17 +105,20 @@ impl<'a> BaseUrl<'a> {
         let encode: &dyn Fn(&str) -> Cow<'_, [u8]> = &|query| encode_query(query, self.encoding);
         let parser = Url::options().base_url(Some(self.base));
         let parser = parser.encoding_override((self.encoding != UTF_8).then_some(encode));
-        let url = parser.parse(reference);
-        let url = url.or_else(|error| match without_surplus_slashes(reference) {
-            Some(reference) => parser.parse(&reference),
-            None => Err(error),
-        });
-        let url = url.map_err(|_| LinkError::Malformed)?;
+        let url = parse(parser, reference).map_err(|_| LinkError::Malformed)?;
         let origin_end = Address::of(&url)?.origin_end;
         self.buffer.clear();
         self.buffer.push_str(url.as_str());
         Ok(origin_end)
     }
+}
+
+/// Resolves any reference. The slashes before its host do not count.
+fn parse(parser: ParseOptions<'_>, reference: &str) -> Result<Url, ParseError> {
+    parser.parse(reference).or_else(|error| match without_surplus_slashes(reference) {
+        Some(reference) => parser.parse(&reference),
+        None => Err(error),
+    })
 }
 
 /// The schemes whose hosts are those of the DNS.

@@ -5,6 +5,7 @@ use url::Url;
 
 use super::MAX_LINKS;
 use super::position::Position;
+use crate::BaseUrl;
 
 /// The links of a page, as they are written there, and what else
 /// [`ExtractOptions`](super::ExtractOptions) selected.
@@ -124,7 +125,7 @@ impl PageLinks {
     /// `href`, if it is usable, or else the URL of the page (HTML standard,
     /// section 2.4.1).
     pub fn base(&self, page: &Url) -> Url {
-        let base = self.base.and_then(|href| page.join(self.text(href)).ok());
+        let base = self.base.and_then(|href| BaseUrl::resolve(page, self.text(href)).ok());
         let base = base.filter(|base| !matches!(base.scheme(), "data" | "javascript"));
         base.unwrap_or_else(|| page.clone())
     }

@@ -143,6 +143,7 @@ fn the_first_base_with_an_address_is_the_base_of_all_links() {
         ("<head><base href=other/></head><a href=x>", "/dir/other/x"),
         ("<base href='http://other.example/y/z'><a href=x>", "http://other.example/y/x"),
         ("<base href=//other.example><a href=x>", "http://other.example/x"),
+        ("<base href=///other.example><a href=x>", "http://other.example/x"),
         ("<base href=/one/><base href=/two/><a href=x>", "/one/x"),
         ("<base target=_top><base href=/two/><a href=x>", "/two/x"),
         ("<a href=x><base href=/late/>", "/late/x"),

@@ -45,6 +45,12 @@ fn targets(host: &str) -> Vec<Behaviour> {
             TARGET,
         ),
         redirects("backslashes", "WHATWG URL: as slashes", "\\redirects\\target", TARGET),
+        redirects(
+            "many-slashes",
+            "WHATWG URL: those before a host do not count",
+            "///elsewhere.test/",
+            "http://elsewhere.test/",
+        ),
         redirects("tab-within", "WHATWG URL: to be left out", "/redirects/tar\tget", TARGET),
         redirects("scheme-only", "WHATWG URL: relative to the same scheme", "http:target", TARGET),
         redirects("upper-case", "WHATWG URL: schemes are", "HTTP:target", TARGET),
