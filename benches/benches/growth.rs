@@ -3,7 +3,7 @@
 //!
 //! A crawl of this size takes too long for criterion's ten samples, and differs
 //! less from run to run than a short one: every subject crawls three times, and
-//! the crawl in the middle counts. Only stage 3 crawls a million pages: the
+//! the crawl in the middle counts, with its memory. Only stage 3 crawls a million pages: the
 //! others use the same URL table, and take a minute and more to close so many
 //! connections. The pages are small, computed on request, and not stored.
 //!
@@ -58,15 +58,13 @@ struct Figures {
 
 fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result<Figures> {
     let server = ServerProcess::start(Site { pages, page_size: 0, ..Site::default() })?;
-    let mut runs = Vec::new();
-    let mut peak = 0;
+    let mut crawls = Vec::new();
     for _ in 0..TIMES {
         let mut process = SubjectProcess::start(Crawl::new(subject.name, &server, TASKS, false))?;
-        runs.push(process.run()?);
-        peak = process.memory()?.peak;
+        crawls.push((process.run()?, process.memory()?.peak));
     }
-    runs.sort_by_key(|run| run.wall);
-    let run = runs[TIMES / 2];
+    crawls.sort_by_key(|(run, _)| run.wall);
+    let (run, peak) = crawls[TIMES / 2];
     let bytes_per_url = base.map(|(fewer, base)| {
         let text: usize = (fewer..pages).map(|page| server.url(page).len()).sum();
         (peak as f64 - base as f64 - text as f64) / f64::from(pages - fewer)

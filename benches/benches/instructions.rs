@@ -48,6 +48,10 @@ fn page_and_selector(size: usize) -> (String, Selector) {
     (documentation(size), Selector::parse("a[href]").expect("this is a selector"))
 }
 
+fn page_and_lol_html_selector(size: usize) -> (String, lol_html::Selector) {
+    (documentation(size), "a[href]".parse().expect("this is a selector"))
+}
+
 #[library_benchmark(setup = page)]
 #[bench::small(8 * 1024)]
 #[bench::large(60 * 1024)]
@@ -83,11 +87,11 @@ fn links_html5gum(page: String) -> usize {
     links::html5gum(black_box(&page)).len()
 }
 
-#[library_benchmark(setup = page)]
+#[library_benchmark(setup = page_and_lol_html_selector)]
 #[bench::small(8 * 1024)]
 #[bench::large(60 * 1024)]
-fn links_lol_html(page: String) -> usize {
-    links::lol_html(black_box(&page)).len()
+fn links_lol_html((page, selector): (String, lol_html::Selector)) -> usize {
+    links::lol_html(black_box(&page), &selector).len()
 }
 
 /// A subject with its work, and the server.

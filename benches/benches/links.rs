@@ -27,6 +27,7 @@ fn links_of(page: &str) -> Vec<String> {
 
 fn links(criterion: &mut Criterion) {
     let selector = Selector::parse("a[href]").unwrap();
+    let lol_html_selector = "a[href]".parse().unwrap();
     for (name, size) in [("8KB", 8 * 1024), ("60KB", 60 * 1024)] {
         let page = documentation(size);
         let expected = links_of(&page);
@@ -34,8 +35,9 @@ fn links(criterion: &mut Criterion) {
         assert_eq!(scraper(&page, &selector), expected);
         assert_eq!(html5ever(&page), expected);
         assert_eq!(html5gum(&page), expected);
-        let raw: Vec<_> = lol_html(&page).iter().map(|link| link.replace("&amp;", "&")).collect();
-        assert_eq!(raw, expected);
+        let raw = lol_html(&page, &lol_html_selector);
+        let decoded: Vec<_> = raw.iter().map(|link| link.replace("&amp;", "&")).collect();
+        assert_eq!(decoded, expected);
 
         let mut group = criterion.benchmark_group(format!("links/{name}"));
         group.throughput(Throughput::Bytes(page.len() as u64));
@@ -45,7 +47,9 @@ fn links(criterion: &mut Criterion) {
         group.bench_function("scraper", |b| b.iter(|| scraper(black_box(&page), &selector)));
         group.bench_function("html5ever", |b| b.iter(|| html5ever(black_box(&page))));
         group.bench_function("html5gum", |b| b.iter(|| html5gum(black_box(&page))));
-        group.bench_function("lol_html", |b| b.iter(|| lol_html(black_box(&page))));
+        group.bench_function("lol_html", |b| {
+            b.iter(|| lol_html(black_box(&page), &lol_html_selector));
+        });
         group.finish();
     }
 }

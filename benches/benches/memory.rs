@@ -97,10 +97,16 @@ const QUANTITIES: [Quantity; 2] =
     [("resident", |memory| memory.resident_per_fetch), ("heap", |memory| memory.heap_per_fetch)];
 
 fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
-    let mut measured: BTreeMap<String, Vec<FetchMemory>> = BTreeMap::new();
+    // The one whose resident memory is the median.
+    let median = |(id, mut all): (String, Vec<FetchMemory>)| {
+        all.sort_by(|one, other| one.resident_per_fetch.total_cmp(&other.resident_per_fetch));
+        (!all.is_empty()).then(|| (id, all.swap_remove(all.len() / 2)))
+    };
+    let mut kept = BTreeMap::new();
     let many: &[usize] = if figures::is_test() { &[100] } else { &[100, 1000, 10_000, 19_000] };
     let slow = Site { latency: LATENCY, ..Site::default() };
     for &n in many {
+        let mut measured: BTreeMap<String, Vec<FetchMemory>> = BTreeMap::new();
         for (quantity, of) in QUANTITIES {
             let mut group = criterion.benchmark_group(format!("memory/{quantity}/{n}"));
             let crawlers = Subject::all().filter(|subject| subject.kind != Kind::KnowsAll);
@@ -121,14 +127,11 @@ fn in_flight(criterion: &mut Criterion<Bytes>) -> io::Result<()> {
             }
             group.finish();
         }
+        // Now, since a subject may fail at the next number.
+        kept.extend(measured.into_iter().filter_map(median));
+        figures::keep("memory", &kept)?;
     }
-    // The one whose resident memory is the median.
-    let median = |(id, mut all): (String, Vec<FetchMemory>)| {
-        all.sort_by(|one, other| one.resident_per_fetch.total_cmp(&other.resident_per_fetch));
-        (!all.is_empty()).then(|| (id, all.swap_remove(all.len() / 2)))
-    };
-    let kept: BTreeMap<_, _> = measured.into_iter().filter_map(median).collect();
-    figures::keep("memory", &kept).map(drop)
+    Ok(())
 }
 
 fn parked<R: Runtime>(criterion: &mut Criterion<Bytes>) {

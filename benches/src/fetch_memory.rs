@@ -59,12 +59,5 @@ fn memory_in_flight(
     let site = Site { pages, page_size: 1024, latency: LATENCY, ..Site::default() };
     let mut server = ServerProcess::start(site)?;
     let mut process = SubjectProcess::start(Crawl::new(subject.name, &server, in_flight, true))?;
-    process.begin()?;
-    server.await_in_flight(in_flight)?;
-    let memory = process.memory()?;
-    if to_the_end {
-        server.release()?;
-        process.end()?;
-    }
-    Ok(memory)
+    process.memory_in_flight(&mut server, in_flight, to_the_end)
 }

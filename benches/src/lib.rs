@@ -10,7 +10,7 @@
 //! 2. **All subjects do the same work.** Every [subject](subjects) of a bench
 //!    finds the same URLs, each once, or the bench fails.
 //! 3. **One factor at a time**: the workloads vary one workload in one factor
-//!    each.
+//!    each. Without links a crawl has to know all URLs, which is a second one.
 //! 4. **The cost of one fetch is a difference** between many in flight and one,
 //!    or many pages and few, so that the fixed cost of a program drops out.
 

@@ -16,8 +16,10 @@ use crate::process::{RoleProcess, reply};
 use crate::site_address::SiteAddress;
 use crate::tls_front;
 
-/// The timeout of [`Question::Await`].
+/// The timeout of [`ServerProcess::await_in_flight`].
 const AWAIT_TIMEOUT: Duration = Duration::from_secs(300);
+/// The timeout of [`Question::Await`]: then the crawl is asked if it goes on.
+const AWAIT_STEP: Duration = Duration::from_secs(1);
 
 /// The site of a bench: plain pages, no special cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,7 +89,7 @@ enum Question {
     /// Asks for the number of pages that were requested at least once.
     Pages,
     /// Asks for the number of waiting requests, once it has reached this number or
-    /// the timeout has passed.
+    /// a second has passed.
     Await(usize),
     /// Ends the latency: answers all requests without delay from now on.
     Release,
@@ -106,7 +108,7 @@ pub(crate) fn serve(Served { site, at }: Served) -> io::Result<()> {
         match serde_json::from_str(&line?)? {
             Question::Await(count) => {
                 let begun = Instant::now();
-                while served.in_flight_now() < count && begun.elapsed() < AWAIT_TIMEOUT {
+                while served.in_flight_now() < count && begun.elapsed() < AWAIT_STEP {
                     thread::sleep(Duration::from_millis(1));
                 }
                 reply(&served.in_flight_now())?;
@@ -183,14 +185,24 @@ impl ServerProcess {
     /// Waits until this many requests are in flight at once.
     ///
     /// # Errors
-    /// When there are not after five minutes, or the server is gone.
-    pub fn await_in_flight(&mut self, count: usize) -> io::Result<()> {
-        let held: usize = self.process.ask(&Question::Await(count))?;
-        if held != count {
-            let message = format!("the site has {held} requests, not {count}");
-            return Err(io::Error::other(message));
+    /// When there are more, when there are not as many after five minutes or once the crawl
+    /// `is_over`, or when the server is gone.
+    pub fn await_in_flight(
+        &mut self,
+        count: usize,
+        mut is_over: impl FnMut() -> io::Result<bool>,
+    ) -> io::Result<()> {
+        let begun = Instant::now();
+        loop {
+            let held: usize = self.process.ask(&Question::Await(count))?;
+            if held == count {
+                return Ok(());
+            }
+            if held > count || begun.elapsed() >= AWAIT_TIMEOUT || is_over()? {
+                let message = format!("the site has {held} requests, not {count}");
+                return Err(io::Error::other(message));
+            }
         }
-        Ok(())
     }
 
     /// Returns the number of pages that were requested at least once.

@@ -100,7 +100,8 @@ impl Subject {
     fn run_once(self, work: Work) -> io::Result<Run> {
         let row_check = RowCheck::new(&work.root, work.pages);
         let (begun, cpu_before) = (Instant::now(), cpu_time());
-        (self.crawl)(work, row_check.clone())?;
+        let failed = |error| io::Error::other(format!("{} has failed: {error}", self.name));
+        (self.crawl)(work, row_check.clone()).map_err(failed)?;
         let (wall, cpu) = (begun.elapsed(), cpu_time().saturating_sub(cpu_before));
         let found = row_check.check();
         let wrong = |error| io::Error::other(format!("{} has found {error}", self.name));

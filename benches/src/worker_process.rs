@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::crawl::{Crawl, Memory, Run};
 use crate::machine::{Core, pin, status};
 use crate::process::{RoleProcess, reply};
+use crate::site::ServerProcess;
 use crate::subjects::{Subject, Work};
 
 /// The name of the crawling role.
@@ -22,7 +23,9 @@ enum Command {
     Begin,
     /// Asks for the memory of the process.
     Look,
-    /// Asks for the costs of the crawl, once it has ended.
+    /// Asks if the crawl has ended.
+    IsOver,
+    /// Asks for the costs of the crawl, once it has ended, or for its error.
     End,
 }
 
@@ -47,10 +50,12 @@ pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
                 peak: status("self", "VmHWM"),
                 reserved: status("self", "VmSize"),
             })?,
+            Command::IsOver => reply(&current.as_ref().is_none_or(JoinHandle::is_finished))?,
             Command::End => {
                 let joined = current.take().map(JoinHandle::join);
                 let run = joined.ok_or_else(|| io::Error::other("nothing has begun"))?;
-                reply(&run.map_err(|_| io::Error::other("the crawl has panicked"))??)?;
+                let panicked = |_| Err(io::Error::other(format!("{} has panicked", subject.name)));
+                reply(&run.unwrap_or_else(panicked).map_err(|error| error.to_string()))?;
             }
         }
     }
@@ -108,6 +113,29 @@ impl SubjectProcess {
     /// # Errors
     /// The same as those of [`SubjectProcess::run`].
     pub fn end(&mut self) -> io::Result<Run> {
-        self.0.ask(&Command::End)
+        let run: Result<Run, String> = self.0.ask(&Command::End)?;
+        run.map_err(io::Error::other)
+    }
+
+    /// Starts a crawl, and returns the memory of the process while so many fetches wait for
+    /// the server. If `to_the_end` says so, the crawl is then run to its end, as a check.
+    ///
+    /// # Errors
+    /// When the crawl fails, or the server has not so many requests at once.
+    pub fn memory_in_flight(
+        &mut self,
+        server: &mut ServerProcess,
+        in_flight: usize,
+        to_the_end: bool,
+    ) -> io::Result<Memory> {
+        self.begin()?;
+        let held = server.await_in_flight(in_flight, || self.0.ask(&Command::IsOver));
+        let memory = held.and_then(|()| self.memory());
+        if to_the_end || memory.is_err() {
+            server.release()?;
+            // Why the crawl has failed says more than how many requests came.
+            self.end()?;
+        }
+        memory
     }
 }

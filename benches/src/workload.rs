@@ -1,10 +1,11 @@
 //! The workloads: a site, and the number of concurrent fetches.
 //!
-//! All are variations of one, each in one factor: 8 KB pages, 100 tasks, and
-//! every subject with its best use of connections (the first three stages close
-//! each connection after its page, the others keep it alive). In
+//! All but `8KB-100-tasks-no-links` are variations of one, each in one factor: 8 KB pages,
+//! 100 tasks, and every subject with its best use of connections (the first three stages
+//! close each connection after its page, the others keep it alive). In
 //! `8KB-100-tasks-close` the server closes all connections, so that only the
-//! control flow differs.
+//! control flow differs. Without links two factors go together: no page is searched, and
+//! the crawl knows all URLs from the beginning, so that no link passes the door.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ fn held(name: &str, in_flight: usize) -> usize {
     let work = Work::new(&Crawl::new(subject.name, &server, in_flight, true)).unwrap();
     let before = heap();
     let crawl = thread::spawn(move || subject.run(work));
-    server.await_in_flight(in_flight).unwrap();
+    server.await_in_flight(in_flight, || Ok(crawl.is_finished())).unwrap();
     let held = heap() - before;
     server.release().unwrap();
     assert_eq!(crawl.join().unwrap().unwrap().pages as usize, FETCHES);

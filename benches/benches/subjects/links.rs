@@ -3,7 +3,9 @@
 //! Each gets the page as one string and finds the values of all `href`
 //! attributes of `a` elements, with character references decoded where the
 //! subject decodes them. Ours lends them to its caller, and the others copy them.
+//! Those that need a selector get it parsed.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -13,6 +15,8 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts, states,
 };
 use html5gum::{Emitter, State};
+use lol_html::html_content::Element;
+use lol_html::{ElementContentHandlers, HtmlRewriter, Settings};
 use scraper::{Html, Selector};
 use web::links::{ExtractOptions, LinkExtractor};
 
@@ -38,17 +42,17 @@ pub(crate) fn scraper(page: &str, links: &Selector) -> Vec<String> {
     tree.select(links).filter_map(|link| link.attr("href")).map(str::to_owned).collect()
 }
 
-pub(crate) fn lol_html(page: &str) -> Vec<String> {
-    let mut links = Vec::new();
-    let handler = lol_html::element!("a[href]", |element| {
-        links.extend(element.get_attribute("href"));
+pub(crate) fn lol_html(page: &str, links: &lol_html::Selector) -> Vec<String> {
+    let mut found = Vec::new();
+    let handlers = ElementContentHandlers::default().element(|element: &mut Element<'_, '_>| {
+        found.extend(element.get_attribute("href"));
         Ok(())
     });
-    let settings = lol_html::Settings::new().append_element_content_handler(handler);
-    let mut rewriter = lol_html::HtmlRewriter::new(settings, |_: &[u8]| {});
+    let settings = Settings::new().append_element_content_handler((Cow::Borrowed(links), handlers));
+    let mut rewriter = HtmlRewriter::new(settings, |_: &[u8]| {});
     rewriter.write(page.as_bytes()).unwrap();
     rewriter.end().unwrap();
-    links
+    found
 }
 
 /// The token sink of html5ever, which collects links.

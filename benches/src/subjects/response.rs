@@ -10,7 +10,7 @@ use web::page::{Page, PageReader};
 /// The limits, the same as those of our crawlers.
 const MAX_HEAD: usize = 64 * 1024;
 const MAX_BODY: u64 = 10 * 1024 * 1024;
-const MAX_HEADERS: usize = 64;
+const MAX_HEADERS: usize = 128;
 
 /// Returns the request for the page at `url`.
 pub(super) fn request(url: &Url, user_agent: &str) -> String {

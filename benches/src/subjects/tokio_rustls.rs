@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::Ipv4Addr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -15,10 +15,12 @@ use super::frontier::Frontier;
 use super::tokio_raw::{Scratch, on_tokio, run_worker};
 use crate::row_check::RowCheck;
 
+/// The roots of the system, which a crawler of the web has as well. They are read once per
+/// process, as our crawlers do.
+static SYSTEM: OnceLock<RootCertStore> = OnceLock::new();
+
 pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
-    // The roots of the system too, as a crawler of the web has them.
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let mut roots = SYSTEM.get_or_init(system_roots).clone();
     let authority = CertificateDer::from(work.authority.clone());
     roots.add(authority).map_err(io::Error::other)?;
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -34,4 +36,10 @@ pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
         };
         run_worker(frontier, scratch, connect).await
     })
+}
+
+fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
 }

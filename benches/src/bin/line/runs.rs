@@ -8,7 +8,7 @@ use std::time::Duration;
 use std::{env, io, thread};
 
 use benches::figures::{self, Quartiles};
-use benches::line::{Line, LineCheck, LineOptions, Namespace};
+use benches::line::{Line, LineCheck, LineOptions, Namespace, until_none_is_missed};
 use benches::subjects::Subject;
 use benches::{Crawl, ServerProcess, Site, SubjectProcess, play_role_if_asked};
 use clap::Parser;
@@ -172,24 +172,31 @@ impl Runner {
     }
 
     /// Crawls the site once, over a line of its own, and returns the time from the first
-    /// packet on: no subject's start counts.
-    fn run(self, options: &LineOptions, site: Site, connections: u16) -> io::Result<Duration> {
+    /// packet on: no subject's start counts. Returns also how many crawls have missed pages
+    /// before, over the same line: their time is in that one.
+    fn run(
+        self,
+        options: &LineOptions,
+        site: Site,
+        connections: u16,
+    ) -> io::Result<(Duration, u32)> {
         let line = Line::start(options)?;
         let this = env::current_exe()?;
         let server = line.server.command(&this);
         let mut server = ServerProcess::start_command(server, line.server_address(), site)?;
-        match self {
+        let missed = match self {
             Self::Subject(subject) => {
                 let crawl = Crawl::new(subject.name, &server, connections.into(), false);
                 let command = line.client.command(this);
-                SubjectProcess::start_program(command, crawl)?.run()?;
+                SubjectProcess::start_program(command, crawl)?.run()?.missed
             }
             Self::Program(program) => {
                 program.crawl(&line.client, &mut server, site, connections)?;
+                0
             }
-        }
+        };
         let begun = line.first_packet().ok_or_else(|| io::Error::other("nothing was sent"))?;
-        Ok(begun.elapsed())
+        Ok((begun.elapsed(), missed))
     }
 }
 
@@ -272,8 +279,11 @@ fn measure(
             let seed = options.seed.wrapping_add(round.into());
             let options = LineOptions { seed, ..options.clone() };
             for (runner, seconds) in runners.iter().zip(&mut seconds) {
-                let check = check_until_quiet(&options)?;
-                let wall = runner.run(&options, site, connections)?;
+                let (check, wall) = until_none_is_missed(|| {
+                    let check = check_until_quiet(&options)?;
+                    let (wall, missed) = runner.run(&options, site, connections)?;
+                    Ok(((check, wall), missed))
+                })?;
                 seconds.push(wall.as_secs_f64());
                 eprintln!(
                     "{line_name}/{connections}/{}: {wall:.2?} (ping {:.1?}, bulk {:.3})",
