@@ -208,7 +208,7 @@ impl Current {
     }
 
     /// Ends the callback that is running, if there is one. A callback lasts until the
-    /// next one begins, or until the loop waits.
+    /// next one begins, a timer fires, or the loop waits.
     fn end_callback(&mut self) {
         if self.span.is_some() && self.cause == "callback" {
             self.end(Event::CallbackEnd);
@@ -257,7 +257,7 @@ pub fn current() -> Option<Tracer> {
 pub fn emit(make: impl FnOnce() -> Event) {
     when_on(move |current| {
         let event = make();
-        if event == Event::TickEnd {
+        if matches!(event, Event::TickEnd | Event::TimerFired { .. }) {
             current.end_callback();
         }
         current.cause = match event {
@@ -340,6 +340,25 @@ pub fn step_end(at: Option<At>, result: &'static str) {
 /// destructor of a task that has ended has panicked.
 pub fn panicked() {
     when_on(move |current| current.has_panicked = current.span.is_some());
+}
+
+/// Ends the task with this id, which takes no step: another one has cancelled it.
+#[inline(always)]
+pub fn cancelled(id: u64) {
+    when_on(move |current| {
+        let mut state = current.tracer.state();
+        // What has taken no step has no lane.
+        if let Some(&lane) = state.lanes.get(&id) {
+            state.push(lane, lane, Event::StepBegin);
+            state.push(lane, lane, Event::StepEnd { at: None, result: "cancelled" });
+        }
+    });
+}
+
+/// Tells that other threads are the cause of the wake-ups that follow.
+#[inline(always)]
+pub fn by_threads() {
+    when_on(|current| current.cause = "thread");
 }
 
 /// Begins a callback on the lane of its state, if that is a fetch, by the address of

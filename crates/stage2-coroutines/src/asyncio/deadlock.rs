@@ -101,6 +101,7 @@ impl Scheduler {
     /// Removes a task, unless it takes a step, and drops it, which runs foreign code.
     pub(crate) fn drop_task(&self, key: Key) {
         if let Some(step) = self.remove_task(key).and_then(|slot| slot.step) {
+            trace::cancelled(key.to_bits());
             self.drop_step(step);
         }
     }

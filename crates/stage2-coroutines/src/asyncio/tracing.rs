@@ -27,13 +27,13 @@ impl Scheduler {
         }
     }
 
-    /// Takes a step of the main coroutine. It is pending until the loop stops.
+    /// Takes a step of the main coroutine, which returns true when it is done.
     #[inline(always)]
-    pub(crate) fn trace_main(&self, step: impl FnOnce()) {
+    pub(crate) fn trace_main(&self, step: impl FnOnce() -> bool) {
         let _forget = ForgetWait(&self.inspector.current_wait);
         self.trace_step(main_key());
-        step();
-        self.trace_step_end::<()>(main_key(), &Poll::Pending);
+        let state = if step() { Poll::Ready(()) } else { Poll::Pending };
+        self.trace_step_end(main_key(), &state);
     }
 
     /// Ends the step in the trace.

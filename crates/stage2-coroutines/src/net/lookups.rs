@@ -63,6 +63,8 @@ impl Lookups {
 
     /// Stores the answers that have arrived, and wakes their tasks.
     pub(crate) fn wake_answered(&self, now: Instant) {
+        // Until the next step begins. The inject queue is drained after this.
+        trace::by_threads();
         let answered = self.resolver.borrow_mut().answered(now);
         for (lookup_id, answer) in answered {
             let answered = State::Answered(answer);

@@ -119,6 +119,7 @@ impl EventLoop {
                 result = Some(value);
                 self.stop();
             }
+            result.is_some()
         })?;
         let too_early = "the loop was stopped before the coroutine was done";
         result.ok_or_else(|| io::Error::other(too_early))
@@ -130,7 +131,7 @@ impl EventLoop {
     /// # Errors
     /// As for [`EventLoop::run_until_complete`], but for a call of [`EventLoop::stop`].
     pub fn run_forever(&self) -> io::Result<()> {
-        self.run(|_| ())
+        self.run(|_| false)
     }
 
     /// Stops the loop at the end of the current batch. Tasks that were woken
@@ -141,9 +142,9 @@ impl EventLoop {
     }
 
     // ANCHOR: run
-    /// Runs batches and ticks in turn until `stop` is called. `main` is one
-    /// step of the main coroutine, which stays on the caller's own stack.
-    fn run(&self, mut main: impl FnMut(&mut Context<'_>)) -> io::Result<()> {
+    /// Runs batches and ticks in turn until `stop` is called. `main` is one step of the
+    /// main coroutine, which stays on the caller's own stack: true when it is done.
+    fn run(&self, mut main: impl FnMut(&mut Context<'_>) -> bool) -> io::Result<()> {
         let Inner { scheduler, reactor, .. } = &**self.0;
         let _entered = scheduler.enter()?;
         reactor.tick_start.set(self.now());
@@ -183,10 +184,9 @@ impl EventLoop {
     // ANCHOR_END: run
 
     fn drain_inject_queue(&self) {
-        let scheduler = &self.0.scheduler;
-        for injected in scheduler.inject_queue.drain() {
+        for injected in self.0.scheduler.inject_queue.drain() {
             match injected {
-                Injected::Wake(task) => scheduler.wake(&task),
+                Injected::Wake(task) => self.0.scheduler.wake(&task),
                 Injected::Call(call) => call(self),
             }
         }

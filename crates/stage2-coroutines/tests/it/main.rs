@@ -23,3 +23,4 @@ mod smallest_runtime;
 #[path = "../../examples/smallest_runtime.rs"]
 mod smallest_runtime_example;
 mod traceback;
+mod traced;

@@ -112,7 +112,7 @@ fn a_wake_up_tells_its_cause() {
         trace::wake(1);
         trace::timer_fired(0);
         trace::wake(1);
-        trace::emit(|| Event::TickEnd);
+        trace::by_threads();
         trace::wake(1);
         trace::step_begin(2, unnamed);
         trace::wake(1);
@@ -126,6 +126,49 @@ fn a_wake_up_tells_its_cause() {
     let expected =
         [("event", None), ("timer", None), ("thread", None), ("task", Some(5)), ("callback", None)];
     assert_eq!(causes.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_task_that_another_one_cancels_is_over() {
+    let trace = traced(100, || {
+        trace::step_begin(1, unnamed);
+        trace::step_end(None, "pending");
+        trace::step_begin(2, unnamed);
+        trace::cancelled(1);
+        // It has taken no step.
+        trace::cancelled(3);
+        trace::step_end(None, "done");
+    });
+    let results = trace.records.iter().filter_map(|record| match record.event {
+        Event::StepEnd { result, .. } => Some((record.lane, result)),
+        _ => None,
+    });
+    let expected =
+        [(RUN_QUEUE + 1, "pending"), (RUN_QUEUE + 1, "cancelled"), (RUN_QUEUE + 2, "done")];
+    assert_eq!(results.collect::<Vec<_>>(), expected);
+    assert_eq!(trace.tasks.len(), 2);
+}
+
+#[test]
+fn a_callback_ends_before_a_timer_fires() {
+    let trace = traced(100, || {
+        trace::callback(&"state", 1, || 9);
+        trace::timer_fired(0);
+        trace::closure(());
+        trace::timer_fired(1);
+        trace::emit(|| Event::TickEnd);
+    });
+    let names: Vec<&str> = trace
+        .records
+        .iter()
+        .map(|record| match record.event {
+            Event::CallbackBegin { .. } => "begin",
+            Event::CallbackEnd => "end",
+            Event::TimerFired { .. } => "timer",
+            _ => "tick",
+        })
+        .collect();
+    assert_eq!(names, ["begin", "end", "timer", "begin", "end", "timer", "tick"]);
 }
 
 /// As `call_later` does: it wakes what is no task, and takes no step.
