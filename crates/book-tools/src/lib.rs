@@ -20,6 +20,7 @@ pub mod measurements;
 pub mod outputs;
 pub mod paper;
 pub mod peers;
+pub mod process;
 pub mod programs;
 pub mod scan;
 mod source;

@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn findings_are_sorted_by_file_and_line() {
         let page = "[dead](b.md)\n\n```\n```\n";
-        let found =
-            findings(check, &[("book/src/a.md", page), ("book/src/SUMMARY.md", "[A](a.md)")]);
+        let files = [("book/src/a.md", page), ("book/src/SUMMARY.md", "[A](a.md)")];
+        let found = findings(check, &[&files[..], &[("book/quoted-figures.toml", "")]].concat());
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("book/src/a.md:1: "), "{found:?}");
         assert!(found[1].starts_with("book/src/a.md:3: "), "{found:?}");

@@ -110,7 +110,14 @@ pub(crate) fn target_folder(root: &Path) -> io::Result<PathBuf> {
 }
 
 /// Keeps the figures of a bench, with their provenance.
+///
+/// # Errors
+/// When there are none, so that the old ones stay, or a file cannot be read or written.
 pub(crate) fn keep(root: &Path, taken: Provenance, figures: &Figures) -> io::Result<()> {
+    if figures.ids("").next().is_none() {
+        let what = format!("{} has given no figures: the old ones stay", taken.bench);
+        return Err(io::Error::other(what));
+    }
     let folder = root.join(FOLDER);
     let csv = folder.join(format!("{}.csv", taken.bench));
     let known = fs::read_to_string(folder.join(PROVENANCE)).unwrap_or_default();
@@ -285,4 +292,30 @@ fn run_command(root: &Path, command: &str, environment: &[(&str, &PathBuf)]) -> 
 
 fn remove(folder: &Path) -> io::Result<()> {
     if folder.is_dir() { fs::remove_dir_all(folder) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bench_without_figures_leaves_the_old_ones() {
+        let root = tempfile::tempdir().unwrap();
+        let file = |name: &str| root.path().join(FOLDER).join(name);
+        let old = "bench,date,commit,seconds,command,machine,versions\n\
+                   links,2026-01-02,abc,1,cargo bench,one,rustc\n";
+        fs::create_dir_all(root.path().join(FOLDER)).unwrap();
+        fs::write(file(PROVENANCE), old).unwrap();
+        fs::write(file("links.csv"), "id,x\na,1\n").unwrap();
+        let taken = || Provenance::parse_all(old).unwrap().remove(0).with_seconds(2);
+        let error = keep(root.path(), taken(), &Figures::default()).unwrap_err();
+        assert_eq!(error.to_string(), "links has given no figures: the old ones stay");
+        let kept = || [PROVENANCE, "links.csv"].map(|name| fs::read_to_string(file(name)).unwrap());
+        assert_eq!(kept(), [old, "id,x\na,1\n"]);
+
+        let mut figures = Figures::default();
+        figures.set("a", "x", 2.0);
+        keep(root.path(), taken(), &figures).unwrap();
+        assert_eq!(kept(), [&old.replace(",1,", ",2,"), "id,x\na,2\n"]);
+    }
 }

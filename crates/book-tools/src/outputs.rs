@@ -8,12 +8,14 @@
 //! ```
 
 use std::fs;
-use std::io;
+use std::io::{self, Read, Seek};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use regex::Regex;
 use serde::Deserialize;
+
+use crate::process::{COMMAND_TIMEOUT, shell, wait};
 
 /// The list of the programs, relative to the root of the workspace.
 pub(crate) const LIST: &str = "book/outputs.toml";
@@ -37,12 +39,15 @@ pub(crate) struct List {
 pub(crate) struct Output {
     /// The name of its file in [`FOLDER`].
     pub(crate) file: String,
-    /// The command, which a shell runs at the root of the workspace. It must
+    /// The command, which bash runs at the root of the workspace. All its parts must
     /// succeed; its stdout is kept.
     command: String,
     /// Patterns of the parts that may differ from run to run.
     #[serde(default)]
     mask: Vec<String>,
+    /// True if it is written only when another output is, and then always.
+    #[serde(default)]
+    with_others: bool,
 }
 
 impl List {
@@ -66,17 +71,40 @@ impl Output {
     }
 
     fn run(&self, root: &Path) -> io::Result<String> {
-        let mut command = Command::new("sh");
-        command.args(["-c", &self.command]).current_dir(root);
-        command.env("RUST_BACKTRACE", "0").env("NO_COLOR", "1").stdin(Stdio::null());
-        let output = command.stderr(Stdio::inherit()).output()?;
-        if !output.status.success() {
-            let Self { command, .. } = self;
-            return Err(io::Error::other(format!("`{command}` ended with {}", output.status)));
+        // What waits is seen: some programs are built first.
+        println!("{}", self.file);
+        let mut output = tempfile::tempfile()?;
+        let mut command = shell(&self.command, root);
+        command.env("RUST_BACKTRACE", "0").env("NO_COLOR", "1");
+        command.stdout(output.try_clone()?).stderr(Stdio::inherit());
+        let failed = |what: String| io::Error::other(format!("`{}` {what}", self.command));
+        match wait(&mut command, COMMAND_TIMEOUT)? {
+            Some(status) if status.success() => {}
+            Some(status) => return Err(failed(format!("ended with {status}"))),
+            None => return Err(failed(format!("was not done after {COMMAND_TIMEOUT:?}"))),
         }
-        let text = String::from_utf8_lossy(&output.stdout);
+        let mut bytes = Vec::new();
+        output.rewind()?;
+        output.read_to_end(&mut bytes)?;
+        let text = String::from_utf8_lossy(&bytes);
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-        Ok(lines.join("\n").trim_end().to_owned() + "\n")
+        match lines.join("\n").trim_end() {
+            "" => Err(failed("has said nothing".to_owned())),
+            text => Ok(text.to_owned() + "\n"),
+        }
+    }
+
+    /// Runs the program and writes its output. If it differs only in masked parts, the file
+    /// is left as it is, unless it is `always` written. Returns true if it was written.
+    fn write(&self, root: &Path, always: bool) -> io::Result<bool> {
+        let file = root.join(FOLDER).join(&self.file);
+        let (new, old) = (self.run(root)?, fs::read_to_string(&file).unwrap_or_default());
+        let is_written = always || self.masked(&new)? != self.masked(&old)?;
+        if is_written {
+            fs::write(&file, &new)?;
+        }
+        println!("  {}", if is_written { "written" } else { "as before" });
+        Ok(is_written)
     }
 
     /// Returns the text with all matches of the masks replaced.
@@ -93,22 +121,25 @@ impl Output {
 /// masked parts is left as it is, unless it is named in `only`.
 ///
 /// # Errors
-/// When a program fails, or a file cannot be read or written.
+/// When a name fits no file, a program fails, or a file cannot be read or written.
 pub fn write(root: &Path, only: &[String]) -> io::Result<bool> {
+    let list = List::load(root)?;
+    let (last, first): (Vec<&Output>, Vec<_>) =
+        chosen(&list, only)?.into_iter().partition(|output| output.with_others);
     fs::create_dir_all(root.join(FOLDER))?;
-    for output in chosen(&List::load(root)?, only) {
-        let file = root.join(FOLDER).join(&output.file);
-        let (new, old) = (output.run(root)?, fs::read_to_string(&file).unwrap_or_default());
+    let mut is_any_written = !only.is_empty() && !last.is_empty();
+    for output in first {
         // A file that was named is written even if only its figures differ.
-        let is_same = only.is_empty() && output.masked(&new)? == output.masked(&old)?;
-        if !is_same {
-            fs::write(&file, &new)?;
-        }
-        println!("{} {}", if is_same { "as before" } else { "written  " }, output.file);
+        is_any_written |= output.write(root, !only.is_empty())?;
+    }
+    for output in list.outputs.iter().filter(|output| output.with_others && is_any_written) {
+        output.write(root, true)?;
     }
     if let Ok(readme) = fs::read_to_string(root.join(README)) {
         let read = |file: &str| fs::read_to_string(root.join(FOLDER).join(file)).ok();
-        fs::write(root.join(README), with_outputs(&readme, read))?;
+        let renewed = with_outputs(&readme, read);
+        let failed = |what| io::Error::other(format!("{README}: {what}"));
+        fs::write(root.join(README), renewed.map_err(failed)?)?;
     }
     Ok(true)
 }
@@ -119,55 +150,66 @@ pub(crate) fn announced(line: &str) -> Option<&str> {
 }
 
 /// Returns a page with new copies of the outputs that it shows.
-pub(crate) fn with_outputs(page: &str, read: impl Fn(&str) -> Option<String>) -> String {
+///
+/// # Errors
+/// When it announces one, and no code block follows.
+pub(crate) fn with_outputs(
+    page: &str,
+    read: impl Fn(&str) -> Option<String>,
+) -> Result<String, String> {
     let mut renewed = String::new();
-    let mut lines = page.split_inclusive('\n');
-    while let Some(line) = lines.next() {
+    let lines: Vec<&str> = page.split_inclusive('\n').collect();
+    let mut rest = &lines[..];
+    while let [line, behind @ ..] = rest {
         renewed += line;
-        let Some(output) = announced(line.trim_end()).and_then(&read) else { continue };
-        let mut block = lines.by_ref().skip_while(|line| line.trim().is_empty());
-        renewed += block.next().unwrap_or_default();
-        let mut is_first = true;
-        for line in block {
-            if line.starts_with("```") {
-                renewed += &output;
-                renewed += line;
-                break;
-            }
-            if is_first && line.starts_with("$ ") {
-                renewed += line;
-            }
-            is_first = false;
-        }
+        rest = behind;
+        let Some(file) = announced(line.trim_end()) else { continue };
+        let Some(output) = read(file) else { continue };
+        let is_fence = |line: &&&str| line.starts_with("```");
+        let begin = rest.iter().take_while(|line| line.trim().is_empty()).count();
+        let inside = rest.get(begin).filter(is_fence).map_or(&[][..], |_| &rest[begin + 1..]);
+        let Some(end) = inside.iter().position(|line| is_fence(&line)) else {
+            return Err(format!("no code block shows {file}"));
+        };
+        let command = inside[0].starts_with("$ ");
+        renewed += &rest[..begin + 1 + usize::from(command)].concat();
+        renewed += &output;
+        rest = &inside[end..];
     }
-    renewed
+    Ok(renewed)
 }
 
 /// Runs the programs and compares. Returns true if all outputs are those of the
 /// book.
 ///
 /// # Errors
-/// When a program fails, or a file cannot be read.
+/// When a name fits no file, a program fails, or a file cannot be read.
 pub fn check(root: &Path, only: &[String]) -> io::Result<bool> {
     let mut good = true;
-    for output in chosen(&List::load(root)?, only) {
+    for output in chosen(&List::load(root)?, only)? {
         let file = root.join(FOLDER).join(&output.file);
         let old = output.masked(&fs::read_to_string(&file).unwrap_or_default())?;
         match difference(&old, &output.masked(&output.run(root)?)?) {
-            None => println!("as before {}", output.file),
+            None => println!("  as before"),
             Some(difference) => {
                 good = false;
-                println!("outdated  {}: {difference}", output.file);
+                println!("  outdated: {difference}");
             }
         }
     }
     Ok(good)
 }
 
-fn chosen<'a>(list: &'a List, only: &[String]) -> Vec<&'a Output> {
+/// Returns the outputs with these names, all if there are none.
+fn chosen<'a>(list: &'a List, only: &[String]) -> io::Result<Vec<&'a Output>> {
+    if let Some(name) =
+        only.iter().find(|name| !list.outputs.iter().any(|output| is_named(&output.file, name)))
+    {
+        return Err(io::Error::other(format!("{LIST} has no output {name}")));
+    }
     let is_chosen =
         |output: &&Output| only.is_empty() || only.iter().any(|name| is_named(&output.file, name));
-    list.outputs.iter().filter(is_chosen).collect()
+    Ok(list.outputs.iter().filter(is_chosen).collect())
 }
 
 /// Returns true if a file has this name: `*` at its end stands for any letters, and `!`
@@ -248,10 +290,72 @@ mod tests {
             )
         };
         let read = |file: &str| Some(format!("said by {file}\n"));
-        let renewed = with_outputs(&page("old\n\nlines\n", "old\n"), read);
+        let renewed = with_outputs(&page("old\n\nlines\n", "old\n"), read).unwrap();
         assert_eq!(renewed, page("said by a.txt\n", "said by b.txt\n"));
-        assert_eq!(with_outputs(&renewed, read), renewed);
-        assert_eq!(with_outputs(&renewed, |_| None), renewed, "no such file");
+        assert_eq!(with_outputs(&renewed, read).unwrap(), renewed);
+        assert_eq!(with_outputs(&page("", ""), read).unwrap(), renewed);
+        assert_eq!(with_outputs(&renewed, |_| None).unwrap(), renewed, "no such file");
+    }
+
+    #[test]
+    fn a_comment_without_a_block_changes_nothing() {
+        let root = root("[[output]]\nfile = \"o.txt\"\ncommand = \"echo said\"\n");
+        for behind in ["", "Text.\n\n```text\nother\n```\n", "\n```text\nopen\n"] {
+            let page = format!("# A\n\n<!-- Output: o.txt -->\n{behind}");
+            fs::write(root.path().join(README), &page).unwrap();
+            let error = write(root.path(), &[]).unwrap_err();
+            assert_eq!(error.to_string(), "README.md: no code block shows o.txt");
+            assert_eq!(fs::read_to_string(root.path().join(README)).unwrap(), page);
+        }
+    }
+
+    #[test]
+    fn an_output_that_is_not_listed_is_an_error() {
+        let root = root("[[output]]\nfile = \"o.txt\"\ncommand = \"echo said\"\n");
+        for name in ["p.txt", "lab_*", "!o*"] {
+            let only = ["o.txt", name].map(str::to_owned);
+            let error = write(root.path(), &only).unwrap_err().to_string();
+            assert_eq!(error, format!("book/outputs.toml has no output {name}"));
+            assert!(check(root.path(), &only).is_err());
+        }
+        assert!(!root.path().join(FOLDER).exists());
+    }
+
+    #[test]
+    fn the_commit_is_written_with_any_other_output() {
+        let list = "[[output]]\nfile = \"o.txt\"\ncommand = \"cat said\"\n\
+                    [[output]]\nfile = \"commit.txt\"\ncommand = \"cat head\"\nmask = ['.+']\n\
+                    with_others = true\n";
+        let root = root(list);
+        let written = |said: &str, head: &str, only: &[String]| {
+            fs::write(root.path().join("said"), said).unwrap();
+            fs::write(root.path().join("head"), head).unwrap();
+            write(root.path(), only).unwrap();
+            fs::read_to_string(root.path().join(FOLDER).join("commit.txt")).unwrap()
+        };
+        assert_eq!(written("this\n", "1", &[]), "1\n");
+        assert_eq!(written("this\n", "2", &[]), "1\n", "nothing else has changed");
+        assert!(check(root.path(), &[]).unwrap());
+        assert_eq!(written("that\n", "3", &[]), "3\n");
+        assert_eq!(written("that\n", "4", &["o.txt".into()]), "4\n");
+        assert_eq!(written("that\n", "5", &["commit.txt".into()]), "5\n");
+    }
+
+    #[test]
+    fn an_empty_output_is_an_error() {
+        let root = root("[[output]]\nfile = \"o.txt\"\ncommand = \"echo\"\n");
+        let error = write(root.path(), &[]).unwrap_err().to_string();
+        assert_eq!(error, "`echo` has said nothing");
+        assert!(!root.path().join(FOLDER).join("o.txt").exists());
+    }
+
+    #[test]
+    fn a_program_that_fails_in_a_pipe_has_no_output() {
+        for command in ["(echo said; false) | cat", "false; echo said"] {
+            let root = root(&format!("[[output]]\nfile = \"o.txt\"\ncommand = \"{command}\"\n"));
+            assert!(write(root.path(), &[]).is_err(), "{command}");
+            assert!(!root.path().join(FOLDER).join("o.txt").exists());
+        }
     }
 
     #[test]

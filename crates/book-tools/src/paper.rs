@@ -34,14 +34,17 @@ table{font-size:.85em}aside{margin:1em;font-size:.9em}blockquote{margin:1em}";
 const PDF_STYLE: &str = "<style>@page{margin:18mm;@bottom-center{content:counter(page);font-family:sans-serif;font-size:9pt}}\
 .contents{break-after:page}.contents p{margin:.6em 0 0;font-weight:bold}.contents li{list-style:none}</style>";
 
-/// Writes `book.pdf` (with Chromium) and `book.epub` (with pandoc) into `folder`.
+/// Writes `book.pdf` (with Chromium) and `book.epub` (with pandoc) into `folder`, and leaves
+/// what else is there as it is.
 ///
 /// # Errors
 /// When a program is missing or fails, or a file cannot be written.
 pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     fs::create_dir_all(folder)?;
     let folder = folder.canonicalize()?;
-    let built = folder.join("html");
+    // What is between is in the folder, too: a Chromium that is a snap sees no /tmp.
+    let between = tempfile::tempdir_in(&folder)?;
+    let built = between.path().join("html");
     run(Command::new("mdbook").arg("build").arg(root.join("book")).arg("--dest-dir").arg(&built))?;
     let print = built.join("print.html");
     let page = with_parts(&fs::read_to_string(&print)?, &summary_of(root)?);
@@ -53,8 +56,8 @@ pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     to_pdf.arg(format!("--print-to-pdf={}", folder.join("book.pdf").display()));
     run(to_pdf.arg("--generate-pdf-document-outline").arg(format!("file://{}", print.display())))?;
 
-    let page = with_pictures(&main_of(&page), &folder)?;
-    let (source, style) = (folder.join("epub.html"), folder.join("epub.css"));
+    let page = with_pictures(&main_of(&page), between.path())?;
+    let (source, style) = (between.path().join("epub.html"), between.path().join("epub.css"));
     fs::write(&source, page)?;
     fs::write(&style, EPUB_STYLE)?;
     let mut to_epub = Command::new("pandoc");
@@ -62,7 +65,7 @@ pub fn write(root: &Path, folder: &Path) -> io::Result<bool> {
     to_epub.args(["--metadata", "title=The same crawl, four ways of waiting"]);
     to_epub.args(["--metadata", "lang=en"]).arg("--css").arg(&style);
     to_epub.arg("--epub-cover-image").arg(root.join("book/src/social-card.png"));
-    to_epub.arg("--output").arg(folder.join("book.epub")).arg(&source).current_dir(&folder);
+    to_epub.arg("--output").arg(folder.join("book.epub")).arg(&source).current_dir(&between);
     run(&mut to_epub)?;
     println!("written to {}: book.pdf, book.epub", folder.display());
     Ok(true)
@@ -173,6 +176,29 @@ fn with_pictures(page: &str, folder: &Path) -> io::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[ignore = "needs mdBook"]
+    fn a_folder_of_the_user_keeps_what_is_in_it() {
+        let (root, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        fs::create_dir_all(root.path().join("book/src")).unwrap();
+        fs::write(root.path().join("book/book.toml"), "[book]\n").unwrap();
+        fs::write(root.path().join("book/src/SUMMARY.md"), "# Summary\n\n[A](a.md)\n").unwrap();
+        fs::write(root.path().join("book/src/a.md"), "# A\n").unwrap();
+        fs::create_dir(folder.path().join("html")).unwrap();
+        let files = ["html/a.txt", "epub.html", "epub.css"];
+        for file in files {
+            fs::write(folder.path().join(file), "mine").unwrap();
+        }
+        // There is no picture for the EPUB, at the end.
+        assert!(write(root.path(), folder.path()).is_err());
+        for file in files {
+            assert_eq!(fs::read_to_string(folder.path().join(file)).unwrap(), "mine");
+        }
+        let names = fs::read_dir(folder.path()).unwrap().map(|it| it.unwrap().file_name());
+        let more: Vec<_> = names.filter(|name| name != "book.pdf").collect();
+        assert_eq!(more.len(), files.len(), "{more:?}");
+    }
 
     #[test]
     fn the_page_is_left_without_frame_scripts_and_folds() {

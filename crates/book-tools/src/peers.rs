@@ -61,8 +61,10 @@ pub fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let mut build = Command::new("cargo");
     build.args(["build", "--release", "-p", "fourways-crawl", "--bin", "crawl"]).current_dir(root);
     // With the variables that cargo sets for this program, some build scripts would run again.
-    for (name, _) in env::vars().filter(|(name, _)| name.starts_with("CARGO_PKG_")) {
-        build.env_remove(name);
+    for (name, _) in env::vars_os() {
+        if name.to_string_lossy().starts_with("CARGO_PKG_") {
+            build.env_remove(name);
+        }
     }
     build.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
     if !installed.success() || !build.status()?.success() {
@@ -136,6 +138,14 @@ impl Asked {
 }
 
 impl Compared {
+    /// Adds a run of a round. A tool has asked for as many pages as in its worst run.
+    fn add(&mut self, run: Run, asked_pages: usize) {
+        self.asked_pages = self.asked_pages.min(asked_pages);
+        self.lines = Some(run.lines());
+        self.is_done = run.wall > LONG;
+        self.runs.push(run);
+    }
+
     /// Sets the figures of the runs. Ratios are those of `ours` to these, round by round.
     fn set(&self, figures: &mut Figures, id: &str, ours: &Self) {
         let of = |quantity: fn(&Run) -> f64| quartiles(self.runs.iter().map(quantity));
@@ -251,10 +261,9 @@ impl<'a> Comparison<'a> {
         }
         for _ in 0..self.rounds {
             for compared in all.iter_mut().filter(|compared| !compared.is_done) {
+                let before = asked()?;
                 let (run, _) = self.run(compared.tool, setting, None)?;
-                compared.lines = Some(run.lines());
-                compared.is_done = run.wall > LONG;
-                compared.runs.push(run);
+                compared.add(run, asked()?.since(&before).1);
             }
         }
         Ok(all)
@@ -425,9 +434,8 @@ mod tests {
         }
     }
 
-    #[test]
-    fn ratios_are_taken_round_by_round() {
-        let compared = |runs| Compared {
+    fn compared(runs: Vec<Run>) -> Compared {
+        Compared {
             tool: &TOOLS[0],
             targets: Targets::new(),
             has_crashed: false,
@@ -436,7 +444,20 @@ mod tests {
             runs,
             lines: None,
             is_done: false,
-        };
+        }
+    }
+
+    #[test]
+    fn a_tool_that_asks_for_fewer_pages_in_a_later_round_has_asked_for_these() {
+        let mut compared = compared(Vec::new());
+        for (asked_pages, expected) in [(7, 7), (5, 5), (7, 5)] {
+            compared.add(run(1.0, 1.0), asked_pages);
+            assert_eq!(compared.asked_pages, expected);
+        }
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
         let ours = compared(vec![run(1.0, 1.0), run(2.0, 4.0), run(3.0, 1.0)]);
         let its = compared(vec![run(1.0, 2.0), run(5.0, 4.0), run(4.0, 8.0)]);
         let mut figures = Figures::default();

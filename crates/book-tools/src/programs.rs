@@ -15,6 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::read::GzDecoder;
 use zopfli::Format;
 
+use crate::measurements::target_folder;
+
 /// The folder of the scripts.
 const FOLDER: &str = "book/src/play";
 
@@ -37,8 +39,7 @@ pub fn write(root: &Path) -> io::Result<bool> {
     if !cargo.status()?.success() {
         return Ok(false);
     }
-    let target =
-        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let target = target_folder(root)?;
     let mut all_are_small = true;
     for (name, limit) in PROGRAMS {
         let program = fs::read(target.join(format!("wasm32-wasip1/wasm/{name}.wasm")))?;

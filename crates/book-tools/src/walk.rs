@@ -3,17 +3,13 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::thread;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::book::Book;
 use crate::markdown::Page;
-
-/// The timeout of one command, in a clone where nothing is built yet.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(600);
+use crate::process::{self, COMMAND_TIMEOUT, shell};
 
 /// A command that the reader is told to type.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,7 +23,7 @@ struct Step {
 /// the last commit: the folder `walk` in `target`. Returns true if each has succeeded.
 ///
 /// # Errors
-/// When the clone cannot be made.
+/// When the clone cannot be made, or there is no command.
 pub fn walk(root: &Path, target: &Path) -> io::Result<bool> {
     let clone = target.join("walk");
     make_clone(root, &clone)?;
@@ -45,6 +41,9 @@ pub fn walk(root: &Path, target: &Path) -> io::Result<bool> {
         }
         println!("  done in {:.1} s", started.elapsed().as_secs_f64());
         count += 1;
+    }
+    if count == 0 {
+        return Err(io::Error::other("the book tells its reader to type nothing"));
     }
     println!("{count} commands in {:.0} s", begun.elapsed().as_secs_f64());
     Ok(true)
@@ -111,39 +110,15 @@ fn steps(page: &Page) -> Vec<Step> {
 /// Runs a command in a shell, with a timeout, and shows its output only if it
 /// fails.
 fn run_command(command: &str, folder: &Path, timeout: Duration) -> io::Result<()> {
-    let output = tempfile::tempfile()?;
-    let mut shell = Command::new("bash");
-    shell.args(["-eu", "-o", "pipefail", "-c", command]).current_dir(folder);
-    shell.stdin(Stdio::null()).stdout(output.try_clone()?).stderr(output.try_clone()?);
-    // A process group of its own, to kill the processes that it has started.
-    let mut child = shell.process_group(0).spawn()?;
-    let begun = Instant::now();
-    let outcome = loop {
-        match child.try_wait()? {
-            Some(status) if status.success() => break Ok(()),
-            Some(status) => break Err(io::Error::other(format!("it ended with {status}"))),
-            None if begun.elapsed() > timeout => {
-                let message = format!("it was not done after {timeout:?}");
-                break Err(io::Error::other(message));
-            }
-            None => thread::sleep(Duration::from_millis(10)),
-        }
+    let ended = process::run(&mut shell(command, folder), timeout)?;
+    let outcome = match ended.code {
+        Some(0) => return Ok(()),
+        _ if ended.timed_out => format!("it was not done after {timeout:?}"),
+        Some(code) => format!("it ended with exit code {code}"),
+        None => "it was ended by a signal".to_owned(),
     };
-    let group = format!("-{}", child.id());
-    // It fails if the group is empty, as it usually is.
-    let _ = Command::new("kill").args(["-KILL", "--", &group]).stderr(Stdio::null()).status();
-    child.wait()?;
-    if outcome.is_err() {
-        show(output)?;
-    }
-    outcome
-}
-
-fn show(mut output: std::fs::File) -> io::Result<()> {
-    use std::io::Seek;
-    output.rewind()?;
-    io::copy(&mut output, &mut io::stderr())?;
-    Ok(())
+    eprint!("{}", ended.output);
+    Err(io::Error::other(outcome))
 }
 
 #[cfg(test)]
@@ -173,6 +148,21 @@ mod tests {
         make_clone(&root, &clone).unwrap();
         assert!(folder.path().join("mine").is_file());
         assert!(clone.join("new").is_file() && !clone.join("target").exists());
+    }
+
+    #[test]
+    fn a_walk_without_steps_fails() {
+        let folder = tempfile::tempdir().unwrap();
+        let commit = "git -c user.name=a -c user.email=a@b.test commit --quiet -m a";
+        let files = "mkdir -p book/src; echo > Cargo.toml; echo '[A](a.md)' > book/src/SUMMARY.md";
+        let page = |text: &str| {
+            let made = format!("{files}; echo '{text}' > book/src/a.md; git add .; {commit}");
+            run_command(&made, folder.path(), COMMAND_TIMEOUT).unwrap();
+            walk(folder.path(), &folder.path().join(".git/target"))
+        };
+        run_command("git init --quiet", folder.path(), COMMAND_TIMEOUT).unwrap();
+        assert!(page("```console\n$ true\n```").unwrap());
+        assert!(page("Nothing.").is_err());
     }
 
     #[test]

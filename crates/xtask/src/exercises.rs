@@ -12,16 +12,22 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use book_tools::files_below;
 use clap::Args;
 use serde::Deserialize;
+use serde_json::Value;
 
-use crate::process::{self, BUILD_TIMEOUT};
+use crate::process::{self, BUILD_TIMEOUT, Ended};
 
 /// The folder of the lists.
 const LISTS: &str = "crates/labs/exercises";
+
+/// The folder of exercises, relative to the root of the workspace. It is not the target
+/// folder, which `cargo clean` deletes.
+const FOLDER: &str = "exercises";
 
 /// The file that says, in the folder of an exercise, which one it is.
 const NAME_FILE: &str = "exercise.txt";
@@ -54,7 +60,7 @@ pub(crate) struct Arguments {
     /// The exercise: smallest, stage1, stage2 or stage3
     #[arg(required_unless_present = "check")]
     name: Option<String>,
-    /// The folder to write, a new one; target/exercises/NAME unless told
+    /// The folder to write, a new one; exercises/NAME unless told
     folder: Option<PathBuf>,
 }
 
@@ -296,7 +302,7 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let exercise = Exercise::load(root, name)?;
     let folder = match &arguments.folder {
         Some(folder) => folder.clone(),
-        None => process::target_folder()?.join("exercises").join(name),
+        None => root.join(FOLDER).join(name),
     };
     if folder.exists() && fs::read_dir(&folder)?.next().is_some() {
         let message = format!(
@@ -323,22 +329,26 @@ struct Report {
 
 /// Runs the tests of an exercise, each in a process of its own: one that hangs or
 /// aborts does not hide the others. Has `say` print what is being done, and found.
+/// Returns why they cannot be run if so.
 fn test(folder: &Path, say: impl Fn(&str)) -> io::Result<Result<Report, String>> {
     say("building the tests; the first time, that takes minutes ...\n");
-    let arguments = ["test", "--quiet", "--offline", "--test", "exercise"];
-    let build =
-        process::run(process::cargo(folder)?.args(arguments).arg("--no-run"), BUILD_TIMEOUT)?;
-    if build.code != Some(0) {
-        return Ok(Err(build.output));
-    }
-    let run = |more: &[&str]| {
-        let mut cargo = process::cargo(folder)?;
-        process::run(cargo.args(arguments).arg("--").args(more), TEST_TIMEOUT)
+    let mut cargo = process::cargo(folder)?;
+    cargo.args(["test", "--quiet", "--offline", "--test", "exercise", "--no-run"]);
+    let build = cargo.arg("--message-format=json-render-diagnostics");
+    let program = match program(process::run(build, BUILD_TIMEOUT)?) {
+        Ok(program) => program,
+        Err(errors) => return Ok(Err(format!("does not compile:\n{errors}"))),
     };
-    let listed = run(&["--list"])?.output;
-    let mut tests: Vec<String> =
-        listed.lines().filter_map(|line| line.strip_suffix(": test")).map(str::to_owned).collect();
-    tests.sort();
+    // Not by cargo, which may have to wait for another one before it runs a test.
+    let run = |arguments: &[&str]| {
+        let mut program = Command::new(&program);
+        program.args(arguments).current_dir(folder).env("RUST_BACKTRACE", "0");
+        process::run(&mut program, TEST_TIMEOUT)
+    };
+    let tests = match listed(&run(&["--list"])?) {
+        Ok(tests) => tests,
+        Err(what) => return Ok(Err(what)),
+    };
     let (mut passed, mut first_failure) = (BTreeSet::new(), None);
     for test in &tests {
         say(&format!("  {test} ... "));
@@ -361,8 +371,31 @@ fn test(folder: &Path, say: impl Fn(&str)) -> io::Result<Result<Report, String>>
     Ok(Ok(Report { tests, passed, first_failure }))
 }
 
+/// Returns the program of the tests that cargo has built, or what the compiler has said.
+fn program(build: Ended) -> Result<PathBuf, String> {
+    let (messages, said): (Vec<_>, Vec<_>) =
+        build.output.lines().partition(|line| line.starts_with('{'));
+    let program = messages.into_iter().find_map(|message| {
+        let message: Value = serde_json::from_str(message).ok()?;
+        let program = message["executable"].as_str().map(PathBuf::from);
+        program.filter(|_| message["target"]["name"] == "exercise")
+    });
+    program.filter(|_| build.code == Some(0)).ok_or_else(|| said.join("\n"))
+}
+
+/// Returns the names of the tests from the list of their program.
+fn listed(list: &Ended) -> Result<Vec<String>, String> {
+    let names = list.output.lines().filter_map(|line| line.strip_suffix(": test"));
+    let mut tests: Vec<String> = names.map(str::to_owned).collect();
+    tests.sort();
+    match list.code {
+        Some(0) if !tests.is_empty() => Ok(tests),
+        _ => Err(format!("lists no tests:\n{}", list.output)),
+    }
+}
+
 /// Says how far the reader is: in one folder, in the current one if that is an
-/// exercise, or in all of `target/exercises`.
+/// exercise, or in all of `exercises`, and of `target/exercises`, where they once were.
 /// Returns false if a test fails.
 ///
 /// # Errors
@@ -372,8 +405,8 @@ pub(crate) fn check(root: &Path, folder: Option<&Path>) -> io::Result<bool> {
         Some(folder) => vec![folder.to_path_buf()],
         None if Path::new(NAME_FILE).exists() => vec![PathBuf::from(".")],
         None => {
-            let all = process::target_folder()?.join("exercises");
-            let entries = fs::read_dir(all).into_iter().flatten();
+            let all = [root.to_path_buf(), process::target_folder()?].map(|it| it.join(FOLDER));
+            let entries = all.into_iter().flat_map(fs::read_dir).flatten();
             let mut folders: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
             folders.sort();
             folders
@@ -401,8 +434,8 @@ fn check_folder(root: &Path, folder: &Path) -> io::Result<bool> {
     };
     let report = match test(folder, say)? {
         Ok(report) => report,
-        Err(errors) => {
-            println!("It does not compile:\n{errors}");
+        Err(what) => {
+            println!("It {what}");
             return Ok(false);
         }
     };
@@ -464,7 +497,7 @@ fn check_all(root: &Path, steps: bool) -> io::Result<bool> {
             let folder = all.join(format!("{name}-{solved}"));
             exercise.write(root, &name, &folder, solved)?;
             let finding = match test(&folder, |_| ())? {
-                Err(errors) => Some(format!("does not compile:\n{errors}")),
+                Err(what) => Some(what),
                 Ok(report) => exercise.finding(&report, solved),
             };
             let finding = finding.as_deref();
@@ -599,6 +632,43 @@ mod tests {}
             let manifest: toml::Table = manifest.parse().unwrap();
             assert!(manifest.contains_key("workspace"), "it is outside of any other");
         }
+    }
+
+    #[test]
+    fn an_exercise_is_not_in_the_target_folder() {
+        let workspace = tempfile::tempdir().unwrap();
+        for part in ["book", "crates", "Cargo.lock", "Cargo.toml"] {
+            let original = root().join(part).canonicalize().unwrap();
+            std::os::unix::fs::symlink(original, workspace.path().join(part)).unwrap();
+        }
+        let name = Some("smallest".to_owned());
+        let arguments = Arguments { check: false, steps: false, solved: 0, name, folder: None };
+        assert!(run(workspace.path(), &arguments).unwrap());
+        assert!(workspace.path().join("exercises/smallest/Cargo.toml").is_file());
+        let ignored = fs::read_to_string(root().join(".gitignore")).unwrap();
+        assert!(ignored.lines().any(|line| line == format!("/{FOLDER}/")), "{ignored}");
+    }
+
+    #[test]
+    fn an_exercise_without_tests_is_not_done() {
+        let list = |output: &str, code| {
+            listed(&Ended { output: output.into(), code, timed_out: code.is_none() })
+        };
+        assert_eq!(list("b: test\na: test\n\n2 tests\n", Some(0)).unwrap(), ["a", "b"]);
+        assert!(list("0 tests, 0 benchmarks\n", Some(0)).is_err());
+        assert!(list("a: test\n", Some(101)).is_err() && list("a: test\n", None).is_err());
+    }
+
+    #[test]
+    fn the_program_of_the_tests_is_told_by_cargo() {
+        let build = |code| {
+            let output = r#"{"executable":null,"target":{"name":"other"}}
+error: no such thing
+{"executable":"/t/exercise-1","target":{"name":"exercise"}}"#;
+            program(Ended { output: output.into(), code, timed_out: false })
+        };
+        assert_eq!(build(Some(0)).unwrap(), Path::new("/t/exercise-1"));
+        assert_eq!(build(Some(101)).unwrap_err(), "error: no such thing");
     }
 
     #[test]

@@ -236,8 +236,10 @@ fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
     let names = if which == "all" { names(root, BUGS)? } else { vec![which.to_owned()] };
     for name in names {
         let bug: Bug = load(root, BUGS, &name)?;
-        if !bug.of_order {
+        if !bug.of_order && which == "all" {
             continue;
+        } else if !bug.of_order {
+            return Err(io::Error::other(format!("{name} is no bug of order")));
         }
         println!("== {name}: {}.", bug.title);
         let copy = copy_with(root, &bug.edits)?;
@@ -400,6 +402,12 @@ mod tests {
             let changed = edit.apply(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_ne!(changed, text, "{name}");
         }
+    }
+
+    #[test]
+    fn a_bug_without_order_is_not_explored() {
+        let error = explore_orders(&root(), "one-read").unwrap_err();
+        assert_eq!(error.to_string(), "one-read is no bug of order");
     }
 
     #[test]

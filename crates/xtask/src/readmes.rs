@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 
 use book_tools::Finding;
 use regex::Regex;
+use toml::Table;
 
 /// The folders whose README is checked.
 const CRATES: [&str; 8] = [
@@ -105,9 +106,10 @@ fn missing_targets(root: &Path, line: &str) -> Vec<String> {
     for pair in words.windows(2) {
         match *pair {
             ["-p", name] => {
-                let folder = name.trim_start_matches("fourways-");
-                package = Some(root.join("crates").join(folder));
-                if !package.as_ref().is_some_and(|folder| folder.join("Cargo.toml").exists()) {
+                let folder = name.strip_prefix("fourways-").unwrap_or(name);
+                let folder = root.join("crates").join(folder);
+                package = is_package(&folder, name).then_some(folder);
+                if package.is_none() {
                     missing.push(format!("the package {name}"));
                 }
             }
@@ -131,6 +133,13 @@ fn missing_targets(root: &Path, line: &str) -> Vec<String> {
         }
     }
     missing
+}
+
+/// Returns true if a folder has the package of this name.
+fn is_package(folder: &Path, name: &str) -> bool {
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
+    let manifest: Table = manifest.parse().unwrap_or_default();
+    manifest.get("package").and_then(|package| package.get("name")?.as_str()) == Some(name)
 }
 
 #[cfg(test)]
@@ -166,6 +175,8 @@ mod tests {
         assert!(missing("$ cargo test -p xtask").is_empty());
         assert!(missing("cargo test -p no-such").is_empty(), "no command");
         assert_eq!(missing("$ cargo test -p no-such"), ["the package no-such"]);
+        assert_eq!(missing("$ cargo test -p web"), ["the package web"]);
+        assert!(missing("$ cargo test -p fourways-web").is_empty());
         assert_eq!(missing("$ cargo run -p xtask --example x"), ["the example x"]);
         assert_eq!(missing("$ cargo test -p xtask --test x"), ["the test x"]);
     }

@@ -13,8 +13,8 @@ use crate::markdown::Page;
 /// The folder of the changes, which the labs apply.
 const CHANGES: &str = "crates/labs/changes";
 
-/// The beginning of a proposal in a page.
-const PROPOSAL: &str = "**Change something.**";
+/// The beginnings of proposals in a page.
+const PROPOSALS: [&str; 2] = ["**Change something", "**And another"];
 
 /// A change, as far as it matters here.
 #[derive(Debug, Deserialize)]
@@ -77,7 +77,7 @@ fn proposals(page: &Page) -> Vec<(usize, String)> {
     let mut found: Vec<(usize, String)> = Vec::new();
     let mut is_open = false;
     for (line, text) in page.unfenced() {
-        if text.contains(PROPOSAL) {
+        if PROPOSALS.iter().any(|beginning| text.contains(beginning)) {
             is_open = true;
             found.push((line, String::new()));
         }
@@ -127,5 +127,8 @@ mod tests {
         assert_eq!(moved.len(), 2, "{moved:?}");
         assert!(moved[0].starts_with("book/src/a.md:3: `Queue::get` is not"), "{moved:?}");
         assert!(moved[1].contains("`let y`"), "{moved:?}");
+        for beginning in ["**Change something else.**", "**And another.**", "**And another**,"] {
+            assert_eq!(found(&format!("{beginning} See `let y`.\n")).len(), 1, "{beginning}");
+        }
     }
 }

@@ -58,8 +58,10 @@ impl Quote {
 }
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
-    let Some(list) = book.read(Path::new(LIST)) else { return Vec::new() };
     let of_list = |what: String| Finding::new(Path::new(LIST), 1, what);
+    let Some(list) = book.read(Path::new(LIST)) else {
+        return vec![of_list("there is no such list".to_owned())];
+    };
     let list: List = match toml::from_str(&list) {
         Ok(list) => list,
         Err(error) => return vec![of_list(error.to_string())],
@@ -113,7 +115,6 @@ mod tests {
         assert_eq!(found("It is\nthree\ntimes as fast.", ratio), [""; 0]);
         let alone = "figure = 'links/8 KB/ours per_second'\nbetween = [2.5e9, 3.5e9]";
         assert_eq!(found("three times", alone), [""; 0]);
-        assert_eq!(findings(check, &[]), [""; 0]);
     }
 
     #[test]
@@ -126,6 +127,8 @@ mod tests {
         assert!(unsaid[0].contains("does not say \"three times\""), "{unsaid:?}");
         let unknown = found("three times", "figure = 'links/9 KB per_second'\nbetween = [1, 2]");
         assert!(unknown[0].contains("\"links/9 KB per_second\" was not measured"), "{unknown:?}");
+        let missing = findings(check, &[]);
+        assert_eq!(missing, ["book/quoted-figures.toml:1: there is no such list"]);
         let broken = found("three times", "between = 3");
         assert!(broken[0].starts_with("book/quoted-figures.toml:1: "), "{broken:?}");
     }

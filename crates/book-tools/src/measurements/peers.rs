@@ -45,7 +45,8 @@ pub(super) fn real_site(figures: &Figures) -> String {
 
 /// Renders the costs of many plain pages.
 pub(super) fn plain_pages(figures: &Figures) -> String {
-    let columns: [Column; 6] = [
+    let columns: [Column; 7] = [
+        ("lines".to_owned(), |of, id| count(of, id, "lines")),
         ("requests".to_owned(), |of, id| count(of, id, "requests")),
         ("time, s".to_owned(), time),
         ("CPU, s".to_owned(), |of, id| of.get(id, "cpu").map(plain)),
@@ -158,14 +159,14 @@ mod tests {
     fn figures() -> Figures {
         let mut figures = Figures::default();
         let csv = "id,aiohttp,asked_pages,cpu,cpu_ratio.lower,cpu_ratio.median,cpu_ratio.upper,\
-                   crawl +fragments,found,memory,pages,requests,timed_out,wall\n\
-                   peers/generated,,,,,,,,,,5000,,,\n\
-                   peers/generated/crawl,,5000,0.1,1,1,1,,,8e6,,5001,0,0.2\n\
-                   peers/generated/aiohttp,,5000,2.5,0.03,0.04,0.05,,,4e7,,5001,0,3.1\n\
-                   peers/generated/blc,,450,90,0.001,0.001,0.001,,,2e8,,900,1,120\n\
-                   peers/planted/crawl +fragments,,,,,,,,3,,,,,\n\
-                   peers/planted/aiohttp,,,,,,,,2,,,,,\n\
-                   peers/plant/img,0,,,,,,1,,,,,,\npeers/plant/a,1,,,,,,1,,,,,,\n";
+                   crawl +fragments,found,lines,memory,pages,requests,timed_out,wall\n\
+                   peers/generated,,,,,,,,,,,5000,,,\n\
+                   peers/generated/crawl,,5000,0.1,1,1,1,,,1,8e6,,5001,0,0.2\n\
+                   peers/generated/aiohttp,,5000,2.5,0.03,0.04,0.05,,,5001,4e7,,5001,0,3.1\n\
+                   peers/generated/blc,,450,90,0.001,0.001,0.001,,,,2e8,,900,1,120\n\
+                   peers/planted/crawl +fragments,,,,,,,,3,,,,,,\n\
+                   peers/planted/aiohttp,,,,,,,,2,,,,,,\n\
+                   peers/plant/img,0,,,,,,1,,,,,,,\npeers/plant/a,1,,,,,,1,,,,,,,\n";
         figures.add_csv(csv).unwrap();
         figures
     }
@@ -174,10 +175,10 @@ mod tests {
     fn a_row_says_what_a_tool_takes_or_that_it_is_missing() {
         let table = plain_pages(&figures());
         let rows = [
-            "| crawl | 5001 | 0.200 | 0.100 | 50,000 | 8.00 | 1.000 |\n",
-            "| aiohttp | 5001 | 3.10 | 2.50 | 2,000 | 40.0 | 0.040 (0.030–0.050) |\n",
-            "| blc | 900 | over 120 | 90.0 | 5.00 | 200 | under 0.001 |\n",
-            "| lychee (not to be had) | – | – | – | – | – | – |\n",
+            "| crawl | 1 | 5001 | 0.200 | 0.100 | 50,000 | 8.00 | 1.000 |\n",
+            "| aiohttp | 5001 | 5001 | 3.10 | 2.50 | 2,000 | 40.0 | 0.040 (0.030–0.050) |\n",
+            "| blc | – | 900 | over 120 | 90.0 | 5.00 | 200 | under 0.001 |\n",
+            "| lychee (not to be had) | – | – | – | – | – | – | – |\n",
         ];
         for row in rows {
             assert!(table.contains(row), "{row}{table}");

@@ -10,9 +10,11 @@ use toml::{Table, Value};
 /// packages apart by name and version, and two that it takes for the same would share
 /// what was built of one.
 fn version(folder: &Path) -> String {
-    let folder = folder.display().to_string();
-    let sign = |sign: char| if sign.is_ascii_alphanumeric() { sign } else { '-' };
-    format!("0.1.0+{}", folder.chars().map(sign).collect::<String>())
+    let sign = |sign: char| match sign.is_ascii_alphanumeric() {
+        true => sign.to_string(),
+        false => format!("-{:x}-", u32::from(sign)),
+    };
+    format!("0.1.0+{}", folder.display().to_string().chars().map(sign).collect::<String>())
 }
 
 fn package(name: &str, folder: &Path) -> Table {
@@ -121,7 +123,8 @@ mod tests {
         assert_eq!(of("selector-core", "path").as_str(), Some(&*path));
         assert_eq!(of("crawl-core", "package").as_str(), Some("fourways-crawl-core"));
         assert_eq!(of("cli", "optional").as_bool(), Some(true));
-        assert_eq!(manifest["package"]["version"].as_str(), Some("0.1.0+-some-where"));
+        assert_eq!(manifest["package"]["version"].as_str(), Some("0.1.0+-2f-some-2f-where"));
+        assert_ne!(version(Path::new("/x/a-b")), version(Path::new("/x/a/b")));
         assert_eq!(manifest["features"]["default"].as_array().unwrap().len(), 1);
     }
 }
