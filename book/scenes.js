@@ -135,6 +135,7 @@ const Programs = (() => {
     show(at) {
       this.at = Math.max(1, Math.min(at, this.moments.length));
       const isWhole = this.at === this.moments.length;
+      const focused = this.bar.contains(document.activeElement) ? document.activeElement : null;
       this.figure.classList.toggle("is-stepped", !isWhole);
       this.moments.forEach((moment, i) => {
         moment.classList.toggle("is-later", i >= this.at);
@@ -143,6 +144,8 @@ const Programs = (() => {
       this.back.disabled = this.at === 1;
       this.next.disabled = isWhole;
       this.all.disabled = isWhole;
+      // A button that is switched off has no keys: the next arrow would turn the page.
+      if (focused?.disabled) this.figure.focus({ preventScroll: true });
       this.place.textContent = `${this.at} of ${this.moments.length}`;
       if (this.wasShown) this.live.textContent = this.moments[this.at - 1].textContent;
       this.wasShown = true;
@@ -166,7 +169,10 @@ const Programs = (() => {
     }
 
     key(event) {
-      if (event.target !== this.figure || event.altKey || event.ctrlKey || event.metaKey) return;
+      if (event.altKey || event.ctrlKey || event.metaKey) return;
+      // On a button the same keys, but for what presses it.
+      const isButton = event.target.tagName === "BUTTON";
+      if (isButton ? event.key === " " : event.target !== this.figure) return;
       const action = {
         ArrowRight: () => this.show(this.at + 1),
         ArrowLeft: () => this.show(this.at - 1),
@@ -227,7 +233,7 @@ const Programs = (() => {
       show();
     });
     // The book has its own arrow keys.
-    slider.addEventListener("keydown", (event) => event.stopPropagation());
+    bar.addEventListener("keydown", (event) => event.stopPropagation());
     button.addEventListener("click", () => {
       if (frame) {
         pause();

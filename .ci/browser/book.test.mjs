@@ -95,6 +95,28 @@ for (const theme of THEMES) {
   });
 }
 
+test("what is printed has contrast in every theme", async (t) => {
+  for (const theme of THEMES) {
+    const { page, open } = await reader(t, { theme });
+    await page.emulateMedia({ media: "print" });
+    for (const name of theme === "navy" ? SAMPLE : SAMPLE.slice(0, 2)) {
+      await open(name);
+      await page.evaluate(AXE);
+      const found = await page.evaluate(() => axe.run("main", { runOnly: ["color-contrast"] }));
+      assert.ok(found.passes.length > 0);
+      const nodes = found.violations.flatMap(({ nodes }) => nodes);
+      const told = nodes.map(({ html, any }) => `${html.slice(0, 120)} ${any[0]?.message}`);
+      assert.deepEqual(told, [], `${theme}, ${name}`);
+      // What figures are drawn with.
+      const colour = await page.evaluate(() => {
+        const style = getComputedStyle(document.documentElement);
+        return style.getPropertyValue("--figure-second");
+      });
+      assert.equal(colour, "#8f3800", theme);
+    }
+  }
+});
+
 test("without JavaScript every page has its text, and every scene all its steps", async (t) => {
   const { page, open } = await reader(t, { width: 390, script: false });
   let scenes = 0;
@@ -153,6 +175,31 @@ test("a scene is stepped through with buttons and keys", async (t) => {
   await scene.getByRole("button", { name: "Play" }).click();
   await page.waitForFunction((all) => document.querySelectorAll("figure.scene[data-scene=hang] li:not(.is-later)").length === all, all, { timeout: 15_000 });
   await page.keyboard.press("Home");
+});
+
+test("an arrow key on a button of a scene steps, and turns no page", async (t) => {
+  const { page, open } = await reader(t);
+  await open("selector.html");
+  await page.evaluate(() => document.querySelectorAll("main details").forEach((details) => (details.open = true)));
+  const scene = page.locator("figure.scene[data-scene=hang]");
+  const shown = () => scene.locator("li").filter({ visible: true }).count();
+  const all = await shown();
+  const back = scene.getByRole("button", { name: "Back" });
+  await back.focus();
+  for (const key of ["ArrowLeft", "Enter", " "]) await page.keyboard.press(key);
+  assert.equal(await shown(), all - 3);
+  // Back is switched off at the first moment, and Step at the last one.
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowLeft");
+  assert.equal(await shown(), 1);
+  await scene.getByRole("button", { name: "Step" }).focus();
+  for (let i = 0; i <= all; i += 1) await page.keyboard.press("ArrowRight");
+  assert.equal(await shown(), all);
+  assert.ok(page.url().endsWith("selector.html"), page.url());
+  await open("introduction.html");
+  await page.locator("figure.race").getByRole("button", { name: "Play" }).focus();
+  await page.keyboard.press("ArrowRight");
+  assert.ok(page.url().endsWith("introduction.html"), page.url());
 });
 
 test("other choices are played by the program itself", async (t) => {
@@ -234,6 +281,46 @@ for (const [width, theme] of [[390, "light"], [1280, "navy"]]) {
     assert.equal(await form.getByRole("spinbutton", { name: "Pages" }).evaluate((input) => input.validity.valid), false);
   });
 }
+
+test("a second run takes the place of the first", async (t) => {
+  const { page, open } = await reader(t);
+  await open("playground.html");
+  const form = page.locator("#playground");
+  const run = async (button, told) => {
+    await form.getByRole("button", { name: button }).click();
+    await form.getByText(told).waitFor({ timeout: 30_000 });
+  };
+  await run("Run it", /^Stage 2: /);
+  // The button has the focus still, and no key on it turns the page.
+  await page.keyboard.press("ArrowRight");
+  assert.match(page.url(), /playground\.html/);
+  await page.locator(".tv-stage").evaluate((stage) => (stage.dataset.mark = "first"));
+  const play = form.getByRole("button", { name: "Play or pause" });
+  await play.click();
+  await form.getByLabel("Stage").selectOption("3");
+  await form.getByLabel("Beside it").selectOption("1");
+  await run("Run it", /^Stage 3: .* Stage 1: /);
+  await form.getByText("B: stage1").first().waitFor();
+  assert.equal(await play.getAttribute("aria-pressed"), "false");
+  await run("Show its run", /a run that was recorded/);
+  assert.equal(await form.getByText("B: stage1").filter({ visible: true }).count(), 0);
+  // One viewer, which listens to the page once, has shown them all.
+  assert.equal(await page.locator(".tv-stage").count(), 1);
+  assert.equal(await page.locator(".tv-stage").getAttribute("data-mark"), "first");
+});
+
+test("both runs of a comparison have the settings of the click", async (t) => {
+  const { page, open } = await reader(t);
+  await open("playground.html");
+  const form = page.locator("#playground");
+  await form.getByLabel("Beside it").selectOption("1");
+  await form.evaluate((place) => {
+    place.querySelector("form button").click();
+    place.querySelector("[name=pages]").value = 5;
+    place.querySelector("[name=compare]").value = "3";
+  });
+  await form.getByText(/^Stage 2: 12 URLs .* Stage 1: 12 URLs /).waitFor({ timeout: 30_000 });
+});
 
 test("the playground hangs under edge triggering with one read for an event", async (t) => {
   const { page, open } = await reader(t);

@@ -1,5 +1,6 @@
 // What a reader can do with the viewer, done by a browser: with keys, with the mouse,
-// by the names that a screen reader has, in both themes, on a phone and on a desk.
+// by the names that a screen reader has, in both themes, on a phone and on a desk. And
+// the report of a crawl on paper.
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,7 +8,7 @@ import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
-import { page as pageOf } from "./page.mjs";
+import { page as pageOf, report } from "./page.mjs";
 import { makeTrace } from "./traces.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -65,6 +66,29 @@ const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimati
 const ring = async (page) => {
   await drawn(page);
   return page.locator(".tv-ring").boundingBox();
+};
+
+/** A trace of two fetches, written by hand: phase, lane, microsecond, name, arguments. */
+function byHand(...events) {
+  const task = (number, name) => ({ tid: number + 3, kind: "task", name, number });
+  const lanes = [{ tid: 1, kind: "os" }, { tid: 2, kind: "selector" }];
+  lanes.push(task(1, "fetch http://h/a"), task(2, "fetch http://h/b"));
+  const otherData = { format: "fourways-trace", version: 1, stage: "by hand", lanes };
+  const traceEvents = events.map(([ph, tid, ts, name, args = {}]) => ({ ph, tid, ts, name, args }));
+  return { otherData, traceEvents };
+}
+
+/** What each task does at this moment, in one line. */
+const states = async (page) => {
+  const text = await details(page).locator(".tv-states").innerText();
+  return text.replaceAll("\n", " ");
+};
+
+/** The tasks that the end finds waiting. */
+const stuck = async (page) => {
+  const list = page.getByRole("list", { name: "Still waiting at the end" });
+  const texts = await list.getByRole("listitem").allTextContents();
+  return texts.map((text) => text.replace("Still waiting at the end: ", ""));
 };
 
 /** The spans and moments of a trace in their order, from nothing but its file. */
@@ -268,6 +292,112 @@ test("a task that is never woken is named", async (t) => {
   assert.equal(await well.getByText("Still waiting").count(), 0);
 });
 
+test("a fetch of callbacks waits before its first callback", async (t) => {
+  const page = await open(t, byHand(
+    ["B", 4, 0, "fetch", { url: "http://h/a" }],
+    ["i", 4, 1, "waker_stored", { operation: "write", key: 1 }],
+    ["B", 5, 2, "fetch", { url: "http://h/b" }],
+    ["i", 5, 3, "waker_stored", { operation: "write", key: 2 }],
+    ["B", 2, 4, "tick", { number: 1 }],
+    ["B", 4, 5, "callback", { name: "writable", key: 1 }],
+    ["i", 4, 6, "waker_stored", { operation: "read", key: 1 }],
+    ["E", 4, 7, "callback"],
+    ["E", 2, 8, "tick"],
+    ["B", 2, 9, "tick", { number: 2 }],
+    ["B", 4, 10, "callback", { name: "timed_out", key: 1 }],
+    ["i", 4, 11, "close", { key: 1 }],
+    ["E", 4, 12, "callback"],
+    ["E", 2, 13, "tick"],
+    ["B", 2, 14, "tick", { number: 3 }],
+    ["i", 4, 15, "waker_stored", { operation: "write", key: 3 }],
+    ["E", 2, 16, "tick"],
+  ));
+  const waiting = [];
+  for (const key of ["]", "]", "]", "End"]) {
+    await press(page, key);
+    waiting.push(/waiting (.*) done 0/.exec(await states(page))[1]);
+  }
+  const paused = "1 for a wake-up, 1 for write";
+  assert.deepEqual(waiting, ["2 for write", "1 for read, 1 for write", paused, "2 for write"]);
+  assert.deepEqual(await stuck(page), ["fetch /a for write", "fetch /b for write"]);
+});
+
+test("a task that is over is not woken", async (t) => {
+  const page = await open(t, byHand(
+    ["B", 4, 0, "step"],
+    ["i", 4, 1, "waker_stored", { operation: "read", key: 1 }],
+    ["E", 4, 2, "step", { result: "pending" }],
+    // The second task cancels the first.
+    ["B", 5, 3, "step"],
+    ["B", 4, 4, "step"],
+    ["E", 4, 5, "step", { result: "cancelled" }],
+    ["i", 5, 6, "waker_stored", { operation: "write", key: 2 }],
+    ["E", 5, 7, "step", { result: "pending" }],
+    ["C", 1, 8, "unfinished", { value: 1 }],
+    ["i", 4, 9, "wake", { by: "event", from: 2 }],
+  ));
+  await press(page, "End");
+  assert.match(await live(page), /: woken by event/);
+  assert.match(await states(page), /^running no task ready none waiting 1 for write done 1/);
+  assert.deepEqual(await stuck(page), ["fetch /b for write"]);
+});
+
+test("what a stop cancels was waiting at the end", async (t) => {
+  const trace = byHand(
+    ["B", 4, 0, "step"],
+    ["i", 4, 1, "waker_stored", { operation: "read", key: 1 }],
+    ["E", 4, 2, "step", { result: "pending" }],
+    ["C", 1, 3, "unfinished", { value: 1 }],
+    ["B", 5, 4, "step"],
+    ["B", 4, 5, "step"],
+    ["E", 4, 6, "step", { result: "cancelled" }],
+    ["E", 5, 7, "step", { result: "done" }],
+  );
+  trace.otherData.lanes[3].name = "main";
+  const page = await open(t, trace);
+  assert.deepEqual(await stuck(page), ["fetch /a for read"]);
+});
+
+test("a timer says how long it has to run", async (t) => {
+  const page = await open(t, byHand(
+    ["i", 2, 0, "timer_set", { timer: 1, at_us: 10_000_000 }],
+    ["i", 2, 4_000_000, "timer_moved", { timer: 2, from: 1, at_us: 15_000_000 }],
+    ["i", 2, 15_000_002, "timer_fired", { timer: 2 }],
+  ));
+  const texts = await page.locator(".tv-rows td:nth-child(5)").allTextContents();
+  assert.deepEqual(texts, ["timer 1 set, in 10 s", "timer 2 moved, in 11 s", "timer 2 fired"]);
+});
+
+test("a connection that is used again has no address", async (t) => {
+  const page = await open(t, byHand(["i", 4, 0, "reuse", { key: 7 }]));
+  assert.equal(await live(page), "1: connection used again, key 7");
+});
+
+test("the arrow of the chosen wake is drawn however many there are", async (t) => {
+  const woken = (tid, at) => [
+    ["i", tid, at, "wake", { by: "event", from: 2 }],
+    ["B", tid, at + 1, "step"],
+    ["E", tid, at + 2, "step", { result: "pending" }],
+  ];
+  const many = Array.from({ length: 70 }, (_, i) => woken(4, 3 * i)).flat();
+  const page = await open(t, byHand(...many, ...woken(5, 300)));
+  await drawn(page);
+  // Nothing but arrows has bends.
+  await page.evaluate(() => {
+    const { prototype } = CanvasRenderingContext2D;
+    const { bezierCurveTo } = prototype;
+    window.widths = [];
+    prototype.bezierCurveTo = function (...points) {
+      window.widths.push(this.lineWidth);
+      bezierCurveTo.apply(this, points);
+    };
+  });
+  await press(page, "End");
+  await page.getByText("arrows of this event only").waitFor();
+  assert.match(await live(page), /: step of fetch http:\/\/h\/b/);
+  assert.deepEqual(await page.evaluate(() => window.widths), [2]);
+});
+
 test("a stale event says so", async (t) => {
   const page = await open(t, makeTrace({ events: 300 }));
   await page.getByRole("searchbox").fill("stale");
@@ -397,6 +527,21 @@ test("two traces stand side by side, by URL", async (t) => {
   await page.locator(".tv-fetches-box").waitFor({ state: "hidden" });
 });
 
+test("a fetch that has not ended has no time in the comparison", async (t) => {
+  const fetches = (...ends) => byHand(
+    ["B", 4, 0, "fetch", { url: "http://h/a" }],
+    ["B", 5, 20, "fetch", { url: "http://h/b" }],
+    ...ends,
+  );
+  const page = await open(t, fetches(["E", 4, 100, "fetch"]));
+  const file = join(folder, "ended.json");
+  writeFileSync(file, JSON.stringify(fetches(["E", 5, 70, "fetch"], ["E", 4, 100, "fetch"])));
+  await page.getByLabel("Compare…").setInputFiles(file);
+  await page.locator(".tv-fetches-box summary").click();
+  const cells = await page.locator(".tv-fetches tbody :is(th, td)").allTextContents();
+  assert.deepEqual(cells, ["/a", "100 µs", "100 µs", "0 µs", "/b", "not ended", "50 µs", ""]);
+});
+
 test("what is no trace is refused, and the trace stays", async (t) => {
   const page = await open(t, makeTrace({ events: 100 }));
   const newer = makeTrace({ events: 50 });
@@ -415,13 +560,15 @@ test("what is no trace is refused, and the trace stays", async (t) => {
 });
 
 test("odd traces are shown as far as they go", async (t) => {
-  const data = { format: "fourways-trace", version: 1, stage: "<img src=x onerror=alert(1)>", lanes: [{ tid: 4, kind: "task", name: "</script><b>" }] };
+  const data = { format: "fourways-trace", version: 1, stage: "<img src=x onerror=alert(1)>", lanes: [{ tid: 4, kind: "task", name: "</script><!-- <script><b>" }] };
   const shown = async (traceEvents) => {
     const page = await open(t, { otherData: data, traceEvents });
     await page.locator(".tv-stage").waitFor();
     return page;
   };
-  await shown([]);
+  const empty = await shown([]);
+  await empty.getByRole("searchbox").fill("nothing");
+  await empty.getByRole("button", { name: "Later events" }).click();
   const page = await shown([
     { ph: "E", tid: 4, ts: 1, name: "step" },
     { ph: "B", tid: 4, ts: 5, name: "fetch", args: { url: "<b>" } },
@@ -439,6 +586,35 @@ test("odd traces are shown as far as they go", async (t) => {
 test("an address leads to an event", async (t) => {
   const page = await open(t, makeTrace({ events: 300 }), { hash: "#event=42" });
   assert.match(await live(page), /^42: /);
+  const first = await open(t, makeTrace({ events: 300 }), { hash: "#event=0" });
+  assert.match(await live(first), /^1: /);
+});
+
+test("an arrow key on a button of the timeline steps, and turns no page", async (t) => {
+  const page = await open(t, makeTrace({ events: 300 }));
+  // As the book does.
+  await page.evaluate(() => {
+    window.turned = [];
+    document.addEventListener("keydown", ({ key, target }) => {
+      if (/^Arrow(Left|Right)$/.test(key)) window.turned.push(target.outerHTML);
+    });
+  });
+  await page.getByRole("button", { name: "Next event" }).focus();
+  const keys = ["ArrowRight", "Enter", " ", "ArrowRight", "ArrowLeft"];
+  for (const key of keys) await page.keyboard.press(key);
+  assert.match(await live(page), /^4: /);
+  // A link to another event is gone with this one.
+  await details(page).getByRole("button", { name: "tick 1" }).click();
+  assert.match(await live(page), /: tick 1,/);
+  const here = await live(page);
+  await page.keyboard.press("ArrowRight");
+  assert.notEqual(await live(page), here);
+  const row = page.getByRole("row", { selected: true });
+  for (const other of [row, page.getByRole("button", { name: "Later events" })]) {
+    await other.focus();
+    await page.keyboard.press("ArrowRight");
+  }
+  assert.deepEqual(await page.evaluate(() => window.turned), []);
 });
 
 test("without JavaScript there is the picture", async (t) => {
@@ -473,6 +649,28 @@ test("a drag moves the view, and so does the strip above", async (t) => {
   await page.mouse.wheel(0, -200);
   await page.keyboard.up("Control");
   await page.waitForFunction((width) => document.querySelector(".tv-window").getBoundingClientRect().width < width * 0.8, strip.width);
+});
+
+test("a press that ends elsewhere drags nothing", async (t) => {
+  const page = await open(t, makeTrace({ events: 5_000 }));
+  const view = async () => {
+    await drawn(page);
+    return page.locator(".tv-window").boundingBox();
+  };
+  await press(page, "+", "+", "+", "+");
+  const before = await view();
+  const { x, y } = await page.locator(".tv-stage").boundingBox();
+  const [clientX, clientY] = [x + 900, y + 150];
+  await page.mouse.move(clientX, clientY);
+  await page.mouse.down({ button: "right" });
+  await page.mouse.move(x + 700, clientY, { steps: 5 });
+  assert.deepEqual(await view(), before);
+  await page.mouse.up({ button: "right" });
+  // Of this press, the end is told to another window.
+  const pressed = { clientX, clientY, pointerId: 1, button: 0, buttons: 1 };
+  await page.locator(".tv-stage").dispatchEvent("pointerdown", pressed);
+  await page.mouse.move(clientX, clientY, { steps: 5 });
+  assert.deepEqual(await view(), before);
 });
 
 test("100,000 events stay above 30 frames a second while dragged", async (t) => {
@@ -517,5 +715,22 @@ test("100,000 events stay above 30 frames a second while dragged", async (t) => 
     t.diagnostic(`${zoomed}: ${rate.toFixed(1)} frames a second, ${((worked * 1000) / found.paints).toFixed(1)} ms of work each; ${found.status}`);
     assert.ok(possible > 30, `${zoomed}: work for ${possible.toFixed(1)} frames a second`);
     if (isIdle) assert.ok(rate > 30, `${zoomed}: ${rate.toFixed(1)} frames a second`);
+  }
+});
+
+test("a report that is printed has its rows, and says how many", async (t) => {
+  const row = (_, n) => [`http://h/${n}`, 200, "fine", null, "text/html", 1, 1, 1];
+  const prints = (page) => page.pdf();
+  const isAsked = (page) => page.evaluate(() => dispatchEvent(new Event("beforeprint")));
+  for (const [count, printed, print] of [[450, 450, prints], [6_000, 5_000, isAsked]]) {
+    const page = await browser.newPage();
+    t.after(() => page.close());
+    await page.setContent(report(Array.from({ length: count }, row)));
+    assert.equal(await page.locator("tbody tr").count(), 200);
+    await print(page);
+    await page.emulateMedia({ media: "print" });
+    assert.equal(await page.locator("tbody tr").count(), printed);
+    await page.getByText(`${printed} of ${count} shown, ${count} in all`).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 0);
   }
 });

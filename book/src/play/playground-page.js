@@ -57,6 +57,7 @@
   const message = make("p", { className: "crawl-playground-message", role: "status" });
   const rows = make("details", { hidden: true }, make("summary", { textContent: "The rows" }));
   const viewer = make("div");
+  let shown;
   form.append(button);
   const lab = make("select", { name: "lab" }, ...LABS.map(([name, title]) => new Option(title, name)));
   const labButton = make("button", { type: "submit", textContent: "Show its run" });
@@ -65,9 +66,9 @@
   place.replaceChildren(form, labForm, message, rows, recorded, viewer);
 
   /** Runs a stage. Returns its rows, what it says of the whole, and its trace. */
-  async function crawl(stage) {
-    const words = [...inputs].map(([name, input]) => `${name}=${name === "stage" ? stage : input.value}`);
-    const { code, stdout, stderr } = await Programs.run("playground", [...words, "trace=yes"]);
+  async function crawl(words, stage) {
+    const all = [...words, `stage=${stage}`, "trace=yes"];
+    const { code, stdout, stderr } = await Programs.run("playground", all);
     if (code !== 0) throw new Error(stderr.trim());
     const lines = stdout.trim().split("\n").map((line) => JSON.parse(line));
     const trace = lines.pop();
@@ -117,6 +118,7 @@
   function onSubmit(form, button, doing, what) {
     form.addEventListener("submit", async (event) => {
       event.preventDefault();
+      const hasFocus = document.activeElement === button;
       button.disabled = true;
       message.textContent = doing;
       try {
@@ -125,19 +127,24 @@
         message.textContent = error.message;
       }
       button.disabled = false;
+      if (hasFocus) button.focus();
     });
+    // An arrow key on the button would turn the page of the book, and the run is gone.
+    button.addEventListener("keydown", (event) => event.stopPropagation());
   }
 
-  /** Shows traces, in a new viewer. */
-  async function show(options) {
+  /** Shows traces, in the one viewer. */
+  async function show({ trace, other, event }) {
     await loadViewer();
-    const box = make("div");
-    viewer.replaceChildren(box);
-    TraceViewer.mount(box, options);
+    if (shown) shown.load(trace, other, { event });
+    else shown = TraceViewer.mount(viewer, { trace, other, event });
   }
 
   onSubmit(form, button, "Runs …", async () => {
-    const [found, other] = [await crawl(inputs.get("stage").value), compare.value && (await crawl(compare.value))];
+    // Read before the first run: what is changed during it is for another click.
+    const words = [...inputs].map(([name, input]) => `${name}=${input.value}`);
+    const [stage, beside] = [inputs.get("stage").value, compare.value];
+    const [found, other] = [await crawl(words, stage), beside && (await crawl(words, beside))];
     await show({ trace: found.trace, other: other ? other.trace : undefined });
     message.textContent = [found, other].filter(Boolean).map(told).join(" ");
     recorded.hidden = true;

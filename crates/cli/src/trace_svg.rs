@@ -43,9 +43,9 @@ struct Lane {
 /// `<figure>` for a page with the style of the viewer.
 ///
 /// Each event is equally wide. At most 200 events and 12 tasks are drawn; the
-/// caption says how many ticks there are, or events if there is no tick.
+/// caption says how many whole ticks there are, or events if there is none.
 pub(crate) fn trace_svg(trace: &Value, ticks: usize) -> String {
-    let (items, length) = items(trace, ticks);
+    let (items, length, ended) = items(trace, ticks);
     let all = lanes(trace);
     let is_seen = |lane: &Lane| items.iter().any(|item| item.lane == lane.tid);
     let (tasks, others): (Vec<_>, Vec<_>) =
@@ -53,11 +53,10 @@ pub(crate) fn trace_svg(trace: &Value, ticks: usize) -> String {
     let lanes: Vec<&Lane> = others.into_iter().chain(tasks.into_iter().take(MAX_TASKS)).collect();
     let picture = Picture { items, lanes, unit: (WIDTH - GUTTER) as f64 / length.max(1) as f64 };
 
-    let drawn = count(&picture.items, "tick");
-    let caption = match drawn {
+    let caption = match ended {
         0 => format!("The first {length} events."),
         1 => "The first tick; each event is equally wide.".to_owned(),
-        _ => format!("The first {drawn} ticks; each event is equally wide."),
+        _ => format!("The first {ended} ticks; each event is equally wide."),
     };
     let stage = escape(trace["otherData"]["stage"].as_str().unwrap_or("A trace"));
     format!(
@@ -73,13 +72,9 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
-fn count(items: &[Item<'_>], kind: &str) -> usize {
-    items.iter().filter(|item| item.kind == kind).count()
-}
-
 /// Pairs beginnings with ends, up to the end of the last tick that is wanted.
-/// Returns the items, and the number of positions.
-fn items(trace: &Value, ticks: usize) -> (Vec<Item<'_>>, usize) {
+/// Returns the items, the number of positions, and that of the ticks that have ended.
+fn items(trace: &Value, ticks: usize) -> (Vec<Item<'_>>, usize, usize) {
     let events = trace["traceEvents"].as_array().map_or(&[][..], Vec::as_slice);
     let mut items: Vec<Item<'_>> = Vec::new();
     let mut open: HashMap<(u64, &str), Vec<usize>> = HashMap::new();
@@ -113,7 +108,7 @@ fn items(trace: &Value, ticks: usize) -> (Vec<Item<'_>>, usize) {
     for begun in open.into_values().flatten() {
         items[begun].to = position;
     }
-    (items, position)
+    (items, position, ticks - ticks_left)
 }
 
 fn lanes(trace: &Value) -> Vec<Lane> {
@@ -402,6 +397,17 @@ mod tests {
         assert_eq!(elements(&first, "behind"), 1);
         assert_eq!((elements(&first, "run"), elements(&first, "wait")), (2, 0));
         assert!(first.contains("The first tick;"), "{first}");
+    }
+
+    #[test]
+    fn a_tick_that_is_not_whole_is_not_counted() {
+        let mut trace = trace();
+        let events = trace["traceEvents"].as_array_mut().unwrap();
+        let wake = events[13].clone();
+        events.splice(14..14, vec![wake; MAX_EVENTS]);
+        let both = trace_svg(&trace, 10);
+        assert_eq!(elements(&both, "behind"), 2);
+        assert!(both.contains("The first tick;"), "{both}");
     }
 
     #[test]

@@ -163,13 +163,17 @@ const TraceViewer = (() => {
 
     /**
      * The tasks that the end of the trace finds waiting, each with its last waker. None
-     * if all work was done: what still waits then is dropped with its loop.
+     * if all work was done: what still waits then is dropped with its loop. The end is that
+     * of the main coroutine, if there is one: a crawl that is stopped cancels its workers.
      */
     stuck() {
       const hasWork = this.fetches.length || this.unfinished.length;
       const isOver = !this.fetches.some((fetch) => fetch.isOpen) && !this.unfinished.at(-1)?.value;
       if (hasWork && isOver) return [];
-      return this.lanes.filter((lane) => lane.life.at(-1)?.is === "waiting").map((lane) => lane.life.at(-1));
+      const isEnd = ({ kind, lane, args }) => kind === "step" && lane.name === "main" && args.result === "done";
+      const end = this.items.findLast(isEnd)?.from ?? Infinity;
+      const states = this.lanes.map((lane) => lane.life[after(lane.life, "from", end) - 1]);
+      return states.filter((state) => state?.is === "waiting");
     }
   }
 
@@ -180,11 +184,12 @@ const TraceViewer = (() => {
     let running = null;
     let isWoken = false;
     let stored = null;
+    /** True once the task has ended: a wake that comes later changes nothing. */
+    const isOver = () => states.at(-1)?.is === "done";
     const end = () => {
       const { result } = running.args;
-      const isOver = result && result !== "pending";
       if (running.isOpen) enter(running.to, running.end, "running");
-      else if (isOver) enter(running.to, running.end, "done");
+      else if (result && result !== "pending") enter(running.to, running.end, "done");
       else if (isWoken) enter(running.to, running.end, "ready");
       else enter(running.to, running.end, "waiting", wait(running));
       running = null;
@@ -197,9 +202,14 @@ const TraceViewer = (() => {
         isWoken = false;
       } else if (item.kind === "wake") {
         if (running) isWoken = true;
-        else enter(item.from, item.start, "ready");
+        else if (!isOver()) enter(item.from, item.start, "ready");
       } else if (item.kind === "waker_stored") {
         stored = item;
+        // What callbacks do outside of one: the first wait of a fetch, and a retry.
+        if (!running && !isOver()) enter(item.from, item.start, "waiting", wait(item));
+      } else if (item.kind === "close" && item.args.key === stored?.args.key) {
+        // Nothing waits for a socket that is gone: a pause before a retry, for example.
+        stored = null;
       }
     }
     if (running) end();
@@ -295,13 +305,14 @@ const TraceViewer = (() => {
       case "timer_moved":
       case "timer_fired":
       case "timer_cancelled": {
-        const moment = args.at_us === undefined ? "" : `, for ${duration(args.at_us)}`;
+        const left = Math.max(0, args.at_us - start);
+        const moment = args.at_us === undefined ? "" : `, in ${duration(left)}`;
         return `timer ${args.timer} ${kind.slice("timer_".length)}${moment}`;
       }
       case "connect":
         return `connect to${address}${key}`;
       case "reuse":
-        return `connection to${address} used again${key}`;
+        return `connection${address && ` to${address}`} used again${key}`;
       case "close":
         return `connection closed${address ? `:${address}` : ""}${key}`;
       case "read":
@@ -475,7 +486,7 @@ const TraceViewer = (() => {
       this.axis = axis ?? (this.traces.length > 1 || first.length > 2000 ? "time" : "order");
       this.parts.axis.value = this.axis;
       this.query = this.parts.search.value = "";
-      this.current = first.items[Math.min(event, first.items.length - 1)] ?? null;
+      this.current = first.items[Math.max(0, Math.min(event, first.items.length - 1))] ?? null;
       this.tablePage = -1;
       this.alignedAt = null;
       this.element.classList.toggle("tv-compares", this.traces.length > 1);
@@ -702,13 +713,18 @@ const TraceViewer = (() => {
       const { make } = this;
       const cell = (text, attributes = {}) => make("td", "", attributes, text);
       const body = make("tbody");
+      const told = (time) =>
+        time === undefined ? "not fetched" : time === false ? "not ended" : duration(time);
       for (const { url, fetches } of this.pairs()) {
-        const times = fetches.map((fetch) => fetch && fetch.end - fetch.start);
-        const difference = fetches[0] && fetches[1] ? times[1] - times[0] : null;
+        const times = fetches.map((fetch) => fetch && !fetch.isOpen && fetch.end - fetch.start);
+        const isKnown = times.every((time) => typeof time === "number");
+        // To the nanosecond: what is less comes from the computing.
+        const difference = Math.round((times[1] - times[0]) * 1e3) / 1e3;
+        const mark = difference > 0 ? "+" : difference < 0 ? "−" : "";
         body.append(make("tr", "", {},
           make("th", "", { scope: "row" }, this.link(short(url), fetches[0] ?? fetches[1])),
-          ...times.map((time) => cell(time === undefined ? "not fetched" : duration(time))),
-          cell(difference === null ? "" : `${difference > 0 ? "+" : "−"}${duration(Math.abs(difference))}`)));
+          ...times.map((time) => cell(told(time))),
+          cell(isKnown ? mark + duration(Math.abs(difference)) : "")));
       }
       const [a, b] = this.traces.map((trace) => trace.stage);
       return make("table", "", {},
@@ -721,7 +737,11 @@ const TraceViewer = (() => {
     link(text, item) {
       const node = this.make("button", "", { type: "button" }, text);
       node.className = "tv-link";
-      node.addEventListener("click", () => this.select(item));
+      node.addEventListener("click", () => {
+        this.select(item);
+        // The keys go on there if the button is gone, with the event that it belonged to.
+        if (!node.isConnected) this.parts.stage.focus({ preventScroll: true });
+      });
       return node;
     }
 
@@ -1152,6 +1172,7 @@ const TraceViewer = (() => {
     }
 
     showTable(page) {
+      if (!this.current) return;
       const listed = this.listed();
       if (page === undefined) {
         const at = after(listed, "index", this.current.index) - 1;
@@ -1547,28 +1568,31 @@ const TraceViewer = (() => {
       const rows = [...this.head, ...shown];
       const rowOfLane = new Map(rows.filter((row) => row.lane).map((row) => [row.lane, row]));
       const arrows = [];
+      const chosen = current.wakes ? current : current.wokenBy;
+      const isOfTick = (wake) => current.kind === "tick" && wake.tick === current;
+      const isChosen = (wake) => wake === chosen || isOfTick(wake);
       for (const row of shown) {
         const offset = row.trace.offset;
         let i = after(row.moments, field, this.left + offset);
-        for (; i < row.moments.length && arrows.length <= MANY_ARROWS; i += 1) {
+        for (; i < row.moments.length; i += 1) {
           const wake = row.moments[i];
           if (this.x(wake[field], row.trace) > this.width) break;
-          if (wake.wakes) arrows.push([wake, row]);
+          const isWanted = arrows.length <= MANY_ARROWS || isChosen(wake);
+          if (wake.wakes && isWanted) arrows.push([wake, row]);
         }
       }
-      const chosen = current.wakes ? current : current.wokenBy;
       const isCrowded = arrows.length > MANY_ARROWS;
       for (const [wake, row] of arrows) {
-        const isChosen = wake === chosen || (current.kind === "tick" && wake.tick === current);
-        if (isCrowded && !isChosen) continue;
+        const isBold = isChosen(wake);
+        if (isCrowded && !isBold) continue;
         const source = rowOfLane.get(wake.source);
         const [x0, x1] = [this.x(wake[field], row.trace), this.x(wake.wakes[field], row.trace)];
         const to = y(row) + SPAN.top + SPAN.height / 2;
         const from = source ? y(source) + source.height - 7 : to;
         if (to < this.headHeight) continue;
         context.strokeStyle = context.fillStyle = colours.second;
-        context.globalAlpha = isChosen ? 1 : 0.45;
-        context.lineWidth = isChosen ? 2 : 1;
+        context.globalAlpha = isBold ? 1 : 0.45;
+        context.lineWidth = isBold ? 2 : 1;
         context.beginPath();
         context.moveTo(x0, from);
         const bend = Math.max(8, (x1 - x0) / 2);
@@ -1673,6 +1697,13 @@ const TraceViewer = (() => {
       const { parts, element } = this;
       const { stage, overview } = parts;
       stage.addEventListener("keydown", (event) => this.key(event));
+      // On a button of the toolbar, keys do what they do on the timeline, but for what
+      // presses it. Elsewhere, too, an arrow key is not to turn the page of the book.
+      element.addEventListener("keydown", (event) => {
+        const isTool = event.target.tagName === "BUTTON" && parts.controls.contains(event.target);
+        if (isTool && event.key !== " ") this.key(event);
+        else if (/^Arrow(Left|Right)$/.test(event.key)) event.stopPropagation();
+      });
       parts.scroller.addEventListener("scroll", () => this.draw());
       parts.axis.addEventListener("change", () => this.changeAxis(parts.axis.value));
       parts.search.addEventListener("input", () => this.search(parts.search.value));
@@ -1732,6 +1763,7 @@ const TraceViewer = (() => {
         return { x: event.clientX - box.left, y: event.clientY - box.top };
       };
       stage.addEventListener("pointerdown", (event) => {
+        if (event.button !== 0) return;
         const { x, y } = point(event);
         // The scroll bar is the browser's.
         if (y > this.headHeight && x > this.parts.scroller.clientWidth) return;
@@ -1739,6 +1771,8 @@ const TraceViewer = (() => {
         moved = 0;
       });
       stage.addEventListener("pointermove", (event) => {
+        // A press may end where no one tells: outside of the window, in a menu.
+        if (!event.buttons) pointers.delete(event.pointerId);
         if (!this.traces) return;
         const now = point(event);
         const last = pointers.get(event.pointerId);

@@ -31,7 +31,12 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     let made = GenFn::new(move |line| says.add(GENERATOR, line));
     scene.add_with(CALLER, "calls gen_fn(): nothing of it runs", [frame(&made)]);
     let mut generator = Some(made);
-    for what in choices.text("do").split(',').filter(|what| !what.is_empty()).take(MAX_STEPS) {
+    let done = choices.text("do").split(',').filter(|what| !what.is_empty());
+    for (step, what) in done.enumerate() {
+        if step == MAX_STEPS {
+            scene.add(CALLER, format!("no more than {MAX_STEPS} steps: begin again"));
+            break;
+        }
         let Some(running) = &mut generator else {
             scene.add(CALLER, "there is no generator any more");
             break;

@@ -186,4 +186,13 @@ mod tests {
         assert!(html.contains("malformed page"), "{html}");
         assert!(html.contains("has ended"), "{html}");
     }
+
+    #[test]
+    fn a_conversation_says_that_it_takes_no_more() {
+        let says_so = |steps: usize| {
+            let words = format!("do={}", vec!["resume"; steps].join(","));
+            text("conversation", &[&words]).contains("no more than 20 steps")
+        };
+        assert!(!says_so(20) && says_so(21));
+    }
 }

@@ -6,7 +6,8 @@ const rows = JSON.parse(document.getElementById("rows").textContent);
 const byId = (id) => document.getElementById(id);
 const [search, kind, table, more] = ["search", "class", "table", "more"].map(byId);
 const headings = [...table.querySelectorAll("th")];
-const STEP = 200;
+// The most rows that are on paper. Above the table it says how many there are.
+const STEP = 200, PRINTED = 5000;
 let found = [], shown = 0;
 
 const wishes = () => new URLSearchParams(location.hash.slice(1));
@@ -110,6 +111,9 @@ kind.addEventListener("change", () => wish({ class: kind.value }));
 byId("wishes").addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", showMore);
 addEventListener("hashchange", show);
+addEventListener("beforeprint", () => {
+  while (!more.hidden && shown < PRINTED) showMore();
+});
 byId("wishes").hidden = table.hidden = false;
 show();
 grow(byId("tree"), tree());
