@@ -29,7 +29,7 @@ mod walk;
 pub use book::files_below;
 pub use caption_lines::caption_lines;
 pub use lint::Finding;
-pub use walk::{walk, with_other_version};
+pub use walk::{walk, walk_in_clone, with_other_version};
 
 use std::io;
 use std::path::Path;

@@ -19,23 +19,31 @@ struct Step {
     command: String,
 }
 
-/// Runs every command of the book, in the order of the pages, in a clean clone of
-/// the last commit: the folder `walk` in `target`. Returns true if each has succeeded.
+/// Does as [`walk`] does, in a clean clone of the last commit: the folder `walk` in `target`.
 ///
 /// # Errors
-/// When the clone cannot be made, or there is no command.
-pub fn walk(root: &Path, target: &Path) -> io::Result<bool> {
+/// Also when the clone cannot be made.
+pub fn walk_in_clone(root: &Path, target: &Path) -> io::Result<bool> {
     let clone = target.join("walk");
     make_clone(root, &clone)?;
     let manifest = clone.join("Cargo.toml");
     fs::write(&manifest, with_other_version(&fs::read_to_string(&manifest)?, "walk"))?;
-    let book = Book::load(&clone)?;
+    walk(&clone)
+}
+
+/// Runs every command of the book, in the order of the pages, in a checkout. Returns true if
+/// each has succeeded.
+///
+/// # Errors
+/// When the book cannot be read, or there is no command.
+pub fn walk(root: &Path) -> io::Result<bool> {
+    let book = Book::load(root)?;
     let begun = Instant::now();
     let mut count = 0;
     for step in book.in_order().into_iter().flat_map(steps) {
         println!("{}: {}", step.location, step.command);
         let started = Instant::now();
-        if let Err(error) = run_command(&step.command, &clone, COMMAND_TIMEOUT) {
+        if let Err(error) = run_command(&step.command, root, COMMAND_TIMEOUT) {
             println!("{}: {error}", step.location);
             return Ok(false);
         }
@@ -158,7 +166,7 @@ mod tests {
         let page = |text: &str| {
             let made = format!("{files}; echo '{text}' > book/src/a.md; git add .; {commit}");
             run_command(&made, folder.path(), COMMAND_TIMEOUT).unwrap();
-            walk(folder.path(), &folder.path().join(".git/target"))
+            walk_in_clone(folder.path(), &folder.path().join(".git/target"))
         };
         run_command("git init --quiet", folder.path(), COMMAND_TIMEOUT).unwrap();
         assert!(page("```console\n$ true\n```").unwrap());

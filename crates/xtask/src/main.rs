@@ -87,7 +87,11 @@ enum Chore {
     /// Plants a bug in a copy of the workspace, in target/lab, and shows its symptoms
     Lab(labs::Arguments),
     /// Does in a clean clone all that the book tells its reader to type
-    WalkBook,
+    WalkBook {
+        /// In this checkout, where most of it is built already
+        #[arg(long)]
+        here: bool,
+    },
 }
 
 fn main() -> ExitCode {
@@ -128,7 +132,10 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::Exercise(arguments) => exercises::run(&root, &arguments),
         Chore::Check { folder } => exercises::check(&root, folder.as_deref()),
         Chore::Lab(arguments) => labs::run(&root, &arguments),
-        Chore::WalkBook => book_tools::walk(&root, &process::target_folder()?),
+        Chore::WalkBook { here: true } => book_tools::walk(&root),
+        Chore::WalkBook { here: false } => {
+            book_tools::walk_in_clone(&root, &process::target_folder()?)
+        }
     }
 }
 
