@@ -1,5 +1,6 @@
 //! Programs that are run with a timeout.
 
+use std::env;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -82,13 +83,24 @@ fn wait_in(group: u32, command: &mut Command, timeout: Duration) -> io::Result<O
 pub(crate) fn shell(command: &str, folder: &Path) -> Command {
     let mut shell = Command::new("bash");
     shell.args(["-eu", "-o", "pipefail", "-c", command]).current_dir(folder);
+    forget_package(&mut shell);
     shell
+}
+
+/// Hides from a program the variables that cargo has set for this one. They would make some
+/// build scripts run again, and all that depends on them with them.
+pub fn forget_package(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(name);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::BufRead;
-    use std::{env, io};
 
     use super::*;
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use book_tools::process::forget_package;
 pub(crate) use book_tools::process::{Ended, run};
 
 /// The timeout of a build.
@@ -16,14 +17,7 @@ pub(crate) fn cargo(folder: &Path) -> io::Result<Command> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo.current_dir(folder).env("CARGO_TARGET_DIR", target_folder()?);
     cargo.env("CARGO_TERM_COLOR", "never").env("RUST_BACKTRACE", "0");
-    // The variables that cargo sets for this program would make some build scripts
-    // run again, and all that depends on them with them.
-    for (name, _) in std::env::vars_os() {
-        let text = name.to_string_lossy();
-        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| text.starts_with(prefix)) {
-            cargo.env_remove(name);
-        }
-    }
+    forget_package(&mut cargo);
     Ok(cargo)
 }
 
