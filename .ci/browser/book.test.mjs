@@ -153,13 +153,19 @@ test("a crawl by four stages is shown up to a moment", async (t) => {
   await page.waitForFunction(() => Number(document.querySelector("figure.race clipPath rect").getAttribute("width")) === 700, null, { timeout: 10_000 });
 });
 
-test("a scene is stepped through with buttons and keys", async (t) => {
+/** Opens a page at its scene of a hang, of which all moments are shown. */
+async function sceneOfAHang(t) {
   const { page, open } = await reader(t);
   await open("selector.html");
   await page.evaluate(() => document.querySelectorAll("main details").forEach((details) => (details.open = true)));
   const scene = page.locator("figure.scene[data-scene=hang]");
   const shown = () => scene.locator("li").filter({ visible: true }).count();
   const all = await shown();
+  return { page, open, scene, shown, all };
+}
+
+test("a scene is stepped through with buttons and keys", async (t) => {
+  const { page, scene, shown, all } = await sceneOfAHang(t);
   assert.ok(all > 5);
   await scene.focus();
   await page.keyboard.press("Home");
@@ -178,12 +184,7 @@ test("a scene is stepped through with buttons and keys", async (t) => {
 });
 
 test("an arrow key on a button of a scene steps, and turns no page", async (t) => {
-  const { page, open } = await reader(t);
-  await open("selector.html");
-  await page.evaluate(() => document.querySelectorAll("main details").forEach((details) => (details.open = true)));
-  const scene = page.locator("figure.scene[data-scene=hang]");
-  const shown = () => scene.locator("li").filter({ visible: true }).count();
-  const all = await shown();
+  const { page, open, scene, shown, all } = await sceneOfAHang(t);
   const back = scene.getByRole("button", { name: "Back" });
   await back.focus();
   for (const key of ["ArrowLeft", "Enter", " "]) await page.keyboard.press(key);
