@@ -360,27 +360,29 @@ fn a_report_of_many_broken_links_takes_no_memory() {
     command.args(["--format", "json", &site.url("/")]);
     let (status, peak) = run_with_peak_memory(&mut command, &report, &log);
     assert_eq!(status.code(), Some(1), "{status}");
-    assert!(peak > 0 && peak < MAX_KIB_OF_PAGE, "{peak} KiB");
+    assert!(peak.is_some_and(|peak| peak < MAX_KIB_OF_PAGE), "{peak:?} KiB");
     let report = fs::read_to_string(&report).unwrap();
     assert_eq!(report.matches("\"referrer_count\":1,").count(), LINKS);
     assert!(report.ends_with("}\n"), "{}", &report[report.len() - 1_000..]);
 }
 
-/// Runs the programs on the site of each case.
+/// Runs the programs on the site of each case. Some may be too quick to be seen, but not all.
 fn check(cases: Vec<Case>) {
     let all = programs(PROGRAMS);
+    let mut are_seen = false;
     for case in cases {
         for (name, program) in PROGRAMS.iter().zip(&all) {
             if case.programs == For::All || *name == "crawl" {
-                run(&case, name, program);
+                are_seen |= run(&case, name, program).is_some();
             }
         }
     }
+    assert!(are_seen, "no peak memory of any program");
 }
 
 /// Runs a program on the site of a case, and checks its memory, its duration and its
-/// rows.
-fn run(case: &Case, name: &str, program: &Path) {
+/// rows. Returns its peak memory in KiB, if it was seen.
+fn run(case: &Case, name: &str, program: &Path) -> Option<u64> {
     let dir = TempDir::new(&format!("{name}-{}", case.name.replace(' ', "-")));
     let (rows, log) = (dir.file("rows"), dir.file("log"));
     let script = Arc::clone(&case.script);
@@ -396,7 +398,7 @@ fn run(case: &Case, name: &str, program: &Path) {
     let case_name = case.name;
     assert!(time < MAX_TIME, "{name}: {case_name}: {time:?}");
     assert!(matches!(status.code(), Some(0 | 1 | 3)), "{name}: {case_name}: {status}: {log}");
-    assert!(peak > 0 && peak < case.max_kib, "{name}: {case_name}: {peak} KiB");
+    assert!(peak.is_none_or(|peak| peak < case.max_kib), "{name}: {case_name}: {peak:?} KiB");
     if dir.file("journal").exists() {
         let length = fs::metadata(dir.file("journal")).unwrap().len();
         assert!(length < 64 << 20, "{name}: {case_name}: a journal of {length} bytes");
@@ -412,4 +414,5 @@ fn run(case: &Case, name: &str, program: &Path) {
         .collect();
     let root = rows.get(&case.root);
     assert!((case.expects)(&rows, &log), "{name}: {case_name}: {root:?}: {log}");
+    peak
 }
