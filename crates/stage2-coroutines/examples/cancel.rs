@@ -102,9 +102,35 @@ async fn carry(event_loop: &EventLoop) {
     println!("  from {:?}, to {:?}", from.borrow(), to.borrow());
 }
 
+// ANCHOR: waiters
+async fn waiters(event_loop: &EventLoop) {
+    println!("a task that awaits a coroutine is cancelled:");
+    let part = work(event_loop.clone(), "the part");
+    let waiter = async move {
+        part.await;
+        println!("    the waiter is done");
+    };
+    let waiter = Task::spawn(event_loop, waiter);
+    sleep(event_loop, SECOND).await;
+    waiter.cancel();
+
+    println!("a task that awaits another task is cancelled:");
+    let other = Task::spawn(event_loop, work(event_loop.clone(), "the other"));
+    let waiter = async move {
+        let _ = other.await;
+        println!("    the waiter is done");
+    };
+    let waiter = Task::spawn(event_loop, waiter);
+    sleep(event_loop, SECOND).await;
+    waiter.cancel();
+    sleep(event_loop, 3 * SECOND).await;
+}
+// ANCHOR_END: waiters
+
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
     let event_loop = EventLoop::in_virtual_time();
     event_loop.run_until_complete(three_ways(&event_loop))?;
-    event_loop.run_until_complete(carry(&event_loop))
+    event_loop.run_until_complete(carry(&event_loop))?;
+    event_loop.run_until_complete(waiters(&event_loop))
 }
