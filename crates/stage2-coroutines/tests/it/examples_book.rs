@@ -108,6 +108,13 @@ cancelled on the way, careless:
   from [], to []
 cancelled on the way, careful:
   from ["a parcel"], to []
+a task that awaits a coroutine is cancelled:
+    the part begins
+    the part puts out the light
+a task that awaits another task is cancelled:
+    the other begins
+    the other is done
+    the other puts out the light
 "#;
     check("cancel", &[], expected);
 }
