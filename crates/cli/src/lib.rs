@@ -238,7 +238,9 @@ fn tool_command() -> clap::Command {
         })
         .mut_arg(
             "max_tasks",
-            with_default("Number of fetches (at most 100000) at a time [default: 10]"),
+            with_default(
+                "Number of fetches (at most 100000) at a time, sitemaps apart [default: 10]",
+            ),
         )
         .mut_arg(
             "check",

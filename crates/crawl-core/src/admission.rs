@@ -528,14 +528,16 @@ impl Admission {
         status.is_some_and(|status| status != LinkStatus::Fine)
     }
 
-    /// Admits a URL that an earlier run has finished, however it was found.
-    /// Returns `None` when no number is left for it.
+    /// Admits a URL that an earlier run has finished, however it was found. `is_seed` is
+    /// true if that run had it from the options or from a sitemap. Returns `None` when no
+    /// number is left for it.
     pub(crate) fn admit_again(
         &mut self,
         address: Address<'_>,
         depth: u32,
         redirects_left: u32,
         purpose: Purpose,
+        is_seed: bool,
     ) -> Option<Job> {
         let text = self.traps.shorten(address.as_str());
         let hash = self.url_table.hash(text);
@@ -549,6 +551,9 @@ impl Admission {
             // The URL passed the checks before; this only counts it.
             let _ = self.traps.check(address, depth, purpose);
             self.ceilings.count(address);
+        }
+        if is_seed {
+            url_record.set_state(State::Seed);
         }
         let url = Arc::clone(&url_record.url);
         Some(Job { url, redirects_left, depth, purpose, number })

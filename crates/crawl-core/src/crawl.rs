@@ -15,6 +15,7 @@ use crate::{
 };
 use web::links::Link;
 use web::page::Page;
+use web::sitemap::NO_SITEMAP;
 use web::{Address, BaseUrl};
 
 /// The memory limit for what the links of one page add to a crawl, in bytes: 32 MiB.
@@ -75,6 +76,10 @@ pub struct Completion {
     pub ids: Vec<String>,
     /// The hash of what a reader sees of the page, if out-links are kept.
     pub content: Option<u64>,
+    /// The number of links that are not followed (`nofollow`).
+    pub nofollow: u64,
+    /// The warnings that say what is missing of the page.
+    pub lacks: Vec<String>,
 }
 // ANCHOR_END: completion
 
@@ -111,6 +116,8 @@ struct Findings {
     /// The memory of the out-links, in bytes.
     out_link_memory: usize,
     content: Option<u64>,
+    nofollow: u64,
+    lacks: Vec<String>,
     /// The number of different URLs that belong to the site.
     num_urls: u32,
     /// The number of those that had not been found before.
@@ -328,7 +335,7 @@ impl Crawl {
                 self.admission.prefetch(page);
                 let mut left_out = u64::from(page.found.left_out());
                 let limit = self.admission.memory() + MAX_PAGE_MEMORY;
-                self.nofollow += discovery.candidates(|found, link| {
+                findings.nofollow = discovery.candidates(|found, link| {
                     if self.admission.memory() + findings.out_link_memory > limit {
                         left_out += 1;
                         return;
@@ -344,18 +351,13 @@ impl Crawl {
                         (Err(_), None) => {}
                     }
                 });
-                if left_out > 0 {
-                    self.warnings.add_lack(format!(
-                        "{} has more links than fit into memory: {left_out} of them were left out",
-                        job.url,
-                    ));
-                }
-                self.end_page(job, content, findings.num_new_urls);
+                findings.lacks = lacks_of_page(job, page, left_out, &self.options);
+                self.end_page(job, content, &findings);
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
         }
-        let has_links = |page: &Page| page.found.links().len() > 0;
+        let has_links = |page: &Page| page.found.links().len() > 0 || !findings.lacks.is_empty();
         let has_links = matches!(&discovery, Discovery::Page(page, _) if has_links(page));
         self.note_root(job, &row, &findings, has_links);
         findings.jobs.extend(self.admission.levels.take_ready());
@@ -395,6 +397,7 @@ impl Crawl {
         };
         let no_urls = completion.others.iter().filter(is_no_url).count() as u64;
         self.no_urls -= no_urls;
+        self.nofollow -= completion.nofollow;
         self.missing_fragments -= completion.others.len() as u64 - skipped - no_urls;
         *self.count_of(&completion.row) -= 1;
         self.skipped -= skipped;
@@ -408,20 +411,23 @@ impl Crawl {
 
     /// Replays a journal entry: completes its URL as an earlier run did.
     pub fn replay(&mut self, entry: JournalEntry<'_>) -> Completion {
-        let JournalEntry { row, purpose, redirects_left, out_links, ids, content } = entry;
+        let JournalEntry { row, purpose, redirects_left, out_links, ids, .. } = entry;
+        let JournalEntry { content, nofollow, lacks, .. } = entry;
         let mut row = row.into_owned();
+        let is_seed = row.referrer.is_none();
         if purpose == Purpose::External {
             // The status may have been accepted then, and not now.
             let class = row.error.as_ref().map(|error| error.class);
             row.verdict = ExternalVerdict::of(row.outcome, row.status, class);
         }
         self.note_accepted(&mut row);
-        let mut findings = Findings::default();
+        let lacks = lacks.into_owned();
+        let mut findings = Findings { nofollow, lacks, ..Findings::default() };
         // The URL of a row always parses.
         if let Ok(url) = Url::parse(&row.url)
             && let Ok(address) = Address::of(&url)
             && let Some(job) =
-                self.admission.admit_again(address, row.depth, redirects_left, purpose)
+                self.admission.admit_again(address, row.depth, redirects_left, purpose, is_seed)
         {
             let mut base_url = BaseUrl::new(&url, web::encoding::UTF_8);
             if row.outcome == Outcome::Redirect {
@@ -451,9 +457,10 @@ impl Crawl {
                         None => {}
                     }
                 }
-                self.end_page(&job, content, findings.num_new_urls);
+                self.end_page(&job, content, &findings);
             }
-            self.note_root(&job, &row, &findings, !out_links.is_empty());
+            let has_links = !out_links.is_empty() || !findings.lacks.is_empty();
+            self.note_root(&job, &row, &findings, has_links);
             findings.jobs.extend(self.admission.levels.take_ready());
             findings.jobs.extend(self.admission.levels.ended_before(&job));
         }
@@ -463,10 +470,13 @@ impl Crawl {
         self.finish(row, findings)
     }
 
-    /// Ends a page that has led to so many new URLs. When many pages have, the text of
-    /// those to come is hashed, to notice a host that makes them up.
-    fn end_page(&mut self, job: &Job, content: Option<u64>, num_new_urls: u32) {
-        if self.admission.end_page(job, content, num_new_urls) {
+    /// Ends a page: counts what is not followed, and tells what is missing. When many pages
+    /// have led to new URLs, the text of those to come is hashed, to notice a host that makes
+    /// them up.
+    fn end_page(&mut self, job: &Job, content: Option<u64>, findings: &Findings) {
+        self.nofollow += findings.nofollow;
+        findings.lacks.iter().for_each(|lack| self.warnings.add_lack(lack.clone()));
+        if self.admission.end_page(job, content, findings.num_new_urls) {
             self.policy = Arc::new(self.policy.hashing_content(&self.options));
         }
     }
@@ -474,7 +484,7 @@ impl Crawl {
     /// Passes the target of a redirect to the admission. A redirect that closes a circle
     /// is an error. A root that redirects off the site is a problem: the user probably
     /// wants to crawl that site. So is one that leads to what is not crawled, if there is no
-    /// page.
+    /// page. One that leads to what was a link to another site before is a warning.
     fn redirect(&mut self, job: &Job, target: Address<'_>, row: &mut Row, findings: &mut Findings) {
         if self.admission.closes_circle(job, target) {
             self.admission.settle(job, Settled::Broken);
@@ -488,13 +498,23 @@ impl Crawl {
             return;
         }
         let is_of_root = is_of_root(job);
-        if is_of_root && self.options.follow_root && !self.admission.is_in_scope(target) {
+        let is_new_site =
+            is_of_root && self.options.follow_root && !self.admission.is_in_scope(target);
+        if is_new_site {
             self.admission.extend_scope(target);
         }
         self.admit(target, Via::Redirect(job), findings);
         self.admission.settle(job, Settled::Redirect(target));
         if !(is_of_root && self.follows_links()) {
             return;
+        }
+        if is_new_site && findings.num_new_urls < findings.num_urls {
+            self.warnings.add_lack(format!(
+                "{} redirects to {}, which was a link to another site before, so that its links \
+                 are not followed: to crawl that, begin there",
+                job.url,
+                target.as_str(),
+            ));
         }
         let what = format!("{} redirects to {}, which is not", job.url, target.as_str());
         let refusal = findings.skipped.last().and_then(|row| row.error.as_ref());
@@ -514,7 +534,7 @@ impl Crawl {
 
     /// Notes if the file of a job names others, and if not, that a root does not, or that
     /// what it redirects to was not crawled. `has_links` is true if it names any, also such
-    /// as do not belong to the crawl.
+    /// as do not belong to the crawl, or behind a mistake of a sitemap.
     fn note_root(&mut self, job: &Job, row: &Row, findings: &Findings, has_links: bool) {
         let is_redirect = row.outcome == Outcome::Redirect;
         self.has_page |= row.outcome == Outcome::Page || !is_redirect && findings.num_urls > 0;
@@ -552,11 +572,12 @@ impl Crawl {
     fn finish(&mut self, row: Row, findings: Findings) -> Completion {
         *self.count_of(&row) += 1;
         self.broken += u64::from(row.is_broken());
-        let Findings { jobs, skipped: mut others, out_links, ids, content, .. } = findings;
+        let Findings { jobs, skipped: mut others, out_links, ids, .. } = findings;
+        let Findings { content, nofollow, lacks, .. } = findings;
         let missing = self.admission.take_missing_fragments();
         self.missing_fragments += missing.len() as u64;
         others.extend(missing.into_iter().map(|missing| self.missing_row(missing)));
-        Completion { row, others, jobs, out_links, ids, content }
+        Completion { row, others, jobs, out_links, ids, content, nofollow, lacks }
     }
 
     /// Returns the counter for a row: skipped, or finished.
@@ -707,6 +728,28 @@ impl Crawl {
             stopped: None,
         }
     }
+}
+
+/// Returns warnings of what is missing of a page: links that did not fit into memory, and the
+/// rest of a sitemap.
+pub(crate) fn lacks_of_page(
+    job: &Job,
+    page: &Page,
+    left_out: u64,
+    options: &Options,
+) -> Vec<String> {
+    let left_out = (left_out > 0).then(|| {
+        format!("{} has more links than fit into memory: {left_out} of them were left out", job.url)
+    });
+    left_out.into_iter().chain(lack_of_sitemap(job, page, options)).collect()
+}
+
+/// Returns what the result lacks if a sitemap was not read to its end. A root in XML may be
+/// no sitemap, and be meant.
+fn lack_of_sitemap(job: &Job, page: &Page, options: &Options) -> Option<String> {
+    let problem = page.problem.as_ref().filter(|_| options.max_depth != Some(0))?;
+    let is_sitemap = job.purpose == Purpose::Sitemap || problem.message != NO_SITEMAP;
+    is_sitemap.then(|| format!("sitemap {}: {problem}", job.url))
 }
 
 /// Returns true for the job of a root, or of a URL to which one redirects.

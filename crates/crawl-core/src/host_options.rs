@@ -19,7 +19,8 @@ pub struct HostOptions {
     pub delay: Option<Duration>,
     /// The maximum number of requests per second.
     pub rate_limit: Option<u32>,
-    /// The maximum number of requests at a time.
+    /// The maximum number of requests at a time. The sitemaps of
+    /// [`Options::sitemap`](crate::Options::sitemap) are read besides, one after another.
     pub max_tasks: Option<usize>,
     /// Further headers, which replace others of the same name. They may be secrets, so
     /// they are sent with TLS only, unless the pattern begins with `http://`.

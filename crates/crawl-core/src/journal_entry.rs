@@ -56,6 +56,12 @@ pub struct JournalEntry<'a> {
     /// The hash of what a reader sees of the page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<u64>,
+    /// The number of its links that are not followed (`nofollow`).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub nofollow: u64,
+    /// The warnings that say what is missing of it.
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub lacks: Cow<'a, [String]>,
 }
 
 fn is_empty<T>(list: &[T]) -> bool {

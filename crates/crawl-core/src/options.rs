@@ -112,7 +112,8 @@ pub struct Options {
     /// The limits beyond which a URL is taken for a crawler trap.
     pub traps: TrapLimits,
     /// The maximum number of concurrent fetches; `None` leaves it to the stage, and 0
-    /// counts as 1. The command line and stage 3 take at most [`Options::MAX_TASKS`].
+    /// counts as 1. The command line and stage 3 take at most [`Options::MAX_TASKS`]. The
+    /// sitemaps of `sitemap` are read besides, one after another.
     pub max_tasks: Option<usize>,
     /// The maximum number of redirects that are followed in one chain.
     pub max_redirect: u32,

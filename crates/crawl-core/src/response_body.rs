@@ -67,6 +67,9 @@ pub(crate) enum Expected {
     Page(ExtractOptions),
     /// A page of the site or one of its sitemaps.
     PageOrSitemap(ExtractOptions),
+    /// A sitemap that an index names, whatever the server calls it; or a page, if it is
+    /// called one and names nothing as a sitemap.
+    Sitemap(ExtractOptions),
     /// A file, of which the decoded body is kept.
     SiteFile,
     /// Any response: only its existence is checked, and its body is counted.
@@ -175,13 +178,16 @@ impl http::Sink for ResponseSink<'_> {
         }
         let (options, may_be_sitemap) = match self.expected {
             Expected::Page(options) => (options, false),
-            Expected::PageOrSitemap(options) => (options, true),
+            Expected::PageOrSitemap(options) | Expected::Sitemap(options) => (options, true),
             Expected::Existence => return Ok(()),
             Expected::SiteFile => return self.begin_body(head, None),
         };
         let content_type = self.response.content_type.as_ref();
         let kind = content_type
             .and_then(|it| FileKind::of(it, self.url.as_str(), options, may_be_sitemap));
+        let is_named_sitemap = matches!(self.expected, Expected::Sitemap(_));
+        let is_page = matches!(kind, Some(FileKind::Html | FileKind::Xhtml));
+        let kind = if is_named_sitemap && !is_page { Some(FileKind::Sitemap) } else { kind };
         // Most files name no others, so that their URL need not be parsed.
         let names_links = |name: &str| head.get(name).is_some();
         if kind.is_none() && !LINKING_HEADERS.into_iter().any(names_links) {
@@ -192,6 +198,7 @@ impl http::Sink for ResponseSink<'_> {
         let url = self.urls.parse(self.url).map_err(invalid_url)?;
         let charset = content_type.and_then(|content_type| content_type.charset.as_deref());
         let page = PageReader::of_kind(kind, &url, charset, options);
+        let page = if is_named_sitemap && is_page { page.or_sitemap() } else { page };
         let page = if self.hashes_content { page.hashing_content() } else { page };
         let keeps_text = self.keeps_text && page.is_html();
         self.begin_body(head, Some((url, if keeps_text { page.keeping_text() } else { page })))

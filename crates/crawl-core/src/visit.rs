@@ -267,7 +267,9 @@ impl Visit {
         let Attempt { parser, response, .. } = &mut **attempt;
         let expected = match (self.job.purpose, self.policy.expected) {
             (Purpose::External, _) => Expected::Existence,
-            (_, Expected::Page(options)) if may_be_sitemap(&self.job) => {
+            (Purpose::Sitemap, Expected::Page(options)) => Expected::Sitemap(options),
+            // A root.
+            (Purpose::Page, Expected::Page(options)) if self.job.depth == 0 => {
                 Expected::PageOrSitemap(options)
             }
             (_, expected) => expected,
@@ -709,15 +711,6 @@ fn is_head_enough(result: &FetchResult, response: Option<&ResponseBody>) -> bool
             error.class.is_refusal()
                 || matches!(error.class, ErrorClass::Dns | ErrorClass::Connect | ErrorClass::Tls)
         }
-    }
-}
-
-/// Returns true if the URL of a job may be a sitemap that is to be read: a root, or a
-/// sitemap that one names.
-fn may_be_sitemap(job: &Job) -> bool {
-    match job.purpose {
-        Purpose::Page => job.depth == 0,
-        purpose => purpose == Purpose::Sitemap,
     }
 }
 

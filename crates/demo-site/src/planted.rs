@@ -399,6 +399,16 @@ pub const PLANTS: &[Plant] = &[
         ],
         None,
     ),
+    sound(
+        "text of the Open Graph protocol",
+        "<meta property='og:title' content='https://never.test is down'>\
+         <meta name='twitter:image:alt' content='http://never.test:99999/'>",
+    ),
+    sound(
+        "empty addresses",
+        "<base href='/never/'><img src='' data-src='/fine.png'><link rel='icon' href=''>\
+         <iframe src=''></iframe><svg><use href='' /></svg><style>@import '';</style>",
+    ),
     // Not for this crawler.
     sound(
         "other schemes",
@@ -437,6 +447,10 @@ pub const FRAGMENTS: &[Plant] = &[
     sound("text", "<a href='/fine#:~:text=fine'>x</a><a href='/fine#one:~:text=fine'>x</a>"),
     fault("map of an image", "<img src='/fine.png' usemap='#nomap'>", "/fragment/7#nomap"),
     sound("map", "<img src='/fine.png' usemap='#here'><map name='here'><area href='/fine'></map>"),
+    sound(
+        "template itself",
+        "<a href='#inert'>x</a><template id='inert'><p id='no'></p></template>",
+    ),
 ];
 
 /// Links to another host, `OTHER`: what leads to `/gone/...` there is a fault, and nothing

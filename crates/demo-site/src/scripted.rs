@@ -47,7 +47,8 @@ const LINGER_BYTES: u64 = 1 << 20;
 /// by `thread::sleep` cannot be interrupted.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// A scripted server on 127.0.0.1. Dropping it closes all its connections.
+/// A scripted server on 127.0.0.1. Dropping it closes all its connections. Its start raises
+/// the process's soft limit on open files to the hard one.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -94,6 +95,8 @@ impl Server {
     fn serve(
         script: impl Fn(&Arc<ServerState>, TcpStream, u64) + Send + Sync + 'static,
     ) -> io::Result<Self> {
+        // A connection takes two file descriptors here, and one of a client in this process.
+        let _ = rlimit::increase_nofile_limit(u64::MAX);
         let listener = listen()?;
         let address = listener.local_addr()?;
         let state = Arc::new(ServerState::new(MAX_THREADS));

@@ -603,7 +603,7 @@ impl Inner {
         let answered = finished.row.status.is_some() && !finished.is_busy();
         let job = &claim.claimed.job;
         let completion = self.local.borrow_mut().settle(job, finished);
-        let LocalCompletion { mut row, candidates, out_links, ids, nofollow, left_out, content } =
+        let LocalCompletion { mut row, candidates, out_links, ids, nofollow, lacks, content } =
             completion;
         row.referrer.clone_from(&claim.claimed.referrer);
         let (batch, hashes) = self.store.unknown(candidates, &job.url, &self.local.borrow());
@@ -626,6 +626,8 @@ impl Inner {
             ids: ids.into(),
             // Equal pages are counted by each worker for itself.
             content: None,
+            nofollow,
+            lacks: std::borrow::Cow::Borrowed(&lacks),
         };
         let mut record =
             serde_json::to_value(&entry).map_err(|e| CallError::Refused(e.to_string()))?;
@@ -664,13 +666,8 @@ impl Inner {
         }
         counts.rows += 1;
         counts.nofollow += nofollow;
+        lacks.into_iter().for_each(|lack| counts.warnings.add_lack(lack));
         drop(counts);
-        if left_out > 0 {
-            self.counts.borrow_mut().warnings.add_lack(format!(
-                "{} has more links than fit into memory: {left_out} of them were left out",
-                job.url,
-            ));
-        }
         self.write_row(row);
         self.has_changed.set();
         Ok(())

@@ -462,7 +462,7 @@ mod tests {
         // It accepts nothing, and no more can wait.
         let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = silent.local_addr().unwrap();
-        let fill = || TcpStream::connect_timeout(&address, Duration::from_millis(100)).ok();
+        let fill = || TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok();
         let waiting: Vec<_> = std::iter::from_fn(fill).take(500).collect();
         assert!(waiting.len() < 500, "it is not full");
         let server = TcpListener::bind("127.0.0.1:0").unwrap();

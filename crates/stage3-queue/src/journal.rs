@@ -112,6 +112,8 @@ impl Journal {
             out_links: Cow::Borrowed(&completion.out_links),
             ids: Cow::Borrowed(&completion.ids),
             content: completion.content,
+            nofollow: completion.nofollow,
+            lacks: Cow::Borrowed(&completion.lacks),
         };
         let mut written = record::write(&entry, &mut self.record);
         if self.record.len() as u64 > record::MAX_BYTES {

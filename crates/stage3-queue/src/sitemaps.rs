@@ -2,11 +2,13 @@
 //! name.
 
 use std::collections::{HashSet, VecDeque};
+use std::future::poll_fn;
 use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use crawl_core::{ScopeRule, SiteFile};
-use stage2_coroutines::{catch, select, sleep, yield_now};
+use stage2_coroutines::{catch, sleep, yield_now};
 use url::Url;
 use web::Address;
 use web::sitemap::{Limits, SitemapEntry, SitemapParser};
@@ -48,7 +50,14 @@ pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
             }
         }
     };
-    select((read_all, client.frontier.stopped())).await;
+    let (mut read_all, mut stopped) = (pin!(read_all), pin!(client.frontier.stopped()));
+    // Not `select`: once the frontier is stopped, no rules are known any more, and the sitemaps
+    // that need them would each be a warning.
+    poll_fn(|context| match stopped.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => read_all.as_mut().poll(context),
+    })
+    .await;
 }
 
 /// The sitemaps of one site, as far as they are read.

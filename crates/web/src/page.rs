@@ -3,13 +3,14 @@
 use memchr::memchr2;
 use url::{Host, Url};
 
+use crate::FetchError;
 use crate::body::{ContentType, TextDecoder};
 use crate::encoding::{Encoding, UTF_8};
 use crate::links::{
     Element, ExtractOptions, LinkExtractor, MAX_TREE_BYTES, Manifest, PageLinks, StyleSheet,
     style_sheets_of_prolog,
 };
-use crate::sitemap::{Limits, SitemapEntry, SitemapParser};
+use crate::sitemap::{SitemapEntry, SitemapParser};
 
 /// A streaming reader of one page, which keeps only the links and, if wanted, the
 /// text.
@@ -18,6 +19,8 @@ pub struct PageReader {
     format: Format,
     /// The text read so far, if it is to be kept.
     kept: Option<Vec<u8>>,
+    /// The sitemap that it is instead, if it names anything as one.
+    sitemap: Option<Box<Sitemap>>,
 }
 
 /// The format of what is read, with its parser.
@@ -28,7 +31,28 @@ enum Format {
     Svg(TextDecoder, LinkExtractor, Prolog),
     Css(StyleSheet),
     Manifest(Manifest),
-    Sitemap(Box<SitemapParser>, PageLinks),
+    Sitemap(Box<Sitemap>),
+}
+
+/// A sitemap, as far as it has arrived.
+#[derive(Debug, Default)]
+struct Sitemap {
+    parser: SitemapParser,
+    links: PageLinks,
+}
+
+impl Sitemap {
+    fn feed(&mut self, bytes: &[u8]) {
+        let Self { parser, links } = self;
+        // The entries before an error count, and nothing comes behind it.
+        let _repeated_at_the_end = parser.feed(bytes, &mut |entry| add_entry(links, entry));
+    }
+
+    fn finish(self, url: &Url) -> Page {
+        let Self { parser, mut links } = self;
+        let problem = parser.finish(&mut |entry| add_entry(&mut links, entry)).err();
+        Page { problem: problem.map(Box::new), ..Page::of_links(links, url) }
+    }
 }
 
 /// The text at the beginning of an XML file, if that may name style sheets.
@@ -51,6 +75,9 @@ pub struct Page {
     pub text: Option<Vec<u8>>,
     /// True if it is HTML, and not another file that names files.
     pub is_html: bool,
+    /// The reason for which a sitemap was not read to its end, or is none: its links are
+    /// those before that.
+    pub problem: Option<Box<FetchError>>,
 }
 
 /// A kind of file that can name other files.
@@ -109,7 +136,8 @@ impl PageReader {
     /// character encoding in its `Content-Type` header.
     pub fn new(url: &Url, charset: Option<&str>, options: ExtractOptions) -> Self {
         let text = TextDecoder::new(charset, tld(url));
-        Self { format: Format::Html(text, LinkExtractor::new(options), None), kept: None }
+        let format = Format::Html(text, LinkExtractor::new(options), None);
+        Self { format, kept: None, sitemap: None }
     }
 
     /// Creates a reader of the file at `url`. `charset` is that of [`PageReader::new`].
@@ -134,12 +162,14 @@ impl PageReader {
             }
             FileKind::Css => Format::Css(StyleSheet::new(charset)),
             FileKind::Manifest => Format::Manifest(Manifest::default()),
-            FileKind::Sitemap => {
-                let parser = SitemapParser::new(Limits::default());
-                Format::Sitemap(Box::new(parser), PageLinks::default())
-            }
+            FileKind::Sitemap => Format::Sitemap(Box::default()),
         };
-        Self { format, kept: None }
+        Self { format, kept: None, sitemap: None }
+    }
+
+    /// Makes the reader take a page for a sitemap, if it names anything as one.
+    pub fn or_sitemap(self) -> Self {
+        Self { sitemap: Some(Box::default()), ..self }
     }
 
     /// Makes the reader keep the text of the page, if it is HTML.
@@ -160,15 +190,18 @@ impl PageReader {
         matches!(self.format, Format::Html(..))
     }
 
-    /// Returns true if the file is read as a sitemap.
+    /// Returns true if the file is known to be a sitemap: an entry was found in it.
     pub fn is_sitemap(&self) -> bool {
-        matches!(self.format, Format::Sitemap(..))
+        matches!(&self.format, Format::Sitemap(sitemap) if sitemap.links.links().len() > 0)
     }
 
     /// Reads the next bytes of the page. Their content coding must be decoded, and
     /// they may be cut anywhere.
     pub fn feed(&mut self, bytes: &[u8]) {
-        let Self { format, kept } = self;
+        let Self { format, kept, sitemap } = self;
+        if let Some(sitemap) = sitemap {
+            sitemap.feed(bytes);
+        }
         match format {
             Format::Html(text, links, prolog) => {
                 text.feed(bytes, &mut |text| read(text, links, prolog, kept));
@@ -178,10 +211,7 @@ impl PageReader {
             }
             Format::Css(css) => css.feed(bytes),
             Format::Manifest(manifest) => manifest.feed(bytes),
-            // The entries before an error count, and nothing comes behind it.
-            Format::Sitemap(parser, links) => {
-                let _ended = parser.feed(bytes, &mut |entry| add_entry(links, entry));
-            }
+            Format::Sitemap(sitemap) => sitemap.feed(bytes),
         }
     }
 
@@ -191,15 +221,20 @@ impl PageReader {
             Format::Html(_, links, _) | Format::Svg(_, links, _) => links.memory(),
             Format::Css(css) => css.memory(),
             Format::Manifest(manifest) => manifest.memory(),
-            Format::Sitemap(_, links) => links.memory(),
+            Format::Sitemap(sitemap) => sitemap.links.memory(),
         };
-        links + self.kept.as_ref().map_or(0, Vec::len)
+        let of_sitemap = self.sitemap.as_ref().map_or(0, |sitemap| sitemap.links.memory());
+        links + of_sitemap + self.kept.as_ref().map_or(0, Vec::len)
     }
 
     /// Ends the page and returns its contents. `url` is its address.
     pub fn finish(self, url: &Url) -> Page {
         let is_html = self.is_html();
-        let Self { format, mut kept } = self;
+        let Self { format, mut kept, sitemap } = self;
+        let problem = match sitemap.map(|sitemap| sitemap.finish(url)) {
+            Some(sitemap) if sitemap.found.links().len() > 0 => return sitemap,
+            sitemap => sitemap.and_then(|sitemap| sitemap.problem),
+        };
         match format {
             Format::Html(text, mut links, mut prolog) => {
                 let encoding =
@@ -208,7 +243,7 @@ impl PageReader {
                 let mut found = links.finish();
                 add_style_sheets(&mut found, prolog.as_deref(), "<html");
                 let base = found.base(url);
-                Page { found, content, base, encoding, text: kept, is_html }
+                Page { found, content, base, encoding, text: kept, is_html, problem }
             }
             Format::Svg(text, mut links, mut prolog) => {
                 text.finish(&mut |text| read(text, &mut links, &mut prolog, &mut kept));
@@ -218,10 +253,7 @@ impl PageReader {
             }
             Format::Css(css) => Page::of_links(css.finish(), url),
             Format::Manifest(manifest) => Page::of_links(manifest.finish(), url),
-            Format::Sitemap(parser, mut links) => {
-                let _ended = parser.finish(&mut |entry| add_entry(&mut links, entry));
-                Page::of_links(links, url)
-            }
+            Format::Sitemap(sitemap) => sitemap.finish(url),
         }
     }
 }
@@ -230,7 +262,8 @@ impl Page {
     /// Creates the contents of a file at `url` that is no HTML.
     pub fn of_links(found: PageLinks, url: &Url) -> Self {
         let base = url.clone();
-        Self { found, content: None, base, encoding: UTF_8, text: None, is_html: false }
+        let (is_html, problem) = (false, None);
+        Self { found, content: None, base, encoding: UTF_8, text: None, is_html, problem }
     }
 }
 
@@ -280,7 +313,7 @@ fn add_entry(links: &mut PageLinks, entry: SitemapEntry<'_>) {
     match entry {
         SitemapEntry::Page(url) => links.push(Element::Loc, url, None),
         SitemapEntry::Sitemap(url) => links.push(Element::Sitemap, url, None),
-        SitemapEntry::TooLong => {}
+        SitemapEntry::TooLong => links.leave_out(),
     }
 }
 

@@ -16,6 +16,7 @@ mod lines;
 mod xml;
 
 use self::charset::Charset;
+use self::document::is_blank;
 use self::gunzip::Gunzip;
 use self::lines::Lines;
 use self::xml::Xml;
@@ -29,8 +30,12 @@ pub const MAX_URL_LEN: usize = 8 * 1024;
 /// extensions need about six levels.
 pub const MAX_NESTED: usize = 16;
 
-/// The maximum length of a tag, a comment or a piece of text, in bytes.
+/// The maximum length of a tag, a comment or a piece of text, in bytes. Blanks before text
+/// do not count.
 pub const MAX_PIECE_LEN: usize = 32 * 1024;
+
+/// The message of the error for a document in XML that is something else.
+pub const NO_SITEMAP: &str = "neither a urlset nor a sitemapindex";
 
 /// The limits of a sitemap that a caller can set. The others are constants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,7 +211,7 @@ impl SitemapParser {
     fn read_pending(&mut self, is_last: bool, sink: &mut Sink<'_>) -> Result<(), FetchError> {
         let format = match &mut self.format {
             Some(format) => format,
-            None => match self.pending.trim_start().chars().next() {
+            None => match self.pending.trim_start_matches(is_blank).chars().next() {
                 Some('<') => self.format.insert(Format::Xml(Xml::default())),
                 Some(_) => self.format.insert(Format::Lines(Lines::default())),
                 None => {

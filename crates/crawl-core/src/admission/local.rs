@@ -8,7 +8,7 @@ use std::time::Instant;
 use url::Url;
 
 use super::{Admission, Job, TrapCount, Via, ceilings};
-use crate::crawl::MAX_PAGE_MEMORY;
+use crate::crawl::{MAX_PAGE_MEMORY, lacks_of_page};
 use crate::finished::{Discovery, Finished};
 use crate::visit::FetchPolicy;
 use crate::{ErrorClass, FetchError, JournalEntry, Options, OutLink, Outcome, Purpose, Row, Visit};
@@ -57,8 +57,8 @@ pub struct LocalCompletion {
     pub ids: Vec<String>,
     /// The number of links that are not followed (`nofollow`).
     pub nofollow: u64,
-    /// The number of links that were left out, since they do not fit into memory.
-    pub left_out: u64,
+    /// The warnings that say what is missing of the page.
+    pub lacks: Vec<String>,
     /// The hash of what a reader sees of the page, for [`LocalAdmission::end_page`].
     pub content: Option<u64>,
 }
@@ -168,8 +168,10 @@ impl LocalAdmission {
             self.admit(address, via, &mut findings);
         });
         let Findings { candidates, out_links, num_urls, left_out, .. } = findings;
-        if matches!(discovery, Discovery::Page(..)) {
+        let mut lacks = Vec::new();
+        if let Discovery::Page(page, _) = &discovery {
             row.num_urls = num_urls;
+            lacks = lacks_of_page(job, page, left_out, &self.options);
         }
         let is_fine = !row.is_broken() && row.outcome != Outcome::Redirect;
         if is_fine && self.fine.len() < MAX_FINE {
@@ -177,7 +179,7 @@ impl LocalAdmission {
         }
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
         row.verdict = row.verdict.filter(|_| !row.is_accepted);
-        LocalCompletion { row, candidates, out_links, ids, nofollow, left_out, content }
+        LocalCompletion { row, candidates, out_links, ids, nofollow, lacks, content }
     }
 
     /// Ends a page with this [content](LocalCompletion::content) that has led to so many

@@ -57,6 +57,8 @@ fn a_link_that_is_no_url_is_none_when_it_is_read_from_the_journal() {
         out_links: page.out_links.into(),
         ids: Vec::new().into(),
         content: None,
+        nofollow: page.nofollow,
+        lacks: page.lacks.into(),
     };
     assert_eq!(local.candidates_of(&entry), page.candidates);
 }
@@ -67,6 +69,20 @@ fn links_that_are_no_urls_do_not_fill_the_memory() {
     let (mut local, root) = admission(options("http://a.test/"));
     let links: String = (0..COUNT).map(|n| format!("<a href=//:{n}>x</a>")).collect();
     let page = settle(&mut local, &root, "text/html", &links);
-    assert!(page.left_out > 0, "{} links are kept", page.out_links.len());
-    assert_eq!(page.out_links.len() as u64 + page.left_out, COUNT as u64);
+    let left_out = COUNT - page.out_links.len();
+    assert!(left_out > 0, "{left_out}");
+    let told = "http://a.test/ has more links than fit into memory";
+    assert_eq!(page.lacks, [format!("{told}: {left_out} of them were left out")]);
+}
+
+#[test]
+fn a_sitemap_with_a_mistake_is_a_lack() {
+    let (mut local, root) = admission(options("http://a.test/sitemap.xml"));
+    let entry = "<url><loc>http://a.test/page</loc></url>";
+    let mistake = format!("<urlset>{entry}<url></urlset>");
+    let sitemap = settle(&mut local, &root, "text/xml", &mistake);
+    let said = "sitemap http://a.test/sitemap.xml: decode: XML: an end tag without its start tag";
+    assert_eq!((sitemap.candidates.len(), sitemap.lacks), (1, vec![said.to_owned()]));
+    let whole = settle(&mut local, &root, "text/xml", &format!("<urlset>{entry}</urlset>"));
+    assert_eq!((whole.candidates.len(), whole.lacks), (1, Vec::new()));
 }

@@ -162,6 +162,23 @@ fn a_sitemap_that_is_too_long_is_an_error() {
     assert_eq!((row.outcome, row.error.as_ref()), (Outcome::Other, None));
 }
 
+/// By its type it could be a sitemap, but no entry is found in it.
+#[test]
+fn a_root_that_is_an_archive_may_have_any_length() {
+    for (content_type, body) in [
+        ("application/x-gzip", vec![0; 3_000_000]),
+        ("text/plain", b"A line of a log.\n".repeat(200_000)),
+        ("text/xml", b"<feed>A text</feed>".repeat(200_000)),
+    ] {
+        let mut options = options("http://site.test/a.tar.gz");
+        options.max_body_size = 100_000;
+        let crawled = crawl(&options, |_, _| Reply::Body(content_type, body.clone()));
+        let row = crawled.row("http://site.test/a.tar.gz");
+        let found = (row.outcome, row.error.as_ref(), row.size);
+        assert_eq!(found, (Outcome::Other, None, None), "{content_type}");
+    }
+}
+
 /// Style sheets that are too long for that are files like others.
 #[test]
 fn what_is_not_searched_any_more_takes_no_memory() {
@@ -436,6 +453,27 @@ fn what_another_site_redirects_to_is_no_root() {
     assert_eq!(crawled.row("http://site.test/out").depth, 1);
     assert_eq!(crawled.summary.problem, None);
     assert!(!crawled.rows.contains_key("http://third.test/more"));
+}
+
+/// It was asked as a link to another site, and is not asked again.
+#[test]
+fn a_root_that_leads_to_a_site_that_was_external_is_told() {
+    let mut options = checking(|options| (options.external, options.follow_root) = (true, true));
+    options.roots.push("http://moved.test/".parse().unwrap());
+    let warnings = |link: &str| {
+        let html = format!("<a href={link}>x</a>");
+        let crawled = root_with(&html, &options, |_, url| match url.host_str() {
+            Some("moved.test") => redirect("http://other.test/"),
+            _ => page("<a href=/more>x</a>"),
+        });
+        assert_eq!(crawled.summary.problem, None);
+        let is_followed = crawled.rows.contains_key("http://other.test/more");
+        (is_followed, crawled.summary.warnings)
+    };
+    let told = "http://moved.test/ redirects to http://other.test/, which was a link to another \
+                site before, so that its links are not followed: to crawl that, begin there";
+    assert_eq!(warnings("http://other.test/"), (false, vec![told.to_owned()]));
+    assert_eq!(warnings("http://third.test/"), (true, Vec::new()));
 }
 
 #[test]

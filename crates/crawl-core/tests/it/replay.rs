@@ -113,6 +113,8 @@ impl TestCrawl {
 fn record_of(job: &Job, completion: &Completion) -> String {
     let entry = JournalEntry {
         content: completion.content,
+        nofollow: completion.nofollow,
+        lacks: Cow::Borrowed(&completion.lacks),
         row: Cow::Borrowed(&completion.row),
         purpose: job.purpose,
         redirects_left: job.redirects_left,
@@ -341,6 +343,28 @@ fn a_link_that_was_no_url_is_none_after_resuming() {
         let rows = whole.end().0;
         assert_eq!((resumed.end().0, rows.len()), (rows.clone(), 3));
     }
+}
+
+/// Otherwise the last run would tell only of the pages that it has asked itself.
+#[test]
+fn what_a_page_leaves_out_is_told_by_a_resumed_crawl() {
+    // Each link is long by its base: together, they take more than the memory for a page.
+    let base = "x".repeat(1_900);
+    let links: String = (0..10_000).map(|n| format!("<a href={n}>x</a>")).collect();
+    let html = format!("<base href=/{base}/><a rel=nofollow href=1>x</a>{links}");
+    let site = [Reply::Page(html)];
+    let mut whole = TestCrawl::new(&options(None));
+    assert!(whole.step(&site, Instant::now()));
+    let mut resumed = TestCrawl::new(&options(None));
+    resumed.replay(&whole.records);
+    let [whole, resumed] = [whole, resumed].map(|crawl| {
+        let summary = crawl.end().1;
+        (summary.nofollow, summary.warnings)
+    });
+    let (nofollow, warnings) = &whole;
+    assert_eq!((*nofollow, warnings.len()), (1, 1));
+    assert!(warnings[0].contains("more links than fit into memory"), "{warnings:?}");
+    assert_eq!(resumed, whole);
 }
 
 /// A report reads the records of a crawl by many in any order.

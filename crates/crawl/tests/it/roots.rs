@@ -29,6 +29,26 @@ fn site() -> Server {
                 let entries = [entry("/sitemap.xml"), entry("/index.xml")];
                 kind(reply, "text/xml", &sitemap("sitemapindex", "sitemap", &entries));
             }
+            "/broken.xml" => {
+                let entries = [entry("/page"), "<loc>x</lok>".into(), entry("/gone")];
+                kind(reply, "application/xml", &sitemap("urlset", "url", &entries));
+            }
+            "/broken-at-once.xml" => kind(reply, "text/xml", "<urlset><url></urlset>"),
+            "/broken-index.xml" => {
+                let paths = ["/broken.xml", "/page", "/home", "/page.php", "/typed", "/untyped"];
+                kind(reply, "text/xml", &sitemap("sitemapindex", "sitemap", &paths.map(entry)));
+            }
+            "/home" => reply.status(302, "Found", &[("Location", "/")], ""),
+            "/page.php" => kind(reply, "text/html", &sitemap("urlset", "url", &[entry("/1")])),
+            "/typed" => {
+                let text = sitemap("urlset", "url", &[entry("/2")]);
+                kind(reply, "application/octet-stream", &text);
+            }
+            "/untyped" => {
+                let text = sitemap("urlset", "url", &[entry("/3")]);
+                reply.status(200, "OK", &[], &text);
+            }
+            "/1" | "/2" | "/3" => reply.page(""),
             "/list.txt" => kind(reply, "text/plain", &format!("http://{host}/gone\n")),
             _ => reply.status(404, "Not Found", &[], ""),
         }
@@ -109,4 +129,50 @@ fn a_root_that_is_a_sitemap_is_read() {
     // One that is only linked to is a file like others.
     run(&[&site.url("/")]).expect_code(0);
     assert_eq!(site.hits("/gone"), 3);
+}
+
+/// It must not pass for whole: what stands behind the mistake is not read.
+#[test]
+fn a_root_that_is_a_sitemap_with_a_mistake_says_so() {
+    let site = site();
+    let (root, at_once) = (site.url("/broken.xml"), site.url("/broken-at-once.xml"));
+    let mistake = "decode: XML: an end tag without its start tag";
+    let output = run(&[&root, "--all"]).expect_code(0);
+    assert!(output.stdout.contains(&site.url("/page")), "{}", output.stdout);
+    assert!(output.stderr.contains(&format!("sitemap {root}: {mistake}")), "{}", output.stderr);
+    let stderr = run(&[&at_once]).expect_code(3).stderr;
+    assert!(stderr.contains(&format!("sitemap {at_once}: {mistake}")), "{stderr}");
+    assert!(!stderr.contains("no sitemap"), "{stderr}");
+    // Nothing is missed if no link is followed, and another file in XML may be meant.
+    let stderr = run(&[&root, "--max-depth=0"]).expect_code(0).stderr;
+    assert!(!stderr.contains("decode"), "{stderr}");
+    assert_eq!(run(&[&site.url("/feed.xml"), &site.url("/page")]).expect_code(0).stderr, "");
+}
+
+/// Many programs that write one send the type of a page. A page is still one, and not missed
+/// if a sitemap that is gone redirects to it.
+#[test]
+fn a_sitemap_that_an_index_names_is_read_whatever_its_type() {
+    let site = site();
+    let output = run(&[&site.url("/broken-index.xml"), "--format=jsonl"]).expect_code(0);
+    let rows = rows(&output.stdout);
+    let outcome = |path: &str| rows[&site.url(path)]["outcome"].as_str().unwrap().to_owned();
+    for (path, expected) in [
+        ("/1", "page"),
+        ("/2", "page"),
+        ("/3", "page"),
+        ("/page.php", "other"),
+        ("/typed", "other"),
+        ("/untyped", "other"),
+        ("/", "page"),
+        ("/page", "page"),
+        ("/sitemap.xml", "other"),
+    ] {
+        assert_eq!(outcome(path), expected, "{path}");
+    }
+    let none = "decode: neither a urlset nor a sitemapindex";
+    for (path, problem) in [("/", none), ("/broken.xml", "decode: XML: an end tag")] {
+        let said = format!("sitemap {}: {problem}", site.url(path));
+        assert!(output.stderr.contains(&said), "{}", output.stderr);
+    }
 }

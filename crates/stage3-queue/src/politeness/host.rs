@@ -122,12 +122,12 @@ impl Host {
         if self.rules.iter().any(|rules| matches!(rules, RulesState::Pending)) {
             return None;
         }
+        let wants_rules = self.wanted.is_some_and(|origin| self.rules[origin].is_unknown());
         let due = match self.jobs.front() {
+            _ if wants_rules => now,
             Some((job, _)) if self.rules_of(job).dead().is_some() => return Some(now),
-            None if !self.wanted.is_some_and(|origin| self.rules[origin].is_unknown()) => {
-                self.busy.first_key_value()?.0.0
-            }
-            _ => now,
+            Some(_) => now,
+            None => self.busy.first_key_value()?.0.0,
         };
         Some(due.max(self.rate_limit.next_start().unwrap_or(now)))
     }

@@ -113,12 +113,12 @@ impl RateLimit {
     }
 
     /// Returns the number of requests that may start while `in_flight` others are
-    /// in flight.
+    /// in flight. Silent ones add to the limit, but never beyond its upper bound.
     pub(super) fn room(&mut self, in_flight: usize, now: Instant) -> usize {
         if self.silent_at(in_flight).is_some_and(|at| at <= now) {
             self.silent = (in_flight, Some(now));
         }
-        self.limit.saturating_sub(in_flight.saturating_sub(self.silent.0))
+        (self.limit + self.silent.0).min(self.max_limit).saturating_sub(in_flight)
     }
 
     /// Returns the time at which the requests in flight count as silent, if they

@@ -217,6 +217,26 @@ fn a_resumed_crawl_has_the_levels_of_its_sitemap() {
     }
 }
 
+/// A URL that a sitemap has named before a page has none, also in a crawl that is resumed,
+/// which replays the page first.
+#[test]
+fn a_resumed_crawl_has_the_referrers_of_its_sitemap() {
+    let answer = |request: &Request| match &*request.path {
+        "/sitemap.xml" => text(format!("{A}x")),
+        "/" => page(["/x", "/y"]).after(Duration::from_secs(1)),
+        "/x" => page([""; 0]).after(Duration::from_secs(2)),
+        _ => not_found(),
+    };
+    let mut options = options(&[A]);
+    options.sitemap = true;
+    for (rows, _) in in_runs("referrers", &options, &[None, None], answer) {
+        let referrers: BTreeMap<_, _> =
+            rows.iter().map(|row| (&*row.url, row.referrer.as_deref())).collect();
+        let expected = [(A, None), ("http://10.0.0.1/x", None), ("http://10.0.0.1/y", Some(A))];
+        assert_eq!(referrers, BTreeMap::from(expected));
+    }
+}
+
 /// A journal that no later run would take is not begun.
 #[test]
 fn roots_that_are_too_long_for_a_journal_are_refused_at_once() {

@@ -327,6 +327,25 @@ fn urls_without_a_request_do_not_keep_the_loop() {
     }
 }
 
+/// URLs of an origin that is given up need no request, but the rules of the other one do.
+#[test]
+fn rules_that_a_sitemap_needs_keep_the_delay_beside_a_dead_origin() {
+    let mut model = with_claims_on_rules(Duration::from_secs(10));
+    for page in 1..200 {
+        now(model.frontier.seed(&url(0, page).parse().unwrap()));
+    }
+    let error = FetchError::new(ErrorClass::Connect, "refused");
+    let rules = Rules::of_dead_host("10.0.0.1", &error);
+    now(model.frontier.set_rules(model.claims.remove(0), rules));
+    let site: Url = "https://10.0.0.1/".parse().unwrap();
+    assert!(poll_once(pin!(model.frontier.rules(&site))).is_pending());
+    model.next();
+    assert_eq!(model.claims.len(), 2, "the delay is not over");
+    model.sleep(Duration::from_secs(10));
+    model.next();
+    assert_eq!(&*model.claims[2].as_ref().url, "https://10.0.0.1/robots.txt");
+}
+
 /// A robots.txt is no URL of the site: one that is still fetched is not left to do.
 #[test]
 fn rules_that_are_not_known_at_the_end_are_not_counted() {

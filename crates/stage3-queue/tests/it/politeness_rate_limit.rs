@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::common::{Crawled, class, crawl, options, paths};
-use crawl_core::{ErrorClass, Outcome};
+use crawl_core::{ErrorClass, HostOptions, HostPattern, Outcome};
 use sim_net::{Request, Response, hang_up, not_found, page, redirect, response, silence, text};
 
 const A: &str = "http://10.0.0.1/";
@@ -364,6 +364,26 @@ fn a_host_that_throttles_gets_fewer_requests_at_a_time() {
     assert_eq!([at(8), at(9), at(10)], [5, 5, 6]);
     assert!(at(20) > at(10), "{per_second:?}");
     assert_eq!(crawled.rows.len(), 201);
+}
+
+/// Requests that are silent add to a limit that is reduced, but not to that of the user.
+#[test]
+fn a_slow_host_that_was_busy_keeps_its_own_limit() {
+    let mut options = options(&[A]);
+    options.max_tasks = Some(50);
+    let host = HostPattern::parse("10.0.0.1").unwrap();
+    options.hosts = vec![HostOptions { max_tasks: Some(4), ..HostOptions::new(host) }];
+    let mut is_busy = true;
+    let crawled = crawl(options, move |request| match &*request.path {
+        "/0" if std::mem::take(&mut is_busy) => response("429 Busy", "", "").after(secs(5)),
+        "/robots.txt" | "/" => site(30)(request),
+        _ => site(30)(request).after(secs(5)),
+    });
+    assert_eq!(crawled.rows.len(), 31);
+    // Behind robots.txt and the root. Each of them takes five seconds.
+    for five in crawled.requests_to("10.0.0.1")[2..].windows(5) {
+        assert!(five[4].1 - five[0].1 >= secs(5), "{five:?}");
+    }
 }
 
 #[test]

@@ -329,6 +329,24 @@ fn a_limit_on_time_says_that_a_sitemap_was_not_read() {
     }
 }
 
+/// That their rules are not known is no fault of theirs.
+#[test]
+fn a_stop_says_nothing_of_sitemaps_that_were_not_asked() {
+    for run in 0..20 {
+        let mut options = with_sitemap(&[ROOT]);
+        options.max_time = Some(Duration::from_secs(3));
+        let crawled = crawl(options, |request| match (&*request.host, &*request.path) {
+            ("10.0.0.1", "/robots.txt") => text(
+                ["a", "b", "c"].map(|map| format!("Sitemap: http://10.0.0.2/{map}\n")).concat(),
+            ),
+            ("10.0.0.2", _) => silence(),
+            _ => plain(request),
+        });
+        assert_eq!(crawled.summary.warnings, [""; 0], "{run}");
+        assert!(crawled.summary.has_unread_sitemaps(), "{run}");
+    }
+}
+
 /// The request for a sitemap may be throttled like any other.
 #[test]
 fn a_throttled_sitemap_is_fetched_again() {

@@ -117,7 +117,8 @@ pub struct Codings(Vec<Coding>);
 impl Codings {
     /// Parses the values of all `Content-Encoding` headers of a response, in their
     /// order. `identity` and empty elements are ignored, and so are common mistakes
-    /// of servers: `none`, or the label of a character encoding.
+    /// of servers: `none`, the label of a character encoding, or the `aws-chunked` of an
+    /// upload.
     ///
     /// # Errors
     /// Returns [`ErrorClass::Decode`] if a coding is not one of [`ACCEPT_ENCODING`],
@@ -157,6 +158,7 @@ fn is_no_coding(name: &[u8]) -> bool {
     name.is_empty()
         || name.eq_ignore_ascii_case(b"identity")
         || name.eq_ignore_ascii_case(b"none")
+        || name.eq_ignore_ascii_case(b"aws-chunked")
         || Encoding::for_label(name).is_some()
 }
 

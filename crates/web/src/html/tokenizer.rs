@@ -65,6 +65,7 @@ enum State {
 }
 
 const CDATA: &[u8] = b"[CDATA[";
+const STYLE: Name = Name::of(b"style");
 
 impl Default for Tokenizer {
     fn default() -> Self {
@@ -93,8 +94,8 @@ impl Tokenizer {
     }
 
     /// Creates a tokenizer of HTML in the form of XML: every element may close itself, and
-    /// there are CDATA sections everywhere. An element of HTML that closes itself has an end
-    /// tag for the sink.
+    /// there are CDATA sections everywhere, and references and comments in a `style`. An
+    /// element of HTML that closes itself has an end tag for the sink.
     pub fn for_xml() -> Self {
         Self { is_xml: true, ..Self::new() }
     }
@@ -558,6 +559,8 @@ impl Tokenizer {
         }
         match content {
             _ if self.is_xml && is_self_closing => {}
+            // There it has references and comments.
+            Content::Text(_) if self.is_xml && self.tag == STYLE => {}
             Content::Text(kind) => {
                 self.raw_text = RawText::of(self.tag, kind);
                 self.state = State::RawText;

@@ -321,6 +321,13 @@ impl CollectorSink<'_> {
         let is_mode =
             |mode: &str| mode.eq_ignore_ascii_case("open") || mode.eq_ignore_ascii_case("closed");
         let is_shadow_root = collector.text_of(SHADOWROOTMODE).is_some_and(is_mode);
+        // The element itself is part of the page, unless it became the root.
+        if !is_shadow_root
+            && !collector.templates.is_inert()
+            && let Some(id) = collector.get(ID)
+        {
+            collector.add_id(id);
+        }
         collector.templates.begin(is_shadow_root);
         collector.drop_attributes();
     }
@@ -463,6 +470,8 @@ impl CollectorSink<'_> {
                 && let Some((element, kind)) = resource(tag.name, name)
                 && collector.options.has(kind)
                 && !is_inert
+                // What is empty is not loaded, although it would lead to the base.
+                && !value.is_empty()
             {
                 let text = || collector.page_links.text(value).to_owned();
                 match name {
@@ -480,7 +489,8 @@ impl CollectorSink<'_> {
                         });
                         // Each archive would be as long as the folder.
                         let mut room = MAX_VALUE_LEN;
-                        for archive in archives.split(',').map(str::trim) {
+                        let archives = archives.split(',').map(str::trim);
+                        for archive in archives.filter(|archive| !archive.is_empty()) {
                             let is_within = !archive.starts_with('/') && !archive.contains(':');
                             let folder = folder.as_deref().filter(|_| is_within);
                             let length = folder.map_or(0, str::len);
@@ -518,7 +528,8 @@ impl CollectorSink<'_> {
     /// Adds what an element of SVG names (SVG 2, section 16.1).
     fn drawing(&mut self, tag: Name, position: Option<Position>) {
         let collector = &mut *self.collector;
-        let Some(href) = collector.get(HREF).or_else(|| collector.get(XLINK_HREF)) else { return };
+        let href = collector.get(HREF).or_else(|| collector.get(XLINK_HREF));
+        let Some(href) = href.filter(|href| !href.is_empty()) else { return };
         let is_script = tag == SCRIPT;
         let is_wanted =
             if is_script { collector.options.scripts } else { collector.options.images };
@@ -541,7 +552,7 @@ impl CollectorSink<'_> {
             || collector.text_of(REV).is_some_and(names_document)
             || collector.get(ITEMPROP).is_some();
         let images = collector.get(IMAGESRCSET).filter(|_| is_relation && options.images);
-        if let Some(href) = collector.get(HREF)
+        if let Some(href) = collector.get(HREF).filter(|href| !href.is_empty())
             && if is_style { options.styles } else { is_relation && options.relations }
         {
             collector.add_link(Element::Link, href, position);
@@ -606,6 +617,7 @@ impl CollectorSink<'_> {
         let html = html.to_owned();
         let options = ExtractOptions { ids: false, details: false, ..collector.options };
         let mut inner = Collector::new(options);
+        inner.wants_more = collector.wants_more;
         inner.num_outer = collector.num_outer + 1;
         let mut tokenizer = Tokenizer::new();
         let slice = html.as_bytes();
@@ -650,13 +662,12 @@ impl CollectorSink<'_> {
         let collector = &mut *self.collector;
         let Some(content) = collector.text_of(CONTENT) else { return };
         let is_refresh = |equivalent: &str| equivalent.eq_ignore_ascii_case("refresh");
-        let is_of_open_graph = |name: &str| name.starts_with("og:") || name.starts_with("twitter:");
         let url = if collector.text_of(HTTP_EQUIV).is_some_and(is_refresh) {
             refresh::url(content).filter(|_| collector.options.refresh)
         } else if collector.options.relations
             && [PROPERTY, NAME]
                 .into_iter()
-                .any(|name| collector.text_of(name).is_some_and(is_of_open_graph))
+                .any(|name| collector.text_of(name).is_some_and(is_address_of_open_graph))
         {
             let is_absolute = content.starts_with("http://") || content.starts_with("https://");
             Some(content).filter(|_| is_absolute)

@@ -20,11 +20,11 @@ pub(super) fn urls_of_declarations(css: &str) -> impl Iterator<Item = Cow<'_, st
 }
 
 /// Leaves out fragments: alone, they name an element of the page, whatever the address
-/// of the style sheet (CSS Values Module Level 4, section 4.5.1).
+/// of the style sheet (CSS Values Module Level 4, section 4.5.1). What is empty names nothing.
 fn in_other_documents<'a>(
     urls: impl Iterator<Item = Cow<'a, str>>,
 ) -> impl Iterator<Item = Cow<'a, str>> {
-    urls.filter(|url| !url.starts_with('#'))
+    urls.filter(|url| !url.is_empty() && !url.starts_with('#'))
 }
 
 struct Urls<'a> {

@@ -230,6 +230,17 @@ pub(super) fn is_css(kind: &str) -> bool {
     kind.is_empty() || kind.eq_ignore_ascii_case("text/css")
 }
 
+/// Returns true for the properties of the Open Graph protocol, and of its kin, that may be
+/// an address: no text for readers, which may begin with one.
+pub(super) fn is_address_of_open_graph(property: &str) -> bool {
+    const TEXTS: [&str; 4] = ["alt", "description", "site_name", "title"];
+    let last = property.rsplit(':').next().unwrap_or_default();
+    (property.starts_with("og:") || property.starts_with("twitter:"))
+        && !TEXTS.contains(&last)
+        && !last.starts_with("label")
+        && !last.starts_with("data")
+}
+
 /// Returns true if the relations of a `link` or of the header `Link` name a document
 /// that can be asked for. The others are origins to connect to, addresses for programs
 /// that send something, and identifiers.

@@ -46,6 +46,10 @@ pub(super) struct Span {
 
 impl Span {
     pub(super) const EMPTY: Self = Self { start: 0, length: 0 };
+
+    pub(super) fn is_empty(self) -> bool {
+        self.length == 0
+    }
 }
 
 /// A [`Link`] whose texts are ranges of the page's texts.
@@ -90,8 +94,9 @@ impl PageLinks {
 
     /// Returns the number of links that are not stored: those beyond
     /// [`MAX_LINKS`](super::MAX_LINKS); those with a base of more than 1,024 bytes in a
-    /// `srcdoc` or a `codebase`; and those that a base would make longer than 2,048 bytes
-    /// in a `srcdoc`, or the archives of an `applet` together longer than 64 KiB.
+    /// `srcdoc` or a `codebase`; those that a base would make longer than 2,048 bytes
+    /// in a `srcdoc`, or the archives of an `applet` together longer than 64 KiB; and those
+    /// of a sitemap with more than 8 KiB.
     pub fn left_out(&self) -> u32 {
         self.left_out
     }

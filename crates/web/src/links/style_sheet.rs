@@ -68,6 +68,6 @@ pub fn style_sheets_of_prolog(prolog: &str) -> impl Iterator<Item = String> {
         let quote = value.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
         let mut href = String::new();
         decode_attribute(value[1..].split(quote).next()?.as_bytes(), &mut href);
-        Some(href)
+        (!href.is_empty()).then_some(href)
     })
 }

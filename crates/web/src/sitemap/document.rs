@@ -2,7 +2,7 @@
 //! others.
 
 use super::charset::BYTE_ORDER_MARK;
-use super::{Emit, MAX_NESTED, MAX_URL_LEN, SitemapEntry, decode_error};
+use super::{Emit, MAX_NESTED, MAX_URL_LEN, NO_SITEMAP, SitemapEntry, decode_error};
 use crate::{ErrorClass, FetchError};
 
 /// The stack of open elements of a sitemap.
@@ -40,7 +40,7 @@ impl Document {
             self.kind = match (self.kind, split(name).1) {
                 (None, "urlset") => Some(Kind::Pages),
                 (None, "sitemapindex") => Some(Kind::Index),
-                (None, _) => return Err(decode_error("neither a urlset nor a sitemapindex")),
+                (None, _) => return Err(decode_error(NO_SITEMAP)),
                 (Some(_), _) => return Err(decode_error("XML: a second root element")),
             };
         }
@@ -99,7 +99,8 @@ impl Document {
     }
 }
 
-fn is_blank(character: char) -> bool {
+/// Returns true for what has no meaning between tags or around a URL.
+pub(super) fn is_blank(character: char) -> bool {
     character.is_whitespace() || character == BYTE_ORDER_MARK
 }
 

@@ -1,5 +1,6 @@
 //! A parser of sitemaps in plain text, with one URL per line.
 
+use super::document::is_blank;
 use super::{Emit, MAX_URL_LEN, SitemapEntry};
 use crate::FetchError;
 
@@ -46,7 +47,7 @@ fn emit_line(line: &str, emit: &mut Emit<'_>) -> Result<(), FetchError> {
     if line.len() > MAX_URL_LEN {
         return emit(SitemapEntry::TooLong);
     }
-    let line = line.trim();
+    let line = line.trim_matches(is_blank);
     // The response for a missing sitemap is often an error page; its lines are no
     // URLs.
     let is_url = ["http://", "https://"].iter().any(|scheme| {

@@ -5,7 +5,7 @@ use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesRef, Event};
 
 use super::charset::BYTE_ORDER_MARK;
-use super::document::Document;
+use super::document::{Document, is_blank};
 use super::{Emit, MAX_PIECE_LEN, decode_error, too_large};
 use crate::FetchError;
 
@@ -39,9 +39,20 @@ impl Xml {
                 usize::try_from(reader.buffer_position()).map_or(text.len(), |at| skipped + at);
             match event {
                 Ok(Event::Eof) => break,
-                // Text at the end may continue: for example, an ampersand may be the
-                // beginning of a reference.
-                Ok(Event::Text(_)) if end == text.len() && !is_last => break,
+                Ok(Event::Text(part)) => {
+                    // Of blanks before text, or before a tag, there may be any number.
+                    let (blanks, rest) = split_blanks(&part);
+                    // Text at the end may continue: for example, an ampersand may be the
+                    // beginning of a reference.
+                    if end == text.len() && !is_last {
+                        self.document.text(blanks)?;
+                        consumed += blanks.len();
+                        break;
+                    }
+                    check_piece_len(rest.len())?;
+                    self.document.text(&part)?;
+                    consumed = end;
+                }
                 Ok(event) => {
                     check_piece_len(end - consumed)?;
                     self.handle(&event, emit)?;
@@ -58,7 +69,7 @@ impl Xml {
         Ok(consumed)
     }
 
-    /// Passes an event of the library on to the document.
+    /// Passes an event of the library that is no text on to the document.
     fn handle(&mut self, event: &Event<'_>, emit: &mut Emit<'_>) -> Result<(), FetchError> {
         match event {
             Event::Start(tag) => self.document.start_tag(tag.name().as_ref()),
@@ -67,14 +78,17 @@ impl Xml {
                 self.document.start_tag(tag.name().as_ref())?;
                 self.document.end_tag(tag.name().as_ref(), emit)
             }
-            Event::Text(text) => self.document.text(text),
             Event::CData(text) => self.document.text(text),
             Event::GeneralRef(reference) => self.document.text(&resolve(reference)),
-            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) | Event::Eof => {
-                Ok(())
-            }
+            Event::Text(_) | Event::Eof => Ok(()),
+            Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => Ok(()),
         }
     }
+}
+
+/// Splits a text into the blanks at its beginning and the rest.
+fn split_blanks(text: &str) -> (&str, &str) {
+    text.split_at(text.len() - text.trim_start_matches(is_blank).len())
 }
 
 /// Creates a lenient reader.

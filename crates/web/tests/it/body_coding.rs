@@ -43,6 +43,8 @@ fn content_encoding_headers_are_parsed() {
         (&["identity"], true),
         (&["none"], true),
         (&["UTF-8"], true),
+        (&["aws-chunked"], true),
+        (&["AWS-Chunked,gzip"], false),
         (&["utf-8, gzip"], false),
         (&[" Identity , ,"], true),
         (&["gzip"], false),

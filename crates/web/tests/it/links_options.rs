@@ -258,12 +258,43 @@ fn what_names_no_document_is_not_found() {
         "<style>a{b:image-set(url(data:,x) type('/no'))} c{d:format('/no')}</style>",
         "<p style='@import \"/no\"'>",
         "<meta property=og:title content=/no><meta name=x content='http://no.test/'>",
+        "<meta property=og:title content='https://no.test is down'>\
+         <meta property=og:description content='https://no.test/ is open. Come in!'>\
+         <meta property=og:site_name content=https://no.test>\
+         <meta name=twitter:data1 content=http://no><meta name=twitter:label1 content=http://no>\
+         <meta name=twitter:image:alt content='http://no'>",
     ] {
         let found = search(html, ExtractOptions::ALL).found;
         let links: Vec<_> = found.links().map(|link| link.href).collect();
         assert!(links.iter().all(|href| !href.contains("no")), "{links:?} in {html}");
         assert_eq!(found.ids().len(), 0, "{html}");
     }
+}
+
+/// A reader can follow a link to the page itself, or to its base. Nothing is loaded from there.
+#[test]
+fn what_is_empty_is_not_loaded() {
+    for html in [
+        "<img src='' srcset=''><img src><input type=image src=''><video poster='' src=''>",
+        "<iframe src=''></iframe><img longdesc=''><frame src=''><script src=''></script>",
+        "<link rel=icon href=''><link rel=stylesheet href=''><link rel=preload imagesrcset=''>",
+        "<audio src=''></audio><source src=''><track src=''><embed src=''><object data=''>",
+        "<applet archive='' codebase=/no></applet><applet archive=' , ' codebase=/no></applet>",
+        "<svg><use href='' /><image xlink:href='' /><use href='' xlink:href=/no /></svg>",
+        "<svg><script href=''></script></svg>",
+        "<style>@import ''; a{b:image-set('' 1x)} c{d:url('')}</style><p style='a:src(\"\")'>",
+        "<body background=''><table background=''><q cite=''></q><html manifest=''>",
+        "<form action=''><button formaction=''></form><meta http-equiv=refresh content='5; url='>",
+    ] {
+        assert_found(&format!("<base href=/no/>{html}"), ALL, &[]);
+    }
+    assert_found("<base href=/x/><a href=''>x</a><area href=''>", ALL, &["a ", "area "]);
+    assert_found(
+        "<applet archive='a,,b, ' codebase=/x></applet>",
+        ALL,
+        &["applet /x/a", "applet /x/b"],
+    );
+    assert_eq!(links_of_file(FileKind::Svg, "<?xml-stylesheet href=''?><svg/>"), [""; 0]);
 }
 
 /// Reads a file in two pieces, cut anywhere, and returns its links.
@@ -302,6 +333,23 @@ fn in_xhtml_every_element_may_close_itself() {
     ] {
         assert_eq!(links_of_file(FileKind::Xhtml, xhtml), [expected], "{xhtml}");
     }
+}
+
+#[test]
+fn in_xhtml_a_style_has_references_and_comments() {
+    for (style, expected) in [
+        ("@import '/x?a=1&amp;b=2';", &["style /x?a=1&b=2"][..]),
+        ("<!-- p{b:url(/no)} --> q{b:url(/x)}", &["style /x"]),
+        ("<![CDATA[@import '/x?&amp;'; p > q {}]]>", &["style /x?&amp;"]),
+        ("<!--/*--><![CDATA[/*><!--*/ p{b:url(/x)} /*]]>*/-->", &["style /x"]),
+    ] {
+        let xhtml = format!("<style>{style}</style><a href='/y'>y</a>");
+        let expected = [expected, &["a /y"]].concat();
+        assert_eq!(links_of_file(FileKind::Xhtml, &xhtml), expected, "{xhtml}");
+    }
+    // In HTML it is raw text.
+    let html = "<style><!-- @import '/x?a=1&amp;b=2' --></style>";
+    assert_eq!(links_of_file(FileKind::Html, html), ["style /x?a=1&amp;b=2"]);
 }
 
 #[test]
@@ -523,6 +571,33 @@ fn fragment_targets_are_found() {
     assert_eq!(page.found.ids().collect::<Vec<_>>(), ["one", "two", "three", "four", "", "a&b"]);
     assert_eq!(page.found.links().map(|link| link.href).collect::<Vec<_>>(), ["/x"]);
     assert_eq!(search(html, NOTHING).found.ids().len(), 0);
+}
+
+/// Only its content is inert. One that became a shadow root is no element of the page.
+#[test]
+fn a_template_itself_is_a_target() {
+    for (html, expected) in [
+        ("<template id=x><p id=no></template><p id=y>", &["x", "y"][..]),
+        ("<template><template id=no></template></template>", &[]),
+        ("<template shadowrootmode=open id=no><p id=x></template>", &["x"]),
+        ("<template shadowrootmode=odd id=x><template id=no></template></template>", &["x"]),
+    ] {
+        let page = search(html, ExtractOptions { ids: true, ..NOTHING });
+        assert_eq!(page.found.ids().collect::<Vec<_>>(), expected, "{html}");
+        assert_eq!(search(html, NOTHING).found.ids().len(), 0);
+    }
+}
+
+#[test]
+fn a_document_in_a_document_is_read_whatever_is_checked() {
+    let html = nested_documents(3, "/", "<a href=/x>x</a>");
+    for options in [
+        ExtractOptions { details: true, ..NOTHING },
+        ExtractOptions { ids: true, ..NOTHING },
+        ExtractOptions { images: true, ..NOTHING },
+    ] {
+        assert_found(&html, options, &["a /x"]);
+    }
 }
 
 #[test]

@@ -203,7 +203,14 @@ fn the_character_encoding_is_detected() {
     // A declaration of UTF-16 that can be read as ASCII is wrong.
     assert_urls(loc("http://a/\u{e9}").replace("UTF-8", "UTF-16"), &["http://a/\u{e9}"]);
     assert_urls(loc("http://a/\u{e9}").replace("UTF-8", "klingon"), &["http://a/\u{e9}"]);
-    assert_urls(format!("\u{feff}{}", loc("http://a/")), &["http://a/"]);
+    for marks in ["\u{feff}", "\n\u{feff}", "\u{feff}\u{feff}", " \u{feff}\r\n\u{feff}"] {
+        let sitemap = format!("{marks}{}", loc("http://a/"));
+        assert_urls(&sitemap, &["http://a/"]);
+        assert_eq!(parse(sitemap.as_bytes().chunks(1)).urls, ["http://a/"]);
+        let lines = format!("{marks}http://a/\n{marks}http://b/");
+        assert_urls(&lines, &["http://a/", "http://b/"]);
+        assert_eq!(parse(lines.as_bytes().chunks(1)).urls, ["http://a/", "http://b/"]);
+    }
     for utf_16 in [u16::to_le_bytes, u16::to_be_bytes] {
         let sitemap = format!("\u{feff}{}", loc("http://a/\u{e9}")).replace("UTF-8", "UTF-16");
         let bytes: Vec<u8> = sitemap.encode_utf16().flat_map(utf_16).collect();
@@ -346,4 +353,21 @@ fn a_tag_or_text_that_is_too_long_is_an_error() {
         assert_error(piece, &["http://a/1"], ErrorClass::TooLarge, "without the end of a tag");
     }
     assert_urls(with("x".repeat(MAX_PIECE_LEN)), &["http://a/1", "http://a/1"]);
+}
+
+#[test]
+fn blanks_between_tags_have_no_limit() {
+    let url = "<url><loc>http://a/1</loc></url>";
+    let blanks = " \n".repeat(100_000);
+    let sitemap = urlset(&format!("{url}{blanks}{url}{blanks}"));
+    assert_urls(&sitemap, &["http://a/1", "http://a/1"]);
+    for length in [1, 1_000, 40_000] {
+        let parsed = parse(sitemap.as_bytes().chunks(length));
+        assert_eq!((parsed.urls.len(), parsed.result), (2, Ok(())), "in slices of {length}");
+    }
+    // Text behind them is as long as it is.
+    let text = "x".repeat(MAX_PIECE_LEN);
+    assert_urls(urlset(&format!("{url}{blanks}{text}")), &["http://a/1"]);
+    let too_long = urlset(&format!("{url}{blanks}{text}x"));
+    assert_error(too_long, &["http://a/1"], ErrorClass::TooLarge, "without the end of a tag");
 }
