@@ -4,7 +4,7 @@ crates/stage3-queue/examples/beside_asyncio.rs. Both print the same."""
 import asyncio
 import threading
 
-SECOND = 0.05
+SECOND = 0.2
 
 
 # ANCHOR: run
