@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { availableParallelism, loadavg, tmpdir } from "node:os";
+import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { chromium } from "playwright-core";
@@ -447,7 +447,7 @@ test("play goes on until it is told to pause, or the end", async (t) => {
   const page = await open(t, makeTrace({ events: 50, atOnce: 1 }));
   await page.getByRole("combobox", { name: "Speed of playing" }).selectOption("20");
   await press(page, " ");
-  await page.waitForFunction(() => /^[5-9]: /.test(document.querySelector(".tv-live").textContent));
+  await page.waitForFunction(() => /^([5-9]|[1-3]\d): /.test(document.querySelector(".tv-live").textContent));
   await press(page, " ");
   const text = await live(page);
   await page.waitForTimeout(200);
@@ -465,27 +465,29 @@ test("play goes on until it is told to pause, or the end", async (t) => {
 
 test("less motion means none", async (t) => {
   const trace = makeTrace({ events: 300 });
-  const frames = async (motion) => {
+  // The most places in which a key has shown the view, until one has shown it in so many.
+  const frames = async (motion, enough) => {
     const page = await open(t, trace, { motion });
     await press(page, "Home", "]", "]", "]", "]", "]", "]", "]", "]");
     await page.waitForTimeout(400);
-    return page.evaluate(async () => {
-      const found = new Set();
+    return page.evaluate(async (enough) => {
+      let most = 0;
       const view = document.querySelector(".tv-window");
-      for (let key = 0; key < 40; key += 1) {
+      for (let key = 0; key < 40 && most < enough; key += 1) {
+        const found = new Set();
         const before = view.style.left;
         document.querySelector(".tv-stage").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight" }));
         for (let frame = 0; frame < 15; frame += 1) {
           await new Promise(requestAnimationFrame);
           if (view.style.left !== before) found.add(view.style.left);
         }
-        if (found.size) break;
+        most = Math.max(most, found.size);
       }
-      return found.size;
-    });
+      return most;
+    }, enough);
   };
-  assert.equal(await frames("reduce"), 1);
-  assert.ok((await frames("no-preference")) > 2);
+  assert.equal(await frames("reduce", 1), 1);
+  assert.ok((await frames("no-preference", 3)) >= 3);
 });
 
 test("two traces stand side by side, by URL", async (t) => {
@@ -678,8 +680,9 @@ test("100,000 events stay above 30 frames a second while dragged", async (t) => 
   assert.ok(trace.traceEvents.length > 100_000);
   const page = await open(t, trace);
   // The processor time of the page, in seconds. On a machine that is busy with other
-  // things, it says how fast the page could be; on an idle one, it has to be that fast.
-  const isIdle = loadavg()[0] < availableParallelism();
+  // things, it says how fast the page could be; where a processor has little to do
+  // meanwhile, it has to be that fast.
+  const idle = () => cpus().reduce((sum, { times }) => sum + times.idle / 1000, 0);
   const session = await page.context().newCDPSession(page);
   await session.send("Performance.enable", { timeDomain: "threadTicks" });
   const work = async () => {
@@ -692,6 +695,7 @@ test("100,000 events stay above 30 frames a second while dragged", async (t) => 
     await page.mouse.move(x + 700, y + 300);
     await page.mouse.down();
     const before = await work();
+    const idleBefore = idle();
     const found = await page.evaluate(async ([x, y]) => {
       const stage = document.querySelector(".tv-stage");
       let paints = 0;
@@ -707,14 +711,15 @@ test("100,000 events stay above 30 frames a second while dragged", async (t) => 
       const seconds = (performance.now() - begun) / 1000;
       return { paints, seconds, status: document.querySelector(".tv-status").textContent };
     }, [x, y]);
+    const spare = (idle() - idleBefore) / found.seconds;
     const worked = (await work()) - before;
     await page.mouse.up();
     assert.ok(found.paints > 70, `${zoomed}: only ${found.paints} of 90 moves were painted`);
     const rate = found.paints / found.seconds;
     const possible = found.paints / worked;
-    t.diagnostic(`${zoomed}: ${rate.toFixed(1)} frames a second, ${((worked * 1000) / found.paints).toFixed(1)} ms of work each; ${found.status}`);
+    t.diagnostic(`${zoomed}: ${rate.toFixed(1)} frames a second, ${((worked * 1000) / found.paints).toFixed(1)} ms of work each, ${spare.toFixed(2)} processors idle; ${found.status}`);
     assert.ok(possible > 30, `${zoomed}: work for ${possible.toFixed(1)} frames a second`);
-    if (isIdle) assert.ok(rate > 30, `${zoomed}: ${rate.toFixed(1)} frames a second`);
+    if (spare > 0.5) assert.ok(rate > 30, `${zoomed}: ${rate.toFixed(1)} frames a second`);
   }
 });
 

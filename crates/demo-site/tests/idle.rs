@@ -33,19 +33,17 @@ fn idle_and_waiting_connections_use_no_cpu_time() {
     assert!(used <= Duration::from_millis(100), "{used:?}");
 }
 
-/// Returns the CPU time of all threads of this name, with a resolution of a
-/// hundredth of a second (proc(5)).
+/// Returns the CPU time of the thread of this name, with a resolution of a hundredth of a
+/// second (proc(5)).
 fn cpu_time(name: &str) -> Duration {
-    let threads = fs::read_dir("/proc/self/task").unwrap();
-    let stats = threads.map(|thread| fs::read_to_string(thread.unwrap().path().join("stat")));
-    let ticks = stats.map(|stat| {
-        let stat = stat.unwrap();
-        let (start, end) = stat.rsplit_once(") ").unwrap();
-        if !start.ends_with(&format!("({name}")) {
-            return 0;
-        }
-        let fields: Vec<&str> = end.split(' ').collect();
-        fields[11].parse::<u64>().unwrap() + fields[12].parse::<u64>().unwrap()
+    let mut threads = fs::read_dir("/proc/self/task").unwrap();
+    let stat = threads.find_map(|thread| {
+        // Another thread may end meanwhile.
+        let stat = fs::read_to_string(thread.unwrap().path().join("stat")).ok()?;
+        let (start, end) = stat.rsplit_once(") ")?;
+        start.ends_with(&format!("({name}")).then(|| end.to_owned())
     });
+    let stat = stat.expect("no thread has this name");
+    let ticks = stat.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap());
     Duration::from_millis(ticks.sum::<u64>() * 10)
 }

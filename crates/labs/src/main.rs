@@ -32,7 +32,7 @@ use std::time::Duration;
 use stage2_coroutines::{Coroutine, EventLoop};
 
 /// The time after which a program that has not ended is asked what it waits for.
-const LIMIT: Duration = Duration::from_secs(1);
+const LIMIT: Duration = Duration::from_secs(3);
 
 /// The result of a program.
 type Outcome = Result<bool, Box<dyn Error>>;

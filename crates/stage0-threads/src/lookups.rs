@@ -133,6 +133,12 @@ mod tests {
             let deadline = deadline(Duration::from_millis(20));
             assert!(lookups.lookup("slow.test", 80, &deadline).is_err());
             assert!(deadline.check(Instant::now()).is_err(), "not before its time");
+            // Its thread may begin later than it ends.
+            let begun = Instant::now();
+            while num_lookups.load(Ordering::SeqCst) == 0 {
+                assert!(begun.elapsed() < WATCHDOG, "it never begins");
+                thread::yield_now();
+            }
         }
         assert_eq!(num_lookups.load(Ordering::SeqCst), 1, "the first one is still under way");
         // Other lookups do not wait for it.

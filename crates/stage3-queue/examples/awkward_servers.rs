@@ -43,8 +43,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::start(answer)?;
     // ANCHOR: options
     let mut options = Options::new(vec![server.url("/").parse()?]);
-    options.read_timeout = Duration::from_millis(300);
-    options.timeout = Duration::from_millis(600);
+    options.read_timeout = Duration::from_secs(1);
+    options.timeout = Duration::from_secs(2);
     options.max_body_size = 1_000_000;
     options.max_tries = 2;
     // ANCHOR_END: options

@@ -18,7 +18,7 @@ use stage2_coroutines::{
 };
 use stage3_queue::JoinableQueue;
 
-const SECOND: Duration = Duration::from_millis(100);
+const SECOND: Duration = Duration::from_millis(200);
 
 // ANCHOR: run
 async fn greeting(event_loop: EventLoop) -> &'static str {

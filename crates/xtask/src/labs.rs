@@ -42,7 +42,7 @@ pub(crate) struct Arguments {
     #[arg(long, exclusive = true)]
     list: bool,
     /// Makes the changes that the book proposes, and looks whether the tests fail
-    /// that it names: all, or a third of them, told by a number
+    /// that it names: all, or a fifth of them, told by a number
     #[arg(long, exclusive = true, value_name = "all|NUMBER")]
     changes: Option<String>,
     /// Plants the bugs that are a matter of order, and looks whether a random order of
@@ -230,17 +230,23 @@ fn build(name: &str, copy: &Path) -> io::Result<Command> {
     Ok(program)
 }
 
+/// Returns the bugs of order, all or one, with their names.
+fn bugs_of_order(root: &Path, which: &str) -> io::Result<Vec<(String, Bug)>> {
+    let names = if which == "all" { names(root, BUGS)? } else { vec![which.to_owned()] };
+    let with_bug = |name: String| load(root, BUGS, &name).map(|bug: Bug| (name, bug));
+    let mut bugs = names.into_iter().map(with_bug).collect::<io::Result<Vec<_>>>()?;
+    bugs.retain(|(_, bug)| bug.of_order);
+    match bugs.len() {
+        0 if which == "all" => Err(io::Error::other("there is no bug of order")),
+        0 => Err(io::Error::other(format!("{which} is no bug of order"))),
+        _ => Ok(bugs),
+    }
+}
+
 /// Plants the bugs of order, all or one, and has the crate `simulation` find each.
 fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
     let mut good = true;
-    let names = if which == "all" { names(root, BUGS)? } else { vec![which.to_owned()] };
-    for name in names {
-        let bug: Bug = load(root, BUGS, &name)?;
-        if !bug.of_order && which == "all" {
-            continue;
-        } else if !bug.of_order {
-            return Err(io::Error::other(format!("{name} is no bug of order")));
-        }
+    for (name, bug) in bugs_of_order(root, which)? {
         println!("== {name}: {}.", bug.title);
         let copy = copy_with(root, &bug.edits)?;
         let build = process::run(
@@ -259,15 +265,15 @@ fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
     Ok(good)
 }
 
-/// Makes the changes that the book proposes, all or each third one.
+/// Makes the changes that the book proposes, all or each fifth one.
 fn check_changes(root: &Path, which: &str) -> io::Result<bool> {
-    let third = match which {
+    let fifth = match which {
         "all" => None,
-        number => Some(number.parse::<usize>().map_err(io::Error::other)? % 3),
+        number => Some(number.parse::<usize>().map_err(io::Error::other)? % 5),
     };
     let names = names(root, CHANGES)?;
     let count = names.len();
-    let is_chosen = |number: usize| third.is_none_or(|third| number % 3 == third);
+    let is_chosen = |number: usize| fifth.is_none_or(|fifth| number % 5 == fifth);
     let chosen = (0..).zip(names).filter(|(number, _)| is_chosen(*number));
     let chosen: Vec<String> = chosen.map(|(_, name)| name).collect();
     println!("{} of {count} changes: {}", chosen.len(), chosen.join(", "));
@@ -408,6 +414,17 @@ mod tests {
     fn a_bug_without_order_is_not_explored() {
         let error = explore_orders(&root(), "one-read").unwrap_err();
         assert_eq!(error.to_string(), "one-read is no bug of order");
+    }
+
+    #[test]
+    fn where_no_bug_is_one_of_order_all_of_them_are_an_error() {
+        assert!(!bugs_of_order(&root(), "all").unwrap().is_empty());
+        let root = tempfile::tempdir().unwrap();
+        let bug = root.path().join(BUGS).join(file("a"));
+        fs::create_dir_all(bug.parent().unwrap()).unwrap();
+        fs::write(bug, "title = \"A\"\nedit = []\n").unwrap();
+        let error = explore_orders(root.path(), "all").unwrap_err();
+        assert_eq!(error.to_string(), "there is no bug of order");
     }
 
     #[test]

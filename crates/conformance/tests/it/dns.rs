@@ -34,7 +34,8 @@ impl BlackHole {
         listener.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into()).unwrap();
         listener.listen(1).unwrap();
         let address = listener.local_addr().unwrap().as_socket().unwrap();
-        let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(100)).ok();
+        // Longer than a thread may have to wait for a core: it is full, and not only slow.
+        let connect = || TcpStream::connect_timeout(&address, Duration::from_millis(500)).ok();
         let connected: Vec<_> = std::iter::from_fn(connect).take(100).collect();
         assert!(connected.len() < 100, "it is not full");
         Self { address, _listener: listener, _connected: connected }
@@ -69,7 +70,7 @@ fn the_next_address_is_tried_when_one_refuses() {
 /// Checks that an address that never answers takes only its share of the
 /// connect timeout.
 fn check_black_hole(stage: Stage) {
-    const CONNECT: Duration = Duration::from_millis(600);
+    const CONNECT: Duration = Duration::from_secs(2);
     let black_hole = BlackHole::new();
     let site = serve(|_, reply| reply.page(""));
     let mut options = options("http://site.test/");
@@ -77,7 +78,7 @@ fn check_black_hole(stage: Stage) {
     let lookup = resolves_to(vec![black_hole.address, site.address()]);
     let crawled = stage.crawl_with_lookup(lookup, options.clone());
     crawled.expect([("/", page("", 0))]);
-    assert!(crawled.row("/").elapsed_ms >= 300, "{stage:?}");
+    assert!(crawled.row("/").elapsed_ms >= 1000, "{stage:?}");
 
     // The last address has all the remaining time.
     let begun = Instant::now();
@@ -86,7 +87,7 @@ fn check_black_hole(stage: Stage) {
     assert!(begun.elapsed() >= CONNECT, "{stage:?}");
     crawled.expect([("/", failed(ErrorClass::Timeout))]);
     let message = &crawled.row("/").error.as_ref().unwrap().message;
-    assert_eq!(message, "no connection within 600ms", "{stage:?}");
+    assert_eq!(message, "no connection within 2s", "{stage:?}");
 
     // The total timeout bounds the shares.
     options.timeout = Duration::from_millis(200);

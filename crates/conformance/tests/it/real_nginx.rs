@@ -6,8 +6,6 @@ use std::fmt::Write;
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use test_support::programs::program;
 
@@ -116,26 +114,22 @@ fn every_page_is_found_over_http_and_https() {
             expect_table(&crawled, &origin, &table());
         }
         // A crawl that keeps connections reached the limit, and each response
-        // still took one request. `/silent` is not counted: with a kept
-        // connection its missing response looks like a stale connection, so
-        // the request is sent once more.
-        let is_answered = |line: &&str| !line.ends_with("/silent");
+        // still took one request.
         let expected = 2 * (table().lines().count() - 1);
-        // nginx logs a request after it has sent the response.
-        let deadline = Instant::now() + Duration::from_secs(10);
-        let log = loop {
-            let log = nginx.read("access.log");
-            if log.lines().filter(is_answered).count() >= expected || Instant::now() > deadline {
-                break log;
-            }
-            sleep(Duration::from_millis(10));
-        };
+        let log = nginx.access_log(|log| answered(log) >= expected);
         let on_one_connection =
             log.lines().map(|line| line.split(' ').nth(1).unwrap().parse().unwrap());
         let max = if stage == Stage::Queue { KEEPALIVE_REQUESTS } else { 1 };
         assert_eq!(on_one_connection.max(), Some(max), "{stage:?}");
-        assert_eq!(log.lines().filter(is_answered).count(), expected, "{stage:?}");
+        assert_eq!(answered(&log), expected, "{stage:?}");
     }
+}
+
+/// Returns the number of requests in a log that were answered. `/silent` is not counted: with a
+/// kept connection its missing response looks like a stale connection, so the request is
+/// sent once more.
+fn answered(log: &str) -> usize {
+    log.lines().filter(|line| !line.ends_with("/silent")).count()
 }
 
 /// Each crawl is recorded, and replayed by another process, which asks nginx nothing.
@@ -162,7 +156,11 @@ fn thirty_crawls_are_replayed_to_the_last_event() {
         recorded.push(run(&arguments, file(n, "rows"), file(n, "trace.json")));
         assert!(recorded[n].1.split(|byte| *byte == b'\n').count() > PAGES, "crawl {n}");
     }
-    let asked = nginx.read("access.log").lines().count();
+    // `robots.txt` instead of `/silent`.
+    let expected = recorded.len() * table().lines().count();
+    let log = nginx.access_log(|log| answered(log) >= expected);
+    assert_eq!(answered(&log), expected);
+    let asked = log.lines().count();
     for (n, recorded) in recorded.iter().enumerate() {
         let record = file(n, "record");
         let arguments = [OsStr::new("--replay"), record.as_ref()];

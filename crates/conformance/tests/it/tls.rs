@@ -1,6 +1,7 @@
 //! Crawls over TLS, with every stage.
 
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use rustls::{ServerConfig, ServerConnection};
 use crate::common::tls::{
     Authority, Identity, ROOT_CA, TlsConnection, secure_options, serve_tls, valid_server_config,
 };
-use crate::common::{Interceptor, Stage, failed, links, options, other, page, serve};
+use crate::common::{Interceptor, Stage, WATCHDOG, failed, links, options, other, page, serve};
 
 #[test]
 fn a_site_is_crawled_over_tls() {
@@ -177,7 +178,7 @@ fn a_stalled_handshake_times_out() {
             let site = Server::start_raw(move |stream, _| {
                 let mut tls = ServerConnection::new(Arc::clone(&config)).unwrap();
                 let mut remaining_flights = flights;
-                while remaining_flights > 0 && tls.read_tls(stream).is_ok() {
+                while remaining_flights > 0 && tls.read_tls(stream).is_ok_and(|length| length > 0) {
                     tls.process_new_packets().unwrap();
                     remaining_flights -= u32::from(tls.wants_write());
                     while tls.wants_write() {
@@ -359,15 +360,21 @@ fn the_request_comes_with_the_end_of_the_handshake() {
 /// Runs a script on an idle connection of the pool while another fetch waits,
 /// and returns the number of connections that the crawl has made.
 fn connections_with_idle(script: fn(&mut TlsConnection<'_>)) -> u64 {
+    let has_run = AtomicBool::new(false);
     let site = serve_tls(valid_server_config(), move |path, connection| match path {
         "/" => connection.page(links(["/quick", "/slow"])),
         "/quick" => {
             connection.page("");
             sleep(Duration::from_millis(50));
             script(connection);
+            has_run.store(true, Ordering::SeqCst);
         }
         "/slow" => {
-            sleep(Duration::from_millis(250));
+            let begun = Instant::now();
+            while !has_run.load(Ordering::SeqCst) && begun.elapsed() < WATCHDOG {
+                sleep(Duration::from_millis(1));
+            }
+            sleep(Duration::from_millis(200));
             // This connection is not kept, so `/last` needs another one.
             let html = links(["/last"]);
             let length = html.len();

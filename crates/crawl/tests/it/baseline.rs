@@ -2,12 +2,11 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 
 use demo_site::scripted::Server;
 
-use crate::program::{Running, Scratch, crawl};
+use crate::program::{Running, Scratch, crawl, not_as_root};
 
 /// As in a container, or where a single file may be written: no file can be made beside it.
 #[test]
@@ -21,11 +20,7 @@ fn a_baseline_in_a_folder_that_is_closed_is_updated() {
     fs::set_permissions(folder.path(), Permissions::from_mode(0o555)).unwrap();
     let root = site.url("/");
     let arguments = ["--baseline", file.to_str().unwrap(), "--update-baseline", &root];
-    let mut command = crawl(&arguments);
-    if file.metadata().unwrap().uid() == 0 {
-        // No folder is closed to root.
-        command.uid(65_534).gid(65_534);
-    }
+    let command = not_as_root(crawl(&arguments), folder.path());
     let inode = || file.metadata().unwrap().ino();
     let before = inode();
     let output = Running::start(command).wait();

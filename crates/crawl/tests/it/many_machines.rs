@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread;
 use std::time::Duration;
 
 use demo_site::scripted::Server;
@@ -76,7 +75,8 @@ fn site(latency: Latency) -> DemoSite {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn workers_join_by_the_name_of_the_crawl() {
     let redis = Redis::start("join");
-    let site = site(Latency::Fixed(Duration::from_millis(20)));
+    // Two seconds for all: the second worker joins in time.
+    let site = site(Latency::Fixed(Duration::from_millis(200)));
     let expected = rows(&run(&["--format", "jsonl", &site.root()]).stdout);
     let missing = redis.run(&["--status"]);
     assert_eq!(missing.status.code(), Some(3));
@@ -235,11 +235,12 @@ fn a_report_of_a_crawl_that_goes_on_blames_no_root() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_worker_whose_server_is_gone_says_so() {
     let mut redis = Redis::start("gone");
-    let site = site(Latency::Fixed(Duration::from_millis(30)));
+    let site = site(Latency::Fixed(Duration::from_millis(200)));
     let expected = rows(&run(&["--format", "jsonl", &site.root()]).stdout);
     let wait = ["--frontier-wait", "1s", "--no-robots"];
+    let before = site.requests();
     let worker = Running::start(redis.crawl(&[&wait[..], &[&*site.root()]].concat()));
-    thread::sleep(Duration::from_millis(400));
+    wait_until(|| site.requests() >= before + 20);
     redis.child.kill().unwrap();
     redis.child.wait().unwrap();
     let output = worker.wait();

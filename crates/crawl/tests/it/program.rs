@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -31,6 +33,27 @@ pub fn program(arguments: &[&str]) -> Command {
         command.env_remove(variable);
     }
     command
+}
+
+/// Returns the command as one of a user who is not root, since no folder is closed to root.
+/// The program of another user is a copy in this folder: the program itself may be where only
+/// root can read it.
+pub fn not_as_root(command: Command, folder: &Path) -> Command {
+    if folder.metadata().unwrap().uid() != 0 {
+        return command;
+    }
+    // A copy that this process writes may be open in a child of another test, and does not run.
+    let program = command.get_program();
+    assert!(Command::new("cp").arg(program).arg(folder).status().unwrap().success());
+    let mut copy = Command::new(folder.join(Path::new(program).file_name().unwrap()));
+    copy.args(command.get_args()).current_dir(folder).uid(65_534).gid(65_534);
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => copy.env(name, value),
+            None => copy.env_remove(name),
+        };
+    }
+    copy
 }
 
 /// A running process, killed when this is dropped.

@@ -63,7 +63,12 @@ impl Recorded {
 /// A site with something of everything: redirects, errors, a busy page, hang-ups, and
 /// pages that are slow.
 fn site() -> Server {
-    Server::start(|request, reply| match request.path() {
+    site_with(Duration::from_millis(1500))
+}
+
+/// The same site, whose slowest page takes this time.
+fn site_with(late: Duration) -> Server {
+    Server::start(move |request, reply| match request.path() {
         "/" => {
             let links = (0..30).map(|n| format!("<a href=/{n}>{n}</a>")).collect::<String>();
             reply.page(links + "<a href=/moved>m</a><a href=/none>n</a><a href=/late>l</a>");
@@ -71,7 +76,7 @@ fn site() -> Server {
         "/moved" => reply.status(302, "Found", &[("Location", "/1")], ""),
         "/none" => reply.status(404, "Not Found", &[], ""),
         "/late" => {
-            reply.sleep(Duration::from_millis(1500));
+            reply.sleep(late);
             reply.page("<a href=/1>1</a>");
         }
         path => match path[1..].parse::<u32>() {
@@ -86,19 +91,18 @@ fn site() -> Server {
 
 #[test]
 fn a_replay_has_the_same_rows_and_the_same_trace() {
+    const LATE: Duration = Duration::from_secs(3);
     let replay = |flags: &[&str]| {
-        let (server, crawl) = (site(), Recorded::new());
+        let (server, crawl) = (site_with(LATE), Recorded::new());
         let root = server.url("/");
         let arguments = crawl.arguments(&[flags, &[&*root]].concat());
-        let begun = Instant::now();
         let recorded = Running::start(program(&arguments)).wait().expect_code(1);
-        let took = begun.elapsed();
         assert!(rows(&recorded.stdout).len() >= 34, "{}", recorded.stdout);
         drop(server);
         let begun = Instant::now();
         crawl.expect_same(&recorded);
         // Nothing is waited for, not even for the late page and the retries.
-        assert!(begun.elapsed() < took, "{:?} after {took:?}", begun.elapsed());
+        assert!(begun.elapsed() < LATE, "{:?}", begun.elapsed());
         crawl.expect_same(&recorded);
     };
     thread::scope(|scope| {

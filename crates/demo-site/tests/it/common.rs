@@ -4,7 +4,8 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The timeout of every read and write: no test takes this long.
 const TIMEOUT: Duration = Duration::from_secs(8);
@@ -145,4 +146,13 @@ pub fn request(target: &str) -> String {
 /// Sends one request over a new connection and reads the response.
 pub fn get(address: SocketAddr, target: &str) -> Response {
     Client::connect(address).get(target)
+}
+
+/// Waits until this is true; fails after some seconds.
+pub fn wait_until(mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < TIMEOUT, "it never happens");
+        thread::sleep(Duration::from_millis(1));
+    }
 }

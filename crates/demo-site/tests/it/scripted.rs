@@ -3,12 +3,11 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Barrier, Mutex};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::{Reply, Request, Server};
 
-use crate::common::{Client, get, request};
+use crate::common::{Client, get, request, wait_until};
 
 fn serve(handler: impl Fn(&Request, &mut Reply<'_>) + Send + Sync + 'static) -> Server {
     Server::start(handler).unwrap()
@@ -112,15 +111,16 @@ fn bytes_are_sent_as_they_are() {
 
 #[test]
 fn a_dripped_reply_arrives_chunk_by_chunk() {
-    const PAUSE: Duration = Duration::from_millis(20);
+    const PAUSE: Duration = Duration::from_millis(100);
     let server = serve(|_, reply| reply.drip("HTTP/1.1 200 OK\r\n\r\nabc", 6, PAUSE));
     let mut client = Client::connect(server.address());
     let start = Instant::now();
     client.send("GET / HTTP/1.0\r\n\r\n");
     let mut first = [0; 100];
     let count = client.read(&mut first).unwrap();
-    assert_eq!(&first[..count], b"HTTP/1");
-    assert_eq!(client.rest(), b".1 200 OK\r\n\r\nabc");
+    // On a busy machine it may be more than one chunk, but not all.
+    assert!(count.is_multiple_of(6) && count < 22, "{count} bytes at once");
+    assert_eq!([&first[..count], &client.rest()].concat(), b"HTTP/1.1 200 OK\r\n\r\nabc");
     assert!(start.elapsed() >= PAUSE * 4);
 }
 
@@ -209,15 +209,14 @@ fn dropping_the_server_interrupts_all_scripts() {
         client.send(request(path));
         client
     });
-    while server.requests() < clients.len() as u64 {
-        thread::sleep(Duration::from_millis(1));
-    }
+    wait_until(|| server.requests() == clients.len() as u64);
     let address = server.address();
     let start = Instant::now();
     drop(server);
     assert!(start.elapsed() < Duration::from_secs(10));
     assert!(clients[0].is_at_end());
-    assert!(TcpStream::connect(address).is_err());
+    // A process that another test starts has a copy of the listener until it runs.
+    wait_until(|| TcpStream::connect(address).is_err());
 }
 
 #[test]

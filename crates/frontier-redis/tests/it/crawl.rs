@@ -80,14 +80,15 @@ fn a_worker_that_is_stopped_gives_its_leases_back() {
     let mut redis_options = redis.options("stopped");
     redis_options.lease = Duration::from_secs(60);
     let stopper = Stopper::new();
-    let asked = stopper.clone();
-    let ask = thread::spawn(move || {
-        thread::sleep(Duration::from_millis(300));
-        asked.stop(StopReason::Signal(2));
-        asked.stop(StopReason::Signal(2));
+    let (summary, rows) = thread::scope(|scope| {
+        let (asked, site) = (stopper.clone(), &site);
+        scope.spawn(move || {
+            is_soon(|| site.requests() > 0);
+            (0..2).for_each(|_| asked.stop(StopReason::Signal(2)));
+        });
+        run_with(redis_options.clone(), options(&site.root()), stopper)
     });
-    let (summary, rows) = run_with(redis_options.clone(), options(&site.root()), stopper);
-    ask.join().unwrap();
+    assert!(site.requests() > 0, "no lease was taken");
     assert!(matches!(summary.stopped, Some(StopReason::Signal(2))));
     assert_eq!(rows.len(), 0);
     site.release().unwrap();
@@ -437,6 +438,8 @@ fn the_record_of_a_crawl_is_deleted_last() {
 /// Stops a worker so often while Redis is about to run its call for a further claim, and
 /// returns the number of requests that it has made. It keeps no lease.
 fn requests_of_one_that_is_stopped(times: u32) -> u64 {
+    /// A line of what Redis tells, when the call of one client waits.
+    const BLOCKED: &str = "blocked_clients:1";
     let redis = Arc::new(Redis::start());
     let stopper = Stopper::new();
     // The site outlives no test, but may outlive the server.
@@ -449,11 +452,12 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
         let Some(redis) = server.upgrade() else { return };
         redis.command(&["CLIENT", "PAUSE", "20000", "WRITE"]);
         // The other task asks for a job meanwhile.
-        reply.sleep(Duration::from_millis(90));
+        let has_asked = is_soon(|| redis.command(&["INFO", "clients"]).contains(BLOCKED));
         (0..times).for_each(|_| stop.stop(StopReason::Signal(2)));
-        reply.sleep(Duration::from_millis(20));
+        reply.sleep(Duration::from_millis(200));
         redis.command(&["CLIENT", "UNPAUSE"]);
         reply.page("x");
+        assert!(has_asked, "the other task has not asked for a job");
     });
     let site = site.unwrap();
     let mut wanted = options(&site.url("/"));
@@ -508,6 +512,30 @@ fn a_report_counts_its_rows() {
     let (with_redirects, _) = report_of(true);
     let links = |summary: &CrawlSummary| summary.admission.referrers(&old).0.len();
     assert_eq!((links(&summary), links(&with_redirects)), (1, 3));
+}
+
+/// The records say it as well as the workers that have asked the pages.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_report_tells_what_pages_leave_out() {
+    let redis = Redis::start();
+    let xml = [("Content-Type", "text/xml")];
+    let site = Server::start(move |request, reply| match request.path() {
+        // The second entry has no end.
+        "/map" => reply.status(200, "OK", &xml, "<urlset><url><loc>/1</loc></url><url></urlset>"),
+        "/1" => reply.page("<a rel=nofollow href=/2>x</a>"),
+        _ => reply.status(404, "Not Found", &[], ""),
+    });
+    let site = site.unwrap();
+    let mut wanted = options(&site.url("/map"));
+    wanted.robots = true;
+    let (of_worker, _) = run(redis.options("lacks"), wanted);
+    assert_eq!((of_worker.nofollow, of_worker.warnings.len()), (1, 1));
+    let (event_loop, of_lacks) = (EventLoop::new().unwrap(), redis.options("lacks"));
+    let mut ignore = drop;
+    let reporting = report(&event_loop, &of_lacks, &mut ignore);
+    let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    assert_eq!((summary.nofollow, summary.warnings), (of_worker.nofollow, of_worker.warnings));
 }
 
 /// Jobs that are completed while a report is read are not in it, and it says so.

@@ -14,13 +14,8 @@ use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 use test_support::authority::Authority;
 
-use crate::redis::Redis;
+use crate::redis::{Redis, free_port};
 use crate::worker::{assert_same, journal, options, run, witness};
-
-/// Returns a port that is free.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
 
 fn at(url: &str, name: &str) -> RedisOptions {
     let mut redis = RedisOptions::new(Server::parse(url).unwrap(), name);

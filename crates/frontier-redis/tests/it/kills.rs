@@ -11,13 +11,7 @@ use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisOptions, Step};
 
 use crate::redis::{LOSE, Redis, start_cluster};
-use crate::worker::{assert_same, journal, options, run, spawn, watchdog, witness};
-
-/// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
-pub(crate) fn soak_size() -> Option<(u32, u32)> {
-    let number = |name| std::env::var(name).ok()?.parse().ok();
-    Some((number("FRONTIER_TEST_PAGES")?, number("FRONTIER_TEST_KILLS")?))
-}
+use crate::worker::{assert_same, journal, options, run, soak_size, spawn, watchdog, witness};
 
 fn size() -> (u32, u32) {
     soak_size().unwrap_or((1_500, 6))

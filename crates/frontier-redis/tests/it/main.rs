@@ -8,5 +8,4 @@ mod kills;
 mod losses;
 mod politeness;
 mod redis;
-mod scale;
 mod worker;

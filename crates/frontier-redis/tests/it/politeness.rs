@@ -15,6 +15,9 @@ use crate::losses::is_soon;
 use crate::redis::Redis;
 use crate::worker::{journal, options, run, run_with};
 
+/// A host that does not answer: no program listens on such a port.
+const DEAD_HOST: &str = "127.0.0.1:1";
+
 /// Runs workers on threads until all are done.
 fn run_workers(redis: &Redis, name: &str, count: usize, options: &Options) {
     let workers: Vec<_> = (0..count)
@@ -151,8 +154,7 @@ fn a_busy_url_is_asked_again_when_it_wants() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_dead_host_ends_as_rows() {
     let redis = Redis::start();
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut wanted = options(&format!("http://{closed}/"));
+    let mut wanted = options(&format!("http://{DEAD_HOST}/"));
     wanted.robots = true;
     wanted.max_tries = 2;
     run_workers(&redis, "dead", 2, &wanted);
@@ -162,22 +164,21 @@ fn a_dead_host_ends_as_rows() {
 }
 
 /// Returns the options of a crawl without robots.txt, of a page that links to 20 of a host
-/// that does not answer, and that host.
-fn links_to_a_dead_host() -> (Server, Options, String) {
-    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let links: String = (0..20).map(|n| format!("<a href=http://{closed}/{n}>x</a>")).collect();
+/// that does not answer.
+fn links_to_a_dead_host() -> (Server, Options) {
+    let links: String = (0..20).map(|n| format!("<a href=http://{DEAD_HOST}/{n}>x</a>")).collect();
     let server = Server::start(move |_, reply| reply.page(&links)).unwrap();
     let mut wanted = options(&server.url("/"));
-    wanted.roots.push(format!("http://{closed}/").parse().unwrap());
+    wanted.roots.push(format!("http://{DEAD_HOST}/").parse().unwrap());
     wanted.max_tries = 1;
-    (server, wanted, closed.to_string())
+    (server, wanted)
 }
 
 /// Asserts that each URL of a host that does not answer has failed, and returns how many of
 /// them were tried.
-fn tried(redis: &Redis, name: &str, host: &str) -> usize {
+fn tried(redis: &Redis, name: &str) -> usize {
     let rows = journal(&redis.options(name));
-    let of_host: Vec<_> = rows.values().filter(|row| row.url.contains(host)).collect();
+    let of_host: Vec<_> = rows.values().filter(|row| row.url.contains(DEAD_HOST)).collect();
     assert_eq!(of_host.len(), 21);
     assert!(of_host.iter().all(|row| row.outcome == Outcome::Failed), "{rows:?}");
     of_host.into_iter().filter(|row| row.tries > 0).count()
@@ -187,24 +188,24 @@ fn tried(redis: &Redis, name: &str, host: &str) -> usize {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_dead_host_is_given_up_without_robots_txt() {
     let redis = Redis::start();
-    let (_server, mut wanted, host) = links_to_a_dead_host();
+    let (_server, mut wanted) = links_to_a_dead_host();
     // It is given up after eight failed attempts, and five seconds.
     wanted.delay = Duration::from_millis(800);
     run(redis.options("dead"), wanted);
-    assert_eq!(tried(&redis, "dead", &host), 8);
+    assert_eq!(tried(&redis, "dead"), 8);
 }
 
 #[test]
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_host_that_one_worker_gives_up_is_given_up_by_others() {
     let redis = Redis::start();
-    let (_server, mut wanted, host) = links_to_a_dead_host();
+    let (_server, mut wanted) = links_to_a_dead_host();
     let error = FetchError::new(ErrorClass::Connect, "connection refused");
-    let rules = serde_json::to_string(&Rules::of_dead_host(&host, &error)).unwrap();
-    redis.command(&["SET", &format!("{{others:0}}:rules0{host}"), &rules]);
+    let rules = serde_json::to_string(&Rules::of_dead_host(DEAD_HOST, &error)).unwrap();
+    redis.command(&["SET", &format!("{{others:0}}:rules0{DEAD_HOST}"), &rules]);
     wanted.max_tasks = Some(1);
     run(redis.options("others"), wanted);
-    assert_eq!(tried(&redis, "others", &host), 1);
+    assert_eq!(tried(&redis, "others"), 1);
 }
 
 /// A host that is busy all the time is given up. Its URLs are left to do, and named in the

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, TcpListener};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -220,19 +220,27 @@ fn carry(client: UnixStream, server: UnixStream, time: Duration, most: &Arc<Atom
 impl Monitor {
     /// Ends the record, and returns a line for each command.
     pub(crate) fn lines(self) -> Vec<String> {
-        self.stream.shutdown(std::net::Shutdown::Both).unwrap();
+        self.stream.shutdown(Shutdown::Both).unwrap();
         self.reading.join().unwrap()
+    }
+}
+
+/// Returns a port that is free, another one each time. It is below those that the system
+/// gives out by itself, so no other test gets it.
+pub(crate) fn free_port() -> u16 {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let n = std::process::id().wrapping_mul(64) + COUNT.fetch_add(1, Ordering::Relaxed);
+        let port = 10_000 + (n % 20_000) as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
     }
 }
 
 /// Starts three servers as the nodes of a cluster.
 pub(crate) fn start_cluster() -> [Redis; 3] {
-    // Reserved until the servers take them: nothing else binds ports that were given out
-    // a moment ago.
-    let ports = [(); 6].map(|()| {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    });
+    let ports = [(); 6].map(|()| free_port());
     let mut n = 0;
     let nodes = [(); 3].map(|()| {
         let words = ["--port", "--cluster-port", "--cluster-enabled", "--bind"];

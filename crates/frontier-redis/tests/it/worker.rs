@@ -10,10 +10,16 @@ use frontier_redis::{RedisOptions, Server, Step, report, work};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 
+/// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
+pub(crate) fn soak_size() -> Option<(u32, u32)> {
+    let number = |name| std::env::var(name).ok()?.parse().ok();
+    Some((number("FRONTIER_TEST_PAGES")?, number("FRONTIER_TEST_KILLS")?))
+}
+
 /// Returns the time in which each crawl of these tests must end: a minute, and three seconds
 /// for each kill that the soak asks for.
 pub(crate) fn watchdog() -> Duration {
-    let (_, kills) = crate::kills::soak_size().unwrap_or_default();
+    let (_, kills) = soak_size().unwrap_or_default();
     Duration::from_secs(u64::from(60 + 3 * kills))
 }
 

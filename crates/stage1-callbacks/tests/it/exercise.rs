@@ -92,7 +92,7 @@ fn serve_one<T: Send + 'static>(
 fn read_request(stream: &mut std::net::TcpStream) -> String {
     let mut request = Vec::new();
     let mut byte = [0];
-    while !request.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
+    while !request.ends_with(b"\r\n\r\n") && stream.read_exact(&mut byte).is_ok() {
         request.push(byte[0]);
     }
     String::from_utf8(request).unwrap()

@@ -56,9 +56,15 @@ fn a_run_that_is_to_stop_at_once_looks_at_sockets_and_timers() {
 #[test]
 fn a_handler_that_panics_ends_nothing() {
     let event_loop = virtual_loop();
-    event_loop.set_exception_handler(|error| panic!("{error}"));
+    let log = Log::default();
+    let handler_log = log.clone();
+    event_loop.set_exception_handler(move |error| {
+        handler_log.add("called");
+        panic!("{error}");
+    });
     event_loop.call_soon(|| panic!("a callback"));
     run(&event_loop, sleep(&event_loop, SECOND));
+    assert_eq!(log.take(), ["called"]);
 }
 
 #[test]

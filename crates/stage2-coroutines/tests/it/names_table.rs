@@ -278,11 +278,14 @@ fn each_program_that_must_not_compile_differs_in_one_line_from_one_that_does() {
     let programs = programs();
     let forbidden = programs.iter().filter(|(fails, _)| *fails).count();
     assert_eq!(forbidden, 8);
+    let mut pairs = 0;
     for pair in programs.windows(2) {
         let [(true, bad), (fails, good)] = pair else { continue };
         assert!(!fails, "two in a row that do not compile: {bad:?}");
         assert_eq!(bad.len(), good.len(), "{bad:?}");
         let differences = bad.iter().zip(good).filter(|(bad, good)| bad != good).count();
         assert_eq!(differences, 1, "{bad:?}");
+        pairs += 1;
     }
+    assert_eq!(pairs, forbidden, "one has none that compiles after it");
 }

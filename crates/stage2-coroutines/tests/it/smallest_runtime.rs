@@ -182,7 +182,7 @@ fn task_2_an_idle_loop_takes_no_processor_time() {
 
 #[test]
 fn task_3_another_thread_wakes_although_a_timer_is_far() {
-    let (event_loop, far) = (EventLoop::new(), MILLISECOND * 3000);
+    let (event_loop, far) = (EventLoop::new(), MILLISECOND * 10_000);
     let _timer = event_loop.sleep(far);
     let (elapsed, used) = woken_by_a_thread(&event_loop);
     assert!(elapsed < far, "the wake-up was lost until the timer was due");
@@ -212,7 +212,7 @@ fn task_3_a_timer_wakes_its_task_and_waiting_takes_no_steps() {
     let order = Rc::new(RefCell::new(Vec::new()));
     let polls = Rc::new(Cell::new(0));
     let begun = Instant::now();
-    for milliseconds in [60, 20, 40] {
+    for milliseconds in [300, 100, 200] {
         let (inside, order) = (event_loop.clone(), Rc::clone(&order));
         let polls = Rc::clone(&polls);
         event_loop.spawn(async move {
@@ -226,7 +226,7 @@ fn task_3_a_timer_wakes_its_task_and_waiting_takes_no_steps() {
         });
     }
     event_loop.run();
-    assert_eq!(order.take(), [20, 40, 60]);
-    assert!(begun.elapsed() >= MILLISECOND * 60);
+    assert_eq!(order.take(), [100, 200, 300]);
+    assert!(begun.elapsed() >= MILLISECOND * 300);
     assert_eq!(polls.get(), 6, "one step to begin, and one when the time has come");
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -66,16 +66,31 @@ impl RealServer {
     pub fn read(&self, name: &str) -> String {
         fs::read_to_string(self.folder.join(name)).unwrap()
     }
+
+    /// Reads the `access.log` of nginx when it is whole, or after ten seconds: nginx logs a
+    /// request after it has sent the response.
+    pub fn access_log(&self, is_whole: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        loop {
+            let log = self.read("access.log");
+            if is_whole(&log) || Instant::now() > deadline {
+                return log;
+            }
+            sleep(Duration::from_millis(10));
+        }
+    }
 }
 
 /// Returns a port that is not in use, and that no other server of these tests
-/// was given.
+/// was given. It is below those that the system chooses for others, so it is still free
+/// when the server comes to listen.
 fn free_port() -> u16 {
-    static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());
+    static GIVEN: AtomicU32 = AtomicU32::new(0);
     loop {
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        if GIVEN.lock().unwrap().insert(port) {
+        // Tests that run at the same time have other ports.
+        let number = std::process::id() * 100 + GIVEN.fetch_add(1, Ordering::SeqCst);
+        let port = u16::try_from(20_000 + number % 10_000).unwrap();
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }
     }

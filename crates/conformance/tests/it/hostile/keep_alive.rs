@@ -216,15 +216,20 @@ fn a_request_is_sent_at_most_twice() {
 
 /// Crawls a server that sends these bytes on an idle connection of the pool.
 fn crawl_with_idle(bytes: &'static str) -> (Crawled, Server) {
+    let are_sent = AtomicBool::new(false);
     let site = serve(move |request, reply| match request.path() {
         "/" => reply.page(links(["/quick", "/slow"])),
         "/quick" => {
             reply.page("");
             reply.sleep(Duration::from_millis(50));
             reply.send(bytes);
+            are_sent.store(true, Ordering::SeqCst);
         }
         "/slow" => {
-            reply.sleep(Duration::from_millis(250));
+            while !are_sent.load(Ordering::SeqCst) && !reply.is_over() {
+                reply.sleep(Duration::from_millis(1));
+            }
+            reply.sleep(Duration::from_millis(200));
             // This connection is not kept, so `/last` needs another one.
             reply.send(response("close", &links(["/last"])));
             reply.close();

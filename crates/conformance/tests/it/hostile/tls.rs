@@ -196,7 +196,9 @@ fn stalled_handshakes() -> Vec<HostileServer> {
         let server = Server::start_raw(move |stream, _| {
             let mut tls = ServerConnection::new(Arc::clone(&config)).unwrap();
             let mut remaining = flights;
-            while remaining > 0 && tls.read_tls(stream).is_ok() && tls.process_new_packets().is_ok()
+            while remaining > 0
+                && tls.read_tls(stream).is_ok_and(|length| length > 0)
+                && tls.process_new_packets().is_ok()
             {
                 remaining -= u32::from(tls.wants_write());
                 while tls.wants_write() && tls.write_tls(stream).is_ok() {}

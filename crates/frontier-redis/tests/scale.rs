@@ -1,14 +1,22 @@
 //! The model of a large crawl (`simulation::scale`), compared with a real one that is small.
+//! (The test is alone in its process: others beside it would take its time.)
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)]
+#[path = "it/redis.rs"]
+mod redis;
+#[allow(dead_code)]
+#[path = "it/worker.rs"]
+mod worker;
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use demo_site::scripted::Server;
 use frontier_redis::RedisOptions;
+use redis::Redis;
 use simulation::scale::{Costs, Scale};
-
-use crate::redis::Redis;
-use crate::worker::{journal, options, run};
+use worker::{journal, options, run};
 
 /// Four workers and fifty hosts, of which the largest is asked to the end.
 const SMALL: Scale = Scale {
