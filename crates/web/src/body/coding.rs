@@ -25,6 +25,7 @@
 mod brotli;
 mod deflate;
 mod gzip;
+#[cfg(feature = "tables")]
 mod zstd;
 
 use std::fmt;
@@ -35,7 +36,7 @@ use crate::{ErrorClass, FetchError};
 
 /// The value of an `Accept-Encoding` header with all codings that can be decoded.
 pub const ACCEPT_ENCODING: &str =
-    if cfg!(feature = "tables") { "gzip, deflate, br, zstd" } else { "gzip, deflate, zstd" };
+    if cfg!(feature = "tables") { "gzip, deflate, br, zstd" } else { "gzip, deflate" };
 
 /// The maximum number of codings that are applied one after the other. Two are
 /// accepted because some servers compress a page twice by mistake.
@@ -72,6 +73,7 @@ enum Coding {
     Deflate,
     #[cfg(feature = "tables")]
     Brotli,
+    #[cfg(feature = "tables")]
     Zstd,
 }
 
@@ -84,6 +86,7 @@ impl Coding {
             b"deflate" => Self::Deflate,
             #[cfg(feature = "tables")]
             b"br" => Self::Brotli,
+            #[cfg(feature = "tables")]
             b"zstd" => Self::Zstd,
             _ => return None,
         })
@@ -95,6 +98,7 @@ impl Coding {
             Self::Deflate => "deflate",
             #[cfg(feature = "tables")]
             Self::Brotli => "br",
+            #[cfg(feature = "tables")]
             Self::Zstd => "zstd",
         }
     }
@@ -105,6 +109,7 @@ impl Coding {
             Self::Deflate => Box::new(deflate::Deflate::new()),
             #[cfg(feature = "tables")]
             Self::Brotli => Box::new(brotli::Brotli::new()),
+            #[cfg(feature = "tables")]
             Self::Zstd => Box::new(zstd::Zstd::new()),
         }
     }
@@ -213,7 +218,7 @@ impl BodyDecoder {
     /// can be watched: sixteen bytes of zstd may be four blocks of 128 KiB, or two of twice
     /// that.
     pub fn max_piece(&self) -> usize {
-        let is_zstd = |layer: &Layer| layer.coding == Coding::Zstd;
+        let is_zstd = |layer: &Layer| layer.coding.name() == "zstd";
         if self.layers.iter().any(is_zstd) { 16 } else { usize::MAX }
     }
 
