@@ -197,11 +197,17 @@ impl http::Sink for ResponseSink<'_> {
         let Some(kind) = kind else { return Ok(()) };
         let url = self.urls.parse(self.url).map_err(invalid_url)?;
         let charset = content_type.and_then(|content_type| content_type.charset.as_deref());
-        let page = PageReader::of_kind(kind, &url, charset, options);
-        let page = if is_named_sitemap && is_page { page.or_sitemap() } else { page };
-        let page = if self.hashes_content { page.hashing_content() } else { page };
-        let keeps_text = self.keeps_text && page.is_html();
-        self.begin_body(head, Some((url, if keeps_text { page.keeping_text() } else { page })))
+        let mut page = PageReader::of_kind(kind, &url, charset, options);
+        if is_named_sitemap && is_page {
+            page.allow_sitemap();
+        }
+        if self.hashes_content {
+            page.hash_content();
+        }
+        if self.keeps_text && page.is_html() {
+            page.keep_text();
+        }
+        self.begin_body(head, Some((url, page)))
     }
 
     fn has_body_limit(&self) -> bool {

@@ -168,21 +168,20 @@ impl PageReader {
     }
 
     /// Makes the reader take a page for a sitemap, if it names anything as one.
-    pub fn or_sitemap(self) -> Self {
-        Self { sitemap: Some(Box::default()), ..self }
+    pub fn allow_sitemap(&mut self) {
+        self.sitemap = Some(Box::default());
     }
 
     /// Makes the reader keep the text of the page, if it is HTML.
-    pub fn keeping_text(self) -> Self {
-        Self { kept: Some(Vec::new()), ..self }
+    pub fn keep_text(&mut self) {
+        self.kept = Some(Vec::new());
     }
 
     /// Makes the reader hash the visible text of the page, if it is HTML.
-    pub fn hashing_content(mut self) -> Self {
+    pub fn hash_content(&mut self) {
         if let Format::Html(_, links, _) = &mut self.format {
             links.hash_content();
         }
-        self
     }
 
     /// Returns true if the file is HTML.
