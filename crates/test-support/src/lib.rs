@@ -1,6 +1,6 @@
 //! Helpers shared by the tests of several crates: certificates, encoders, event
 //! loops with a virtual clock, expensive pages, pages that are parsed as browsers do,
-//! examples run with a timeout, programs, numbers of cases, and the sources of the
+//! examples run with a timeout, ports, programs, numbers of cases, and the sources of the
 //! workspace.
 //!
 //! Only tests, fuzz targets and benches depend on this crate.
@@ -16,6 +16,7 @@ pub mod encoders;
 pub mod event_loops;
 pub mod examples;
 pub mod pathological;
+pub mod ports;
 pub mod programs;
 pub mod properties;
 pub mod sources;

@@ -1,17 +1,17 @@
 //! Crawls through proxies: scripted ones, and such as other people wrote.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use std::{fs, process, thread};
+use std::{fs, thread};
 
 use demo_site::scripted::Server;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 use test_support::authority::Authority;
+use test_support::ports::free_port;
 
 use crate::program::{ProgramOutput, Running, Scratch, program, rows, wait_until};
 
@@ -441,19 +441,6 @@ fn a_crawl_through_a_proxy_is_replayed_without_it() {
     let socks = ["--record", record.as_str(), "--proxy", "socks5://me:s3cret@127.0.0.1", "a.test"];
     let output = Running::start(program(&socks)).wait().expect_code(2);
     assert!(output.stderr.contains("--record-secrets"), "{}", output.stderr);
-}
-
-/// Returns a port that is free, another one each time. It is below those that the system
-/// gives out by itself, so no other test gets it.
-fn free_port() -> u16 {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let n = process::id().wrapping_mul(64) + COUNT.fetch_add(1, Relaxed);
-        let port = 10_000 + (n % 20_000) as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
-    }
 }
 
 /// A proxy that another program is. Dropping it ends the process.

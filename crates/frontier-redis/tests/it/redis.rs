@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{Shutdown, TcpListener};
+use std::net::Shutdown;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -12,6 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use frontier_redis::{RedisOptions, Server};
+use test_support::ports::free_port;
 
 /// A script that has a server lose what it has of the crawl `lost`, but for the record of the
 /// crawl and the partition of the host in its argument. It returns the number of keys.
@@ -222,19 +223,6 @@ impl Monitor {
     pub(crate) fn lines(self) -> Vec<String> {
         self.stream.shutdown(Shutdown::Both).unwrap();
         self.reading.join().unwrap()
-    }
-}
-
-/// Returns a port that is free, another one each time. It is below those that the system
-/// gives out by itself, so no other test gets it.
-pub(crate) fn free_port() -> u16 {
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    loop {
-        let n = std::process::id().wrapping_mul(64) + COUNT.fetch_add(1, Ordering::Relaxed);
-        let port = 10_000 + (n % 20_000) as u16;
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
-        }
     }
 }
 

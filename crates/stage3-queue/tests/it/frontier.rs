@@ -309,10 +309,9 @@ fn with_claims_on_rules(delay: Duration) -> Model {
     model
 }
 
-/// A worker that ends many URLs without a request lets other tasks run in between. It
-/// waits for no delay between two requests.
-#[test]
-fn urls_without_a_request_do_not_keep_the_loop() {
+/// Returns a frontier with a delay of ten seconds and 200 URLs of an origin that does not
+/// answer. The rules of two other hosts are claimed.
+fn with_dead_origin() -> Model {
     let mut model = with_claims_on_rules(Duration::from_secs(10));
     for page in 1..200 {
         now(model.frontier.seed(&url(0, page).parse().unwrap()));
@@ -320,6 +319,14 @@ fn urls_without_a_request_do_not_keep_the_loop() {
     let error = FetchError::new(ErrorClass::Connect, "refused");
     let rules = Rules::of_dead_host("10.0.0.1", &error);
     now(model.frontier.set_rules(model.claims.remove(0), rules));
+    model
+}
+
+/// A worker that ends many URLs without a request lets other tasks run in between. It
+/// waits for no delay between two requests.
+#[test]
+fn urls_without_a_request_do_not_keep_the_loop() {
+    let model = with_dead_origin();
     let mut next = pin!(model.frontier.next());
     for expected in [64, 128, 192, 200] {
         assert!(poll_once(next.as_mut()).is_pending());
@@ -330,13 +337,7 @@ fn urls_without_a_request_do_not_keep_the_loop() {
 /// URLs of an origin that is given up need no request, but the rules of the other one do.
 #[test]
 fn rules_that_a_sitemap_needs_keep_the_delay_beside_a_dead_origin() {
-    let mut model = with_claims_on_rules(Duration::from_secs(10));
-    for page in 1..200 {
-        now(model.frontier.seed(&url(0, page).parse().unwrap()));
-    }
-    let error = FetchError::new(ErrorClass::Connect, "refused");
-    let rules = Rules::of_dead_host("10.0.0.1", &error);
-    now(model.frontier.set_rules(model.claims.remove(0), rules));
+    let mut model = with_dead_origin();
     let site: Url = "https://10.0.0.1/".parse().unwrap();
     assert!(poll_once(pin!(model.frontier.rules(&site))).is_pending());
     model.next();

@@ -1,15 +1,15 @@
 //! Real server programs, such as nginx, and tables of the rows they lead to.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use crawl_core::{Outcome, Row};
+use test_support::ports::free_port;
 
 use super::Crawled;
 use super::tls::ROOT_CA;
@@ -77,21 +77,6 @@ impl RealServer {
                 return log;
             }
             sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-/// Returns a port that is not in use, and that no other server of these tests
-/// was given. It is below those that the system chooses for others, so it is still free
-/// when the server comes to listen.
-fn free_port() -> u16 {
-    static GIVEN: AtomicU32 = AtomicU32::new(0);
-    loop {
-        // Tests that run at the same time have other ports.
-        let number = std::process::id() * 100 + GIVEN.fetch_add(1, Ordering::SeqCst);
-        let port = u16::try_from(20_000 + number % 10_000).unwrap();
-        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
-            return port;
         }
     }
 }
