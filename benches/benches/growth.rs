@@ -7,6 +7,8 @@
 //! others use the same URL table, and take a minute and more to close so many
 //! connections. The pages are small, computed on request, and not stored.
 //!
+//! `growth/stage3-queue-huge-pages/<n>` is stage 3 in [huge pages](HUGE_PAGES).
+//!
 //! `growth/known/10000000` is the core alone, with ten million URLs that are generated and
 //! never fetched: the time that one link takes as its page is settled, and the memory.
 //!
@@ -14,7 +16,9 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs)]
 
 use std::collections::{BTreeMap, VecDeque};
+use std::env;
 use std::io;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use benches::subjects::Subject;
@@ -23,11 +27,23 @@ use crawl_core::Options;
 use serde::Serialize;
 use url::Url;
 
-const SUBJECTS: [&str; 3] = ["stage1-callbacks", "stage2-coroutines", "stage3-queue"];
+/// The names in the ids, each with its subject and what is added to its environment.
+const CRAWLERS: [(&str, &str, Option<(&str, &str)>); 4] = [
+    ("stage1-callbacks", "stage1-callbacks", None),
+    ("stage2-coroutines", "stage2-coroutines", None),
+    ("stage3-queue", "stage3-queue", None),
+    ("stage3-queue-huge-pages", "stage3-queue", Some(HUGE_PAGES)),
+];
 const TASKS: usize = 100;
 const TIMES: usize = 3;
 /// The only subject that crawls a million pages.
 const LAST: (&str, u32) = ("stage3-queue", 1_000_000);
+
+/// The setting of glibc by which its allocator asks the kernel for huge pages, of 2 MiB, as
+/// its memory grows by 64 MiB at a time. It is for Linux with `madvise` or `always` in
+/// `/sys/kernel/mm/transparent_hugepage/enabled`.
+const HUGE_PAGES: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864");
 
 /// The number of URLs that are known and never fetched.
 const KNOWN: u32 = 10_000_000;
@@ -56,11 +72,19 @@ struct Figures {
     bytes_per_url: Option<f64>,
 }
 
-fn measure(subject: Subject, pages: u32, base: Option<(u32, u64)>) -> io::Result<Figures> {
+fn measure(
+    subject: Subject,
+    pages: u32,
+    base: Option<(u32, u64)>,
+    environment: Option<(&str, &str)>,
+) -> io::Result<Figures> {
     let server = ServerProcess::start(Site { pages, page_size: 0, ..Site::default() })?;
     let mut crawls = Vec::new();
     for _ in 0..TIMES {
-        let mut process = SubjectProcess::start(Crawl::new(subject.name, &server, TASKS, false))?;
+        let mut program = Command::new(env::current_exe()?);
+        program.envs(environment);
+        let crawl = Crawl::new(subject.name, &server, TASKS, false);
+        let mut process = SubjectProcess::start_program(program, crawl)?;
         crawls.push((process.run()?, process.memory()?.peak));
     }
     crawls.sort_by_key(|(run, _)| run.wall);
@@ -117,24 +141,27 @@ fn main() -> io::Result<()> {
     play_role_if_asked(None)?;
     let sizes: &[u32] =
         if figures::is_test() { &[100, 1000] } else { &[1000, 10_000, 100_000, 1_000_000] };
-    let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let is_exact = std::env::args().any(|argument| argument == "--exact");
+    let filter = env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_exact = env::args().any(|argument| argument == "--exact");
     let is_selected = |id: &String| {
         let matches = |filter: &String| if is_exact { id == filter } else { id.contains(filter) };
         filter.as_ref().is_none_or(matches)
     };
     let mut kept = BTreeMap::new();
-    for name in SUBJECTS {
-        let subject = Subject::named(name).unwrap();
+    for (name, subject, environment) in CRAWLERS {
+        let subject = Subject::named(subject).unwrap();
         let mut base = None;
         for &pages in sizes {
             let id = format!("growth/{name}/{pages}");
-            let is_too_large = pages == LAST.1 && name != LAST.0;
+            let is_too_large = pages == LAST.1 && subject.name != LAST.0;
             if is_too_large || !is_selected(&id) {
                 continue;
             }
-            let figures = measure(subject, pages, base)?;
-            base = base.or(Some((pages, figures.peak)));
+            let figures = measure(subject, pages, base, environment)?;
+            // In huge pages, it grows by 2 MiB at a time.
+            if environment.is_none() {
+                base = base.or(Some((pages, figures.peak)));
+            }
             println!(
                 "{id:36} {:8.0} pages/s {:7.1} us/page {:8.1} MB{}",
                 figures.pages_per_second,

@@ -321,6 +321,7 @@ fn links(figures: &Figures) -> String {
 fn growth(figures: &Figures) -> String {
     let ids: Vec<_> = GROWING
         .iter()
+        .chain(&["stage3-queue-huge-pages"])
         .flat_map(|crawler| GROWTH.map(|pages| format!("{crawler}/{pages}")))
         .collect();
     let of = |title, quantity, unit| column(figures, title, ("growth/", ""), quantity, unit);
