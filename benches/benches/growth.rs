@@ -27,12 +27,12 @@ use crawl_core::Options;
 use serde::Serialize;
 use url::Url;
 
-/// The names in the ids, each with its subject and what is added to its environment.
-const CRAWLERS: [(&str, &str, Option<(&str, &str)>); 4] = [
-    ("stage1-callbacks", "stage1-callbacks", None),
-    ("stage2-coroutines", "stage2-coroutines", None),
-    ("stage3-queue", "stage3-queue", None),
-    ("stage3-queue-huge-pages", "stage3-queue", Some(HUGE_PAGES)),
+/// The names in the ids, each with its subject; true for the one in huge pages.
+const CRAWLERS: [(&str, &str, bool); 4] = [
+    ("stage1-callbacks", "stage1-callbacks", false),
+    ("stage2-coroutines", "stage2-coroutines", false),
+    ("stage3-queue", "stage3-queue", false),
+    ("stage3-queue-huge-pages", "stage3-queue", true),
 ];
 const TASKS: usize = 100;
 const TIMES: usize = 3;
@@ -76,13 +76,13 @@ fn measure(
     subject: Subject,
     pages: u32,
     base: Option<(u32, u64)>,
-    environment: Option<(&str, &str)>,
+    in_huge_pages: bool,
 ) -> io::Result<Figures> {
     let server = ServerProcess::start(Site { pages, page_size: 0, ..Site::default() })?;
     let mut crawls = Vec::new();
     for _ in 0..TIMES {
         let mut program = Command::new(env::current_exe()?);
-        program.envs(environment);
+        program.envs(in_huge_pages.then_some(HUGE_PAGES));
         let crawl = Crawl::new(subject.name, &server, TASKS, false);
         let mut process = SubjectProcess::start_program(program, crawl)?;
         crawls.push((process.run()?, process.memory()?.peak));
@@ -148,7 +148,7 @@ fn main() -> io::Result<()> {
         filter.as_ref().is_none_or(matches)
     };
     let mut kept = BTreeMap::new();
-    for (name, subject, environment) in CRAWLERS {
+    for (name, subject, in_huge_pages) in CRAWLERS {
         let subject = Subject::named(subject).unwrap();
         let mut base = None;
         for &pages in sizes {
@@ -157,9 +157,9 @@ fn main() -> io::Result<()> {
             if is_too_large || !is_selected(&id) {
                 continue;
             }
-            let figures = measure(subject, pages, base, environment)?;
+            let figures = measure(subject, pages, base, in_huge_pages)?;
             // In huge pages, it grows by 2 MiB at a time.
-            if environment.is_none() {
+            if !in_huge_pages {
                 base = base.or(Some((pages, figures.peak)));
             }
             println!(

@@ -37,7 +37,7 @@ impl Frontier {
             error: RefCell::new(None),
             work,
         };
-        for root in &frontier.work.options.roots {
+        for root in frontier.work.options.roots.iter() {
             frontier.admit(Address::of(root), Via::Root);
         }
         Rc::new(frontier)

@@ -490,7 +490,7 @@ impl ToolArguments {
         let joins = self.is_part() && roots.is_empty();
         let default = if joins { Check::default() } else { Check::USUAL };
         let check = self.common.scope.check(Check::USUAL).unwrap_or(default);
-        let mut options = Options { roots, check, ..self.common.options() };
+        let mut options = Options { roots: roots.into(), check, ..self.common.options() };
         self.tool.set(&mut options);
         options
     }

@@ -88,7 +88,7 @@ pub(crate) fn run(
         Ok(trace) => trace,
         Err(error) => return unwritable(log, "the file of --trace cannot be created", &error),
     };
-    for root in &options.roots {
+    for root in options.roots.iter() {
         if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));
         }

@@ -170,12 +170,11 @@ impl Crawl {
     /// Returns the jobs of the roots. A root that is refused is handed to `sink`
     /// as a row.
     pub fn roots(&mut self, sink: &mut dyn FnMut(Row)) -> Vec<Job> {
-        let roots = mem::take(&mut self.options.roots);
+        let roots = Arc::clone(&self.options.roots);
         let mut findings = Findings::default();
         for address in roots.iter().flat_map(Address::of) {
             self.admit(address, Via::Root, &mut findings);
         }
-        self.options.roots = roots;
         findings.skipped.into_iter().for_each(sink);
         let levels = &mut self.admission.levels;
         findings.jobs.into_iter().filter_map(|job| levels.add(job)).collect()

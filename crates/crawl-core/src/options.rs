@@ -1,6 +1,7 @@
 //! The options of a crawl.
 
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
@@ -88,8 +89,9 @@ impl Check {
 /// Names and defaults are those of the command line.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The root URLs, from which the crawl begins. Their hosts are the site.
-    pub roots: Vec<Url>,
+    /// The root URLs, from which the crawl begins. Their hosts are the site. There may be
+    /// a long list of them: a clone of the options shares it.
+    pub roots: Arc<[Url]>,
     /// The rule for other hosts that belong to the site.
     pub scope: ScopeRule,
     /// Patterns of URLs to fetch. If there are any, a page that matches none of
@@ -207,7 +209,7 @@ impl Options {
     /// Returns the default options for these roots.
     pub fn new(roots: Vec<Url>) -> Self {
         Self {
-            roots,
+            roots: roots.into(),
             scope: ScopeRule::Strict,
             include: Vec::new(),
             exclude: Vec::new(),

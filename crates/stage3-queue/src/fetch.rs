@@ -168,7 +168,7 @@ impl<F: Frontier> Client<F> {
     async fn may_follow(&self, url: &Url, next: &Url, redirects: Redirects) -> bool {
         let rule = self.options.scope;
         // Mostly it stays on its site, and there may be many roots.
-        let mut sites = [url].into_iter().chain(&self.options.roots);
+        let mut sites = [url].into_iter().chain(&*self.options.roots);
         sites.any(|site| rule.is_same_site(site, next))
             && (redirects == Redirects::OnSite || self.refusal(next).await.is_none())
     }

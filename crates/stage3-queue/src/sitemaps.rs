@@ -43,7 +43,7 @@ const CHUNK: usize = 4 * 1024;
 pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
     let read_all = async {
         let mut sites = HashSet::new();
-        for root in &client.options.roots {
+        for root in client.options.roots.iter() {
             let site = site_file(root, "/");
             if sites.insert(site.clone()) {
                 read_site(client, &site).await;

@@ -56,8 +56,7 @@ impl Tunnels {
         let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private);
         let visits = visits.collect();
         // Proxies are chosen by the user: they may have any address, as roots may.
-        let to_proxies =
-            Options { roots: urls, ca_certificates: trusted, ..Options::new(Vec::new()) };
+        let to_proxies = Options { ca_certificates: trusted, ..Options::new(urls) };
         // Both use the descriptors of one process.
         let connector = Connector::new(event_loop, &to_proxies, make_room).with_limits_of(direct);
         Some(Self {

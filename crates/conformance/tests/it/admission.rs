@@ -60,7 +60,7 @@ fn a_url_in_a_trap_is_skipped() {
     for stage in Stage::ALL {
         let site = serve(|_, reply| reply.page(links(["here/"])));
         let mut options = options(site.url("/"));
-        options.roots.push(site.url("/a/a/a").parse().unwrap());
+        options.roots = ["/", "/a/a/a"].map(|path| site.url(path).parse().unwrap()).into();
         let crawled = stage.crawl(options);
         let html = || page(links(["here/"]), 1);
         let skipped = || failed(ErrorClass::Trap).outcome(Outcome::Skipped).tries(0);

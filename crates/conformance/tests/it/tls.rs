@@ -52,7 +52,8 @@ fn links_from_http_to_https_are_followed() {
         let html = links([&target]);
         let site = serve(move |_, reply| reply.page(&html));
         let mut options = secure_options(site.url("/"));
-        options.roots.push(secure.url("/other").parse().unwrap());
+        let roots = [site.url("/"), secure.url("/other")];
+        options.roots = roots.map(|root| root.parse().unwrap()).into();
         let crawled = stage.crawl(options);
         assert_eq!(crawled.row(&target).outcome, Outcome::Page, "{stage:?}");
     }
@@ -231,7 +232,8 @@ fn a_request_does_not_change_while_it_is_sent() {
         })
         .unwrap();
         let mut options = secure_options(format!("https://{}/", site.address()));
-        options.roots.push(format!("https://{}/second", site.address()).parse().unwrap());
+        let root = |path| format!("https://{}{path}", site.address()).parse().unwrap();
+        options.roots = ["/", "/second"].map(root).into();
         stage.crawl(options).expect([("/", page("", 0)), ("/second", page("", 0))]);
         let mut paths = paths.lock().unwrap();
         paths.sort();

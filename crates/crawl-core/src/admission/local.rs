@@ -105,7 +105,7 @@ impl LocalAdmission {
 
     /// Returns the candidates with which the crawl begins.
     pub fn roots(&mut self) -> Vec<Candidate> {
-        let roots = self.options.roots.clone();
+        let roots = Arc::clone(&self.options.roots);
         let addresses = roots.iter().flat_map(Address::of);
         addresses.filter_map(|address| self.candidate(address, Via::Root)).collect()
     }

@@ -165,7 +165,7 @@ fn redirect_targets_are_checked_for_traps() {
 #[test]
 fn a_root_may_be_refused() {
     let mut options = options();
-    options.roots = vec![Url::parse("http://site.test/a/a/a/").unwrap()];
+    options.roots = [Url::parse("http://site.test/a/a/a/").unwrap()].into();
     let (rows, summary) = crawl(options, |_| links([]));
     assert_eq!((rows.len(), summary.done), (1, 1));
     assert_eq!((rows[0].outcome, rows[0].depth, &rows[0].referrer), (Outcome::Skipped, 0, &None));
@@ -280,7 +280,10 @@ fn a_root_that_redirects_to_what_is_left_out_is_a_problem() {
     assert!(trap.contains("/a/a/a/, which is not crawled: trap: "), "{trap}");
     assert_eq!(problem("/login", &|_| ()), None);
     for change in [
-        &|options: &mut Options| options.roots.push("http://site.test/2".parse().unwrap()),
+        &|options: &mut Options| {
+            let root = "http://site.test/2".parse().unwrap();
+            options.roots = options.roots.iter().cloned().chain([root]).collect();
+        },
         &|options: &mut Options| options.max_depth = Some(0),
         // Its row is broken.
         &|options: &mut Options| options.max_redirect = 0,

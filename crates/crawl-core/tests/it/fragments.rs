@@ -213,7 +213,7 @@ proptest! {
     ) {
         site[0].redirects_to = None;
         let mut options = checking();
-        options.roots = vec![Url::parse("http://site.test/0").unwrap()];
+        options.roots = [Url::parse("http://site.test/0").unwrap()].into();
         let serve = |_: &str, url: &Url| {
             let test_page = &site[url.path()[1..].parse::<usize>().unwrap()];
             if let Some(to) = test_page.redirects_to {

@@ -154,7 +154,7 @@ fn a_sitemap_that_is_too_long_is_an_error() {
     assert_eq!(row.error.as_ref().unwrap().class, ErrorClass::TooLarge);
     assert!(row.is_broken());
     // A style sheet is a file like others, although its links are not known.
-    let options = Options { roots: vec![SITE.parse().unwrap()], ..options };
+    let options = Options { roots: [SITE.parse().unwrap()].into(), ..options };
     let crawled = root_with("<link rel=stylesheet href=/x.css>", &options, |_, _| {
         Reply::Body("text/css", vec![b' '; 200_000])
     });
@@ -459,7 +459,7 @@ fn what_another_site_redirects_to_is_no_root() {
 #[test]
 fn a_root_that_leads_to_a_site_that_was_external_is_told() {
     let mut options = checking(|options| (options.external, options.follow_root) = (true, true));
-    options.roots.push("http://moved.test/".parse().unwrap());
+    options.roots = [SITE, "http://moved.test/"].map(|root| root.parse().unwrap()).into();
     let warnings = |link: &str| {
         let html = format!("<a href={link}>x</a>");
         let crawled = root_with(&html, &options, |_, url| match url.host_str() {
@@ -549,7 +549,7 @@ proptest! {
             options.check.images = true;
             options.external = true;
         });
-        options.roots = vec![Url::parse(&url_of(0)).unwrap()];
+        options.roots = [Url::parse(&url_of(0)).unwrap()].into();
         let serve = |_: &str, url: &Url| match &web[url.path()[1..].parse::<usize>().unwrap()] {
             TestUrl::Page(links) => {
                 let links = links.iter().map(|&(is_image, n)| match is_image {

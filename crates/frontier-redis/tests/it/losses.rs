@@ -112,7 +112,8 @@ fn lose_children(with_journal: bool) {
     });
     let first = first.unwrap();
     let mut wanted = options(&first.url("/"));
-    wanted.roots.extend(others.iter().map(|other| other.url("/").parse::<url::Url>().unwrap()));
+    let others = others.iter().map(|other| other.url("/").parse().unwrap());
+    wanted.roots = wanted.roots.iter().cloned().chain(others).collect();
     let mut lost = redis.options("lost");
     lost.partitions = Some(64);
     lost.journal_age = Duration::from_millis(200);

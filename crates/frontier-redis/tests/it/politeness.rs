@@ -169,7 +169,8 @@ fn links_to_a_dead_host() -> (Server, Options) {
     let links: String = (0..20).map(|n| format!("<a href=http://{DEAD_HOST}/{n}>x</a>")).collect();
     let server = Server::start(move |_, reply| reply.page(&links)).unwrap();
     let mut wanted = options(&server.url("/"));
-    wanted.roots.push(format!("http://{DEAD_HOST}/").parse().unwrap());
+    let dead = format!("http://{DEAD_HOST}/").parse().unwrap();
+    wanted.roots = wanted.roots.iter().cloned().chain([dead]).collect();
     wanted.max_tries = 1;
     (server, wanted)
 }
@@ -253,7 +254,7 @@ fn time_in_which_no_worker_asks_is_not_that_of_a_busy_host() {
         reply.status(503, "Service Unavailable", &[], "");
     });
     let mut wanted = options(&server.url("/a"));
-    wanted.roots.push(server.url("/b").parse().unwrap());
+    wanted.roots = ["/a", "/b"].map(|path| server.url(path).parse().unwrap()).into();
     (wanted.max_wait, wanted.max_tasks) = (Duration::from_secs(1), Some(1));
     run_with(redis.options("later"), wanted, stopper);
     // An hour goes by.
@@ -343,7 +344,7 @@ fn large_rules_of_a_host_without_work_are_forgotten_by_the_server() {
     });
     let small = small.unwrap();
     let mut wanted = options(&large.url("/"));
-    wanted.roots.push(small.url("/").parse().unwrap());
+    wanted.roots = [&large, &small].map(|site| site.url("/").parse().unwrap()).into();
     (wanted.robots, wanted.max_tries) = (true, 1);
     let (_, rows) = run(redis.options("idle"), wanted);
     let skipped = rows.iter().filter(|row| row.outcome == Outcome::Skipped).count();

@@ -334,7 +334,7 @@ fn data_on_an_idle_connection_is_no_response_before_its_event() {
     };
     let (sender, forged) = channel();
     let mut options = options(site.url("/"));
-    options.roots.push(other_host.url("/").parse().unwrap());
+    options.roots = [&site, &other_host].map(|server| server.url("/").parse().unwrap()).into();
     options.max_tasks = Some(2);
     let (crawled, _) = Stage::Queue
         .crawl_with_interceptor(Forger { may_forge, idle_stream, forged: sender }, options);
