@@ -130,20 +130,20 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(23_020_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(22_560_000))]
 fn simulated_stage1(simulated: Simulated) {
     simulated::callbacks(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(24_700_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(24_300_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(28_100_000))]
-#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(23_100_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(27_610_000))]
+#[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_710_000))]
 #[bench::links(args = (SimulatedSite::Links), config = at_most(156_000_000))]
 fn simulated_stage3(simulated: Simulated) {
     simulated::queue(simulated);

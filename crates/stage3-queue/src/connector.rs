@@ -71,8 +71,9 @@ impl Connector {
 
     /// Returns a connection to the pool if it can carry another request. It is
     /// closed instead when another task waits for a file descriptor.
-    pub(crate) fn keep(&self, visit: &Visit, connection: Connection, received: Received) {
-        if received.reusable && !self.connector.has_fd_waiters() {
+    pub(crate) fn keep(&self, visit: &Visit, connection: Option<Connection>, received: Received) {
+        let is_kept = received.reusable && !self.connector.has_fd_waiters();
+        if let Some(connection) = connection.filter(|_| is_kept) {
             self.pool.keep(visit, connection);
         }
     }

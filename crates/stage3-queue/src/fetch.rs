@@ -81,24 +81,23 @@ impl<F: Frontier> Client<F> {
     /// Makes one attempt. The first one uses an idle connection, if there is one.
     /// Such a connection may be dead without any sign of it but silence.
     async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
-        let mut is_stale = false;
-        if let Some(mut idle) = self.connector.take_idle(visit) {
-            let result = self.exchange(&mut idle, visit, deadline).await;
+        let mut connection = self.connector.take_idle(visit);
+        if let Some(idle) = &mut connection {
+            let result = self.exchange(idle, visit, deadline).await;
             if visit.is_answered(&result) {
-                self.connector.keep(visit, idle, result?);
+                self.connector.keep(visit, connection, result?);
                 return Ok(());
             }
-            // The server had closed it in the meantime. It may do so (RFC 9112,
-            // section 9.3.1), and the attempt goes on without it.
-            is_stale = true;
         }
-        if is_stale {
+        // The server had closed it in the meantime. It may do so (RFC 9112,
+        // section 9.3.1), and the attempt goes on without it.
+        if connection.take().is_some() {
             deadline.enter(Phase::Pause, self.event_loop.now());
             Box::pin(self.frontier.pace(visit.url())).await?;
             deadline.enter(Phase::Lookup, self.event_loop.now());
         }
-        let mut connection = self.connector.connect(visit, deadline).await?;
-        let received = self.exchange(&mut connection, visit, deadline).await?;
+        let new = self.connector.connect(visit, deadline).await?;
+        let received = self.exchange(connection.insert(new), visit, deadline).await?;
         self.connector.keep(visit, connection, received);
         Ok(())
     }
