@@ -142,7 +142,7 @@ fn simulated_stage2(simulated: Simulated) {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(27_610_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(27_640_000))]
 #[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_710_000))]
 #[bench::links(args = (SimulatedSite::Links), config = at_most(156_000_000))]
 fn simulated_stage3(simulated: Simulated) {
