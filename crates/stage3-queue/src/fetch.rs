@@ -89,9 +89,9 @@ impl<F: Frontier> Client<F> {
                 return Ok(());
             }
         }
-        // The server had closed it in the meantime. It may do so (RFC 9112,
-        // section 9.3.1), and the attempt goes on without it.
         if connection.take().is_some() {
+            // The server had closed the idle connection. It may do so (RFC 9112,
+            // section 9.3.1), and the attempt goes on with a new one.
             deadline.enter(Phase::Pause, self.event_loop.now());
             Box::pin(self.frontier.pace(visit.url())).await?;
             deadline.enter(Phase::Lookup, self.event_loop.now());
