@@ -93,19 +93,23 @@ fn a_cancelled_lookup_is_not_answered() {
 fn every_lookup_is_answered_even_if_it_fails_or_panics() {
     let (mut resolver, _, notified) = resolver();
     let now = Instant::now();
-    // More lookups than threads.
-    let hosts: Vec<String> = (0..20).map(|n| format!("unknown-{n}.test")).collect();
-    for host in hosts.iter().map(String::as_str).chain(["empty.test", "bug.test"]) {
+    let unknown = (0..20).map(|n| format!("unknown-{n}.test"));
+    let hosts: Vec<String> = unknown.chain(["empty.test".into(), "bug.test".into()]).collect();
+    for host in &hosts {
         resolver.lookup(host, 80, now);
     }
     let mut answered = Vec::new();
-    while answered.len() < 22 {
+    while answered.len() < hosts.len() {
         notified.recv_timeout(WATCHDOG).unwrap();
         answered.extend(resolver.answered(now));
     }
-    assert!(answered.iter().all(|(_, answer)| answer.is_err()));
-    let message = answered[0].1.as_ref().unwrap_err().to_string();
-    assert!(message.starts_with("no address for unknown-"), "{message}");
+    // They come in the order in which the threads are done.
+    let messages: Vec<String> =
+        answered.into_iter().map(|(_, answer)| answer.unwrap_err().to_string()).collect();
+    for host in hosts {
+        let begin = format!("no address for {host}: ");
+        assert!(messages.iter().any(|it| it.starts_with(&begin)), "{host}: {messages:?}");
+    }
 }
 
 /// Waits until as many lookups have begun, and returns the names.
