@@ -44,7 +44,7 @@ fn held(name: &str, in_flight: usize) -> usize {
 
 /// The limits in bytes per fetch. 8 of them are mio's, in a debug build only.
 const MAX: [(&str, usize); 3] =
-    [("stage1-callbacks", 316), ("stage2-coroutines", 770), ("stage3-queue", 1165)];
+    [("stage1-callbacks", 316), ("stage2-coroutines", 770), ("stage3-queue", 1005)];
 
 /// The one test of this program, since the allocator counts for all threads.
 #[test]

@@ -1,7 +1,5 @@
 //! The fetch of one URL, as in stage 2, over connections that are kept alive.
 
-use std::pin::pin;
-
 use crawl_core::{
     Deadline, ErrorClass, FetchError, FetchResult, Options, Phase, Received, SiteFile, Verdict,
     Visit,
@@ -49,10 +47,8 @@ impl<F: Frontier> Client<F> {
             let deadline = Deadline::for_url(visit.url(), &self.options, now);
             // The deadline moves whenever the server sends something. When it has
             // passed, the attempt is dropped where it waits, and so is its connection.
-            let result = {
-                let attempt = pin!(self.attempt(visit, &deadline));
-                timeout_at(&self.event_loop, || deadline.at(), attempt).await
-            };
+            let attempt = self.attempt(visit, &deadline);
+            let result = timeout_at(&self.event_loop, || deadline.at(), attempt).await;
             let late = |Elapsed| deadline.check(self.event_loop.now());
             let result = result.unwrap_or_else(late);
             match self.judge(visit, result) {

@@ -9,6 +9,9 @@ use std::rc::Rc;
 
 use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
 
+/// Number of items for which a queue keeps memory when it is empty.
+const KEPT_CAPACITY: usize = 100;
+
 /// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
 /// The invariant: `unfinished` is the number of items in the queue, plus those
@@ -223,6 +226,10 @@ impl<'q, T> Getter<'q, T> {
         // ANCHOR: exercise_take
         let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
+        if state.items.is_empty() {
+            // The memory of a queue that was long is given back.
+            state.items.shrink_to(KEPT_CAPACITY);
+        }
         state.promised -= 1;
         self.has_taken = true;
         drop(state);

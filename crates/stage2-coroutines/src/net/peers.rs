@@ -16,8 +16,13 @@ impl Peers {
             IpAddr::V4(ip) => ip.to_ipv6_mapped(),
             IpAddr::V6(ip) => ip,
         };
-        if self.0.len() <= key.index() {
-            self.0.resize(key.index() + 1, (Ipv6Addr::UNSPECIFIED, 0));
+        let len = key.index() + 1;
+        if self.0.len() < len {
+            if self.0.capacity() < len {
+                // By a sixteenth rather than doubled, like the slab of the keys.
+                self.0.reserve_exact(len + len / 16 - self.0.len());
+            }
+            self.0.resize(len, (Ipv6Addr::UNSPECIFIED, 0));
         }
         self.0[key.index()] = (ip, address.port());
     }
