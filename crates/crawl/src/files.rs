@@ -18,7 +18,15 @@ use url::Url;
 use web::links::ExtractOptions;
 use web::page::{FileKind, PageReader};
 
+#[cfg(feature = "markdown")]
 use crate::markdown;
+
+/// True if Markdown is read. Otherwise a file of Markdown can be linked to, and is no page.
+const READS_MARKDOWN: bool = cfg!(feature = "markdown");
+
+/// Reason for which Markdown is not read then.
+const NO_MARKDOWN: &str =
+    "this build reads no Markdown: it was made without the feature `markdown`";
 
 /// The names of the file that answers for a folder.
 const INDEX_FILES: [&str; 3] = ["index.html", "index.htm", "README.md"];
@@ -34,6 +42,8 @@ pub(crate) struct Checked {
     pub(crate) left: Vec<Job>,
     /// The number of URLs without a row, since their file has one.
     pub(crate) num_aliases: u64,
+    /// A warning about files that were not read.
+    pub(crate) warning: Option<String>,
 }
 
 /// Checks the files.
@@ -53,7 +63,7 @@ pub(crate) fn check(
     // Files begin one click deep, like the pages of a sitemap.
     options.max_depth = options.max_depth.map(|depth| depth.saturating_add(1));
     let checks_fragments = options.check.fragments;
-    let named = list(files)?;
+    let (named, warning) = list(files)?;
     let mut crawl = Crawl::new(options.clone());
     let mut jobs = VecDeque::new();
     for file in &named {
@@ -101,7 +111,7 @@ pub(crate) fn check(
     }
     // What other sites redirect to is not in the files.
     crawl.clear_scope();
-    Ok(Checked { crawl, left, num_aliases })
+    Ok(Checked { crawl, left, num_aliases, warning })
 }
 
 /// Returns the path of the file that a URL leads to, as a user writes it: seen from the
@@ -136,15 +146,21 @@ fn shown(path: &Path) -> String {
     }
 }
 
-/// Returns the files to begin with, in the order of their names.
+/// Returns the files to begin with, in the order of their names, and a warning if some
+/// cannot be read.
 ///
 /// # Errors
-/// When a folder cannot be read, or no file has links.
-fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
+/// When a folder cannot be read, no file has links, or a file is named that cannot be
+/// read.
+fn list(files: &Files) -> io::Result<(Vec<PathBuf>, Option<String>)> {
     let mut found = Vec::new();
+    let mut num_unread = 0;
     match &files.paths {
         FilePaths::Files(paths) => {
             found.extend_from_slice(paths);
+            if let Some(path) = found.iter().find(|path| is_markdown(path) && !is_page(path)) {
+                return Err(io::Error::other(format!("{}: {NO_MARKDOWN}", path.display())));
+            }
             if let Some(first) = found.first().filter(|_| !found.iter().any(|it| has_links(it))) {
                 let message = format!(
                     "{} is no page: the name of one ends in .html, .htm, .xhtml, .md or .markdown",
@@ -169,13 +185,19 @@ fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
                     }
                     if kind.is_dir() {
                         folders.push(path);
-                    } else if is_html(&path) || is_markdown(&path) {
+                    } else if is_page(&path) {
                         found.push(path);
+                    } else if is_markdown(&path) {
+                        num_unread += 1;
                     }
                 }
             }
             if found.is_empty() {
-                let message = format!("there is no HTML or Markdown in {}", folder.display());
+                let folder = folder.display();
+                let message = match num_unread {
+                    0 => format!("there is no HTML or Markdown in {folder}"),
+                    _ => format!("there is no HTML in {folder}; {NO_MARKDOWN}"),
+                };
                 return Err(io::Error::other(message));
             }
         }
@@ -183,7 +205,9 @@ fn list(files: &Files) -> io::Result<Vec<PathBuf>> {
     let mut absolute: Vec<PathBuf> =
         found.iter().map(std::path::absolute).collect::<io::Result<_>>()?;
     absolute.sort();
-    Ok(absolute.iter().map(|path| without_dots(path)).collect())
+    let files = absolute.iter().map(|path| without_dots(path)).collect();
+    let warning = format!("files not checked: {num_unread}; {NO_MARKDOWN}");
+    Ok((files, (num_unread > 0).then_some(warning)))
 }
 
 /// Returns the URL of a file.
@@ -338,6 +362,10 @@ fn is_markdown(path: &Path) -> bool {
     has_extension(path, &["md", "markdown"])
 }
 
+fn is_page(path: &Path) -> bool {
+    is_html(path) || (READS_MARKDOWN && is_markdown(path))
+}
+
 /// Returns true if a file is read for its links: a page, a style sheet or a drawing.
 fn has_links(path: &Path) -> bool {
     page_type(path).is_some() || has_extension(path, &["css", "svg"])
@@ -398,13 +426,16 @@ impl Found {
         };
         let is_long = || file.metadata().is_ok_and(|it| it.len() > max_size);
         let is_read = is_page || needs_ids;
-        let answer = if is_markdown(file) && is_read && !is_long() {
-            fs::read(file).map(|bytes| {
+        #[cfg(feature = "markdown")]
+        if is_markdown(file) && is_read && !is_long() {
+            let answer = fs::read(file).map(|bytes| {
                 let html = markdown::to_html(&String::from_utf8_lossy(&bytes));
                 let ids = |html: String| ids(job, FileKind::Html, html.as_bytes());
                 Answer::page(if is_page { html } else { ids(html) })
-            })
-        } else if is_html(file) && !is_page && needs_ids && !is_long() {
+            });
+            return answer.unwrap_or_else(|error| Answer::failed(file, &error));
+        }
+        let answer = if is_html(file) && !is_page && needs_ids && !is_long() {
             let kind = if is_xhtml(file) { FileKind::Xhtml } else { FileKind::Html };
             fs::read(file).map(|bytes| Answer::page(ids(job, kind, &bytes)))
         } else {
@@ -427,7 +458,7 @@ fn page_type(file: &Path) -> Option<&'static str> {
     if is_xhtml(file) {
         return Some("application/xhtml+xml");
     }
-    (is_html(file) || is_markdown(file)).then_some("text/html")
+    is_page(file).then_some("text/html")
 }
 
 /// Returns the media type of a file that is no page here.

@@ -3,6 +3,7 @@
 mod files;
 #[cfg(feature = "redis")]
 mod many_machines;
+#[cfg(feature = "markdown")]
 mod markdown;
 mod recorded;
 mod signals;
@@ -58,11 +59,12 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
         // The crawler's own clock would begin when the files have been read.
         stop_after(max_time, stopper.clone())?;
     }
-    let Checked { crawl, left, num_aliases } =
+    let Checked { crawl, left, num_aliases, warning } =
         files::check(&files, options, &mut invocation.sink, || stopper.is_stopped())?;
     crawler = crawler.begun(crawl, left);
     let mut summary = prepared(crawler, invocation).run_on(&event_loop)?;
     summary.done = summary.done.saturating_sub(num_aliases);
+    summary.warnings.extend(warning);
     Ok(summary)
 }
 
