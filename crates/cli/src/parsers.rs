@@ -239,7 +239,8 @@ fn web_address(text: &str) -> Result<Url, String> {
             other => Err(format!("{other} is neither http nor https")),
         };
     }
-    if text.starts_with(['/', '\\']) {
+    let host = text.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    if host.is_empty() || host.contains(char::is_whitespace) {
         return Err("a URL begins with http://, https:// or the name of a host".into());
     }
     let url = parse(&format!("https://{text}"))?;
@@ -485,6 +486,8 @@ mod tests {
         ] {
             assert!(root(bad).is_err(), "{bad}");
         }
+        let message = root("two words").unwrap_err();
+        assert!(message.starts_with("a URL begins with"), "{message}");
     }
 
     #[test]

@@ -9,9 +9,6 @@ use std::rc::Rc;
 
 use stage2_coroutines::{Coroutine, EventLoop, Future, with_wait};
 
-/// Number of items for which a queue keeps memory when it is empty.
-const KEPT_CAPACITY: usize = 100;
-
 /// A work queue: getters wait for an item, joiners wait until all work is done.
 ///
 /// The invariant: `unfinished` is the number of items in the queue, plus those
@@ -154,12 +151,9 @@ impl<T> JoinableQueue<T> {
         loop {
             // ANCHOR: exercise_wake_getters
             let mut state = self.state.borrow_mut();
-            if state.promised == state.items.len() {
-                return;
-            }
-            let Some(getter) = state.getters.pop_front() else {
-                return;
-            };
+            let is_one_free = state.items.len() > state.promised;
+            let getter = if is_one_free { state.getters.pop_front() } else { None };
+            let Some(getter) = getter else { return };
             state.promised += 1;
             drop(state);
             // Cannot fail: the future was among the getters until now.
@@ -227,8 +221,8 @@ impl<'q, T> Getter<'q, T> {
         let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
         if state.items.is_empty() {
-            // The memory of a queue that was long is given back.
-            state.items.shrink_to(KEPT_CAPACITY);
+            // A queue that was long keeps memory for a hundred items.
+            state.items.shrink_to(100);
         }
         state.promised -= 1;
         self.has_taken = true;
