@@ -25,7 +25,7 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("its Fetcher, or its coroutine", &["Fetcher::new", "Scheduler::add_task"]),
     ("the waker of its task", &["TaskWaker>::new"]),
     ("the Future with the result of its task", &["Future<T>::new"]),
-    ("its place in the list of workers", &["Workers", "Crawler<F>::crawl"]),
+    ("its place in the list of workers", &["Crawler<F>::crawl"]),
     ("its place among the waiting jobs, now free", &["SegmentedDeque<T>"]),
 ];
 
