@@ -130,19 +130,19 @@ fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(22_560_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(22_480_000))]
 fn simulated_stage1(simulated: Simulated) {
     simulated::callbacks(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(24_300_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(23_910_000))]
 fn simulated_stage2(simulated: Simulated) {
     simulated::coroutines(simulated);
 }
 
 #[library_benchmark(setup = prepare)]
-#[bench::close(args = (SimulatedSite::Close), config = at_most(27_640_000))]
+#[bench::close(args = (SimulatedSite::Close), config = at_most(27_600_000))]
 #[bench::keep_alive(args = (SimulatedSite::KeepAlive), config = at_most(22_710_000))]
 #[bench::links(args = (SimulatedSite::Links), config = at_most(156_000_000))]
 fn simulated_stage3(simulated: Simulated) {

@@ -1,5 +1,6 @@
 //! The state of one crawl, which all its fetches share.
 
+use std::iter::once;
 use std::mem;
 use std::sync::Arc;
 use std::time::Instant;
@@ -86,7 +87,7 @@ pub struct Completion {
 impl Completion {
     /// Returns all rows, that of the URL last.
     pub fn rows(self) -> impl Iterator<Item = Row> {
-        self.others.into_iter().chain([self.row])
+        self.others.into_iter().chain(once(self.row))
     }
 }
 

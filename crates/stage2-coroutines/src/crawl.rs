@@ -108,7 +108,7 @@ impl CrawlState {
                 event_loop.spawn_detached(async move {
                     trace::fetch_begin(&visit);
                     let outcome = catch(pin!(crawl_state.client.fetch(&mut visit))).await;
-                    crawl_state.fetch_done(visit, outcome);
+                    crawl_state.fetch_done(&mut visit, outcome);
                 });
             }
         }
@@ -122,18 +122,18 @@ impl CrawlState {
     // ANCHOR: fetch_done
     /// Ends a fetch: reports its rows and starts the jobs that it has found. A
     /// fetch that has panicked ends as a row, too.
-    fn fetch_done(self: &Rc<Self>, mut visit: Visit, outcome: Result<(), Exception>) {
+    fn fetch_done(self: &Rc<Self>, visit: &mut Visit, outcome: Result<(), Exception>) {
         let now = self.client.event_loop.now();
         let mut state = self.state.borrow_mut();
-        let complete = AssertUnwindSafe(|| state.crawl.complete(&mut visit, now));
-        let completion = outcome
-            .and_then(|()| catch_unwind(complete).map_err(|panic| Exception::panicked(&*panic)));
+        let complete = || state.crawl.complete(visit, now);
+        let completion = outcome.and_then(|()| Exception::caught(complete));
         let mut completion = completion
-            .unwrap_or_else(|exception| state.crawl.abandon(&visit, exception.to_string()));
+            .unwrap_or_else(|exception| state.crawl.abandon(visit, exception.to_string()));
         state.in_flight -= 1;
         drop(state);
         let jobs = mem::take(&mut completion.jobs);
-        let report = || completion.rows().for_each(&mut *self.sink.borrow_mut());
+        let mut rows = completion.rows();
+        let report = || rows.by_ref().for_each(&mut *self.sink.borrow_mut());
         match catch_unwind(AssertUnwindSafe(report)) {
             Ok(()) => self.start_fetches(jobs),
             Err(panic) => {
