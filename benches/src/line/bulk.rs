@@ -25,6 +25,9 @@ const WINDOW: Duration = Duration::from_millis(500);
 /// The number of windows after which a transfer ought to have found its rate.
 const WINDOWS: u32 = 40;
 
+/// The congestion control that fills a line: it sends more until the queue is full.
+const FILLING: &str = "cubic";
+
 /// The settings of the downloading role.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Download {
@@ -43,12 +46,14 @@ pub struct LineCheck {
 }
 
 impl Line {
-    /// Checks a line of these options, which loses nothing.
+    /// Checks a line of these options, which loses nothing, with a sender that fills it. How
+    /// much of it another congestion control uses is not a property of the line.
     ///
     /// # Errors
     /// When it does not have the delay or the bandwidth, or a program is missing.
     pub fn check(options: &LineOptions) -> io::Result<LineCheck> {
-        let line = Self::start(&LineOptions { loss: 0.0, ..options.clone() })?;
+        let congestion = FILLING.to_owned();
+        let line = Self::start(&LineOptions { loss: 0.0, congestion, ..options.clone() })?;
         let round_trip = line.ping()?;
         if round_trip.abs_diff(options.round_trip) > MAX_DIFFERENCE {
             let message = format!("ping takes {round_trip:?}, not {:?}", options.round_trip);

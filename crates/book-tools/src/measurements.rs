@@ -77,10 +77,10 @@ pub struct Arguments {
 }
 
 /// Runs benches and writes their figures. Returns false if a count of instructions
-/// is above its limit.
+/// is above its limit. A bench that fails leaves its old figures, and the others are run.
 ///
 /// # Errors
-/// When a bench cannot be run, or a file cannot be read or written.
+/// When a bench has failed, or a file cannot be read or written.
 pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder)?;
@@ -92,13 +92,17 @@ pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     };
     let target = target_folder(root)?;
     let mut good = true;
+    let mut failures = Vec::new();
     for bench in chosen {
-        let (taken, figures, is_good) = run(root, &target, bench, arguments.peers)?;
-        good &= is_good;
-        keep(root, taken, &figures)?;
+        let kept = run(root, &target, bench, arguments.peers)
+            .and_then(|(taken, figures, is_good)| keep(root, taken, &figures).map(|()| is_good));
+        match kept {
+            Ok(is_good) => good &= is_good,
+            Err(error) => failures.push(format!("{bench}: {error}")),
+        }
     }
     draw(root)?;
-    Ok(good)
+    if failures.is_empty() { Ok(good) } else { Err(io::Error::other(failures.join("; "))) }
 }
 
 /// Returns the target folder of the workspace.
