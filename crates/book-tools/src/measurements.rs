@@ -91,17 +91,30 @@ pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         _ => BENCHES.into_iter().filter(is_chosen).collect(),
     };
     let target = target_folder(root)?;
+    let outcome = run_all(&chosen, |bench| {
+        let (taken, figures, is_good) = run(root, &target, bench, arguments.peers)?;
+        keep(root, taken, &figures).map(|()| is_good)
+    });
+    draw(root)?;
+    outcome
+}
+
+/// Runs each bench, also after one that has failed. Returns true if all are good.
+///
+/// # Errors
+/// When benches have failed: those of all of them, with their names.
+fn run_all(
+    benches: &[&str],
+    mut run_one: impl FnMut(&str) -> io::Result<bool>,
+) -> io::Result<bool> {
     let mut good = true;
     let mut failures = Vec::new();
-    for bench in chosen {
-        let kept = run(root, &target, bench, arguments.peers)
-            .and_then(|(taken, figures, is_good)| keep(root, taken, &figures).map(|()| is_good));
-        match kept {
+    for bench in benches {
+        match run_one(bench) {
             Ok(is_good) => good &= is_good,
             Err(error) => failures.push(format!("{bench}: {error}")),
         }
     }
-    draw(root)?;
     if failures.is_empty() { Ok(good) } else { Err(io::Error::other(failures.join("; "))) }
 }
 
@@ -301,6 +314,20 @@ fn remove(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bench_that_fails_leaves_the_others_to_be_run() {
+        let mut ran = Vec::new();
+        let result = run_all(&["links", "line", "tool"], |bench| {
+            ran.push(bench.to_owned());
+            if bench == "line" { Err(io::Error::other("disturbed")) } else { Ok(true) }
+        });
+        assert_eq!(result.unwrap_err().to_string(), "line: disturbed");
+        assert_eq!(ran, ["links", "line", "tool"]);
+
+        assert!(run_all(&["links", "tool"], |_| Ok(true)).unwrap());
+        assert!(!run_all(&["links", "tool"], |bench| Ok(bench == "tool")).unwrap());
+    }
 
     #[test]
     fn a_bench_without_figures_leaves_the_old_ones() {
