@@ -78,11 +78,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Prints a row; without what rounds to nothing.
+/// Prints a row; the place of a part that a stage does not have stays empty.
 fn row(name: &str, bytes: [f64; 3]) {
-    let [one, two, three] = bytes.map(|bytes| match bytes.round() {
+    let [one, two, three] = bytes.map(|bytes| match bytes {
         0.0 => String::new(),
-        bytes => bytes.to_string(),
+        bytes => format!("{bytes:.0}"),
     });
     println!("{}", format!("{name:44}{one:>8}{two:>9}{three:>9}").trim_end());
 }
