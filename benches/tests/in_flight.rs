@@ -42,9 +42,10 @@ fn held(name: &str, in_flight: usize) -> usize {
     held
 }
 
-/// The limits in bytes per fetch. 8 of them are mio's, in a debug build only.
+/// The limits in bytes per fetch, 5 % above what was measured: they catch a buffer that a
+/// waiting fetch has begun to own, and leave room for a field.
 const MAX: [(&str, usize); 3] =
-    [("stage1-callbacks", 316), ("stage2-coroutines", 770), ("stage3-queue", 1005)];
+    [("stage1-callbacks", 331), ("stage2-coroutines", 804), ("stage3-queue", 1048)];
 
 /// The one test of this program, since the allocator counts for all threads.
 #[test]

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks a folder with known broken links, then with one more.
 set -euo pipefail
-cargo build -q -p fourways-crawl --bin crawl
+cargo build -q -p crawl --bin crawl
 crawl=$(realpath "${CARGO_TARGET_DIR:-target}/debug/crawl")
 folder=$(mktemp -d)
 trap 'rm -r "$folder"' EXIT

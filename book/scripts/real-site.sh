@@ -5,7 +5,7 @@ set -euo pipefail
 site=$PWD/target/real-site/doc port=8081
 [ -d "$site" ] || { echo "no $site: run .ci/real-peers" >&2; exit 1; }
 (: <>"/dev/tcp/127.0.0.1/$port") 2>/dev/null && { echo "port $port is taken" >&2; exit 1; }
-cargo build -q --release -p fourways-crawl --bin crawl
+cargo build -q --release -p crawl --bin crawl
 folder=$(mktemp -d)
 cat >"$folder/nginx.conf" <<NGINX
 daemon off; master_process off; pid $folder/pid; error_log $folder/error.log;

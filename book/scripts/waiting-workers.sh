@@ -3,7 +3,7 @@
 # and a server that takes its time for the only page asked for.
 set -euo pipefail
 programs=${CARGO_TARGET_DIR:-target}/debug
-cargo build -q -p fourways-crawl -p demo-site --bins
+cargo build -q -p crawl -p demo-site --bins
 folder=$(mktemp -d)
 mkfifo "$folder/site"
 "$programs/demo-site" --pages 10 --delay 60 >"$folder/site" &

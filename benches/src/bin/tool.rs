@@ -28,7 +28,7 @@ const RUNS: usize = 21;
 /// The number of crates whose seconds are kept, those that take longest.
 const CRATES: usize = 16;
 /// The name of the program's package.
-const PACKAGE: &str = "fourways-crawl";
+const PACKAGE: &str = "crawl";
 
 /// A build of the program.
 #[derive(Serialize)]

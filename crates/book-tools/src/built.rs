@@ -1,11 +1,7 @@
 //! The lints of the built book: what mdBook makes of the sources.
 
-mod contrast;
 mod crawled;
-mod print;
-mod search;
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -26,9 +22,6 @@ struct Built {
 pub(crate) fn check(root: &Path, book: &Book) -> io::Result<Vec<Finding>> {
     let built = Built::build(root)?;
     let mut findings = crawled::check(book, &built)?;
-    findings.extend(print::check(book, &built)?);
-    findings.extend(search::check(&built)?);
-    findings.extend(contrast::check(book, &built)?);
     findings.sort();
     Ok(findings)
 }
@@ -45,22 +38,6 @@ impl Built {
             return Err(io::Error::other(format!("the book cannot be built:\n{stderr}")));
         }
         Ok(Self { folder })
-    }
-
-    /// Returns the text of the file `name`, whose real name may have a digest before
-    /// the extension.
-    fn read(&self, name: &str) -> io::Result<String> {
-        let path = self.folder.path().join(name);
-        let beginning = format!("{}-", path.file_stem().unwrap_or_default().to_string_lossy());
-        for entry in fs::read_dir(path.parent().unwrap_or(self.folder.path()))? {
-            let file = entry?.path();
-            let is_called = file.file_name() == path.file_name()
-                || file.file_name().is_some_and(|it| it.to_string_lossy().starts_with(&beginning));
-            if is_called && file.extension() == path.extension() {
-                return fs::read_to_string(file);
-            }
-        }
-        Err(io::Error::other(format!("mdbook has made no {name}")))
     }
 }
 
@@ -79,26 +56,6 @@ fn source_of(name: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Makes a built book of these files.
-    pub(super) fn built(files: &[(&str, &str)]) -> Built {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, text) in files {
-            let path = folder.path().join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        Built { folder }
-    }
-
-    #[test]
-    fn files_are_found_with_or_without_a_digest() {
-        let built = built(&[("print.html", "p"), ("css/print-0a.css", "q"), ("toc-1.js", "t")]);
-        assert_eq!(built.read("print.html").unwrap(), "p");
-        assert_eq!(built.read("css/print.css").unwrap(), "q");
-        assert_eq!(built.read("toc.js").unwrap(), "t");
-        assert!(built.read("book.js").is_err());
-    }
 
     #[test]
     fn pages_are_mapped_to_html_files_and_back() {

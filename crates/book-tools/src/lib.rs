@@ -13,12 +13,10 @@
 
 mod book;
 mod built;
-mod caption_lines;
 mod lint;
 mod markdown;
 pub mod measurements;
 pub mod outputs;
-pub mod paper;
 pub mod peers;
 pub mod process;
 pub mod programs;
@@ -27,44 +25,19 @@ mod source;
 mod walk;
 
 pub use book::files_below;
-pub use caption_lines::caption_lines;
 pub use lint::Finding;
 pub use walk::{walk, walk_in_clone, with_other_version};
 
 use std::io;
 use std::path::Path;
-use std::process::Command;
 
 use crate::book::Book;
 
-/// Builds the book. `preprocessor` is a command that hands its input to
-/// [`caption_lines`], and prints what that returns.
+/// Lints the book.
 ///
 /// # Errors
-/// When mdBook cannot be run.
-pub fn build(root: &Path, preprocessor: &str) -> io::Result<bool> {
-    let mut mdbook = Command::new("mdbook");
-    mdbook.env("MDBOOK_PREPROCESSOR__LINES__COMMAND", preprocessor);
-    mdbook.env("MDBOOK_PREPROCESSOR__LINES__BEFORE", "[\"links\"]");
-    let status = mdbook.arg("build").arg(root.join("book")).status();
-    let missing = |error| io::Error::other(format!("cannot run mdbook: {error}"));
-    Ok(status.map_err(missing)?.success())
-}
-
-/// Lints the book, with its captions and reading times corrected before if
-/// `fix` is set.
-///
-/// # Errors
-/// When a page cannot be read or written, or the book cannot be built.
-pub fn lint(root: &Path, fix: bool) -> io::Result<bool> {
-    if fix {
-        for page in lint::captions::fix(&Book::load(root)?)? {
-            println!("captions corrected: {page}");
-        }
-        for page in lint::reading::fix(&Book::load(root)?)? {
-            println!("reading time corrected: {page}");
-        }
-    }
+/// When a page cannot be read, or the book cannot be built.
+pub fn lint(root: &Path) -> io::Result<bool> {
     let book = Book::load(root)?;
     let mut findings = lint::check(&book);
     findings.extend(built::check(root, &book)?);

@@ -1,7 +1,6 @@
 //! The measurements of the book: runs the benches, keeps their figures as CSV, and
 //! renders tables and drawings from them.
 
-mod aims;
 pub(crate) mod figures;
 mod numbers;
 mod peers;
@@ -290,7 +289,7 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
         }
         "scale" => vec![
             "cargo run --release -p simulation --bin scale".to_owned(),
-            "cargo run --release -p fourways-frontier-redis --example costs".to_owned(),
+            "cargo run --release -p frontier-redis --example costs".to_owned(),
         ],
         "tool" => vec!["cargo run --release -p benches --bin tool".to_owned()],
         // These have no plots to turn off.

@@ -59,7 +59,7 @@ const OTHER_PLANTED_HOSTS: &str = r"^http://(127\.0\.0\.2|never\.test)";
 pub fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let installed = Command::new(root.join("benches/peers/install")).status()?;
     let mut build = Command::new("cargo");
-    build.args(["build", "--release", "-p", "fourways-crawl", "--bin", "crawl"]).current_dir(root);
+    build.args(["build", "--release", "-p", "crawl", "--bin", "crawl"]).current_dir(root);
     // With the variables that cargo sets for this program, some build scripts would run again.
     for (name, _) in env::vars_os() {
         if name.to_string_lossy().starts_with("CARGO_PKG_") {

@@ -2,7 +2,7 @@
 //! the pages to mend. Run it after the site was built, while it is being served.
 //!
 //! ```text
-//! cargo run --release -p fourways-crawl --example broken_links -- http://localhost:8000/
+//! cargo run --release -p crawl --example broken_links -- http://localhost:8000/
 //! ```
 //!
 //! Exit codes: 0 when nothing is broken, 1 when something is broken or was not

@@ -4,7 +4,7 @@
 //! redis-server.
 //!
 //! ```console
-//! $ cargo run --release -p fourways-frontier-redis --example costs -- 5000
+//! $ cargo run --release -p frontier-redis --example costs -- 5000
 //! ```
 #![allow(clippy::print_stdout)] // A program for people at a terminal.
 

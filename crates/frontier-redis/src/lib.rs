@@ -104,7 +104,7 @@
 //!
 //! # Costs
 //!
-//! `cargo run --release -p fourways-frontier-redis --example costs` measures them. A page
+//! `cargo run --release -p frontier-redis --example costs` measures them. A page
 //! takes two calls, that of the claim and that of its completion, and a part of a third when
 //! its links lead to other partitions. A call is about ten commands of Redis, which does one
 //! after another: so a server is at its limit at some ten thousand pages a second. A seen

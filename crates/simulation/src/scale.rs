@@ -32,7 +32,7 @@ const COUNTERS: u32 = 3;
 const LINKS: u32 = 10;
 
 /// The processor time that calls take a server, measured by
-/// `cargo run --release -p fourways-frontier-redis --example costs`.
+/// `cargo run --release -p frontier-redis --example costs`.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
     /// Of each call beside its script: it is read, and its reply written.

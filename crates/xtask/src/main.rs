@@ -12,15 +12,13 @@
 mod exercises;
 mod labs;
 mod process;
-mod readmes;
-mod words;
 
 use std::env;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use book_tools::{Finding, measurements, outputs, paper, peers, programs};
+use book_tools::{measurements, outputs, peers, programs};
 use clap::{Parser, Subcommand};
 
 /// The chores of this workspace.
@@ -33,27 +31,9 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Chore {
-    /// Builds the book into book/book; needs mdBook
-    Book,
-    /// Adds lines to the captions of code: a preprocessor of mdBook
-    #[command(hide = true)]
-    BookLines { question: Vec<String> },
     /// Looks for everything in the book that is broken or could drift; needs
     /// mdBook
-    LintBook {
-        /// Corrects captions of code and reading times instead of complaining
-        #[arg(long)]
-        fix: bool,
-    },
-    /// Looks for retired words in identifiers and file names, and for comments
-    /// that do not say what a thing is
-    LintWords,
-    /// Writes what the README of each stage and core has from its documentation
-    Readmes {
-        /// Looks for what could drift instead
-        #[arg(long)]
-        check: bool,
-    },
+    LintBook,
     /// Runs the programs whose output the book and the README show, and writes it
     /// down
     Outputs {
@@ -63,11 +43,6 @@ enum Chore {
         /// Only these files; `lab_*` is all that begin so, `!lab_*` all others
         #[arg(value_name = "FILE")]
         only: Vec<String>,
-    },
-    /// Writes the book as PDF and EPUB; needs mdBook, Chromium and pandoc
-    Paper {
-        /// The folder; unless told target/paper
-        folder: Option<PathBuf>,
     },
     /// Builds the programs that pages run in a browser, and writes them down; needs the
     /// target wasm32-wasip1
@@ -112,20 +87,9 @@ fn run(chore: Chore) -> io::Result<bool> {
     let package = package.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let root = package.join("../..").canonicalize()?;
     match chore {
-        Chore::Book => {
-            let program = env::current_exe()?;
-            book_tools::build(&root, &format!("'{}' book-lines", program.display()))
-        }
-        Chore::BookLines { question } => book_lines(&root, &question),
-        Chore::LintBook { fix } => book_tools::lint(&root, fix),
-        Chore::LintWords => lint_words(&root),
-        Chore::Readmes { check: true } => lint_readmes(&root),
-        Chore::Readmes { check: false } => readmes::write(&root),
+        Chore::LintBook => book_tools::lint(&root),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
-        Chore::Paper { folder } => {
-            paper::write(&root, &folder.unwrap_or_else(|| root.join("target/paper")))
-        }
         Chore::Programs => programs::write(&root),
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
         Chore::Peers(arguments) => peers::compare(&root, &arguments),
@@ -136,37 +100,5 @@ fn run(chore: Chore) -> io::Result<bool> {
         Chore::WalkBook { here: false } => {
             book_tools::walk_in_clone(&root, &process::target_folder()?)
         }
-    }
-}
-
-/// Answers mdBook: yes to its question about a renderer, and the book with lines in its
-/// captions.
-fn book_lines(root: &Path, question: &[String]) -> io::Result<bool> {
-    if question.is_empty() {
-        let mut input = String::new();
-        io::stdin().read_to_string(&mut input)?;
-        println!("{}", book_tools::caption_lines(root, &input)?);
-    }
-    Ok(true)
-}
-
-/// Lints the READMEs of the stages and cores.
-fn lint_readmes(root: &Path) -> io::Result<bool> {
-    let findings = readmes::check(root)?;
-    show(&findings);
-    Ok(findings.is_empty())
-}
-
-/// Lints the words of the workspace.
-fn lint_words(root: &Path) -> io::Result<bool> {
-    let findings = words::check(root)?;
-    show(&findings);
-    println!("{} sources, {} findings", words::sources(root)?.len(), findings.len());
-    Ok(findings.is_empty())
-}
-
-fn show(findings: &[Finding]) {
-    for finding in findings {
-        println!("{finding}");
     }
 }

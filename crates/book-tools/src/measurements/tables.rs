@@ -2,7 +2,6 @@
 
 use std::cmp::Reverse;
 
-use super::aims;
 use super::figures::Figures;
 use super::numbers::{plain, whole};
 use super::peers;
@@ -93,7 +92,6 @@ pub(super) fn all(figures: &Figures, taken: &[Provenance]) -> String {
         ("scale_seen", scale::seen(figures)),
         ("tool", tool::costs(figures)),
         ("crates", tool::crates(figures)),
-        ("aims", aims::table(figures)),
         ("peers_taken", Provenance::table(&peers_taken)),
         ("peers_commands", peers::commands()),
         ("peers_planted", peers::planted_site(figures)),
@@ -431,7 +429,7 @@ mod tests {
     #[test]
     fn a_table_has_an_anchor() {
         let text = all(&figures(), &[]);
-        for name in ["taken", "links", "aims"] {
+        for name in ["taken", "links"] {
             assert_eq!(crate::source::anchor_error(&text, name), None, "{name}");
         }
     }

@@ -75,7 +75,7 @@ fn no_stage_depends_on_a_foreign_runtime() {
             assert!(!all.contains(runtime), "one of {stages:?} depends on {runtime}");
         }
         // The search does find dependencies that are there.
-        assert!(all.contains("fourways-crawl-core") && all.contains("url"), "{all:?}");
+        assert!(all.contains("crawl-core") && all.contains("url"), "{all:?}");
         all
     });
     assert!(!without_loop.contains("mio") && with_loop.contains("mio"));
@@ -107,11 +107,11 @@ fn features_bring_their_dependencies_and_nothing_else_does() {
 /// The program is quick to build: what not all need is a feature.
 #[test]
 fn the_program_is_built_from_at_most_150_crates() {
-    let crawl = "fourways-crawl";
+    let crawl = "crawl";
     let default = all_dependencies(crawl);
     assert!(default.len() <= 150, "{}: {default:?}", default.len());
     let full = dependencies_with(&[crawl], &["--edges", "no-dev", "--features", "full"]);
-    for dependency in ["fourways-frontier-redis", "scraper", "html5ever"] {
+    for dependency in ["frontier-redis", "scraper", "html5ever"] {
         assert!(full.contains(dependency) && !default.contains(dependency), "{dependency}");
     }
 }

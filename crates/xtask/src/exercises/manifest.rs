@@ -121,7 +121,6 @@ mod tests {
         let of = |name: &str, key: &str| manifest["dependencies"][name][key].clone();
         let path = root.join("crates/selector-core").display().to_string();
         assert_eq!(of("selector-core", "path").as_str(), Some(&*path));
-        assert_eq!(of("crawl-core", "package").as_str(), Some("fourways-crawl-core"));
         assert_eq!(of("cli", "optional").as_bool(), Some(true));
         assert_eq!(manifest["package"]["version"].as_str(), Some("0.1.0+-2f-some-2f-where"));
         assert_ne!(version(Path::new("/x/a-b")), version(Path::new("/x/a/b")));
