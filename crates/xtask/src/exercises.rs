@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use book_tools::files_below;
+use crate::book::files_below;
 use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;

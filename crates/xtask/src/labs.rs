@@ -455,7 +455,7 @@ mod tests {
             labs.iter().map(|name| load::<Change>(&root(), CHANGES, name).unwrap().page).collect();
         let src = root().join("book/src");
         let mut proposed = 0;
-        for path in book_tools::files_below(&src)
+        for path in crate::book::files_below(&src)
             .unwrap()
             .into_iter()
             .filter(|path| path.extension().is_some_and(|e| e == "md"))

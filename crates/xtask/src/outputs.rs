@@ -122,7 +122,7 @@ impl Output {
 ///
 /// # Errors
 /// When a name fits no file, a program fails, or a file cannot be read or written.
-pub fn write(root: &Path, only: &[String]) -> io::Result<bool> {
+pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
     let list = List::load(root)?;
     let (last, first): (Vec<&Output>, Vec<_>) =
         chosen(&list, only)?.into_iter().partition(|output| output.with_others);
@@ -184,7 +184,7 @@ pub(crate) fn with_outputs(
 ///
 /// # Errors
 /// When a name fits no file, a program fails, or a file cannot be read.
-pub fn check(root: &Path, only: &[String]) -> io::Result<bool> {
+pub(crate) fn check(root: &Path, only: &[String]) -> io::Result<bool> {
     let mut good = true;
     for output in chosen(&List::load(root)?, only)? {
         let file = root.join(FOLDER).join(&output.file);

@@ -23,7 +23,7 @@ struct Step {
 ///
 /// # Errors
 /// Also when the clone cannot be made.
-pub fn walk_in_clone(root: &Path, target: &Path) -> io::Result<bool> {
+pub(crate) fn walk_in_clone(root: &Path, target: &Path) -> io::Result<bool> {
     let clone = target.join("walk");
     make_clone(root, &clone)?;
     let manifest = clone.join("Cargo.toml");
@@ -36,7 +36,7 @@ pub fn walk_in_clone(root: &Path, target: &Path) -> io::Result<bool> {
 ///
 /// # Errors
 /// When the book cannot be read, or there is no command.
-pub fn walk(root: &Path) -> io::Result<bool> {
+pub(crate) fn walk(root: &Path) -> io::Result<bool> {
     let book = Book::load(root)?;
     let begun = Instant::now();
     let mut count = 0;
@@ -87,7 +87,7 @@ fn make_clone(root: &Path, clone: &Path) -> io::Result<()> {
 /// Returns a manifest of the workspace with another version of its packages: cargo then takes
 /// nothing of a copy for a part of the workspace, though both are built in the same folder and
 /// share what they depend on.
-pub fn with_other_version(manifest: &str, suffix: &str) -> String {
+pub(crate) fn with_other_version(manifest: &str, suffix: &str) -> String {
     let version = "\n[workspace.package]\nversion = \"";
     match manifest
         .split_once(version)

@@ -29,7 +29,7 @@ use tools::{OURS, Place, Places, Setting, TOOLS, Tool, WITH_FRAGMENTS};
 
 /// The arguments of the chore `peers`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Number of runs of each tool on each site; one that takes long runs once
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
@@ -56,7 +56,7 @@ const OTHER_PLANTED_HOSTS: &str = r"^http://(127\.0\.0\.2|never\.test)";
 ///
 /// # Errors
 /// When a site or `crawl` itself cannot be started, or a file cannot be read or written.
-pub fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
+pub(crate) fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let installed = Command::new(root.join("benches/peers/install")).status()?;
     let mut build = Command::new("cargo");
     build.args(["build", "--release", "-p", "crawl", "--bin", "crawl"]).current_dir(root);

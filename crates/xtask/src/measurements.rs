@@ -62,7 +62,7 @@ const BENCHES: [&str; 11] = [
 
 /// The arguments of the chore `measurements`.
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Only this bench; may be given several times
     #[arg(long, value_name = "BENCH", value_parser = BENCHES)]
     only: Vec<String>,
@@ -80,7 +80,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// When a bench has failed, or a file cannot be read or written.
-pub fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
+pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder)?;
     let is_chosen = |bench: &&str| arguments.only.iter().any(|only| only == bench);

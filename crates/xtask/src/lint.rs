@@ -11,13 +11,15 @@ mod outputs;
 mod quoted;
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::book::Book;
+use crate::built;
 
 /// A finding of a lint: a problem and its line.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Finding {
+pub(crate) struct Finding {
     path: PathBuf,
     line: usize,
     what: String,
@@ -25,7 +27,7 @@ pub struct Finding {
 
 impl Finding {
     /// Makes a finding at a line of a file.
-    pub fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
+    pub(crate) fn new(path: &Path, line: usize, what: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, what: what.into() }
     }
 }
@@ -36,9 +38,24 @@ impl fmt::Display for Finding {
     }
 }
 
+/// Looks for what is wrong in the book, in its sources and when it is built. Returns true if
+/// nothing is.
+///
+/// # Errors
+/// When a page cannot be read, or mdBook or the crawler cannot be run.
+pub(crate) fn lint(root: &Path) -> io::Result<bool> {
+    let book = Book::load(root)?;
+    let findings = check(&book);
+    for finding in &findings {
+        println!("{finding}");
+    }
+    println!("{} pages, {} findings", book.pages.len(), findings.len());
+    Ok(built::check(root)? && findings.is_empty())
+}
+
 /// Runs all lints on the sources of the book. Returns the findings in the order of
 /// the files.
-pub(crate) fn check(book: &Book) -> Vec<Finding> {
+fn check(book: &Book) -> Vec<Finding> {
     let checks = [
         changes::check,
         contents::check,
@@ -86,6 +103,6 @@ mod tests {
         let found = findings(check, &[&files[..], &[("book/quoted-figures.toml", "")]].concat());
         assert_eq!(found.len(), 2);
         assert!(found[0].starts_with("book/src/a.md:1: "), "{found:?}");
-        assert!(found[1].starts_with("book/src/a.md:3: "), "{found:?}");
+        assert!(found[1].starts_with("book/src/a.md:4: "), "{found:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::str::CharIndices;
 
 /// The kind of a [`Piece`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// A comment, with its slashes.
     Comment,
     /// A string or character, with its quotes.
@@ -16,17 +16,17 @@ pub enum Kind {
 
 /// A piece of a source that is not punctuation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub(crate) struct Piece<'a> {
     /// The kind.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The line of its beginning, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// The text, as it is in the source.
-    pub text: &'a str,
+    pub(crate) text: &'a str,
 }
 
 /// Splits a source that compiles into its pieces.
-pub fn scan(source: &str) -> Vec<Piece<'_>> {
+pub(crate) fn scan(source: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut signs = source.char_indices().peekable();
     let mut line = 1;

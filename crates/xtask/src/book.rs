@@ -42,11 +42,6 @@ impl Book {
         fs::read_to_string(self.root.join(path)).ok()
     }
 
-    /// Replaces the text of a file.
-    pub(crate) fn write(&self, path: &Path, text: &str) -> io::Result<()> {
-        fs::write(self.root.join(path), text)
-    }
-
     /// Returns the page with this path.
     pub(crate) fn page(&self, path: &Path) -> Option<&Page> {
         self.pages.iter().find(|page| page.path == path)
@@ -85,7 +80,7 @@ pub(crate) fn resolve(from: &Path, path: &str) -> PathBuf {
 ///
 /// # Errors
 /// When a folder cannot be read.
-pub fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn files_below(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut entries: Vec<PathBuf> =
         fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
     entries.sort();
