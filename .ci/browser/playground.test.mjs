@@ -36,7 +36,7 @@ let browser, page;
 before(async () => {
   browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-gpu"] });
   page = await browser.newPage();
-  await page.addScriptTag({ path: new URL("../../crates/playground/web/wasi.js", import.meta.url).pathname });
+  await page.addScriptTag({ path: new URL("../../crates/book-programs/web/wasi.js", import.meta.url).pathname });
   await page.evaluate(() => (window.programs = {}));
   for (const { name, from, bytes } of programs) {
     await page.evaluate(async ([key, base64]) => {

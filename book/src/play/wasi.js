@@ -1,1 +1,1 @@
-../../../crates/playground/web/wasi.js
+../../../crates/book-programs/web/wasi.js

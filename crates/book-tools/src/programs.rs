@@ -34,7 +34,8 @@ const SOURCES: &str = "crates/cli/trace-sources.txt";
 pub fn write(root: &Path) -> io::Result<bool> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--locked", "--profile", "wasm", "--target", "wasm32-wasip1"]);
-    cargo.args(PROGRAMS.iter().flat_map(|(name, _)| ["-p", name])).current_dir(root);
+    cargo.args(["-p", "book-programs", "--no-default-features"]);
+    cargo.args(PROGRAMS.iter().flat_map(|(name, _)| ["--bin", name])).current_dir(root);
     cargo.env("CARGO_ENCODED_RUSTFLAGS", without_paths()?);
     if !cargo.status()?.success() {
         return Ok(false);
