@@ -21,7 +21,7 @@ use crate::process;
 
 /// The folder of what pages load.
 const FOLDER: &str = "book/src/play";
-/// The programs, each in the package of its name.
+/// The programs, of the package `book-programs`.
 const PROGRAMS: [&str; 2] = ["scenes", "playground"];
 /// The target that a browser can run.
 const TARGET: &str = "wasm32-wasip1";
@@ -53,7 +53,9 @@ pub(crate) fn write(root: &Path) -> io::Result<bool> {
     }
     let mut cargo = process::cargo(root)?;
     cargo.args(["build", "--profile", "wasm", "--target", TARGET]);
-    cargo.args(PROGRAMS.iter().flat_map(|name| ["--package", name]));
+    // A browser has no threads and sockets.
+    cargo.args(["--package", "book-programs", "--no-default-features"]);
+    cargo.args(PROGRAMS.iter().flat_map(|name| ["--bin", name]));
     if !cargo.status()?.success() {
         eprintln!("The book is built without its programs, which do not compile.");
         return Ok(false);

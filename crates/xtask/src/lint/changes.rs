@@ -11,7 +11,7 @@ use crate::book::{Book, PAGES};
 use crate::markdown::Page;
 
 /// The folder of the changes, which the labs apply.
-const CHANGES: &str = "crates/labs/changes";
+const CHANGES: &str = "crates/book-programs/changes";
 
 /// The beginnings of proposals in a page.
 const PROPOSALS: [&str; 2] = ["**Change something", "**And another"];
@@ -116,7 +116,7 @@ mod tests {
                 &[
                     ("book/src/a.md", page),
                     ("crates/c/src/a.rs", source),
-                    ("crates/labs/changes/x.toml", change),
+                    ("crates/book-programs/changes/x.toml", change),
                 ],
             )
         };

@@ -8,7 +8,7 @@
 //! The same words give the same output, in a browser and without one.
 //!
 //! ```console
-//! $ cargo run -p scenes -- hang trigger=edge read=once
+//! $ cargo run -p book-programs --bin scenes -- hang trigger=edge read=once
 //! ```
 //!
 //! Without words it lists the scenes with their defaults, each of which is a figure of

@@ -1,12 +1,13 @@
 //! The playground: a stage crawls a site on the simulated network, as the reader
-//! wants it, and prints its rows, and its trace if that is wanted. It is built for `wasm32-wasip1` as well; then a
-//! page of the book runs it.
+//! wants it, and prints its rows, and its trace if that is wanted. It is built for
+//! `wasm32-wasip1` as well, and then a page of the book runs it.
 //!
 //! The same arguments give the same output, in a browser and without one: the time
 //! is that of the simulation.
 //!
 //! ```console
-//! $ cargo run -p playground -- stage=3 pages=20 tasks=4 latency=30 fault=reset
+//! $ cargo run -p book-programs --bin playground -- \
+//!       stage=3 pages=20 tasks=4 latency=30 fault=reset
 //! ```
 
 mod settings;
