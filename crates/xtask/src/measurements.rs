@@ -17,10 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use serde_json::Value;
-
 use figures::Figures;
-use provenance::{Provenance, output_of};
+use provenance::Provenance;
+
+use crate::process::target_folder;
 
 /// The folder of the figures, relative to the root of the workspace.
 pub(crate) const FOLDER: &str = "book/src/measurements";
@@ -89,7 +89,7 @@ pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         (_, true) => BENCHES.to_vec(),
         _ => BENCHES.into_iter().filter(is_chosen).collect(),
     };
-    let target = target_folder(root)?;
+    let target = target_folder()?;
     let outcome = run_all(&chosen, |bench| {
         let (taken, figures, is_good) = run(root, &target, bench, arguments.peers)?;
         keep(root, taken, &figures).map(|()| is_good)
@@ -115,14 +115,6 @@ fn run_all(
         }
     }
     if failures.is_empty() { Ok(good) } else { Err(io::Error::other(failures.join("; "))) }
-}
-
-/// Returns the target folder of the workspace.
-pub(crate) fn target_folder(root: &Path) -> io::Result<PathBuf> {
-    let metadata = output_of("cargo", &["metadata", "--no-deps", "--format-version=1"], root)?;
-    let metadata: Value = serde_json::from_str(&metadata)?;
-    let target = metadata["target_directory"].as_str().ok_or(io::ErrorKind::NotFound)?;
-    Ok(PathBuf::from(target))
 }
 
 /// Keeps the figures of a bench, with their provenance.

@@ -8,12 +8,12 @@ pub(crate) mod tools;
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
-use std::{env, io};
 
 use demo_site::planted::{self, PLANTS};
 use demo_site::{DemoSite, SiteOptions};
@@ -21,7 +21,8 @@ use tempfile::TempDir;
 
 use crate::measurements::figures::Figures;
 use crate::measurements::provenance::Provenance;
-use crate::measurements::{draw, keep, target_folder};
+use crate::measurements::{draw, keep};
+use crate::process::{cargo, target_folder};
 use reports::{Report, Targets};
 use sites::{Nginx, confirmed, judge_planted, normal, on_site};
 use timed::{LIMIT, Run};
@@ -58,19 +59,12 @@ const OTHER_PLANTED_HOSTS: &str = r"^http://(127\.0\.0\.2|never\.test)";
 /// When a site or `crawl` itself cannot be started, or a file cannot be read or written.
 pub(crate) fn compare(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let installed = Command::new(root.join("benches/peers/install")).status()?;
-    let mut build = Command::new("cargo");
-    build.args(["build", "--release", "-p", "crawl", "--bin", "crawl"]).current_dir(root);
-    // With the variables that cargo sets for this program, some build scripts would run again.
-    for (name, _) in env::vars_os() {
-        if name.to_string_lossy().starts_with("CARGO_PKG_") {
-            build.env_remove(name);
-        }
-    }
-    build.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_MANIFEST_PATH");
+    let mut build = cargo(root)?;
+    build.args(["build", "--release", "--package", "crawl", "--bin", "crawl"]);
     if !installed.success() || !build.status()?.success() {
         return Err(io::Error::other("what is to be compared cannot be installed or built"));
     }
-    let target = target_folder(root)?;
+    let target = target_folder()?;
     let comparison = Comparison::new(Places { workspace: root, target: &target }, arguments.rounds);
     for site in SITES
         .into_iter()

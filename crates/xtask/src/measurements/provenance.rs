@@ -117,7 +117,7 @@ impl Provenance {
 }
 
 /// Runs a program and returns its trimmed stdout.
-pub(crate) fn output_of(program: &str, arguments: &[&str], folder: &Path) -> io::Result<String> {
+fn output_of(program: &str, arguments: &[&str], folder: &Path) -> io::Result<String> {
     let output = Command::new(program).args(arguments).current_dir(folder).output()?;
     if !output.status.success() {
         return Err(io::Error::other(format!("{program} ended with {}", output.status)));
