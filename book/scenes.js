@@ -18,7 +18,7 @@ const Programs = (() => {
         element.onload = resolve;
         element.onerror = () => {
           loaded.delete(name);
-          reject(new Error(`play/${name}.js cannot be loaded.`));
+          reject(new Error(`play/${name}.js cannot be loaded. Whoever builds the book gets it with: rustup target add wasm32-wasip1`));
         };
         document.head.append(element);
       }));

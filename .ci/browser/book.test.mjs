@@ -353,7 +353,7 @@ for (const [width, theme] of [[390, "navy"], [1280, "light"]]) {
     const { page, open, loaded } = await reader(t, { width, theme });
     await open("playground.html");
     const form = page.locator("#playground");
-    const labs = readdirSync(new URL("../../crates/labs/bugs/", import.meta.url)).map((file) => file.replace(".toml", "")).sort();
+    const labs = readdirSync(new URL("../../crates/book-programs/bugs/", import.meta.url)).map((file) => file.replace(".toml", "")).sort();
     const lab = form.getByLabel("A lab");
     assert.deepEqual((await lab.locator("option").evaluateAll((options) => options.map(({ value }) => value))).sort(), labs);
     assert.ok(![...loaded.keys()].some((url) => url.includes("/play/lab-")), "a run is loaded only when it is wanted");

@@ -18,7 +18,7 @@
     ["seed", "Seed", [0, 9999], 1],
   ];
 
-  /** The labs of crates/labs/bugs, by their names and titles. */
+  /** The labs of crates/book-programs/bugs, by their names and titles. */
   const LABS = [
     ["one-read", "One read per event"],
     ["lost-wakeup", "The waker is stored after the check"],

@@ -1,7 +1,7 @@
 //! Exercises: crates made from the sources of a stage, with the bodies of some
 //! functions removed, and with tests named after the tasks.
 //!
-//! The list of an exercise, in `crates/labs/exercises`, names the markers in the
+//! The list of an exercise, in `crates/book-programs/exercises`, names the markers in the
 //! sources between which a body is (anchors, which the book does not show), and a hint
 //! for each. The tests are a module of the tests of the stage, where they pass. So
 //! there is no second copy of anything, and the sources are the solution.
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use book_tools::files_below;
+use crate::book::files_below;
 use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
@@ -23,7 +23,7 @@ use serde_json::Value;
 use crate::process::{self, BUILD_TIMEOUT, Ended};
 
 /// The folder of the lists.
-const LISTS: &str = "crates/labs/exercises";
+const LISTS: &str = "crates/book-programs/exercises";
 
 /// The folder of exercises, relative to the root of the workspace. It is not the target
 /// folder, which `cargo clean` deletes.

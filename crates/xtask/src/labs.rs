@@ -2,7 +2,7 @@
 //!
 //! A lab is a file with texts to replace in the sources: no patch with line numbers,
 //! which would not survive the next change. There are two kinds: *bugs*, each with a
-//! program of the crate `labs` that goes well without it, and *changes*, which a page
+//! program in `book-programs` that goes well without it, and *changes*, which a page
 //! of the book proposes, each with the tests that fail then.
 
 mod copy;
@@ -22,8 +22,8 @@ use crate::process::{self, BUILD_TIMEOUT};
 use copy::copy_with;
 
 /// The folders of the labs: bugs and changes.
-const BUGS: &str = "crates/labs/bugs";
-const CHANGES: &str = "crates/labs/changes";
+const BUGS: &str = "crates/book-programs/bugs";
+const CHANGES: &str = "crates/book-programs/changes";
 
 /// The seeds within which the exploration of orders has to find a bug.
 const ORDERS: &str = "0..10000";
@@ -219,7 +219,7 @@ fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
 /// Builds the programs of the labs in a copy. Returns the command that runs one.
 fn build(name: &str, copy: &Path) -> io::Result<Command> {
     let build = process::run(
-        process::cargo(copy)?.args(["build", "--quiet", "--offline", "--package", "labs"]),
+        process::cargo(copy)?.args(["build", "--quiet", "--offline", "-p", "book-programs", "--bin", "labs"]),
         BUILD_TIMEOUT,
     )?;
     if build.code != Some(0) {
@@ -455,7 +455,7 @@ mod tests {
             labs.iter().map(|name| load::<Change>(&root(), CHANGES, name).unwrap().page).collect();
         let src = root().join("book/src");
         let mut proposed = 0;
-        for path in book_tools::files_below(&src)
+        for path in crate::book::files_below(&src)
             .unwrap()
             .into_iter()
             .filter(|path| path.extension().is_some_and(|e| e == "md"))

@@ -3,22 +3,35 @@
 //!
 //! The rules of this program:
 //!
-//! 1. **What is written twice is generated or checked.** The tools of the book are
-//!    in `book-tools`.
-//! 2. **A chore that fails, or finds a problem, exits with a code other than 0**:
+//! 1. **What is written twice is generated or checked.** The book includes its code from
+//!    the sources, and its outputs were written by the programs.
+//! 2. **A finding names its line.** `page.md:12: ...` says where the problem is.
+//! 3. **A chore that fails, or finds a problem, exits with a code other than 0**:
 //!    1 for findings and failed commands, 3 for errors.
+//! 4. **It is quick to build.** mdBook runs it, so every reader of the book compiles it.
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
+mod book;
+mod built;
 mod exercises;
 mod labs;
+mod lint;
+mod markdown;
+mod measurements;
+mod outputs;
+mod peers;
+mod preprocess;
 mod process;
+mod programs;
+mod scan;
+mod source;
+mod walk;
 
 use std::env;
 use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use book_tools::{measurements, outputs, peers, programs};
 use clap::{Parser, Subcommand};
 
 /// The chores of this workspace.
@@ -44,9 +57,14 @@ enum Chore {
         #[arg(value_name = "FILE")]
         only: Vec<String>,
     },
-    /// Builds the programs that pages run in a browser, and writes them down; needs the
-    /// target wasm32-wasip1
+    /// Builds what pages of the book load, as mdBook does it, too; needs the target
+    /// wasm32-wasip1
     Programs,
+    /// Prepares the pages for mdBook, which runs this
+    Preprocess {
+        #[command(subcommand)]
+        question: Option<Question>,
+    },
     /// Runs the benches, and writes the tables and drawings of what they find
     Measurements(measurements::Arguments),
     /// Runs `crawl` beside its peers, and writes the tables of what they take, find and miss
@@ -69,6 +87,13 @@ enum Chore {
     },
 }
 
+/// What mdBook asks a preprocessor before it hands over the book.
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// Says by the exit code whether pages for this renderer are prepared
+    Supports { renderer: String },
+}
+
 fn main() -> ExitCode {
     match run(Arguments::parse().chore) {
         Ok(true) => ExitCode::SUCCESS,
@@ -87,18 +112,27 @@ fn run(chore: Chore) -> io::Result<bool> {
     let package = package.map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     let root = package.join("../..").canonicalize()?;
     match chore {
-        Chore::LintBook => book_tools::lint(&root),
+        Chore::LintBook => lint::lint(&root),
         Chore::Outputs { check: true, only } => outputs::check(&root, &only),
         Chore::Outputs { check: false, only } => outputs::write(&root, &only),
         Chore::Programs => programs::write(&root),
+        // `mdbook test` compiles code, and needs nothing of this.
+        Chore::Preprocess { question: Some(Question::Supports { renderer }) } => {
+            Ok(renderer == "html")
+        }
+        Chore::Preprocess { question: None } => {
+            let input = io::read_to_string(io::stdin())?;
+            // Without them the pages show what they can.
+            programs::write(&root)?;
+            println!("{}", preprocess::preprocess(&root, &input)?);
+            Ok(true)
+        }
         Chore::Measurements(arguments) => measurements::measure(&root, &arguments),
         Chore::Peers(arguments) => peers::compare(&root, &arguments),
         Chore::Exercise(arguments) => exercises::run(&root, &arguments),
         Chore::Check { folder } => exercises::check(&root, folder.as_deref()),
         Chore::Lab(arguments) => labs::run(&root, &arguments),
-        Chore::WalkBook { here: true } => book_tools::walk(&root),
-        Chore::WalkBook { here: false } => {
-            book_tools::walk_in_clone(&root, &process::target_folder()?)
-        }
+        Chore::WalkBook { here: true } => walk::walk(&root),
+        Chore::WalkBook { here: false } => walk::walk_in_clone(&root, &process::target_folder()?),
     }
 }

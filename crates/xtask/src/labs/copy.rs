@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use book_tools::with_other_version;
+use crate::walk::with_other_version;
 
 use super::Edit;
 use crate::process::target_folder;

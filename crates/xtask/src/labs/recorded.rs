@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use book_tools::programs;
+use crate::programs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

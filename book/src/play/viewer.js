@@ -1,1 +1,0 @@
-../../../crates/cli/viewer/viewer.js
