@@ -4,32 +4,17 @@ use std::io;
 
 use ::reqwest::header::CONTENT_TYPE;
 use ::reqwest::{Client, StatusCode, redirect};
+use benches::row_check::RowCheck;
+use benches::subjects::Work;
+use benches::subjects::frontier::{Frontier, url_of};
+use benches::subjects::response::{invalid, reader};
+use benches::subjects::tokio_raw::{Scratch, on_tokio};
+use crawl_core::Options;
 use url::Url;
 use web::page::Page;
 
-use super::Work;
-use super::frontier::{Frontier, url_of};
-use super::response::{invalid, reader};
-use super::tokio_raw::{Scratch, on_tokio};
-use crate::row_check::RowCheck;
-
-pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
-    // spider has it built with all its features, so what no other subject does is taken back:
-    // to ask for codings, to look for a proxy, and to read the system's trust store for http.
-    let client = Client::builder()
-        .no_gzip()
-        .no_brotli()
-        .no_deflate()
-        .no_zstd()
-        .no_proxy()
-        .tls_certs_only([])
-        .user_agent(&work.options.user_agent)
-        .redirect(redirect::Policy::none())
-        .timeout(work.options.timeout)
-        .connect_timeout(work.options.connect_timeout)
-        .pool_max_idle_per_host(work.max_tasks)
-        .build()
-        .map_err(io::Error::other)?;
+pub(crate) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
+    let client = client(&work.options, work.max_tasks)?;
     on_tokio(work, row_check, async move |frontier: &Frontier, _: &Scratch| {
         while let Some(job) = frontier.next().await {
             let page = fetch(&client, url_of(&job)?).await?;
@@ -37,6 +22,25 @@ pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
         }
         Ok(())
     })
+}
+
+fn client(options: &Options, max_tasks: usize) -> io::Result<Client> {
+    // spider has it built with all its features, so what no other subject does is taken back:
+    // to ask for codings, to look for a proxy, and to read the system's trust store for http.
+    Client::builder()
+        .no_gzip()
+        .no_brotli()
+        .no_deflate()
+        .no_zstd()
+        .no_proxy()
+        .tls_certs_only([])
+        .user_agent(&options.user_agent)
+        .redirect(redirect::Policy::none())
+        .timeout(options.timeout)
+        .connect_timeout(options.connect_timeout)
+        .pool_max_idle_per_host(max_tasks)
+        .build()
+        .map_err(io::Error::other)
 }
 
 async fn fetch(client: &Client, url: Url) -> io::Result<Option<Page>> {
@@ -58,10 +62,9 @@ async fn fetch(client: &Client, url: Url) -> io::Result<Option<Page>> {
 #[cfg(test)]
 mod tests {
     use demo_site::scripted::Server;
+    use spider::tokio::runtime::Builder;
 
     use super::*;
-    use crate::crawl::Crawl;
-    use crate::site_address::SiteAddress;
 
     #[test]
     fn reqwest_asks_for_no_coding() {
@@ -69,17 +72,9 @@ mod tests {
             assert_eq!(request.header("accept-encoding"), None, "{request:?}");
             reply.page("");
         });
-        let server = server.unwrap();
-        let root = server.url("/");
-        let work = Work::new(&Crawl {
-            subject: "reqwest".to_owned(),
-            site_address: SiteAddress { root: root.clone(), authority: Vec::new() },
-            pages: 1,
-            max_tasks: 1,
-            begins_with_all: false,
-        });
-        let row_check = RowCheck::new(&root, 1);
-        crawl(work.unwrap(), row_check.clone()).unwrap();
-        assert_eq!(row_check.check().unwrap(), 1);
+        let url = Url::parse(&server.unwrap().url("/")).unwrap();
+        let client = client(&Options::new(vec![url.clone()]), 1).unwrap();
+        let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+        assert!(runtime.block_on(fetch(&client, url)).unwrap().is_some());
     }
 }

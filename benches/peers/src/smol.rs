@@ -11,21 +11,20 @@ use ::smol::future::or;
 use ::smol::io::{AsyncRead, AsyncWriteExt};
 use ::smol::net::TcpStream;
 use ::smol::{LocalExecutor, Timer, block_on};
+use benches::row_check::RowCheck;
+use benches::subjects::Work;
+use benches::subjects::frontier::{Frontier, url_of};
+use benches::subjects::response::{Response, request};
 use crawl_core::Job;
 use url::Url;
 use web::page::Page;
-
-use super::Work;
-use super::frontier::{Frontier, url_of};
-use super::response::{Response, request};
-use crate::row_check::RowCheck;
 
 const SCRATCH: usize = 64 * 1024;
 
 /// The scratch buffer of all reads.
 type Scratch = RefCell<Vec<u8>>;
 
-pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
+pub(crate) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let executor = LocalExecutor::new();
     block_on(executor.run(async {
         let frontier = Frontier::new(work, row_check);

@@ -6,11 +6,10 @@ use std::io;
 use ::spider::tokio;
 use ::spider::tokio::runtime::Builder;
 use ::spider::website::Website;
+use benches::row_check::RowCheck;
+use benches::subjects::Work;
 
-use super::Work;
-use crate::row_check::RowCheck;
-
-pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
+pub(crate) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut website = Website::new(&work.root);
