@@ -25,8 +25,9 @@ fn start(resolver: &mut Resolver, name: &str, now: Instant) -> LookupId {
     }
 }
 
-/// A loop that waits for two names, of which two lookups want the first.
-pub fn every_lookup_is_answered() {
+/// A loop that waits for two names; two lookups want the first.
+#[test]
+fn every_lookup_is_answered() {
     loom::model(|| {
         let (sleep, mut resolver) = resolver();
         let now = Instant::now();
@@ -43,7 +44,8 @@ pub fn every_lookup_is_answered() {
 }
 
 /// A lookup that is cancelled while its thread runs, and one that is started then.
-pub fn a_cancelled_lookup_is_not_answered() {
+#[test]
+fn a_cancelled_lookup_is_not_answered() {
     loom::model(|| {
         let (sleep, mut resolver) = resolver();
         let now = Instant::now();

@@ -52,7 +52,8 @@ fn waker(queue: &Arc<InjectQueue>) -> Arc<TaskWaker> {
 }
 
 /// A loop that sleeps whenever it may, and two threads that each call a function on it.
-pub fn every_call_arrives() {
+#[test]
+fn every_call_of_a_thread_arrives() {
     loom::model(|| {
         let (sleep, queue) = queue();
         let called = Arc::new(AtomicUsize::new(0));
@@ -83,7 +84,7 @@ pub fn every_call_arrives() {
 /// The second wake-up may add nothing, since the task is in the queue: its value must
 /// be visible all the same. With a limit, only orders in which threads are interrupted
 /// at most so many times are tried.
-pub fn a_wake_up_shows_what_was_written_before(max_preemptions: Option<usize>) {
+fn wake_ups(max_preemptions: Option<usize>) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = max_preemptions;
     model.check(|| {
@@ -113,9 +114,22 @@ pub fn a_wake_up_shows_what_was_written_before(max_preemptions: Option<usize>) {
 }
 // ANCHOR_END: wakes
 
+/// With three interruptions, most bugs of this kind show up.
+#[test]
+fn a_wake_up_shows_what_was_written_before() {
+    wake_ups(Some(3));
+}
+
+#[test]
+#[ignore = "takes a quarter of a minute"]
+fn a_wake_up_shows_what_was_written_before_in_every_order() {
+    wake_ups(None);
+}
+
 /// A loop that is closed while a thread pushes: what comes too late is dropped, and
 /// nothing stays in the queue.
-pub fn a_closed_queue_keeps_nothing() {
+#[test]
+fn a_closed_queue_keeps_nothing() {
     loom::model(|| {
         let (_sleep, queue) = queue();
         let (held, pushed) = (Arc::new(()), Arc::clone(&queue));
@@ -133,7 +147,9 @@ pub fn a_closed_queue_keeps_nothing() {
 
 /// A queue whose loop looks first and promises to sleep in a second step: with the bug that
 /// the one lock of `InjectQueue::may_sleep` keeps away.
-pub fn a_look_and_a_promise_apart() {
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_promise_to_sleep_after_the_look_is_found() {
     loom::model(|| {
         let (sleep, notify) = Sleep::new();
         let (items, is_asleep) = (Arc::new(Mutex::new(0)), Arc::new(AtomicBool::new(false)));
@@ -156,7 +172,7 @@ pub fn a_look_and_a_promise_apart() {
 
 /// The lab `lost-wakeup`: a task that looks for a value, and stores its waker. With
 /// `in_one_step`, both are under one lock.
-pub fn a_value_and_a_waker(in_one_step: bool) {
+fn value_and_waker(in_one_step: bool) {
     #[derive(Default)]
     struct Slot {
         value: Option<u32>,
@@ -200,4 +216,16 @@ pub fn a_value_and_a_waker(in_one_step: bool) {
         }
         assert_eq!(value, Some(7));
     });
+}
+
+#[test]
+fn a_value_and_a_waker_meet_under_one_lock() {
+    value_and_waker(true);
+}
+
+/// The bug of the lab `lost-wakeup`.
+#[test]
+#[should_panic(expected = "deadlock")]
+fn a_waker_that_is_stored_after_the_check_is_found() {
+    value_and_waker(false);
 }

@@ -1,7 +1,7 @@
 //! Models of what crosses threads: the inject queue of a loop, its notifier, and the
-//! resolver. The checker loom runs a model once for each order in which its threads can
-//! take their steps, and for each value that the memory model lets a load return, but for
-//! a few that loom does not try.
+//! resolver; and bugs that the models must find. The checker loom runs a model once for each
+//! order in which its threads can take their steps, and for each value that the memory model
+//! lets a load return, except a few that loom does not try.
 //!
 //! The sources are those of the crates themselves, included here with loom's `Mutex`,
 //! atomics and threads in the place of the standard library's: see [`sync`] and
@@ -33,19 +33,19 @@ pub mod thread {
     pub use loom::thread::{Builder, JoinHandle, spawn};
 }
 
-#[path = "../../transport/src/dns_cache.rs"]
+#[path = "../../../transport/src/dns_cache.rs"]
 mod dns_cache;
-#[path = "../../stage2-coroutines/src/runtime/inject_queue.rs"]
+#[path = "../../../stage2-coroutines/src/runtime/inject_queue.rs"]
 mod inject_queue;
-#[path = "../../transport/src/lookup.rs"]
+#[path = "../../../transport/src/lookup.rs"]
 mod lookup;
 mod lookup_queue;
-#[path = "../../transport/src/resolver.rs"]
+#[path = "../../../transport/src/resolver.rs"]
 mod resolver;
 
 mod fd_limit {
     pub(crate) use transport::is_fd_limit;
 }
 
-pub mod lookups;
-pub mod loops;
+mod lookups;
+mod loops;
