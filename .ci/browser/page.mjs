@@ -3,13 +3,12 @@ import { readFileSync } from "node:fs";
 
 const read = (name) => readFileSync(new URL(`../../crates/cli/viewer/${name}`, import.meta.url), "utf8");
 
-export function page(trace, picture = "") {
+export function page(trace) {
   const parts = {
     title: "A trace",
     style: read("viewer.css"),
     script: read("viewer.js"),
     trace: JSON.stringify(trace).replaceAll("</", "<\\/").replaceAll("<!--", "<\\u0021--"),
-    picture,
   };
   return read("template.html").replaceAll(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);
 }

@@ -34,7 +34,7 @@ mod tls_front;
 
 pub use crawl::{Crawl, Memory, Run};
 pub use fetch_memory::FetchMemory;
-pub use role::play_role_if_asked;
+pub use role::{play_role_if_asked, play_role_of};
 pub use site::{ServerProcess, Site};
 pub use tls_front::server_certificate;
 pub use worker_process::SubjectProcess;

@@ -5,6 +5,7 @@ use std::{env, io, process};
 #[cfg(target_os = "linux")]
 use crate::line;
 use crate::process::{ROLE, SETTINGS};
+use crate::subjects::{SUBJECTS, Subject};
 use crate::{site, worker_process};
 
 /// Plays the role that this process was started in, if any, until its standard
@@ -16,6 +17,14 @@ use crate::{site, worker_process};
 /// # Errors
 /// When the role cannot be played to its end, or there is no such role.
 pub fn play_role_if_asked(heap: Option<fn() -> u64>) -> io::Result<()> {
+    play_role_of(SUBJECTS, heap)
+}
+
+/// Plays a role as [`play_role_if_asked`] does, in a program that has other subjects.
+///
+/// # Errors
+/// When the role cannot be played to its end, or there is no such role.
+pub fn play_role_of(subjects: &[Subject], heap: Option<fn() -> u64>) -> io::Result<()> {
     let Ok(role) = env::var(ROLE) else {
         return Ok(());
     };
@@ -24,7 +33,9 @@ pub fn play_role_if_asked(heap: Option<fn() -> u64>) -> io::Result<()> {
         site::ROLE => site::serve(serde_json::from_str(&settings)?)?,
         #[cfg(target_os = "linux")]
         line::DOWNLOAD => line::download(serde_json::from_str(&settings)?)?,
-        worker_process::ROLE => worker_process::crawl(serde_json::from_str(&settings)?, heap)?,
+        worker_process::ROLE => {
+            worker_process::crawl(serde_json::from_str(&settings)?, subjects, heap)?
+        }
         _ => return Err(io::Error::other(format!("there is no role {role}"))),
     }
     process::exit(0);

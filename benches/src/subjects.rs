@@ -1,19 +1,14 @@
 //! The subjects: the programs that are compared, which are the stages and their
-//! alternatives.
+//! alternatives. Those that take long to build are in the program `peers`, in a workspace of
+//! its own.
 
 mod bare_mio;
-mod frontier;
+pub mod frontier;
 mod mio_floor;
-#[cfg(feature = "peers")]
-mod reqwest;
-mod response;
-#[cfg(feature = "peers")]
-mod smol;
-#[cfg(feature = "peers")]
-mod spider;
+pub mod response;
 mod stages;
 mod tokio_hyper;
-mod tokio_raw;
+pub mod tokio_raw;
 mod tokio_rustls;
 
 use std::io;
@@ -39,7 +34,8 @@ pub struct Subject {
     pub name: &'static str,
     /// The kind of sites that it can crawl.
     pub kind: Kind,
-    pub(crate) crawl: fn(Work, RowCheck) -> io::Result<()>,
+    /// Crawls on this thread, and records each page that it finds.
+    pub crawl: fn(Work, RowCheck) -> io::Result<()>,
 }
 
 /// The abilities of a subject.
@@ -58,7 +54,8 @@ pub enum Kind {
     FromTheRoot,
 }
 
-const SUBJECTS: &[Subject] = &[
+/// The subjects of this package.
+pub const SUBJECTS: &[Subject] = &[
     Subject { name: "stage0-threads", kind: Kind::Stage, crawl: stages::threads },
     Subject { name: "stage1-callbacks", kind: Kind::Stage, crawl: stages::callbacks },
     Subject { name: "stage2-coroutines", kind: Kind::Stage, crawl: stages::coroutines },
@@ -68,12 +65,6 @@ const SUBJECTS: &[Subject] = &[
     Subject { name: "tokio-raw", kind: Kind::Plain, crawl: tokio_raw::crawl },
     Subject { name: "tokio-hyper", kind: Kind::Plain, crawl: tokio_hyper::crawl },
     Subject { name: "tokio-rustls", kind: Kind::Secure, crawl: tokio_rustls::crawl },
-    #[cfg(feature = "peers")]
-    Subject { name: "reqwest", kind: Kind::Plain, crawl: reqwest::crawl },
-    #[cfg(feature = "peers")]
-    Subject { name: "smol", kind: Kind::Plain, crawl: smol::crawl },
-    #[cfg(feature = "peers")]
-    Subject { name: "spider", kind: Kind::FromTheRoot, crawl: spider::crawl },
 ];
 
 impl Subject {
@@ -124,7 +115,7 @@ impl Subject {
         if self.name == "stage0-threads" { 1000 } else { usize::MAX }
     }
 
-    /// Returns all subjects that are built in.
+    /// Returns all subjects of this package.
     pub fn all() -> impl Iterator<Item = Self> {
         SUBJECTS.iter().copied()
     }
@@ -134,18 +125,18 @@ impl Subject {
 #[derive(Clone, Debug)]
 pub struct Work {
     /// The URL of the first page, with a slash at its end.
-    pub(crate) root: String,
+    pub root: String,
     /// The address of the server.
-    pub(crate) address: SocketAddr,
+    pub address: SocketAddr,
     /// The number of pages of the site.
-    pub(crate) pages: u32,
+    pub pages: u32,
     /// The maximum number of concurrent fetches.
-    pub(crate) max_tasks: usize,
+    pub max_tasks: usize,
     /// The authority to trust, in DER, if any.
-    pub(crate) authority: Vec<u8>,
+    pub authority: Vec<u8>,
     /// The same settings as options of our crawlers. The roots are the first page
     /// or all pages.
-    pub(crate) options: Options,
+    pub options: Options,
 }
 
 impl Work {

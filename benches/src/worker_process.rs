@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{self, BufRead};
+use std::path::PathBuf;
 use std::process;
 use std::thread::{self, JoinHandle};
 
@@ -30,11 +31,18 @@ enum Command {
 }
 
 /// Crawls as often as requested, until standard input ends.
-pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
+pub(crate) fn crawl(
+    crawl: Crawl,
+    subjects: &[Subject],
+    heap: Option<fn() -> u64>,
+) -> io::Result<()> {
     pin(Core::First);
     // Every subject needs a descriptor for each task.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
-    let subject = Subject::named(&crawl.subject)
+    let subject = subjects
+        .iter()
+        .copied()
+        .find(|subject| subject.name == crawl.subject)
         .ok_or_else(|| io::Error::other(format!("there is no {}", crawl.subject)))?;
     let work = Work::new(&crawl)?;
     let mut current: Option<JoinHandle<io::Result<Run>>> = None;
@@ -67,12 +75,34 @@ pub(crate) fn crawl(crawl: Crawl, heap: Option<fn() -> u64>) -> io::Result<()> {
 pub struct SubjectProcess(RoleProcess);
 
 impl SubjectProcess {
-    /// Starts another process of this program in the crawling role.
+    /// Starts a process in the crawling role: this program once more or, for a subject that
+    /// is not of this package, the program `peers`.
     ///
     /// # Errors
     /// When the process cannot be started.
     pub fn start(crawl: Crawl) -> io::Result<Self> {
-        Self::start_program(process::Command::new(env::current_exe()?), crawl)
+        let program = Self::program(&crawl.subject)?;
+        Self::start_program(process::Command::new(program), crawl)
+    }
+
+    /// Returns the path of the program that has this subject. That of the peers is built into
+    /// the same folder as this one.
+    ///
+    /// # Errors
+    /// When there is no such program.
+    pub fn program(subject: &str) -> io::Result<PathBuf> {
+        let this = env::current_exe()?;
+        if Subject::named(subject).is_some() {
+            return Ok(this);
+        }
+        let peers = this.with_file_name(format!("peers{}", env::consts::EXE_SUFFIX));
+        if !peers.is_file() {
+            return Err(io::Error::other(format!(
+                "there is no subject {subject} here; reqwest, smol and spider need `cargo build \
+                 --release --manifest-path benches/peers/Cargo.toml`"
+            )));
+        }
+        Ok(peers)
     }
 
     /// Starts `program`, a command that runs this program, in the crawling role.

@@ -40,7 +40,7 @@ struct Arguments {
 /// A line of the table: the figures of one subject.
 #[derive(Debug, Serialize)]
 struct Line {
-    subject: &'static str,
+    subject: String,
     pages_per_second: Quartiles,
     cpu_microseconds_per_page: Quartiles,
     /// The wall time of the first subject divided by that of this one.
@@ -54,7 +54,7 @@ struct Line {
 }
 
 impl Line {
-    fn new(subject: Subject, first: &[Run], runs: &[Run], server_sleeps: &[u64]) -> Self {
+    fn new(subject: String, first: &[Run], runs: &[Run], server_sleeps: &[u64]) -> Self {
         let wall = |run: &Run| run.wall.as_secs_f64();
         let cpu = |run: &Run| run.cpu.as_secs_f64();
         let pages = |run: &Run| f64::from(run.pages);
@@ -62,7 +62,7 @@ impl Line {
             Quartiles::of(first.iter().zip(runs).map(move |(first, run)| of(first) / of(run)))
         };
         Self {
-            subject: subject.name,
+            subject,
             pages_per_second: Quartiles::of(runs.iter().map(|run| pages(run) / wall(run))),
             cpu_microseconds_per_page: Quartiles::of(
                 runs.iter().map(|run| cpu(run) * 1e6 / pages(run)),
@@ -103,16 +103,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workload = workload.ok_or_else(|| format!("there is no {}", arguments.what))?;
     let named = |name: &String| {
         let name = if name == "ours" { "stage3-queue" } else { name };
-        let subject = Subject::named(name).filter(|subject| subject.can_crawl(workload.site));
-        subject.ok_or_else(|| format!("there is no {name}, or not for {}", workload.name))
+        match Subject::named(name) {
+            Some(subject) if !subject.can_crawl(workload.site) => {
+                Err(format!("{name} cannot crawl the site of {}", workload.name))
+            }
+            _ => Ok(name.to_owned()),
+        }
     };
     let subjects = arguments.subjects.iter().map(named).collect::<Result<Vec<_>, _>>()?;
 
     let mut site = workload.site;
     site.pages = arguments.pages;
     let server = ServerProcess::start(site)?;
-    let start = |subject: &Subject| {
-        let crawl = Crawl::new(subject.name, &server, workload.max_tasks, !site.is_html);
+    let start = |subject: &String| {
+        let crawl = Crawl::new(subject, &server, workload.max_tasks, !site.is_html);
         SubjectProcess::start(crawl)
     };
     let mut processes = subjects.iter().map(start).collect::<Result<Vec<_>, _>>()?;
@@ -137,9 +141,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     let ran = runs.iter().zip(&server_sleeps);
     let lines = subjects
-        .iter()
+        .into_iter()
         .zip(ran)
-        .map(|(&subject, (ran, server_sleeps))| Line::new(subject, &runs[0], ran, server_sleeps));
+        .map(|(subject, (ran, server_sleeps))| Line::new(subject, &runs[0], ran, server_sleeps));
     let lines: Vec<_> = lines.collect();
     lines.iter().for_each(Line::print);
     let by_id = |line: Line| (format!("paired/{}/{}", workload.name, line.subject), line);

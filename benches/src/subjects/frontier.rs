@@ -16,8 +16,9 @@ use super::Work;
 use crate::row_check::RowCheck;
 
 /// The pending jobs, and the admission of new ones.
-pub(super) struct Frontier {
-    pub(super) work: Work,
+pub struct Frontier {
+    /// The work that is to be done.
+    pub work: Work,
     row_check: RowCheck,
     admission: RefCell<Admission>,
     todo: RefCell<VecDeque<Job>>,
@@ -27,7 +28,8 @@ pub(super) struct Frontier {
 }
 
 impl Frontier {
-    pub(super) fn new(work: Work, row_check: RowCheck) -> Rc<Self> {
+    /// Admits the roots of the work.
+    pub fn new(work: Work, row_check: RowCheck) -> Rc<Self> {
         let frontier = Self {
             admission: RefCell::new(Admission::new(&work.options)),
             row_check,
@@ -44,7 +46,7 @@ impl Frontier {
     }
 
     /// Waits for a job; `None` when all jobs are done or a worker has failed.
-    pub(super) async fn next(&self) -> Option<Job> {
+    pub async fn next(&self) -> Option<Job> {
         while self.unfinished.get() > 0 && self.error.borrow().is_none() {
             if let Some(job) = self.todo.borrow_mut().pop_front() {
                 return Some(job);
@@ -55,7 +57,7 @@ impl Frontier {
     }
 
     /// Ends a job, and admits the links of its page, if it has one.
-    pub(super) fn done(&self, job: &Job, page: Option<&Page>) {
+    pub fn done(&self, job: &Job, page: Option<&Page>) {
         if let Some(page) = page {
             let mut base = BaseUrl::new(&page.base, page.encoding);
             for link in page.found.links() {
@@ -70,15 +72,18 @@ impl Frontier {
     }
 
     /// Records the result of a worker. An error ends all workers.
-    pub(super) fn worker_ended(&self, result: io::Result<()>) {
+    pub fn worker_ended(&self, result: io::Result<()>) {
         if let Err(error) = result {
             self.error.borrow_mut().get_or_insert(error);
             self.changed.notify_waiters();
         }
     }
 
-    /// Returns the result of the crawl: the first error of a worker, if any.
-    pub(super) fn outcome(&self) -> io::Result<()> {
+    /// Returns the result of the crawl.
+    ///
+    /// # Errors
+    /// The first error of a worker, if any.
+    pub fn outcome(&self) -> io::Result<()> {
         self.error.take().map_or(Ok(()), Err)
     }
 
@@ -93,7 +98,10 @@ impl Frontier {
     }
 }
 
-/// Parses the URL of a job. It was valid when it was admitted.
-pub(super) fn url_of(job: &Job) -> io::Result<Url> {
+/// Parses the URL of a job.
+///
+/// # Errors
+/// Never for a job of the frontier: its URL was valid when it was admitted.
+pub fn url_of(job: &Job) -> io::Result<Url> {
     Url::parse(&job.url).map_err(io::Error::other)
 }

@@ -13,7 +13,7 @@ const MAX_BODY: u64 = 10 * 1024 * 1024;
 const MAX_HEADERS: usize = 128;
 
 /// Returns the request for the page at `url`.
-pub(super) fn request(url: &Url, user_agent: &str) -> String {
+pub fn request(url: &Url, user_agent: &str) -> String {
     let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
     let authority = &url[url::Position::BeforeHost..url::Position::AfterPort];
     format!(
@@ -24,7 +24,7 @@ pub(super) fn request(url: &Url, user_agent: &str) -> String {
 
 /// A response that is being read.
 #[derive(Debug, Default)]
-pub(super) struct Response {
+pub struct Response {
     /// The beginning of a head that arrives in pieces.
     partial: Vec<u8>,
     /// The number of bytes of the body still to come, once the head is complete.
@@ -36,7 +36,10 @@ pub(super) struct Response {
 impl Response {
     /// Feeds received bytes. With a `url`, an HTML body is parsed as a page.
     /// Returns true if the response is complete.
-    pub(super) fn feed(&mut self, bytes: &[u8], url: Option<&Url>) -> io::Result<bool> {
+    ///
+    /// # Errors
+    /// When the response is not one with status 200 and a length within the limits.
+    pub fn feed(&mut self, bytes: &[u8], url: Option<&Url>) -> io::Result<bool> {
         let Some(remaining) = &mut self.remaining else {
             if self.partial.is_empty() {
                 return match self.head(bytes, url)? {
@@ -62,12 +65,12 @@ impl Response {
     }
 
     /// Returns true if the server keeps the connection alive.
-    pub(super) fn keep_alive(&self) -> bool {
+    pub fn keep_alive(&self) -> bool {
         self.keep_alive
     }
 
     /// Returns the page, if the body was HTML.
-    pub(super) fn page(self, url: &Url) -> Option<Page> {
+    pub fn page(self, url: &Url) -> Option<Page> {
         self.reader.map(|reader| reader.finish(url))
     }
 
@@ -103,13 +106,14 @@ impl Response {
 
 /// Returns a page reader for HTML, which extracts the same links as in our
 /// crawlers.
-pub(super) fn reader(url: &Url, content_type: &str) -> Option<PageReader> {
+pub fn reader(url: &Url, content_type: &str) -> Option<PageReader> {
     let parameters = content_type.strip_prefix("text/html")?;
     let charset = parameters.split_once("charset=").map(|(_, charset)| charset.trim());
     let options = ExtractOptions { details: true, ..ExtractOptions::default() };
     Some(PageReader::new(url, charset, options))
 }
 
-pub(super) fn invalid(why: &str) -> io::Error {
+/// Returns the error of a response that no subject can use.
+pub fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }

@@ -30,10 +30,13 @@ pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
 }
 
 /// The scratch buffer of all reads.
-pub(super) type Scratch = RefCell<Vec<u8>>;
+pub type Scratch = RefCell<Vec<u8>>;
 
 /// Runs the maximum number of workers on tokio until the crawl ends.
-pub(super) fn on_tokio(
+///
+/// # Errors
+/// When the runtime cannot be started, or the first error of a worker.
+pub fn on_tokio(
     work: Work,
     row_check: RowCheck,
     worker: impl AsyncFn(&Frontier, &Scratch) -> io::Result<()> + Clone + 'static,

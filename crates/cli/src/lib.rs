@@ -31,7 +31,6 @@ mod sources;
 mod trace_file;
 mod trace_page;
 mod trace_sources;
-mod trace_svg;
 
 #[cfg(feature = "redis")]
 pub use arguments::{FrontierAction, FrontierArguments};
@@ -39,7 +38,6 @@ pub use log::print;
 pub use progress::{Progress, write_under_way};
 pub use sources::{FilePaths, Files};
 pub use trace_file::TraceFile;
-pub use trace_page::trace_page;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};

@@ -9,9 +9,6 @@ use trace::{Trace, Tracer, json};
 use crate::trace_page::trace_page;
 use crate::trace_sources::SOURCES;
 
-/// The number of events that a page shows without JavaScript.
-const BEGINNING: usize = 200;
-
 /// A file to which a trace is to be written: a page that shows it, if its name ends in
 /// `.html`, and otherwise JSON.
 #[derive(Debug)]
@@ -48,16 +45,12 @@ impl TraceFile {
             self.file.set_len(0)?;
         }
         let mut out = BufWriter::new(self.file);
-        let mut trace = self.tracer.take();
+        let trace = self.tracer.take();
         if self.is_page {
             let mut json = Vec::new();
             write_json(&trace, &mut json)?;
-            trace.records.truncate(BEGINNING);
-            let mut beginning = Vec::new();
-            write_json(&trace, &mut beginning)?;
-            let beginning = serde_json::from_slice(&beginning)?;
             let title = format!("Trace of {}", program());
-            let page = trace_page(&title, &beginning, &String::from_utf8_lossy(&json));
+            let page = trace_page(&title, &String::from_utf8_lossy(&json));
             out.write_all(page.as_bytes())?;
         } else {
             write_json(&trace, &mut out)?;

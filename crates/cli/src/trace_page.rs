@@ -1,22 +1,14 @@
 //! The page of a trace: one HTML file that needs no other and loads nothing. It
-//! holds the viewer, the trace, and a picture for readers without JavaScript.
+//! holds the viewer and the trace.
 
-use serde_json::Value;
-
-use crate::trace_svg::{escape, trace_svg};
+use quick_xml::escape::escape;
 
 const TEMPLATE: &str = include_str!("../viewer/template.html");
 const STYLE: &str = include_str!("../viewer/viewer.css");
 const SCRIPT: &str = include_str!("../viewer/viewer.js");
 
-/// The number of ticks that are drawn for readers without JavaScript.
-const TICKS: usize = 8;
-
-/// Makes the page of a trace.
-///
-/// `title` is plain text and `json` the whole trace. Of `beginning`, the same trace
-/// or its first 200 events, the first ticks are drawn.
-pub fn trace_page(title: &str, beginning: &Value, json: &str) -> String {
+/// Makes the page of a trace. `title` is plain text.
+pub(crate) fn trace_page(title: &str, json: &str) -> String {
     let mut page = String::with_capacity(TEMPLATE.len() + STYLE.len() + SCRIPT.len() + json.len());
     // In one pass: what is filled in may look like a mark itself.
     let mut rest = TEMPLATE;
@@ -26,7 +18,6 @@ pub fn trace_page(title: &str, beginning: &Value, json: &str) -> String {
         match mark {
             "title" => page += &escape(title),
             "style" => page += STYLE,
-            "picture" => page += &trace_svg(beginning, TICKS),
             // A URL in a trace must not end the element that holds it.
             "trace" => page += &json.replace("</", "<\\/").replace("<!--", "<\\u0021--"),
             "script" => page += SCRIPT,
@@ -39,12 +30,14 @@ pub fn trace_page(title: &str, beginning: &Value, json: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     #[test]
     fn what_a_trace_holds_ends_neither_its_element_nor_its_mark() {
         let json = r#"{"url": "</script><!-- {{script}} <b>"}"#;
-        let page = trace_page("<a & b>", &Value::Null, json);
+        let page = trace_page("<a & b>", json);
         let (_, after) = page.split_once(r#"id="trace">"#).unwrap();
         let (inside, _) = after.split_once("</script>").unwrap();
         assert_eq!(inside, r#"{"url": "<\/script><\u0021-- {{script}} <b>"}"#);
@@ -55,8 +48,7 @@ mod tests {
 
     #[test]
     fn the_page_is_whole_and_loads_nothing() {
-        let page = trace_page("t", &Value::Null, "{}");
-        assert_eq!(page.matches("</svg>").count(), 1);
+        let page = trace_page("t", "{}");
         assert!(page.contains(STYLE) && page.contains(SCRIPT));
         assert!(page.trim_end().ends_with("</html>"));
         // Neither the style nor the script ends its own element.

@@ -389,8 +389,9 @@ impl Admission {
         if found.is_none() && !self.filters.allow(address, is_included) {
             return None;
         }
-        let is_open = found.is_none_or(|it| self.url_table.is_too_deep(it));
-        let is_open = is_open && is_within_depth;
+        // A URL that was too deep stays open: a shorter way to it may come.
+        let was_too_deep = found.is_some_and(|number| self.url_table.is_too_deep(number));
+        let is_open = is_within_depth && (found.is_none() || was_too_deep);
         let mut refusal = None;
         if is_open && !is_external && !matches!(via, Via::Root) {
             refusal = match self.ceilings.check(address) {

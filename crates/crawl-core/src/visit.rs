@@ -423,9 +423,9 @@ impl Visit {
         let result = if is_cut { Ok(()) } else { result };
         let is_cut = is_cut || self.can_stop_reading();
         self.has_failed_try |= result.is_err();
-        let is_last = self.max_tries == 0;
+        let may_go_on = self.max_tries > 0;
         let is_head = self.method == Method::Head;
-        if is_head && !is_last && !is_head_enough(&result, self.response()) {
+        if may_go_on && is_head && !is_head_enough(&result, self.response()) {
             // Many servers that refuse `HEAD`, or fail at it, or lie, answer `GET`.
             self.method = Method::Get;
             self.max_tries = self.max_tries.max(self.tries.saturating_add(1));

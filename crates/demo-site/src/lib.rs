@@ -11,7 +11,7 @@
 //! 3. **A connection holds an offset, not bytes.** A waiting connection owns no
 //!    buffer, and one in the middle of a large page remembers an offset.
 //! 4. **One thread, and never the bottleneck.** A measurement of a crawler
-//!    here measures the crawler; [`ceiling`] measures how fast the site can go.
+//!    here measures the crawler.
 //! 5. **The site knows what a correct crawler finds** ([`DemoSite::expected`]),
 //!    from lists of its own rather than from what it serves.
 //!
@@ -19,7 +19,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod ceiling;
 mod connection;
 mod counters;
 mod demo_site;

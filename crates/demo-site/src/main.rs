@@ -11,12 +11,7 @@ use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, value_parser};
-use demo_site::{Connections, DemoSite, Latency, SiteOptions, ceiling};
-
-/// The number of connections of the load with which the site measures itself.
-const LOAD_CONNECTIONS: usize = 64;
-/// The approximate duration of that load.
-const LOAD_SECONDS: f64 = 1.0;
+use demo_site::{Connections, DemoSite, Latency, SiteOptions};
 
 /// A website that is the same every time, to be crawled.
 #[derive(Debug, Parser)]
@@ -65,10 +60,6 @@ struct Arguments {
     /// Where to listen; port 0 is any free port
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-
-    /// Measure how many requests per second the site can answer, and exit
-    #[arg(long, conflicts_with_all = ["close", "delay", "delay_max"])]
-    ceiling: bool,
 }
 
 impl Arguments {
@@ -105,12 +96,6 @@ fn main() -> ExitCode {
         Ok(site) => site,
         Err(error) => return fail(&format!("cannot listen on {}", arguments.listen), &error),
     };
-    if arguments.ceiling {
-        return match report_ceiling(&site) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail("cannot measure", &error),
-        };
-    }
     if let Err(error) = writeln!(io::stdout(), "{}", site.root()) {
         return fail("cannot print the address", &error);
     }
@@ -118,21 +103,6 @@ fn main() -> ExitCode {
         // The serving thread does the work; a signal ends both threads.
         thread::park();
     }
-}
-
-fn report_ceiling(site: &DemoSite) -> io::Result<()> {
-    let measure = |requests| ceiling::measure(site.address(), "/", LOAD_CONNECTIONS, requests);
-    let pilot = measure(1000)?;
-    let measured = measure((pilot.requests_per_second * LOAD_SECONDS) as u64)?;
-    writeln!(
-        io::stdout(),
-        "{:.0} requests/s ({} responses of {} bytes over {} connections in {:.2?})",
-        measured.requests_per_second,
-        measured.requests,
-        measured.response_size,
-        measured.connections,
-        measured.elapsed,
-    )
 }
 
 fn fail(what: &str, error: &io::Error) -> ExitCode {

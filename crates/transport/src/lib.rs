@@ -33,7 +33,6 @@ mod fd_limit;
 mod lookup;
 mod lookup_queue;
 mod probed;
-mod public_suffix;
 #[cfg(not(feature = "tls"))]
 #[path = "no_tls.rs"]
 mod tls;

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 
 use crate::lookup::HostPort;
-use crate::public_suffix;
 
 /// A queue of names that wait for their lookup, with one turn for each zone
 /// (round robin).
@@ -83,5 +82,9 @@ impl LookupQueue {
 /// the public suffix list is a zone of its own, as `localhost` is.
 fn zone_of(host: &str) -> &str {
     let host = host.strip_suffix('.').unwrap_or(host);
-    public_suffix::domain_str(host).unwrap_or(host)
+    #[cfg(not(target_family = "wasm"))]
+    if let Some(zone) = psl2::lookup(host).and_then(|domain| domain.registrable_domain()) {
+        return zone;
+    }
+    host
 }

@@ -42,7 +42,8 @@ const PAIRED: [(&str, &str); 5] = [
     ("8KB-100-tasks-no-links", "ours mio-floor bare-mio tokio-raw tokio-hyper"),
     ("8KB-100-tasks-https", "ours tokio-rustls"),
 ];
-/// The peers that are added to the first two comparisons, if they are built.
+/// The peers that are added to the first two comparisons if wanted, and what builds them.
+const BUILD_PEERS: &str = "cargo build --release --manifest-path benches/peers/Cargo.toml";
 const PEERS: &str = " reqwest smol spider";
 
 /// All benches, in the order of their runs.
@@ -207,6 +208,9 @@ fn run(
 
     let commands = commands(bench, peers);
     let taken = Provenance::now(root, bench, &commands[0])?;
+    if peers && !run_command(root, BUILD_PEERS, &[])? {
+        return Err(io::Error::other(format!("`{BUILD_PEERS}` has failed")));
+    }
     // Builds first, so that no build is part of the time.
     for command in &commands {
         let build = command.split(" -- ").next().unwrap_or(command);
@@ -248,13 +252,12 @@ fn run(
 
 /// Returns the commands that run a bench.
 fn commands(bench: &str, peers: bool) -> Vec<String> {
-    let features = if peers { " --features peers" } else { "" };
     match bench {
         "paired" => {
             let command = |(index, (workload, subjects)): (usize, &(&str, &str))| {
                 let peers = if peers && index < 2 { PEERS } else { "" };
                 format!(
-                    "cargo run --release -p benches{features} --bin paired -- \
+                    "cargo run --release -p benches --bin paired -- \
                      throughput/{workload} {subjects}{peers}"
                 )
             };
@@ -264,7 +267,7 @@ fn commands(bench: &str, peers: bool) -> Vec<String> {
             vec!["cargo bench -p benches --features instructions --bench instructions".to_owned()]
         }
         "line" => {
-            let line = format!("cargo run --release -p benches{features} --bin line --");
+            let line = "cargo run --release -p benches --bin line --";
             let mut commands = vec![
                 format!("{line} ours"),
                 format!("{line} ours --rounds 1 --loss 1 --congestion bbr"),

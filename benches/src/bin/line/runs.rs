@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 use std::{env, io, thread};
 
 use benches::figures::{self, Quartiles};
 use benches::line::{Line, LineCheck, LineOptions, Namespace, until_none_is_missed};
-use benches::subjects::Subject;
 use benches::{Crawl, ServerProcess, Site, SubjectProcess, play_role_if_asked};
 use clap::Parser;
 use serde::Serialize;
@@ -75,10 +74,11 @@ struct Figures {
     ratio: Quartiles,
 }
 
-/// A subject: one of the benches, or a program as it is installed.
-#[derive(Clone, Copy, Debug)]
+/// A subject: one of the benches, and the program that has it, or a program as it is
+/// installed.
+#[derive(Clone, Debug)]
 enum Runner {
-    Subject(Subject),
+    Subject { name: String, program: PathBuf },
     Program(Program),
 }
 
@@ -154,20 +154,23 @@ impl Program {
 }
 
 impl Runner {
-    fn named(name: &str) -> Option<Self> {
-        let program = PROGRAMS.into_iter().find(|program| program.name == name);
-        let subject = || Subject::named(if name == "ours" { "stage3-queue" } else { name });
-        program.map(Self::Program).or_else(|| subject().map(Self::Subject))
+    fn named(name: &str) -> io::Result<Self> {
+        if let Some(program) = PROGRAMS.into_iter().find(|program| program.name == name) {
+            return Ok(Self::Program(program));
+        }
+        let name = if name == "ours" { "stage3-queue" } else { name };
+        let program = SubjectProcess::program(name)?;
+        Ok(Self::Subject { name: name.to_owned(), program })
     }
 
-    fn name(self) -> &'static str {
+    fn name(&self) -> &str {
         match self {
-            Self::Subject(subject) => subject.name,
+            Self::Subject { name, .. } => name,
             Self::Program(program) => program.name,
         }
     }
 
-    fn has_one_connection(self) -> bool {
+    fn has_one_connection(&self) -> bool {
         matches!(self, Self::Program(program) if !program.arguments.contains("FETCHES"))
     }
 
@@ -175,19 +178,18 @@ impl Runner {
     /// packet on: no subject's start counts. Returns also how many crawls have missed pages
     /// before, over the same line: their time is in that one.
     fn run(
-        self,
+        &self,
         options: &LineOptions,
         site: Site,
         connections: u16,
     ) -> io::Result<(Duration, u32)> {
         let line = Line::start(options)?;
-        let this = env::current_exe()?;
-        let server = line.server.command(&this);
+        let server = line.server.command(env::current_exe()?);
         let mut server = ServerProcess::start_command(server, line.server_address(), site)?;
         let missed = match self {
-            Self::Subject(subject) => {
-                let crawl = Crawl::new(subject.name, &server, connections.into(), false);
-                let command = line.client.command(this);
+            Self::Subject { name, program } => {
+                let crawl = Crawl::new(name, &server, connections.into(), false);
+                let command = line.client.command(program);
                 SubjectProcess::start_program(command, crawl)?.run()?.missed
             }
             Self::Program(program) => {
@@ -204,8 +206,8 @@ pub(super) fn main() -> Result<(), Box<dyn Error>> {
     play_role_if_asked(None)?;
     let arguments = Arguments::parse();
     let site = Site { pages: arguments.pages, ..Site::default() };
-    let named = |name: &String| Runner::named(name).ok_or_else(|| format!("there is no {name}"));
-    let runners = arguments.subjects.iter().map(named).collect::<Result<Vec<_>, _>>()?;
+    let named = arguments.subjects.iter().map(|name| Runner::named(name));
+    let runners = named.collect::<io::Result<Vec<_>>>()?;
     let mut kept = BTreeMap::new();
     for options in lines(&arguments) {
         measure(&arguments, &options, site, &runners, &mut kept)?;
@@ -270,7 +272,7 @@ fn measure(
         options.congestion
     );
     let (single, several): (Vec<Runner>, Vec<Runner>) =
-        runners.iter().copied().partition(|runner| runner.has_one_connection());
+        runners.iter().cloned().partition(|runner| runner.has_one_connection());
     let several = arguments.connections.iter().map(|connections| (*connections, several.clone()));
     for (connections, runners) in several.chain([(1, single)]) {
         let bound = options.bound(site, connections.into()).as_secs_f64();

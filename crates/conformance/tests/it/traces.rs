@@ -152,7 +152,7 @@ fn the_page_of_a_trace_holds_the_whole_trace() {
     let (json, _) = after.split_once("</script>").unwrap();
     let trace: Value = serde_json::from_str(json).unwrap();
     assert!(count(&trace, "fetch", "E") >= 5);
-    assert!(text.contains("<svg"), "a picture for readers without JavaScript");
+    assert!(text.contains("<noscript>"), "readers without JavaScript learn why they see nothing");
 }
 
 /// The reader finds the lines at which steps and callbacks are.

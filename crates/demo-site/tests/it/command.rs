@@ -111,12 +111,3 @@ fn an_address_in_use_is_an_error() {
     assert_eq!(output.status.code(), Some(1));
     assert!(error.contains(address), "{error}");
 }
-
-#[test]
-fn the_ceiling_is_measured() {
-    let output = run(&["--ceiling", "--page-size=1K"]);
-    let report = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success());
-    assert!(report.contains(" requests/s ("), "{report}");
-    assert_eq!(run(&["--ceiling", "--close"]).status.code(), Some(2));
-}

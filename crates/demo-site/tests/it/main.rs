@@ -1,7 +1,6 @@
 //! Tests of the demo site and of scripted servers.
 #![allow(clippy::unwrap_used)]
 
-mod ceiling;
 mod command;
 mod common;
 mod connections;

@@ -8,7 +8,7 @@ use std::{fs, thread};
 use serde::{Deserialize, Serialize};
 
 /// The libraries that the stages use or are compared with.
-const LIBRARIES: [&str; 17] = [
+const LIBRARIES: [&str; 14] = [
     "async-executor",
     "criterion",
     "futures",
@@ -18,15 +18,15 @@ const LIBRARIES: [&str; 17] = [
     "hyper",
     "lol_html",
     "mio",
-    "reqwest",
     "rustls",
     "scraper",
-    "smol",
-    "spider",
     "tokio",
     "tokio-rustls",
     "url",
 ];
+
+/// The peers, which are in a workspace of their own.
+const PEERS: [&str; 3] = ["reqwest", "smol", "spider"];
 
 /// The provenance of the figures of one bench. Its fields are the columns of
 /// `taken.csv`.
@@ -53,6 +53,7 @@ impl Provenance {
         let changes = ["status", "--porcelain", "--untracked-files=no", "--", ".", ":!book/src"];
         let dirty = !output_of("git", &changes, root)?.is_empty();
         let commit = output_of("git", &["rev-parse", "--short", "HEAD"], root)?;
+        let read = |lock| fs::read_to_string(root.join(lock));
         Ok(Self {
             bench: bench.to_owned(),
             date: output_of("date", &["-u", "+%Y-%m-%d"], root)?,
@@ -61,8 +62,9 @@ impl Provenance {
             command: command.to_owned(),
             machine,
             versions: format!(
-                "{rustc}; {}",
-                libraries(&fs::read_to_string(root.join("Cargo.lock"))?)?
+                "{rustc}; {}, {}",
+                libraries(&read("Cargo.lock")?, "benches", &LIBRARIES)?,
+                libraries(&read("benches/peers/Cargo.lock")?, "peers", &PEERS)?
             ),
         })
     }
@@ -134,8 +136,8 @@ fn processor(root: &Path) -> String {
     name.unwrap_or_else(|| "an unknown processor".to_owned())
 }
 
-/// Returns the versions of [`LIBRARIES`] that the benches use.
-fn libraries(lock: &str) -> io::Result<String> {
+/// Returns the versions of those of these libraries that a package uses.
+fn libraries(lock: &str, package_name: &str, names: &[&str]) -> io::Result<String> {
     #[derive(Deserialize)]
     struct Lock {
         package: Vec<Package>,
@@ -150,11 +152,11 @@ fn libraries(lock: &str) -> io::Result<String> {
     }
     let Lock { package } = toml::from_str(lock).map_err(io::Error::other)?;
     let of = |name: &str| package.iter().find(|package| package.name == name);
-    let used = of("benches").map_or(&[][..], |benches| &benches.dependencies);
+    let used = of(package_name).map_or(&[][..], |user| &user.dependencies);
     let shown = used.iter().filter_map(|used| {
         let name = used.split(' ').next()?;
         let is_alone = name == used;
-        let known = LIBRARIES.contains(&name).then(|| of(name))??;
+        let known = names.contains(&name).then(|| of(name))??;
         Some(if is_alone { format!("{name} {}", known.version) } else { used.clone() })
     });
     Ok(shown.collect::<Vec<_>>().join(", "))
@@ -171,8 +173,9 @@ mod tests {
                     [[package]]\nname = \"hyper\"\nversion = \"1.0.0\"\n\
                     [[package]]\nname = \"benches\"\nversion = \"0.1.0\"\n\
                     dependencies = [\"clap\", \"hyper 1.0.0\", \"tokio\"]\n";
-        assert_eq!(libraries(lock).unwrap(), "hyper 1.0.0, tokio 1.2.3");
-        assert!(libraries("[[package]]").is_err());
+        let shown = libraries(lock, "benches", &["hyper", "tokio"]);
+        assert_eq!(shown.unwrap(), "hyper 1.0.0, tokio 1.2.3");
+        assert!(libraries("[[package]]", "benches", &["tokio"]).is_err());
     }
 
     #[test]

@@ -1,4 +1,0 @@
-//! A libFuzzer program of the target [`fuzz_targets::links`].
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|input: &[u8]| fuzz_targets::links(input));

@@ -1,4 +1,0 @@
-//! Tests of the fuzz targets.
-#![allow(clippy::unwrap_used)]
-
-mod corpus;
