@@ -10,6 +10,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // A program for people at a terminal.
 
 mod exercises;
+mod functions;
 mod labs;
 mod process;
 
