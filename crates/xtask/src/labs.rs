@@ -1,16 +1,18 @@
 //! Labs: bugs that are planted in a copy of the workspace, to be looked at.
 //!
-//! A lab is a file with texts to replace in the sources: no patch with line numbers,
-//! which would not survive the next change. There are two kinds: *bugs*, each with a
+//! A lab is a file with functions that replace those of the sources, each whole and with a
+//! mistake in it. There are two kinds: *bugs*, each with a
 //! program in `book-programs` that goes well without it, and *changes*, which a page
 //! of the book proposes, each with the tests that fail then.
 
 mod copy;
+mod diff;
 mod recorded;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -18,6 +20,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Deserialize;
 
+use crate::functions;
 use crate::process::{self, BUILD_TIMEOUT};
 use copy::copy_with;
 
@@ -61,13 +64,15 @@ pub(crate) struct Arguments {
     name: Option<String>,
 }
 
-/// A text of a file that is replaced.
+/// A function of the sources that is replaced by a wrong one.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Edit {
+struct Replacement {
     file: String,
-    old: String,
-    new: String,
+    /// The path of the function, as in Rust: see [`functions`].
+    function: String,
+    /// The whole function with the mistake, but without its documentation.
+    wrong: String,
 }
 
 /// A bug, shown by the program of the same name.
@@ -79,8 +84,8 @@ struct Bug {
     /// orders has to find it.
     #[serde(default)]
     of_order: bool,
-    #[serde(rename = "edit")]
-    edits: Vec<Edit>,
+    #[serde(rename = "replace")]
+    replacements: Vec<Replacement>,
 }
 
 /// A change that a page of the book proposes.
@@ -102,34 +107,26 @@ struct Change {
     /// A text that the command says.
     #[serde(default)]
     says: String,
-    #[serde(rename = "edit")]
-    edits: Vec<Edit>,
+    #[serde(rename = "replace")]
+    replacements: Vec<Replacement>,
 }
 
-impl Edit {
-    /// Returns the text of its file with the replacement made.
+impl Replacement {
+    /// Returns the text of its file with the wrong function in it.
     fn apply(&self, text: &str) -> Result<String, String> {
-        let Self { file, old, new } = self;
-        match text.matches(old).count() {
-            1 => Ok(text.replacen(old, new, 1)),
-            0 => Err(format!("{file} has no longer this text:\n{old}")),
-            count => Err(format!("{file} has this text {count} times:\n{old}")),
-        }
+        let right = self.right(text)?;
+        Ok(text[..right.start].to_owned() + self.wrong.trim() + &text[right.end..])
     }
 
-    /// Returns the lines of both texts: of the old ones `-`, of the new ones `+`.
-    fn diff(&self) -> String {
-        let (old, new): (Vec<_>, Vec<_>) = (self.old.lines().collect(), self.new.lines().collect());
-        let equal = |(one, other): &(&&str, &&str)| one == other;
-        let start = old.iter().zip(&new).take_while(equal).count();
-        let (rest_old, rest_new) = (&old[start..], &new[start..]);
-        let end = rest_old.iter().rev().zip(rest_new.iter().rev()).take_while(equal).count();
-        let part = |sign: char, lines: &[&str]| -> String {
-            lines.iter().map(|line| format!("{sign}{line}").trim_end().to_owned() + "\n").collect()
-        };
-        let (removed, kept) = rest_old.split_at(rest_old.len() - end);
-        let added = &rest_new[..rest_new.len() - end];
-        part(' ', &old[..start]) + &part('-', removed) + &part('+', added) + &part(' ', kept)
+    /// Returns the changed lines of the function: what was right `-`, what is wrong `+`.
+    fn diff(&self, text: &str) -> Result<String, String> {
+        Ok(diff::of(&text[self.right(text)?], self.wrong.trim()))
+    }
+
+    /// Returns the place of the function that is replaced.
+    fn right(&self, text: &str) -> Result<Range<usize>, String> {
+        let found = functions::find(text, &self.function);
+        found.map(|found| found.all).map_err(|error| format!("{} {error}", self.file))
     }
 }
 
@@ -188,22 +185,23 @@ fn list(root: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-fn show_edits(edits: &[Edit]) {
-    print!("\n{}", told(edits));
-}
-
-/// Returns the files of edits, each with its changed lines.
-fn told(edits: &[Edit]) -> String {
-    let told = edits.iter().map(|edit| format!("{}\n{}\n", edit.file, edit.diff().trim_end()));
-    told.collect::<Vec<_>>().join("\n")
+/// Returns the functions that are replaced, each with its file and its changed lines.
+fn describe(root: &Path, replacements: &[Replacement]) -> io::Result<String> {
+    let mut descriptions = Vec::new();
+    for replacement in replacements {
+        let Replacement { file, function, .. } = replacement;
+        let diff = replacement.diff(&fs::read_to_string(root.join(file))?);
+        descriptions.push(format!("{file}, {function}\n{}", diff.map_err(io::Error::other)?));
+    }
+    Ok(descriptions.join("\n"))
 }
 
 /// Plants a bug, and shows what its program says then.
 fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
     let bug: Bug = load(root, BUGS, name)?;
     println!("{}.", bug.title);
-    show_edits(&bug.edits);
-    let copy = copy_with(root, &bug.edits)?;
+    print!("\n{}", describe(root, &bug.replacements)?);
+    let copy = copy_with(root, &bug.replacements)?;
     let ended = process::run(build(name, &copy)?.arg(name), RUN_TIMEOUT)?;
     print!("\n{}", ended.output);
     if ended.timed_out {
@@ -218,10 +216,9 @@ fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
 
 /// Builds the programs of the labs in a copy. Returns the command that runs one.
 fn build(name: &str, copy: &Path) -> io::Result<Command> {
-    let build = process::run(
-        process::cargo(copy)?.args(["build", "--quiet", "--offline", "-p", "book-programs", "--bin", "labs"]),
-        BUILD_TIMEOUT,
-    )?;
+    let mut cargo = process::cargo(copy)?;
+    cargo.args(["build", "--quiet", "--offline", "-p", "book-programs", "--bin", "labs"]);
+    let build = process::run(&mut cargo, BUILD_TIMEOUT)?;
     if build.code != Some(0) {
         return Err(io::Error::other(format!("{name} cannot be built:\n{}", build.output)));
     }
@@ -248,7 +245,7 @@ fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
     let mut good = true;
     for (name, bug) in bugs_of_order(root, which)? {
         println!("== {name}: {}.", bug.title);
-        let copy = copy_with(root, &bug.edits)?;
+        let copy = copy_with(root, &bug.replacements)?;
         let build = process::run(
             process::cargo(&copy)?.args(["build", "--quiet", "--offline", "-p", "simulation"]),
             BUILD_TIMEOUT,
@@ -289,8 +286,8 @@ fn check_change(root: &Path, name: &str) -> io::Result<bool> {
     let change: Change = load(root, CHANGES, name)?;
     let begun = std::time::Instant::now();
     println!("== {name}, of {}", change.page);
-    show_edits(&change.edits);
-    let copy = copy_with(root, &change.edits)?;
+    print!("\n{}", describe(root, &change.replacements)?);
+    let copy = copy_with(root, &change.replacements)?;
     if let Some(before) = &change.before {
         let arguments = before.split(' ').skip(1);
         let ended = process::run(process::cargo(&copy)?.args(arguments), BUILD_TIMEOUT)?;
@@ -386,27 +383,35 @@ mod tests {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
     }
 
-    fn edits() -> Vec<(String, Edit)> {
-        let mut edits = Vec::new();
+    /// Returns the replacements of all labs, with the names of the labs.
+    fn replacements() -> Vec<(String, Replacement)> {
+        let mut replacements = Vec::new();
         for name in names(&root(), BUGS).unwrap() {
             let bug: Bug = load(&root(), BUGS, &name).unwrap();
-            edits.extend(bug.edits.into_iter().map(|edit| (name.clone(), edit)));
+            replacements.extend(bug.replacements.into_iter().map(|it| (name.clone(), it)));
         }
         for name in names(&root(), CHANGES).unwrap() {
             let change: Change = load(&root(), CHANGES, &name).unwrap();
-            edits.extend(change.edits.into_iter().map(|edit| (name.clone(), edit)));
+            replacements.extend(change.replacements.into_iter().map(|it| (name.clone(), it)));
         }
-        edits
+        replacements
     }
 
     #[test]
-    fn every_lab_still_applies() {
-        let edits = edits();
-        assert!(edits.len() > 30, "{}", edits.len());
-        for (name, edit) in edits {
-            let text = fs::read_to_string(root().join(&edit.file)).unwrap();
-            let changed = edit.apply(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
-            assert_ne!(changed, text, "{name}");
+    fn every_wrong_function_has_the_signature_of_the_right_one() {
+        let replacements = replacements();
+        assert!(replacements.len() > 30, "{}", replacements.len());
+        for (name, replacement) in replacements {
+            let text = fs::read_to_string(root().join(&replacement.file)).unwrap();
+            let Replacement { file, function, wrong } = &replacement;
+            let right = functions::find(&text, function);
+            let right = right.unwrap_or_else(|error| panic!("{name}: {file} {error}"));
+            let last = function.rsplit("::").next().unwrap();
+            let found = functions::find(wrong, last);
+            let found = found.unwrap_or_else(|error| panic!("{name}: its text {error}"));
+            assert_eq!(wrong[found.all.clone()], *wrong.trim(), "{name}: one function, no more");
+            assert_eq!(found.signature(wrong), right.signature(&text), "{name}: {function}");
+            assert!(!replacement.diff(&text).unwrap().is_empty(), "{name}: {function}");
         }
     }
 
@@ -422,7 +427,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let bug = root.path().join(BUGS).join(file("a"));
         fs::create_dir_all(bug.parent().unwrap()).unwrap();
-        fs::write(bug, "title = \"A\"\nedit = []\n").unwrap();
+        fs::write(bug, "title = \"A\"\nreplace = []\n").unwrap();
         let error = explore_orders(root.path(), "all").unwrap_err();
         assert_eq!(error.to_string(), "there is no bug of order");
     }
@@ -471,20 +476,16 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_does_not_apply_says_so() {
-        let edit = Edit { file: "a.rs".into(), old: "one\n".into(), new: "two\n".into() };
-        assert_eq!(edit.apply("zero\none\n").unwrap(), "zero\ntwo\n");
-        assert!(edit.apply("zero\n").unwrap_err().starts_with("a.rs has no longer"));
-        assert!(edit.apply("one\none\n").unwrap_err().starts_with("a.rs has this text 2 times"));
-    }
-
-    #[test]
-    fn a_diff_has_the_lines_that_both_share_once() {
-        let edit =
-            Edit { file: String::new(), old: "a\nb\nc\n".into(), new: "a\nx\ny\nc\n".into() };
-        assert_eq!(edit.diff(), " a\n-b\n+x\n+y\n c\n");
-        let edit = Edit { file: String::new(), old: "a\nb\n".into(), new: "a\n".into() };
-        assert_eq!(edit.diff(), " a\n-b\n");
+    fn a_function_is_replaced_or_the_error_names_it_and_its_file() {
+        let of = |function: &str| Replacement {
+            file: "a.rs".into(),
+            function: function.into(),
+            wrong: "\n    fn two() { 3 }\n".into(),
+        };
+        let text = "fn one() {}\n/// Two.\n#[inline]\nfn two() { 2 }\n";
+        let applied = of("two").apply(text).unwrap();
+        assert_eq!(applied, "fn one() {}\n/// Two.\n#[inline]\nfn two() { 3 }\n");
+        assert_eq!(of("A::two").apply(text).unwrap_err(), "a.rs has no function A::two");
     }
 
     #[test]
@@ -504,7 +505,7 @@ mod tests {
             fails: fails.iter().map(|name| (*name).to_owned()).collect(),
             others_fail,
             says: String::new(),
-            edits: Vec::new(),
+            replacements: Vec::new(),
         };
         let output = "failures:\n    m::one\n    m::two\n";
         assert!(change(&["one", "two"], false).findings(output, false).is_empty());

@@ -14,6 +14,7 @@
 mod book;
 mod built;
 mod exercises;
+mod functions;
 mod labs;
 mod lint;
 mod markdown;

@@ -14,14 +14,14 @@ use std::process::Command;
 
 use crate::walk::with_other_version;
 
-use super::Edit;
+use super::Replacement;
 use crate::process::target_folder;
 
-/// Makes the copy, with these edits in it. Returns its folder.
+/// Makes the copy, with these wrong functions in it. Returns its folder.
 ///
 /// # Errors
-/// When an edit does not apply, or a file cannot be read or written.
-pub(super) fn copy_with(root: &Path, edits: &[Edit]) -> io::Result<PathBuf> {
+/// When the sources have no such function, or a file cannot be read or written.
+pub(super) fn copy_with(root: &Path, replacements: &[Replacement]) -> io::Result<PathBuf> {
     let folder = target_folder()?.join("lab");
     let files = files_of_workspace(root)?;
     for file in &files {
@@ -31,14 +31,14 @@ pub(super) fn copy_with(root: &Path, edits: &[Edit]) -> io::Result<PathBuf> {
             let manifest = String::from_utf8_lossy(&bytes);
             bytes = with_other_version(&manifest, "lab").into_bytes();
         }
-        for edit in edits.iter().filter(|edit| edit.file == *file) {
+        for replacement in replacements.iter().filter(|it| it.file == *file) {
             let text = String::from_utf8_lossy(&bytes);
-            bytes = edit.apply(&text).map_err(io::Error::other)?.into_bytes();
+            bytes = replacement.apply(&text).map_err(io::Error::other)?.into_bytes();
         }
         write_if_other(&folder.join(file), &bytes)?;
     }
-    if let Some(edit) = edits.iter().find(|edit| !files.contains(&edit.file)) {
-        return Err(io::Error::other(format!("there is no {}", edit.file)));
+    if let Some(replacement) = replacements.iter().find(|it| !files.contains(&it.file)) {
+        return Err(io::Error::other(format!("there is no {}", replacement.file)));
     }
     remove_others(&folder, &folder, &files)?;
     Ok(folder)

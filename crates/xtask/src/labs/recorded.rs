@@ -10,14 +10,14 @@ use crate::programs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BUGS, Bug, RUN_TIMEOUT, build, copy_with, load, told};
+use super::{BUGS, Bug, RUN_TIMEOUT, build, copy_with, describe, load};
 use crate::process;
 
 /// The run of a program with a bug in it.
 #[derive(Debug, Serialize, Deserialize)]
 struct Run {
     title: String,
-    /// The files with the bug, and their changed lines.
+    /// The functions with the bug, and their changed lines.
     bug: String,
     /// The text that the program says.
     output: String,
@@ -55,7 +55,7 @@ fn script(name: &str) -> String {
 
 fn run(root: &Path, name: &str) -> io::Result<Run> {
     let bug: Bug = load(root, BUGS, name)?;
-    let copy = copy_with(root, &bug.edits)?;
+    let copy = copy_with(root, &bug.replacements)?;
     let file = tempfile::NamedTempFile::new()?;
     let mut program = build(name, &copy)?;
     let ended = process::run(program.arg(name).arg(file.path()), RUN_TIMEOUT)?;
@@ -69,7 +69,12 @@ fn run(root: &Path, name: &str) -> io::Result<Run> {
         sources.insert(file.clone(), fs::read_to_string(copy.join(file))?);
     }
     trace["otherData"]["sources"] = serde_json::to_value(sources)?;
-    Ok(Run { title: bug.title, bug: told(&bug.edits), output: ended.output, trace })
+    Ok(Run {
+        title: bug.title,
+        bug: describe(root, &bug.replacements)?,
+        output: ended.output,
+        trace,
+    })
 }
 
 /// Returns the source files that the events of a trace name.
@@ -111,7 +116,8 @@ mod tests {
             let bug: Bug = load(&root(), BUGS, &name).unwrap();
             let run = programs::read_script(&root(), &script(&name)).unwrap();
             let run: Run = serde_json::from_slice(&run).unwrap();
-            assert_eq!((&run.title, run.bug), (&bug.title, told(&bug.edits)), "{name}");
+            let description = describe(&root(), &bug.replacements).unwrap();
+            assert_eq!((&run.title, run.bug), (&bug.title, description), "{name}");
             assert!(page.contains(&format!("[{name:?}, {:?}]", bug.title)), "{name}");
             assert!(!run.output.is_empty(), "{name}");
             let sources = run.trace["otherData"]["sources"].as_object().unwrap();

@@ -21,42 +21,44 @@ const PROPOSALS: [&str; 2] = ["**Change something", "**And another"];
 struct Change {
     /// The name of the page that proposes it.
     page: String,
-    edit: Vec<Edit>,
+    replace: Vec<Replacement>,
 }
 
+/// The function that a change puts in the place of another one in a file.
 #[derive(Debug, Deserialize)]
-struct Edit {
+struct Replacement {
     file: PathBuf,
-    old: String,
-    new: String,
+    wrong: String,
 }
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut edits = Vec::new();
+    let mut replaced = Vec::new();
     for file in book.files(Path::new(CHANGES)) {
         match toml::from_str::<Change>(&book.read(&file).unwrap_or_default()) {
-            Ok(change) => edits.extend(change.edit.into_iter().map(|it| (change.page.clone(), it))),
+            Ok(Change { page, replace }) => {
+                replaced.extend(replace.into_iter().map(|it| (page.clone(), it)));
+            }
             Err(error) => findings.push(Finding::new(&file, 1, error.message())),
         }
     }
     for page in &book.pages {
-        let of_page = |(name, _): &&(String, Edit)| page.path == Path::new(PAGES).join(name);
-        let edits: Vec<&Edit> = edits.iter().filter(of_page).map(|(_, edit)| edit).collect();
-        findings.extend(check_page(book, page, &edits));
+        let of_page = |(name, _): &&(String, Replacement)| page.path == Path::new(PAGES).join(name);
+        let of_page: Vec<_> = replaced.iter().filter(of_page).map(|(_, it)| it).collect();
+        findings.extend(check_page(book, page, &of_page));
     }
     findings
 }
 
-fn check_page(book: &Book, page: &Page, edits: &[&Edit]) -> Vec<Finding> {
-    let source = |edit: &&Edit| {
-        let file = book.read(&edit.file).unwrap_or_default();
-        without_blanks(&format!("{file}\n{}\n{}", edit.old, edit.new))
+fn check_page(book: &Book, page: &Page, replaced: &[&Replacement]) -> Vec<Finding> {
+    let source = |it: &&Replacement| {
+        let file = book.read(&it.file).unwrap_or_default();
+        without_blanks(&format!("{file}\n{}", it.wrong))
     };
-    let sources: Vec<String> = edits.iter().map(source).collect();
+    let sources: Vec<String> = replaced.iter().map(source).collect();
     let is_known = |quote: &str| {
         let has = |part: &str| sources.iter().any(|source| source.contains(part));
-        let is_path = edits.iter().any(|edit| edit.file.ends_with(quote));
+        let is_path = replaced.iter().any(|it| it.file.ends_with(quote));
         is_path || without_blanks(quote).split('…').all(|part| has(part) || is_method(part, has))
     };
     let code = Regex::new("`([^`]+)`").expect("a pattern");
@@ -107,8 +109,8 @@ mod tests {
 
     #[test]
     fn what_is_quoted_is_what_is_edited() {
-        let change = "page = \"a.md\"\n[[edit]]\nfile = \"crates/c/src/a.rs\"\n\
-            old = 'let x = 1;'\nnew = 'let x = 2;'\n";
+        let change = "page = \"a.md\"\n[[replace]]\nfile = \"crates/c/src/a.rs\"\n\
+            function = 'Queue::put'\nwrong = 'fn put(&self) { let x = 2; }'\n";
         let source = "impl Queue {\n    fn put(&self) {\n        let x = 1;\n    }\n}\n";
         let found = |page: &str| {
             findings(
