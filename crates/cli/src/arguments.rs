@@ -30,6 +30,7 @@ use crate::config;
 use crate::log::Level;
 use crate::output::OutputSettings;
 use crate::parsers::printable;
+use crate::program_name::program_name;
 use crate::sources::{Source, Sources};
 
 pub(crate) use self::output::{Format, OutputFlags};
@@ -254,13 +255,8 @@ pub(crate) fn one_line(text: &str) -> String {
 }
 
 fn named(command: Command) -> Command {
-    // This crate serves several binaries, so the name is that of the process.
-    let file = std::env::args_os().next().map(PathBuf::from);
-    match file.as_ref().and_then(|file| file.file_stem()) {
-        Some(name) => {
-            let name = name.to_string_lossy().into_owned();
-            command.bin_name(name.clone()).display_name(name)
-        }
+    match program_name() {
+        Some(name) => command.bin_name(name.clone()).display_name(name),
         None => command,
     }
 }
@@ -344,7 +340,8 @@ impl Consistency for Arguments {
         if self.urls().len() < self.sources.len() {
             return Some("files, folders and lists of URLs are for the program crawl".into());
         }
-        self.contradiction_with(Format::Chapter)
+        let lost = self.output.lost_selections(Format::Chapter);
+        lost.or_else(|| self.contradiction_with(Format::Chapter))
     }
 }
 
@@ -352,12 +349,11 @@ impl Consistency for ToolArguments {
     fn contradiction(&self) -> Option<String> {
         if let Some((flag, other)) = self.same_file() {
             Some(format!("{flag} and {other} are the same file: one would replace the other"))
-        } else if self.tool.selects()
+        } else if let Some(lost) = self.common.output.lost_selections(Format::Text)
             // A replay does what was recorded, whatever is reported of it.
             && self.tool.replay.is_none()
-            && !self.common.output.has_format(Format::Text, Format::is_json)
         {
-            Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
+            Some(lost)
         } else if self.tool.follow_root && self.is_part() {
             Some("--follow-root is for one process: begin at the host itself".into())
         } else if self.tool.baseline.is_some() && self.is_worker() {
@@ -582,7 +578,7 @@ mod tests {
     #[test]
     fn every_flag_sets_its_option() {
         let arguments = parse(
-            "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never \
+            "a.test b.test --accept 403,500..=503 -H a:b -H c:d -u me:x --broken-only --color never --select title=title \
              --check images,fragments --check styles \
              --lenient --exclude x --exclude y$ --include z --include / --max-depth 0 \
              --strip-query sid,utm_source --strip-query q --max-pages 7 --max-pages-per-host 8 -j 3 --max-tries 2 \
@@ -610,6 +606,7 @@ mod tests {
         assert!(options.insecure && options.deny_private);
         assert_eq!(options.accept, [403..=403, 500..=503]);
         assert_eq!(options.headers.len(), 3);
+        assert_eq!(options.select.len(), 1);
         let output = arguments.output();
         assert!(output.broken_only);
         assert_eq!(output.color, anstream::ColorChoice::Never);

@@ -17,6 +17,9 @@ use crawl_core::{Check, Options};
 use url::{Host, Url};
 use web::http::{BadHeader, Header};
 use web::is_terminal_control;
+use web::select::Selection;
+
+use crate::program_name::program_name;
 
 /// Limit on durations. A longer one is taken for a mistake.
 const MAX_LEN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -80,6 +83,23 @@ pub(crate) fn check(items: &[CheckItem], usual: Check) -> Check {
         }
     }
     check
+}
+
+/// Parses a selection, such as `title=h1`.
+///
+/// # Errors
+/// When `text` is not a selection, and always in a build without the feature `select`. The
+/// message says what is wrong.
+pub(crate) fn selection(text: &str) -> Result<Selection, String> {
+    if cfg!(feature = "select") {
+        return Selection::parse(text);
+    }
+    // The package of a program has its name.
+    let package = program_name().unwrap_or_else(|| "crawl".into());
+    Err(format!(
+        "this build was made without the feature `select`; for a build with it, type `cargo build \
+         -p {package} --features select`"
+    ))
 }
 
 /// Parses a duration: `30` and `30s` are seconds, `500ms`, `2m` and `1h`

@@ -11,6 +11,7 @@ use std::path::{self, Path, PathBuf};
 use anstream::ColorChoice;
 use clap::{ArgAction, Args, ValueEnum};
 use crawl_core::Options;
+use web::select::Selection;
 
 use crate::log::Level;
 use crate::output::{Grouping, Locate, OutputSettings, RedirectPolicy};
@@ -38,6 +39,11 @@ pub(crate) struct OutputFlags {
         long, value_name = "CODES", value_delimiter = ',', value_parser = parsers::statuses
     )]
     accept: Vec<RangeInclusive<u16>>,
+
+    /// Add the text of what matches on a page to its JSON row, or with
+    /// CSS@ATTRIBUTE an attribute of it (repeatable)
+    #[arg(long, value_name = "NAME=CSS", value_parser = parsers::selection)]
+    select: Vec<Selection>,
 
     /// When to show what is broken in red
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
@@ -139,6 +145,7 @@ impl Color {
 impl OutputFlags {
     pub(super) fn set(&self, options: &mut Options) {
         options.accept.clone_from(&self.accept);
+        options.select.clone_from(&self.select);
     }
 
     /// Returns the formats and files of all reports. `default` is the format where
@@ -193,6 +200,14 @@ impl OutputFlags {
                 .any(|(_, file)| is_same_file(file, &reports[n].1))
         };
         (0..reports.len()).any(is_twice).then_some("two reports would go to the same file")
+    }
+
+    /// Returns a message if something is selected, and no report has JSON rows to show it.
+    pub(super) fn lost_selections(&self, default: Format) -> Option<String> {
+        if self.select.is_empty() || self.has_format(default, Format::is_json) {
+            return None;
+        }
+        Some("--select adds to JSON rows, and so needs --format json or jsonl".into())
     }
 
     /// Returns true if a report has such a format.

@@ -7,7 +7,6 @@ use std::time::Duration;
 use clap::Args;
 use crawl_core::{Options, Proxy, ProxyRules};
 use url::Url;
-use web::select::Selection;
 
 use crate::cookie_file::CookieFile;
 use crate::for_host::{ForHost, host_options};
@@ -163,11 +162,6 @@ pub(crate) struct Tool {
     #[arg(long, requires = "baseline", help_heading = "Output")]
     update_baseline: bool,
 
-    /// Add the text of what matches on a page to its JSON row, or with
-    /// CSS@ATTRIBUTE an attribute of it (repeatable)
-    #[arg(long, value_name = "NAME=CSS", help_heading = "Output", value_parser = Selection::parse)]
-    select: Vec<Selection>,
-
     /// Show no progress: no line on a terminal, and none every 10 s in a log
     #[arg(long, help_heading = "Output")]
     pub(crate) no_progress: bool,
@@ -274,10 +268,6 @@ impl Tool {
         !self.for_host.is_empty() || self.external_rate.is_some() || self.cache.is_some()
     }
 
-    pub(super) fn selects(&self) -> bool {
-        !self.select.is_empty()
-    }
-
     /// Sets what the flags of the tool say about reports.
     ///
     /// # Errors
@@ -315,6 +305,5 @@ impl Tool {
         options.robots = !self.no_robots;
         options.cookies = !self.no_cookies;
         options.cookie_jar = self.cookie_jar.as_ref().map(|file| file.jar.clone());
-        options.select.clone_from(&self.select);
     }
 }

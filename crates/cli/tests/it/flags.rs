@@ -131,6 +131,8 @@ fn exit_code_2_is_bad_usage_with_its_flag_named() {
         (&["--user-agent", "a\nb"], &["--user-agent"]),
         (&["--cacert", "/no/such/file"], &["--cacert", "'/no/such/file'"]),
         (&["--format", "xml"], &["--format", "'xml'"]),
+        (&["--select", "title=a["], &["--select", "'a['"]),
+        (&["--select", "title=h1"], &["--select", "--format json"]),
         (&["--strict", "--lenient"], &["--strict", "--lenient"]),
         (&["--verbose", "--quiet"], &["--verbose", "--quiet"]),
         (&["--no-such-flag"], &["--no-such-flag"]),

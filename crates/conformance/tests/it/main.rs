@@ -25,6 +25,7 @@ mod real_nginx;
 mod real_site;
 mod same_pages;
 mod scope;
+mod selections;
 mod sinks;
 mod soak_faults;
 mod spurious_events;

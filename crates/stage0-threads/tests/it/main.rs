@@ -3,4 +3,5 @@
 
 mod examples;
 mod threads;
+mod without_select;
 mod without_tls;
