@@ -113,7 +113,6 @@ impl CrawlState {
     /// Adds jobs, starts as many fetches as `max_tasks` allows, and stops the
     /// loop when nothing is left.
     fn start_fetches(self: &Rc<Self>, jobs: Vec<Job>, event_loop: &mut Loop) {
-        // ANCHOR: exercise_start_fetches
         let mut state = self.state.borrow_mut();
         state.urls_todo.extend(jobs);
         // A fetch that fails at once calls this method again, before `fetch`
@@ -133,14 +132,12 @@ impl CrawlState {
         if state.in_flight == 0 {
             event_loop.stop();
         }
-        // ANCHOR_END: exercise_start_fetches
     }
     // ANCHOR_END: start_fetches
 
     // ANCHOR: fetch_done
     /// Ends a fetch: reports its rows and starts the jobs that it has found.
     pub(crate) fn fetch_done(self: &Rc<Self>, mut visit: Visit, event_loop: &mut Loop) {
-        // ANCHOR: exercise_fetch_done
         let mut state = self.state.borrow_mut();
         let mut completion = state.crawl.complete(&mut visit, event_loop.now());
         state.in_flight -= 1;
@@ -148,7 +145,6 @@ impl CrawlState {
         let jobs = mem::take(&mut completion.jobs);
         completion.rows().for_each(&mut *self.sink.borrow_mut());
         self.start_fetches(jobs, event_loop);
-        // ANCHOR_END: exercise_fetch_done
     }
     // ANCHOR_END: fetch_done
 }

@@ -119,7 +119,6 @@ impl<S: 'static> EventLoop<S> {
     /// # Errors
     /// When the selector fails: no callback could ever be called again.
     pub fn run(&mut self) -> io::Result<()> {
-        // ANCHOR: exercise_run
         let mut keys = Vec::new();
         while !std::mem::take(&mut self.stopped) {
             let next_due = self.timers.next_due();
@@ -145,7 +144,6 @@ impl<S: 'static> EventLoop<S> {
             }
         }
         Ok(())
-        // ANCHOR_END: exercise_run
     }
     // ANCHOR_END: event_loop_run
 

@@ -85,7 +85,6 @@ impl Fetcher {
     // ANCHOR: request
     /// Sends the request, as much at a time as the socket takes.
     pub(crate) fn exchange(mut self: Box<Self>, event_loop: &mut Loop) {
-        // ANCHOR: exercise_exchange
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
         let unsent = self.unsent.as_mut().expect(IS_SENDING);
         match connection.write_all(unsent, event_loop) {
@@ -101,14 +100,12 @@ impl Fetcher {
                 self.attempt_done(Err(error), event_loop);
             }
         }
-        // ANCHOR_END: exercise_exchange
     }
     // ANCHOR_END: request
 
     // ANCHOR: read_response
     /// Reads the response, as much of it as has arrived.
     pub(crate) fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
-        // ANCHOR: exercise_read_response
         let Self { visit, deadline, connection, .. } = &mut *self;
         let connection = connection.as_mut().expect(IS_CONNECTED);
         let now = event_loop.now();
@@ -126,7 +123,6 @@ impl Fetcher {
             Err(error) => Err(visit.interrupted(&error)),
         };
         self.attempt_done(result.map(|_| ()), event_loop);
-        // ANCHOR_END: exercise_read_response
     }
     // ANCHOR_END: read_response
     // ANCHOR_END: exchange
@@ -135,12 +131,10 @@ impl Fetcher {
     /// Registers `method` for the event that the connection waits for, and
     /// `timed_out` for the deadline.
     fn wait(mut self: Box<Self>, method: Method<Self>, event_loop: &mut Loop) {
-        // ANCHOR: exercise_wait
         let connection = self.connection.as_mut().expect(IS_CONNECTED);
         let registration = &mut connection.registration;
         registration.set_timeout(self.deadline.at(), Self::timed_out, event_loop);
         event_loop.register(registration.key, connection.interest(), self, method);
-        // ANCHOR_END: exercise_wait
     }
 
     /// Ends an attempt at its deadline, or one of its connections.
@@ -156,7 +150,6 @@ impl Fetcher {
     // ANCHOR: attempt_done
     /// Ends an attempt, and retries or ends the fetch.
     fn attempt_done(mut self: Box<Self>, result: FetchResult, event_loop: &mut Loop) {
-        // ANCHOR: exercise_attempt_done
         let Self { visit, connection, .. } = &mut *self;
         if let Some(connection) = connection.take() {
             connection.registration.close(event_loop);
@@ -170,7 +163,6 @@ impl Fetcher {
                 crawl.fetch_done(visit, event_loop);
             }
         }
-        // ANCHOR_END: exercise_attempt_done
     }
     // ANCHOR_END: attempt_done
 }

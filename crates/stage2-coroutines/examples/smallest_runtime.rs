@@ -29,12 +29,10 @@ impl<T> Future<T> {
 
     /// Sets the result, and wakes the task that waits for it.
     pub fn set_result(&self, result: T) {
-        // ANCHOR: exercise_set_result
         self.0.borrow_mut().0 = Some(result);
         let waker = self.0.borrow_mut().1.take();
         // Not borrowed any more: a waker may be foreign code.
         waker.into_iter().for_each(Waker::wake);
-        // ANCHOR_END: exercise_set_result
     }
 }
 
@@ -42,13 +40,11 @@ impl<T> Coroutine for Future<T> {
     type Output = T;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        // ANCHOR: exercise_await
         let waker = context.waker().clone();
         // Pending means stored. The old waker is dropped last, with nothing borrowed.
         let _old = self.0.borrow_mut().1.replace(waker);
         let result = self.0.borrow_mut().0.take();
         result.map_or(Poll::Pending, Poll::Ready)
-        // ANCHOR_END: exercise_await
     }
 }
 // ANCHOR_END: future
@@ -59,10 +55,8 @@ struct TaskWaker(usize, Sender<usize>);
 
 impl Wake for TaskWaker {
     fn wake(self: Arc<Self>) {
-        // ANCHOR: exercise_wake
         // Refused when the loop is gone, and with it the task.
         let _ = self.1.send(self.0);
-        // ANCHOR_END: exercise_wake
     }
 }
 // ANCHOR_END: waker
@@ -107,10 +101,8 @@ impl EventLoop {
     /// Returns a future that has a result after some time.
     pub fn sleep(&self, duration: Duration) -> Future<()> {
         let future = Future::new();
-        // ANCHOR: exercise_sleep
         let timer = (Instant::now() + duration, self.next_id());
         self.0.timers.borrow_mut().insert(timer, future.clone());
-        // ANCHOR_END: exercise_sleep
         future
     }
     // ANCHOR_END: sleep
@@ -119,38 +111,32 @@ impl EventLoop {
     /// Runs until all tasks have ended.
     pub fn run(&self) {
         while !self.0.tasks.borrow().is_empty() {
-            self.fire_timers();
+            if !self.0.timers.borrow().is_empty() {
+                self.fire_timers();
+            }
             self.wait().into_iter().for_each(|task| self.step(task));
         }
     }
 
     /// Sets the results of the timers that are due.
     fn fire_timers(&self) {
-        if self.0.timers.borrow().is_empty() {
-            return;
-        }
-        // ANCHOR: exercise_fire_timers
         let later = self.0.timers.borrow_mut().split_off(&(Instant::now(), usize::MAX));
         let due = self.0.timers.replace(later);
         due.values().for_each(|future| future.set_result(()));
-        // ANCHOR_END: exercise_fire_timers
     }
 
     /// Takes a task from the run queue. Sleeps while it is empty, until the next timer
     /// is due. To look and to fall asleep are one step of the channel: no wake-up can
     /// come between them and be lost.
     fn wait(&self) -> Option<usize> {
-        // ANCHOR: exercise_wait
         let next = self.0.timers.borrow().keys().next().map(|(at, _)| *at);
         let (_, woken) = &self.0.run_queue;
         let Some(at) = next else { return woken.recv().ok() };
         woken.recv_timeout(at.saturating_duration_since(Instant::now())).ok()
-        // ANCHOR_END: exercise_wait
     }
 
     /// Has a task take one step. It is kept for the next one, unless it has ended.
     fn step(&self, task: usize) {
-        // ANCHOR: exercise_step
         // Taken out during the step, which may spawn tasks.
         let coroutine = self.0.tasks.borrow_mut().remove(&task);
         let Some(mut coroutine) = coroutine else { return };
@@ -158,7 +144,6 @@ impl EventLoop {
         if poll.is_pending() {
             self.0.tasks.borrow_mut().insert(task, coroutine);
         }
-        // ANCHOR_END: exercise_step
     }
     // ANCHOR_END: run
 

@@ -46,7 +46,6 @@ impl Client {
         visit: &mut Visit,
         deadline: &Deadline,
     ) -> FetchResult {
-        // ANCHOR: exercise_exchange
         let Self { options, event_loop, .. } = self;
         deadline.enter(Phase::Exchange, event_loop.now());
         let sent = write_all(connection, &visit.request(options, KEEP_ALIVE)).await;
@@ -62,7 +61,6 @@ impl Client {
             Err(error) => Err(visit.interrupted(&error)),
         };
         result.map(|_| ())
-        // ANCHOR_END: exercise_exchange
     }
     // ANCHOR_END: exchange
 }

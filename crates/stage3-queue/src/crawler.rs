@@ -101,7 +101,6 @@ impl<F: Frontier> Crawler<F> {
     /// for ever.
     async fn work(self: Rc<Self>) {
         loop {
-            // ANCHOR: exercise_work
             let claim = self.frontier().next().await;
             if claim.is_for_rules() {
                 // Boxed: it runs once per origin, and its state would make every
@@ -115,7 +114,6 @@ impl<F: Frontier> Crawler<F> {
             } else {
                 self.frontier().complete(claim, finished).await;
             }
-            // ANCHOR_END: exercise_work
         }
     }
     // ANCHOR_END: work

@@ -106,7 +106,6 @@ impl<T> JoinableQueue<T> {
         let at = Location::caller();
         async move {
             self.trace("join");
-            // ANCHOR: exercise_join
             if self.unfinished() > 0 {
                 let event_loop = self.state.borrow().event_loop.clone();
                 let all_done = Future::new(&event_loop);
@@ -117,7 +116,6 @@ impl<T> JoinableQueue<T> {
                 // Only this coroutine could cancel it.
                 done.expect("a queue is used in its own loop");
             }
-            // ANCHOR_END: exercise_join
         }
     }
     // ANCHOR_END: join
@@ -149,7 +147,6 @@ impl<T> JoinableQueue<T> {
     /// both.
     fn wake_getters(&self) {
         loop {
-            // ANCHOR: exercise_wake_getters
             let mut state = self.state.borrow_mut();
             let is_one_free = state.items.len() > state.promised;
             let getter = if is_one_free { state.getters.pop_front() } else { None };
@@ -158,14 +155,12 @@ impl<T> JoinableQueue<T> {
             drop(state);
             // Cannot fail: the future was among the getters until now.
             let _ = getter.set_result(());
-            // ANCHOR_END: exercise_wake_getters
         }
     }
     // ANCHOR_END: wake_getters
 
     // ANCHOR: task_done
     fn task_done(&self) {
-        // ANCHOR: exercise_task_done
         let mut state = self.state.borrow_mut();
         state.unfinished -= 1;
         trace::queue(&*self.state, "task_done", state.unfinished);
@@ -178,7 +173,6 @@ impl<T> JoinableQueue<T> {
             // Cannot fail: the future was among the joiners until now.
             let _ = all_done.set_result(());
         }
-        // ANCHOR_END: exercise_task_done
     }
     // ANCHOR_END: task_done
 }
@@ -197,7 +191,6 @@ struct Getter<'q, T> {
 impl<'q, T> Getter<'q, T> {
     // ANCHOR: new_getter
     fn new(queue: &'q JoinableQueue<T>) -> Self {
-        // ANCHOR: exercise_getter
         let mut state = queue.state.borrow_mut();
         let promise = if state.items.len() > state.promised {
             state.promised += 1;
@@ -208,7 +201,6 @@ impl<'q, T> Getter<'q, T> {
             Some(promise)
         };
         Self { queue, promise, has_taken: false }
-        // ANCHOR_END: exercise_getter
     }
     // ANCHOR_END: new_getter
 
@@ -217,7 +209,6 @@ impl<'q, T> Getter<'q, T> {
     }
 
     fn take(&mut self) -> Item<T> {
-        // ANCHOR: exercise_take
         let mut state = self.queue.state.borrow_mut();
         let value = state.items.pop_front().expect("an item was promised");
         if state.items.is_empty() {
@@ -229,17 +220,21 @@ impl<'q, T> Getter<'q, T> {
         drop(state);
         self.queue.trace("get");
         Item { value, reservation: Reservation(Some(self.queue.clone())) }
-        // ANCHOR_END: exercise_take
     }
 }
 
 // ANCHOR: drop_getter
 impl<T> Drop for Getter<'_, T> {
     fn drop(&mut self) {
-        if self.has_taken {
-            return;
+        if !self.has_taken {
+            self.leave();
         }
-        // ANCHOR: exercise_drop_getter
+    }
+}
+
+impl<T> Getter<'_, T> {
+    /// Passes on the item promised to it, or leaves the queue of getters.
+    fn leave(&self) {
         if self.is_promised() {
             self.queue.state.borrow_mut().promised -= 1;
             self.queue.wake_getters();
@@ -251,7 +246,6 @@ impl<T> Drop for Getter<'_, T> {
                 state.getters.remove(index);
             }
         }
-        // ANCHOR_END: exercise_drop_getter
     }
 }
 // ANCHOR_END: drop_getter
@@ -264,13 +258,11 @@ pub struct Reservation<T>(Option<JoinableQueue<T>>);
 impl<T> Reservation<T> {
     /// Puts the item in.
     pub fn put(mut self, item: T) {
-        // ANCHOR: exercise_put
         if let Some(queue) = self.0.take() {
             queue.state.borrow_mut().items.push_back(item);
             queue.trace("put");
             queue.wake_getters();
         }
-        // ANCHOR_END: exercise_put
     }
 }
 

@@ -1,16 +1,17 @@
 //! Exercises: crates made from the sources of a stage, with the bodies of some
 //! functions removed, and with tests named after the tasks.
 //!
-//! The list of an exercise, in `crates/book-programs/exercises`, names the markers in the
-//! sources between which a body is (anchors, which the book does not show), and a hint
-//! for each. The tests are a module of the tests of the stage, where they pass. So
-//! there is no second copy of anything, and the sources are the solution.
+//! The list of an exercise, in `crates/book-programs/exercises`, names the functions whose
+//! bodies are removed, and has a hint for each. The tests are a module of the tests of the
+//! stage, where they pass. So there is no second copy of anything, and the sources are the
+//! solution.
 
 mod manifest;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
+use std::iter;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::functions;
 use crate::process::{self, BUILD_TIMEOUT, Ended};
 
 /// The folder of the lists.
@@ -86,11 +88,14 @@ struct Task {
     bodies: Vec<Body>,
 }
 
-/// A body between two markers.
+/// The body of a function.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Body {
-    marker: String,
+    /// Relative to the root of the workspace.
+    file: PathBuf,
+    /// The path of the function, as in Rust: see [`functions`].
+    function: String,
     hint: String,
 }
 
@@ -105,47 +110,35 @@ impl Exercise {
         toml::from_str(&text).map_err(error)
     }
 
-    /// Returns the number of the task, from 1, and the hint of a marker.
-    fn body(&self, marker: &str) -> Option<(usize, &str)> {
-        let bodies = (1..)
-            .zip(&self.tasks)
-            .flat_map(|(number, task)| task.bodies.iter().map(move |body| (number, body)));
-        let mut bodies = bodies.filter(|(_, body)| body.marker == marker);
-        bodies.next().map(|(number, body)| (number, &*body.hint))
+    /// Returns all bodies, each with the number of its task, from 1.
+    fn bodies(&self) -> impl Iterator<Item = (usize, &Body)> {
+        (1..).zip(&self.tasks).flat_map(|(number, task)| iter::repeat(number).zip(&task.bodies))
     }
 
-    fn markers(&self) -> BTreeSet<String> {
-        let bodies = self.tasks.iter().flat_map(|task| &task.bodies);
-        bodies.map(|body| body.marker.clone()).collect()
-    }
-
-    /// Returns a source without the bodies of the tasks behind the first `solved`
-    /// ones, and without markers and unit tests. Adds the markers that it has found.
-    fn strip(&self, source: &str, solved: usize, found: &mut BTreeSet<String>) -> String {
-        let mut stripped = String::new();
-        let mut lines = source.lines();
-        while let Some(line) = lines.next() {
-            let text = line.trim_start();
-            if text.starts_with("#[cfg(test)]") {
-                break;
+    /// Returns the source in a file of the workspace without the bodies of the tasks behind
+    /// the first `solved` ones, and without anchors and unit tests.
+    fn strip(&self, file: &Path, source: &str, solved: usize) -> io::Result<String> {
+        let mut stripped = source.to_owned();
+        for (number, body) in self.bodies() {
+            if number <= solved || body.file != file {
+                continue;
             }
-            if let Some(marker) = text.strip_prefix("// ANCHOR: ")
-                && let Some((number, hint)) = self.body(marker)
-            {
-                found.insert(marker.to_owned());
-                if number > solved {
-                    let indent = &line[..line.len() - text.len()];
-                    stripped += &comment(&format!("Task {number}. {hint}"), indent);
-                    stripped += &format!("{indent}todo!(\"task {number}\");\n");
-                    let end = format!("// ANCHOR_END: {marker}");
-                    lines.by_ref().find(|line| line.trim_start() == end);
-                }
-            } else if !text.starts_with("// ANCHOR") {
-                stripped += line;
-                stripped += "\n";
-            }
+            let found = functions::find(&stripped, &body.function)
+                .map_err(|error| io::Error::other(format!("{} {error}", file.display())))?;
+            let indent = " ".repeat(found.indent + 4);
+            let hint = comment(&format!("Task {number}. {}", body.hint), &indent);
+            let todo = match found.returns_impl {
+                // An `impl Coroutine` has to be one.
+                true => format!("async {{ todo!(\"task {number}\") }}"),
+                false => format!("todo!(\"task {number}\")"),
+            };
+            let text = format!("{{\n{hint}{indent}{todo}\n{}}}", &indent[4..]);
+            stripped.replace_range(found.body, &text);
         }
-        stripped
+        let lines = stripped.lines().map(|line| (line, line.trim_start()));
+        let lines = lines.take_while(|(_, text)| !text.starts_with("#[cfg(test)]"));
+        let lines = lines.filter(|(_, text)| !text.starts_with("// ANCHOR"));
+        Ok(lines.map(|(line, _)| line.to_owned() + "\n").collect())
     }
 
     /// Returns what the tests say when the first `solved` tasks are done.
@@ -193,13 +186,19 @@ impl Exercise {
     /// Writes the exercise, with the first `solved` tasks done. Files that are as they
     /// should be are left alone.
     fn write(&self, root: &Path, name: &str, folder: &Path, solved: usize) -> io::Result<()> {
-        let (sources, mut found) = (root.join(&self.sources), BTreeSet::new());
+        let sources = root.join(&self.sources);
+        let is_strange =
+            |file: &Path| !file.starts_with(&self.sources) || !root.join(file).exists();
+        if let Some((_, body)) = self.bodies().find(|(_, body)| is_strange(&body.file)) {
+            let (file, sources) = (body.file.display(), self.sources.display());
+            return Err(io::Error::other(format!("{sources} has no file {file}")));
+        }
         fs::create_dir_all(folder.join("src"))?;
         let folder = folder.canonicalize()?;
         let tests = fs::read_to_string(root.join(&self.tests))?;
         let mut files = Vec::new();
         if sources.is_file() {
-            let text = self.strip(&fs::read_to_string(&sources)?, solved, &mut found);
+            let text = self.strip(&self.sources, &fs::read_to_string(&sources)?, solved)?;
             let stem = sources.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             // The reader's own program, and not the solution's.
             let text = text.replace("\nfn main()", "\npub fn main()");
@@ -217,19 +216,17 @@ impl Exercise {
                 let file = path.strip_prefix(&sources).map_err(io::Error::other)?;
                 let text = fs::read_to_string(&path)?;
                 let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+                let strip = || self.strip(&self.sources.join(file), &text, solved);
                 let text = match file.to_str() {
                     Some("src/main.rs") => continue,
-                    Some("src/lib.rs") => with_allowance(&self.strip(&text, solved, &mut found)),
-                    _ if is_rust => self.strip(&text, solved, &mut found),
+                    Some("src/lib.rs") => with_allowance(&strip()?),
+                    _ if is_rust => strip()?,
                     _ => text,
                 };
                 files.push((file.to_path_buf(), text));
             }
             files.push(("tests/exercise.rs".into(), with_allowance(&tests)));
             files.push(("Cargo.toml".into(), manifest::of_crate(root, &sources, &folder)?));
-        }
-        if let Some(marker) = self.markers().difference(&found).next() {
-            return Err(io::Error::other(format!("{}: no {marker}", self.sources.display())));
         }
         files.push(("README.md".into(), self.readme(root, name, solved)?));
         files.push((NAME_FILE.into(), format!("{name}\n")));
@@ -471,11 +468,11 @@ fn number(test: &str) -> Option<usize> {
 /// comment above it.
 fn todos(folder: &Path, number: usize) -> io::Result<Vec<String>> {
     let mut todos = Vec::new();
-    let (begin, todo) = (format!("// Task {number}. "), format!("todo!(\"task {number}\");"));
+    let (begin, todo) = (format!("// Task {number}. "), format!("todo!(\"task {number}\")"));
     for path in files_below(&folder.join("src"))? {
         let text = fs::read_to_string(&path)?;
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
-        for end in (0..lines.len()).filter(|line| lines[*line] == todo) {
+        for end in (0..lines.len()).filter(|line| lines[*line].contains(&todo)) {
             let start = lines[..end].iter().rposition(|line| line.starts_with(&begin));
             let hint = lines[start.unwrap_or(end)..end].join("\n    ");
             let file = path.strip_prefix(folder).unwrap_or(&path).display();
@@ -540,13 +537,17 @@ mod tests {
     }
 
     fn exercise() -> Exercise {
-        let body = |marker: &str| Body { marker: marker.into(), hint: "think".into() };
-        let task = |marker| Task { title: "A task".into(), bodies: vec![body(marker)] };
+        let body = |function: &str| Body {
+            file: "a".into(),
+            function: function.into(),
+            hint: "think".into(),
+        };
+        let task = |function| Task { title: "A task".into(), bodies: vec![body(function)] };
         Exercise {
             title: "An exercise".into(),
             sources: "a".into(),
             tests: "b".into(),
-            tasks: vec![task("exercise_one"), task("exercise_two")],
+            tasks: vec![task("one"), task("A::two")],
         }
     }
 
@@ -554,16 +555,14 @@ mod tests {
 //! Docs.
 // ANCHOR: all
 fn one() {
-    // ANCHOR: exercise_one
     first();
     second();
-    // ANCHOR_END: exercise_one
 }
 // ANCHOR_END: all
-fn two() {
-    // ANCHOR: exercise_two
-    third();
-    // ANCHOR_END: exercise_two
+impl A {
+    fn two() -> impl Coroutine<Output = ()> {
+        third()
+    }
 }
 
 #[cfg(test)]
@@ -572,18 +571,21 @@ mod tests {}
 
     #[test]
     fn bodies_are_removed_from_the_first_task_that_is_not_done() {
-        let mut found = BTreeSet::new();
-        let none = exercise().strip(SOURCE, 0, &mut found);
-        assert_eq!(found, exercise().markers());
-        let expected = "//! Docs.\nfn one() {\n    // Task 1. think\n    todo!(\"task 1\");\n}\n\
-                        fn two() {\n    // Task 2. think\n    todo!(\"task 2\");\n}\n\n";
-        assert_eq!(none, expected);
-        let one = exercise().strip(SOURCE, 1, &mut found);
+        let strip = |solved| exercise().strip(Path::new("a"), SOURCE, solved).unwrap();
+        let expected = "//! Docs.\nfn one() {\n    // Task 1. think\n    todo!(\"task 1\")\n}\n\
+            impl A {\n    fn two() -> impl Coroutine<Output = ()> {\n        // Task 2. think\n        \
+            async { todo!(\"task 2\") }\n    }\n}\n\n";
+        assert_eq!(strip(0), expected);
+        let one = strip(1);
         assert!(
             one.contains("    first();\n    second();\n}\n") && one.contains("task 2"),
             "{one}"
         );
-        assert!(!exercise().strip(SOURCE, 2, &mut found).contains("todo"));
+        assert!(!strip(2).contains("todo"));
+        let other = exercise().strip(Path::new("b"), SOURCE, 0).unwrap();
+        assert_eq!(other, strip(2));
+        let error = exercise().strip(Path::new("a"), "fn one() {}\n", 0).unwrap_err();
+        assert_eq!(error.to_string(), "a has no function A::two");
     }
 
     #[test]

@@ -115,18 +115,20 @@ impl Replacement {
     /// Returns the text of its file with the wrong function in it.
     fn apply(&self, text: &str) -> Result<String, String> {
         let right = self.right(text)?;
-        Ok(text[..right.start].to_owned() + self.wrong.trim() + &text[right.end..])
+        Ok(text[..right.start].to_owned() + self.wrong.trim_end() + &text[right.end..])
     }
 
     /// Returns the changed lines of the function: what was right `-`, what is wrong `+`.
     fn diff(&self, text: &str) -> Result<String, String> {
-        Ok(diff::of(&text[self.right(text)?], self.wrong.trim()))
+        Ok(diff::of(&text[self.right(text)?], self.wrong.trim_end()))
     }
 
-    /// Returns the place of the function that is replaced.
+    /// Returns the place of the function that is replaced, its indentation included.
     fn right(&self, text: &str) -> Result<Range<usize>, String> {
         let found = functions::find(text, &self.function);
-        found.map(|found| found.all).map_err(|error| format!("{} {error}", self.file))
+        found
+            .map(|it| it.all.start - it.indent..it.all.end)
+            .map_err(|error| format!("{} {error}", self.file))
     }
 }
 
@@ -378,6 +380,7 @@ fn failed_tests(output: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::functions::Function;
 
     fn root() -> std::path::PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -410,7 +413,11 @@ mod tests {
             let found = functions::find(wrong, last);
             let found = found.unwrap_or_else(|error| panic!("{name}: its text {error}"));
             assert_eq!(wrong[found.all.clone()], *wrong.trim(), "{name}: one function, no more");
-            assert_eq!(found.signature(wrong), right.signature(&text), "{name}: {function}");
+            let of = |text: &str, found: Function| -> String {
+                let signature = &text[found.all.start..found.body.start];
+                signature.split_whitespace().collect::<Vec<_>>().join(" ")
+            };
+            assert_eq!(of(wrong, found), of(&text, right), "{name}: {function}");
             assert!(!replacement.diff(&text).unwrap().is_empty(), "{name}: {function}");
         }
     }
@@ -480,7 +487,7 @@ mod tests {
         let of = |function: &str| Replacement {
             file: "a.rs".into(),
             function: function.into(),
-            wrong: "\n    fn two() { 3 }\n".into(),
+            wrong: "fn two() { 3 }\n".into(),
         };
         let text = "fn one() {}\n/// Two.\n#[inline]\nfn two() { 2 }\n";
         let applied = of("two").apply(text).unwrap();

@@ -42,7 +42,6 @@ impl Registration {
     /// Ready when the readiness cache says that the socket may be ready.
     /// Otherwise stores the waker under the key of the socket.
     pub(crate) fn poll_ready(&self, interest: Interest, waker: &Waker) -> Poll<()> {
-        // ANCHOR: exercise_poll_ready
         let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
         if selector.readiness(self.key).satisfies(interest) {
             return Poll::Ready(());
@@ -51,7 +50,6 @@ impl Registration {
         drop(selector);
         drop(replaced);
         Poll::Pending
-        // ANCHOR_END: exercise_poll_ready
     }
     // ANCHOR_END: poll_ready
 

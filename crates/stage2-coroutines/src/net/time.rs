@@ -140,7 +140,6 @@ impl<'l> Timer<'l> {
 
     /// Ready when the clock has reached `at`.
     fn poll(&mut self, now: Instant, at: Instant, context: &mut Context<'_>) -> Poll<()> {
-        // ANCHOR: exercise_timer
         if at <= now {
             self.cancel();
             return Poll::Ready(());
@@ -158,7 +157,6 @@ impl<'l> Timer<'l> {
             self.entry = Some((key, waker.clone()));
         }
         Poll::Pending
-        // ANCHOR_END: exercise_timer
     }
 
     fn cancel(&mut self) {

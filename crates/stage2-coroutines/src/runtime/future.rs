@@ -104,7 +104,6 @@ impl<T: 'static> Future<T> {
         state.forget_wakers(callbacks);
         let done = Outcome::Done(Some(end));
         let replaced = std::mem::replace(&mut state.outcome, done);
-        // ANCHOR: exercise_finish
         // The borrow ends here: the wakers may use this future in any way.
         drop(state);
         if let Outcome::Pending(callbacks) = replaced {
@@ -115,7 +114,6 @@ impl<T: 'static> Future<T> {
                 }
             }
         }
-        // ANCHOR_END: exercise_finish
         Ok(())
     }
     // ANCHOR_END: finish
@@ -181,7 +179,6 @@ impl<T: 'static> std::future::Future for Future<T> {
         };
         event_loop.0.scheduler.may_wait_for(*task)?;
         event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
-        // ANCHOR: exercise_poll
         let waker = context.waker();
         let mut stored = callbacks.iter();
         if !stored.any(|c| matches!(c, Callback::Wake(it) if it.will_wake(waker))) {
@@ -190,7 +187,6 @@ impl<T: 'static> std::future::Future for Future<T> {
             event_loop.0.inspector.waker_stored(waker);
         }
         Poll::Pending
-        // ANCHOR_END: exercise_poll
     }
 }
 // ANCHOR_END: poll

@@ -54,7 +54,6 @@ impl Reactor {
             Some(Duration::ZERO)
         };
         self.ticks.update(|ticks| ticks + 1);
-        // ANCHOR: exercise_tick
         self.selector.borrow_mut().select(timeout, keys)?;
         // Each borrow ends before the waker is called: a waker may be foreign
         // code.
@@ -65,7 +64,6 @@ impl Reactor {
         from_fn(|| self.timers.borrow_mut().pop_due(now)).for_each(Waker::wake);
         self.lookups.wake_answered(now);
         Ok(())
-        // ANCHOR_END: exercise_tick
     }
     // ANCHOR_END: tick
 

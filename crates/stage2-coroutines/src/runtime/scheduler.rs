@@ -234,7 +234,6 @@ impl Scheduler {
     // ANCHOR: wake
     /// Schedules a task that was woken, unless it is in the run queue already.
     pub(crate) fn wake(&self, task: &TaskWaker) {
-        // ANCHOR: exercise_wake
         // Load and store need not be one operation: only the thread of the
         // loop comes here.
         trace::wake(task.key.to_bits());
@@ -242,7 +241,6 @@ impl Scheduler {
             task.is_queued.store(true, Relaxed);
             self.schedule(task.key);
         }
-        // ANCHOR_END: exercise_wake
     }
     // ANCHOR_END: wake
 

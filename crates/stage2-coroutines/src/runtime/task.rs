@@ -98,7 +98,6 @@ where
     fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> AfterStep {
         let this = self.project();
         let waker = scheduler.waker(key, this.waker);
-        // ANCHOR: exercise_step
         let poll = || this.coroutine.poll(&mut Context::from_waker(&waker));
         let outcome = match catch_unwind(AssertUnwindSafe(poll)) {
             Ok(Poll::Pending) => return Poll::Pending,
@@ -111,7 +110,6 @@ where
         // A result that is refused is dropped, and its destructor may panic.
         let unretrieved = scheduler.inspector.catch(|| (this.end)(outcome));
         Poll::Ready(unretrieved.unwrap_or_else(Some))
-        // ANCHOR_END: exercise_step
     }
     // ANCHOR_END: driver_step
 
