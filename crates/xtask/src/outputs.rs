@@ -1,6 +1,6 @@
-//! The outputs of programs that the book and the README show.
+//! The outputs of programs that the book and two READMEs show.
 //!
-//! The README cannot include a file. A comment names it, and the code block behind
+//! A README cannot include a file. A comment names it, and the code block behind
 //! the comment, after a command if there is one, is a copy:
 //!
 //! ```text
@@ -22,8 +22,8 @@ pub(crate) const LIST: &str = "book/outputs.toml";
 /// The folder of the outputs.
 pub(crate) const FOLDER: &str = "book/src/out";
 
-/// The page that shows copies of outputs.
-pub(crate) const README: &str = "README.md";
+/// The pages that show copies of outputs.
+pub(crate) const READMES: [&str; 2] = ["README.md", "crates/crawl/README.md"];
 
 /// The contents of [`LIST`].
 #[derive(Debug, Default, Deserialize)]
@@ -135,16 +135,17 @@ pub(crate) fn write(root: &Path, only: &[String]) -> io::Result<bool> {
     for output in list.outputs.iter().filter(|output| output.with_others && is_any_written) {
         output.write(root, true)?;
     }
-    if let Ok(readme) = fs::read_to_string(root.join(README)) {
+    for name in READMES {
+        let Ok(readme) = fs::read_to_string(root.join(name)) else { continue };
         let read = |file: &str| fs::read_to_string(root.join(FOLDER).join(file)).ok();
         let renewed = with_outputs(&readme, read);
-        let failed = |what| io::Error::other(format!("{README}: {what}"));
-        fs::write(root.join(README), renewed.map_err(failed)?)?;
+        let failed = |what| io::Error::other(format!("{name}: {what}"));
+        fs::write(root.join(name), renewed.map_err(failed)?)?;
     }
     Ok(true)
 }
 
-/// Returns the file that a line of the README announces.
+/// Returns the file that a line of a README announces.
 pub(crate) fn announced(line: &str) -> Option<&str> {
     line.strip_prefix("<!-- Output: ")?.strip_suffix(" -->")
 }
@@ -302,10 +303,10 @@ mod tests {
         let root = root("[[output]]\nfile = \"o.txt\"\ncommand = \"echo said\"\n");
         for behind in ["", "Text.\n\n```text\nother\n```\n", "\n```text\nopen\n"] {
             let page = format!("# A\n\n<!-- Output: o.txt -->\n{behind}");
-            fs::write(root.path().join(README), &page).unwrap();
+            fs::write(root.path().join(READMES[0]), &page).unwrap();
             let error = write(root.path(), &[]).unwrap_err();
             assert_eq!(error.to_string(), "README.md: no code block shows o.txt");
-            assert_eq!(fs::read_to_string(root.path().join(README)).unwrap(), page);
+            assert_eq!(fs::read_to_string(root.path().join(READMES[0])).unwrap(), page);
         }
     }
 

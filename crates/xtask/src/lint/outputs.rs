@@ -1,5 +1,5 @@
 //! The lint of outputs: every output is in the list, is written, and is shown, by a
-//! page or by the README, whose copies are those that were written. It
+//! page or by a README, whose copies are those that were written. It
 //! does not run the programs, which takes a while: `cargo xtask outputs --check`
 //! does.
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::Finding;
 use crate::book::Book;
-use crate::outputs::{FOLDER, LIST, List, README, announced, with_outputs};
+use crate::outputs::{FOLDER, LIST, List, READMES, announced, with_outputs};
 use crate::source::includes;
 
 pub(super) fn check(book: &Book) -> Vec<Finding> {
@@ -18,15 +18,17 @@ pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut shown: Vec<_> =
         book.pages.iter().flat_map(includes).map(|include| include.path).collect();
-    let readme = book.read(Path::new(README)).unwrap_or_default();
-    shown.extend(readme.lines().filter_map(announced).map(|file| Path::new(FOLDER).join(file)));
-    let read = |file: &str| book.read(&Path::new(FOLDER).join(file));
-    let what = match with_outputs(&readme, read) {
-        Ok(renewed) if renewed == readme => None,
-        Ok(_) => Some("shows other outputs than were written; see xtask outputs".to_owned()),
-        Err(what) => Some(what),
-    };
-    findings.extend(what.map(|what| Finding::new(Path::new(README), 1, what)));
+    for name in READMES {
+        let readme = book.read(Path::new(name)).unwrap_or_default();
+        shown.extend(readme.lines().filter_map(announced).map(|file| Path::new(FOLDER).join(file)));
+        let read = |file: &str| book.read(&Path::new(FOLDER).join(file));
+        let what = match with_outputs(&readme, read) {
+            Ok(renewed) if renewed == readme => None,
+            Ok(_) => Some("shows other outputs than were written; see xtask outputs".to_owned()),
+            Err(what) => Some(what),
+        };
+        findings.extend(what.map(|what| Finding::new(Path::new(name), 1, what)));
+    }
     for output in &listed.outputs {
         let file = Path::new(FOLDER).join(&output.file);
         if book.read(&file).is_none() {
