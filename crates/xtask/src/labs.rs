@@ -1,7 +1,6 @@
 //! Labs: bugs that are planted in a copy of the workspace, to be looked at.
 //!
-//! A lab is a file with functions that replace those of the sources, each whole and with a
-//! mistake in it. There are two kinds: *bugs*, each with a
+//! A lab has functions that replace those of the sources, each whole and with a mistake in it. There are two kinds: *bugs*, each with a
 //! program in `book-programs` that goes well without it, and *changes*, which a page
 //! of the book proposes, each with the tests that fail then.
 
@@ -9,7 +8,7 @@ mod copy;
 mod diff;
 mod recorded;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::ops::Range;
@@ -19,14 +18,15 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::functions;
 use crate::process::{self, BUILD_TIMEOUT};
 use copy::copy_with;
 
-/// The folders of the labs: bugs and changes.
-const BUGS: &str = "crates/book-programs/bugs";
-const CHANGES: &str = "crates/book-programs/changes";
+/// The files of the labs: bugs and changes, each under its name.
+const BUGS: &str = "crates/book-programs/bugs.toml";
+const CHANGES: &str = "crates/book-programs/changes.toml";
 
 /// The seeds within which the exploration of orders has to find a bug.
 const ORDERS: &str = "0..10000";
@@ -142,47 +142,45 @@ pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
         Arguments { changes: Some(which), .. } => check_changes(root, which),
         Arguments { orders: Some(which), .. } => explore_orders(root, which),
         Arguments { record: Some(which), check, .. } => {
-            let names = if which == "all" { names(root, BUGS)? } else { vec![which.clone()] };
-            recorded::record(root, &names, *check)
+            recorded::record(root, &chosen(root, which)?, *check)
         }
-        Arguments { name: Some(name), .. } if root.join(BUGS).join(file(name)).exists() => {
-            show_bug(root, name)
-        }
-        Arguments { name: Some(name), .. } => check_change(root, name),
+        Arguments { name: Some(name), .. } => match load::<Bug>(root, BUGS)?.remove(name) {
+            Some(bug) => show_bug(root, name, &bug),
+            None => match load::<Change>(root, CHANGES)?.remove(name) {
+                Some(change) => check_change(root, name, &change),
+                None => Err(io::Error::other(format!("there is no lab {name}: see --list"))),
+            },
+        },
         Arguments { name: None, .. } => Ok(false),
     }
 }
 
-fn file(name: &str) -> String {
-    format!("{name}.toml")
+/// Returns the labs of a file by their names.
+fn load<T: DeserializeOwned>(root: &Path, file: &str) -> io::Result<BTreeMap<String, T>> {
+    let text = fs::read_to_string(root.join(file))?;
+    toml::from_str(&text).map_err(|error| io::Error::other(format!("{file}: {error}")))
 }
 
-/// Returns the names of the labs of a folder.
-fn names(root: &Path, folder: &str) -> io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in fs::read_dir(root.join(folder))? {
-        let name = entry?.file_name().to_string_lossy().into_owned();
-        names.extend(name.strip_suffix(".toml").map(str::to_owned));
+/// Returns the bugs with their names: all, or the one that is named.
+fn chosen(root: &Path, which: &str) -> io::Result<BTreeMap<String, Bug>> {
+    let mut bugs: BTreeMap<String, Bug> = load(root, BUGS)?;
+    if which != "all" {
+        bugs.retain(|name, _| name == which);
+        if bugs.is_empty() {
+            return Err(io::Error::other(format!("there is no bug {which}: see --list")));
+        }
     }
-    names.sort();
-    Ok(names)
-}
-
-fn load<T: for<'de> Deserialize<'de>>(root: &Path, folder: &str, name: &str) -> io::Result<T> {
-    let path = Path::new(folder).join(file(name));
-    let text = fs::read_to_string(root.join(&path))
-        .map_err(|_| io::Error::other(format!("there is no lab {name}: see --list")))?;
-    toml::from_str(&text).map_err(|error| io::Error::other(format!("{}: {error}", path.display())))
+    Ok(bugs)
 }
 
 fn list(root: &Path) -> io::Result<bool> {
     println!("Bugs, each with a program that shows it:");
-    for name in names(root, BUGS)? {
-        println!("  {name:22} {}", load::<Bug>(root, BUGS, &name)?.title);
+    for (name, bug) in load::<Bug>(root, BUGS)? {
+        println!("  {name:22} {}", bug.title);
     }
     println!("Changes that the book proposes, each with the tests that fail then:");
-    for name in names(root, CHANGES)? {
-        println!("  {name:22} {}", load::<Change>(root, CHANGES, &name)?.page);
+    for (name, change) in load::<Change>(root, CHANGES)? {
+        println!("  {name:22} {}", change.page);
     }
     Ok(true)
 }
@@ -199,8 +197,7 @@ fn describe(root: &Path, replacements: &[Replacement]) -> io::Result<String> {
 }
 
 /// Plants a bug, and shows what its program says then.
-fn show_bug(root: &Path, name: &str) -> io::Result<bool> {
-    let bug: Bug = load(root, BUGS, name)?;
+fn show_bug(root: &Path, name: &str, bug: &Bug) -> io::Result<bool> {
     println!("{}.", bug.title);
     print!("\n{}", describe(root, &bug.replacements)?);
     let copy = copy_with(root, &bug.replacements)?;
@@ -230,14 +227,12 @@ fn build(name: &str, copy: &Path) -> io::Result<Command> {
 }
 
 /// Returns the bugs of order, all or one, with their names.
-fn bugs_of_order(root: &Path, which: &str) -> io::Result<Vec<(String, Bug)>> {
-    let names = if which == "all" { names(root, BUGS)? } else { vec![which.to_owned()] };
-    let with_bug = |name: String| load(root, BUGS, &name).map(|bug: Bug| (name, bug));
-    let mut bugs = names.into_iter().map(with_bug).collect::<io::Result<Vec<_>>>()?;
-    bugs.retain(|(_, bug)| bug.of_order);
+fn bugs_of_order(root: &Path, which: &str) -> io::Result<BTreeMap<String, Bug>> {
+    let mut bugs = chosen(root, which)?;
+    bugs.retain(|_, bug| bug.of_order);
     match bugs.len() {
         0 if which == "all" => Err(io::Error::other("there is no bug of order")),
-        0 => Err(io::Error::other(format!("{which} is no bug of order"))),
+        0 => Err(io::Error::other(format!("{which} is not a bug of order"))),
         _ => Ok(bugs),
     }
 }
@@ -270,22 +265,19 @@ fn check_changes(root: &Path, which: &str) -> io::Result<bool> {
         "all" => None,
         number => Some(number.parse::<usize>().map_err(io::Error::other)? % 5),
     };
-    let names = names(root, CHANGES)?;
-    let count = names.len();
+    let changes: BTreeMap<String, Change> = load(root, CHANGES)?;
     let is_chosen = |number: usize| fifth.is_none_or(|fifth| number % 5 == fifth);
-    let chosen = (0..).zip(names).filter(|(number, _)| is_chosen(*number));
-    let chosen: Vec<String> = chosen.map(|(_, name)| name).collect();
-    println!("{} of {count} changes: {}", chosen.len(), chosen.join(", "));
     let mut good = true;
-    for name in chosen {
-        good &= check_change(root, &name)?;
+    for (number, (name, change)) in changes.iter().enumerate() {
+        if is_chosen(number) {
+            good &= check_change(root, name, change)?;
+        }
     }
     Ok(good)
 }
 
 /// Makes a change, and looks whether the tests fail that the page names.
-fn check_change(root: &Path, name: &str) -> io::Result<bool> {
-    let change: Change = load(root, CHANGES, name)?;
+fn check_change(root: &Path, name: &str, change: &Change) -> io::Result<bool> {
     let begun = std::time::Instant::now();
     println!("== {name}, of {}", change.page);
     print!("\n{}", describe(root, &change.replacements)?);
@@ -389,12 +381,10 @@ mod tests {
     /// Returns the replacements of all labs, with the names of the labs.
     fn replacements() -> Vec<(String, Replacement)> {
         let mut replacements = Vec::new();
-        for name in names(&root(), BUGS).unwrap() {
-            let bug: Bug = load(&root(), BUGS, &name).unwrap();
+        for (name, bug) in load::<Bug>(&root(), BUGS).unwrap() {
             replacements.extend(bug.replacements.into_iter().map(|it| (name.clone(), it)));
         }
-        for name in names(&root(), CHANGES).unwrap() {
-            let change: Change = load(&root(), CHANGES, &name).unwrap();
+        for (name, change) in load::<Change>(&root(), CHANGES).unwrap() {
             replacements.extend(change.replacements.into_iter().map(|it| (name.clone(), it)));
         }
         replacements
@@ -425,24 +415,23 @@ mod tests {
     #[test]
     fn a_bug_without_order_is_not_explored() {
         let error = explore_orders(&root(), "one-read").unwrap_err();
-        assert_eq!(error.to_string(), "one-read is no bug of order");
+        assert_eq!(error.to_string(), "one-read is not a bug of order");
     }
 
     #[test]
     fn where_no_bug_is_one_of_order_all_of_them_are_an_error() {
         assert!(!bugs_of_order(&root(), "all").unwrap().is_empty());
         let root = tempfile::tempdir().unwrap();
-        let bug = root.path().join(BUGS).join(file("a"));
+        let bug = root.path().join(BUGS);
         fs::create_dir_all(bug.parent().unwrap()).unwrap();
-        fs::write(bug, "title = \"A\"\nreplace = []\n").unwrap();
+        fs::write(bug, "[a]\ntitle = \"A\"\nreplace = []\n").unwrap();
         let error = explore_orders(root.path(), "all").unwrap_err();
         assert_eq!(error.to_string(), "there is no bug of order");
     }
 
     #[test]
     fn a_page_tells_the_command_of_its_change_and_the_tests_that_fail() {
-        for name in names(&root(), CHANGES).unwrap() {
-            let change: Change = load(&root(), CHANGES, &name).unwrap();
+        for (name, change) in load::<Change>(&root(), CHANGES).unwrap() {
             let page = root().join("book/src").join(&change.page);
             // A long command goes on in a second line.
             let page = fs::read_to_string(page).unwrap().replace(" \\\n    ", " ");
@@ -462,9 +451,8 @@ mod tests {
 
     #[test]
     fn every_page_that_proposes_changes_has_as_many_labs() {
-        let labs = names(&root(), CHANGES).unwrap();
-        let pages: Vec<String> =
-            labs.iter().map(|name| load::<Change>(&root(), CHANGES, name).unwrap().page).collect();
+        let changes = load::<Change>(&root(), CHANGES).unwrap();
+        let pages: Vec<&String> = changes.values().map(|change| &change.page).collect();
         let src = root().join("book/src");
         let mut proposed = 0;
         for path in crate::book::files_below(&src)
@@ -476,10 +464,10 @@ mod tests {
             let count =
                 text.matches("**Change something").count() + text.matches("**And another").count();
             let page = path.strip_prefix(&src).unwrap().to_string_lossy().into_owned();
-            assert_eq!(pages.iter().filter(|of| **of == page).count(), count, "{page}");
+            assert_eq!(pages.iter().filter(|of| ***of == page).count(), count, "{page}");
             proposed += count;
         }
-        assert_eq!(proposed, labs.len());
+        assert_eq!(proposed, changes.len());
     }
 
     #[test]

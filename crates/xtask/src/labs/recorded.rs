@@ -10,7 +10,7 @@ use crate::programs;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BUGS, Bug, RUN_TIMEOUT, build, copy_with, describe, load};
+use super::{Bug, RUN_TIMEOUT, build, copy_with, describe};
 use crate::process;
 
 /// The run of a program with a bug in it.
@@ -30,10 +30,14 @@ struct Run {
 ///
 /// # Errors
 /// When a lab cannot be read, applied, built or written.
-pub(super) fn record(root: &Path, names: &[String], is_check: bool) -> io::Result<bool> {
+pub(super) fn record(
+    root: &Path,
+    bugs: &BTreeMap<String, Bug>,
+    is_check: bool,
+) -> io::Result<bool> {
     let mut good = true;
-    for name in names {
-        let run = run(root, name)?;
+    for (name, bug) in bugs {
+        let run = run(root, name, bug)?;
         if is_check {
             let recorded: Run =
                 serde_json::from_slice(&programs::read_script(root, &script(name))?)?;
@@ -53,8 +57,7 @@ fn script(name: &str) -> String {
     format!("lab-{name}")
 }
 
-fn run(root: &Path, name: &str) -> io::Result<Run> {
-    let bug: Bug = load(root, BUGS, name)?;
+fn run(root: &Path, name: &str, bug: &Bug) -> io::Result<Run> {
     let copy = copy_with(root, &bug.replacements)?;
     let file = tempfile::NamedTempFile::new()?;
     let mut program = build(name, &copy)?;
@@ -70,7 +73,7 @@ fn run(root: &Path, name: &str) -> io::Result<Run> {
     }
     trace["otherData"]["sources"] = serde_json::to_value(sources)?;
     Ok(Run {
-        title: bug.title,
+        title: bug.title.clone(),
         bug: describe(root, &bug.replacements)?,
         output: ended.output,
         trace,
@@ -102,7 +105,7 @@ impl Run {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::names;
+    use super::super::{BUGS, load};
     use super::*;
 
     fn root() -> PathBuf {
@@ -112,8 +115,7 @@ mod tests {
     #[test]
     fn the_run_of_every_lab_is_recorded_with_the_bug_of_today() {
         let page = fs::read_to_string(root().join("book/src/play/playground-page.js")).unwrap();
-        for name in names(&root(), BUGS).unwrap() {
-            let bug: Bug = load(&root(), BUGS, &name).unwrap();
+        for (name, bug) in load::<Bug>(&root(), BUGS).unwrap() {
             let run = programs::read_script(&root(), &script(&name)).unwrap();
             let run: Run = serde_json::from_slice(&run).unwrap();
             let description = describe(&root(), &bug.replacements).unwrap();

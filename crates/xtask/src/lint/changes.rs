@@ -1,6 +1,7 @@
 //! The lint of changes: what a "Change something" quotes is in the files that the change
 //! of its page edits, so that it does not name a line that has moved.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use regex::Regex;
@@ -10,8 +11,8 @@ use super::Finding;
 use crate::book::{Book, PAGES};
 use crate::markdown::Page;
 
-/// The folder of the changes, which the labs apply.
-const CHANGES: &str = "crates/book-programs/changes";
+/// The changes, which the labs apply.
+const CHANGES: &str = "crates/book-programs/changes.toml";
 
 /// The beginnings of proposals in a page.
 const PROPOSALS: [&str; 2] = ["**Change something", "**And another"];
@@ -34,13 +35,14 @@ struct Replacement {
 pub(super) fn check(book: &Book) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut replaced = Vec::new();
-    for file in book.files(Path::new(CHANGES)) {
-        match toml::from_str::<Change>(&book.read(&file).unwrap_or_default()) {
-            Ok(Change { page, replace }) => {
+    let file = Path::new(CHANGES);
+    match toml::from_str::<BTreeMap<String, Change>>(&book.read(file).unwrap_or_default()) {
+        Ok(changes) => {
+            for Change { page, replace } in changes.into_values() {
                 replaced.extend(replace.into_iter().map(|it| (page.clone(), it)));
             }
-            Err(error) => findings.push(Finding::new(&file, 1, error.message())),
         }
+        Err(error) => findings.push(Finding::new(file, 1, error.message())),
     }
     for page in &book.pages {
         let of_page = |(name, _): &&(String, Replacement)| page.path == Path::new(PAGES).join(name);
@@ -109,17 +111,13 @@ mod tests {
 
     #[test]
     fn what_is_quoted_is_what_is_edited() {
-        let change = "page = \"a.md\"\n[[replace]]\nfile = \"crates/c/src/a.rs\"\n\
+        let change = "[x]\npage = \"a.md\"\n[[x.replace]]\nfile = \"crates/c/src/a.rs\"\n\
             function = 'Queue::put'\nwrong = 'fn put(&self) { let x = 2; }'\n";
         let source = "impl Queue {\n    fn put(&self) {\n        let x = 1;\n    }\n}\n";
         let found = |page: &str| {
             findings(
                 check,
-                &[
-                    ("book/src/a.md", page),
-                    ("crates/c/src/a.rs", source),
-                    ("crates/book-programs/changes/x.toml", change),
-                ],
+                &[("book/src/a.md", page), ("crates/c/src/a.rs", source), (CHANGES, change)],
             )
         };
         let fine = "**Change something.** In `Queue::put` of `a.rs`, make `let x =\n1;` into \
