@@ -39,18 +39,21 @@ pub struct Site {
     pub is_secure: bool,
 }
 
+/// A thousand pages of 8 KB, served without latency over keep-alive connections.
+pub(crate) const USUAL_SITE: Site = Site {
+    pages: 1000,
+    page_size: 8 * 1024,
+    keep_alive: true,
+    is_html: true,
+    latency: Duration::ZERO,
+    is_secure: false,
+};
+
 impl Default for Site {
     /// Returns a site of a thousand pages of 8 KB, served without latency over
     /// keep-alive connections.
     fn default() -> Self {
-        Self {
-            pages: 1000,
-            page_size: 8 * 1024,
-            keep_alive: true,
-            is_html: true,
-            latency: Duration::ZERO,
-            is_secure: false,
-        }
+        USUAL_SITE
     }
 }
 

@@ -7,9 +7,8 @@
 //! control flow differs. Without links two factors go together: no page is searched, and
 //! the crawl knows all URLs from the beginning, so that no link passes the door.
 
-use std::time::Duration;
-
 use crate::Site;
+use crate::site::USUAL_SITE;
 
 /// A workload of the bench `throughput`.
 #[derive(Clone, Copy, Debug)]
@@ -22,26 +21,17 @@ pub struct Workload {
     pub max_tasks: usize,
 }
 
-const SITE: Site = Site {
-    pages: 1000,
-    page_size: 8 * 1024,
-    keep_alive: true,
-    is_html: true,
-    latency: Duration::ZERO,
-    is_secure: false,
-};
-
 /// All workloads.
 pub const WORKLOADS: [Workload; 9] = [
-    usual("8KB-100-tasks", SITE),
-    usual("8KB-100-tasks-close", Site { keep_alive: false, ..SITE }),
-    usual("1KB-100-tasks", Site { page_size: 1024, ..SITE }),
-    usual("60KB-100-tasks", Site { page_size: 60 * 1024, ..SITE }),
-    Workload { name: "8KB-1-task", site: SITE, max_tasks: 1 },
-    Workload { name: "8KB-10-tasks", site: SITE, max_tasks: 10 },
-    Workload { name: "8KB-1000-tasks", site: SITE, max_tasks: 1000 },
-    usual("8KB-100-tasks-no-links", Site { is_html: false, ..SITE }),
-    usual("8KB-100-tasks-https", Site { is_secure: true, ..SITE }),
+    usual("8KB-100-tasks", USUAL_SITE),
+    usual("8KB-100-tasks-close", Site { keep_alive: false, ..USUAL_SITE }),
+    usual("1KB-100-tasks", Site { page_size: 1024, ..USUAL_SITE }),
+    usual("60KB-100-tasks", Site { page_size: 60 * 1024, ..USUAL_SITE }),
+    Workload { name: "8KB-1-task", site: USUAL_SITE, max_tasks: 1 },
+    Workload { name: "8KB-10-tasks", site: USUAL_SITE, max_tasks: 10 },
+    Workload { name: "8KB-1000-tasks", site: USUAL_SITE, max_tasks: 1000 },
+    usual("8KB-100-tasks-no-links", Site { is_html: false, ..USUAL_SITE }),
+    usual("8KB-100-tasks-https", Site { is_secure: true, ..USUAL_SITE }),
 ];
 
 const fn usual(name: &'static str, site: Site) -> Workload {

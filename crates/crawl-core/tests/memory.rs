@@ -13,8 +13,8 @@ use web::BaseUrl;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// The maximum memory for a URL, besides its text.
-const MAX_BYTES_PER_URL: usize = 150;
+/// The maximum memory for a URL, besides its text: 7 % above what was measured.
+const MAX_BYTES_PER_URL: usize = 155;
 
 /// The number of links to each URL; with so many, its list of referrers is full.
 const LINKS: usize = 20;
