@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::site::ServerProcess;
-use crate::site_address::SiteAddress;
+use crate::site::SiteAddress;
 
 /// The settings of one crawl: its subject and its site.
 #[derive(Clone, Debug, Serialize, Deserialize)]

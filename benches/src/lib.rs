@@ -29,7 +29,6 @@ pub mod worker_process;
 pub mod workload;
 
 mod process;
-mod site_address;
 mod tls_front;
 
 pub use crawl::{Crawl, Memory, Run};

@@ -13,8 +13,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::machine::{self, Core, pin};
 use crate::process::{RoleProcess, reply};
-use crate::site_address::SiteAddress;
 use crate::tls_front;
+
+/// The root URL of a site, and the authority that vouches for it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct SiteAddress {
+    pub(crate) root: String,
+    /// The certificate of the authority in DER; empty for plain http.
+    pub(crate) authority: Vec<u8>,
+}
 
 /// The timeout of [`ServerProcess::await_in_flight`].
 const AWAIT_TIMEOUT: Duration = Duration::from_secs(300);

@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Builder;
 use tokio_rustls::TlsAcceptor;
 
-use crate::site_address::SiteAddress;
+use crate::site::SiteAddress;
 
 /// Starts the proxy in front of the server at `behind`, on a thread of its own
 /// that ends with the process.

@@ -31,7 +31,6 @@ mod run;
 mod sources;
 mod trace_file;
 mod trace_page;
-mod trace_sources;
 
 #[cfg(feature = "redis")]
 pub use arguments::{FrontierAction, FrontierArguments};

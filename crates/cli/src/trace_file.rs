@@ -7,7 +7,10 @@ use std::path::Path;
 use trace::{Trace, Tracer, json};
 
 use crate::trace_page::trace_page;
-use crate::trace_sources::SOURCES;
+
+/// The source files that events of a trace name, as they were when the program was built (see
+/// `build.rs`): path in the workspace, and text.
+const SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/trace_sources.rs"));
 
 /// A file to which a trace is to be written: a page that shows it, if its name ends in
 /// `.html`, and otherwise JSON.

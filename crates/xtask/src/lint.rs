@@ -1,7 +1,6 @@
 //! The lints of the book.
 
 mod changes;
-mod contents;
 mod fences;
 mod figures;
 mod includes;
@@ -44,6 +43,8 @@ impl fmt::Display for Finding {
 /// # Errors
 /// When a page cannot be read, or mdBook or the crawler cannot be run.
 pub(crate) fn lint(root: &Path) -> io::Result<bool> {
+    // Pages include what is made when the book is built.
+    crate::measurements::draw(root)?;
     let book = Book::load(root)?;
     let findings = check(&book);
     for finding in &findings {
@@ -58,7 +59,6 @@ pub(crate) fn lint(root: &Path) -> io::Result<bool> {
 fn check(book: &Book) -> Vec<Finding> {
     let checks = [
         changes::check,
-        contents::check,
         fences::check,
         figures::check,
         includes::check,

@@ -125,6 +125,7 @@ fn run(chore: Chore) -> io::Result<bool> {
             let input = io::read_to_string(io::stdin())?;
             // Without them the pages show what they can.
             programs::write(&root)?;
+            measurements::draw(&root)?;
             println!("{}", preprocess::preprocess(&root, &input)?);
             Ok(true)
         }

@@ -20,7 +20,7 @@ use std::time::Instant;
 use figures::Figures;
 use provenance::Provenance;
 
-use crate::process::target_folder;
+use crate::process::{target_folder, write_changed};
 
 /// The folder of the figures, relative to the root of the workspace.
 pub(crate) const FOLDER: &str = "book/src/measurements";
@@ -71,9 +71,6 @@ pub(crate) struct Arguments {
     /// `paired` and `line`
     #[arg(long)]
     peers: bool,
-    /// Measures nothing, and draws anew what is known
-    #[arg(long, conflicts_with_all = ["only", "peers"])]
-    draw: bool,
 }
 
 /// Runs benches and writes their figures. Returns false if a count of instructions
@@ -85,10 +82,10 @@ pub(crate) fn measure(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     let folder = root.join(FOLDER);
     fs::create_dir_all(&folder)?;
     let is_chosen = |bench: &&str| arguments.only.iter().any(|only| only == bench);
-    let chosen: Vec<_> = match (arguments.draw, arguments.only.is_empty()) {
-        (true, _) => Vec::new(),
-        (_, true) => BENCHES.to_vec(),
-        _ => BENCHES.into_iter().filter(is_chosen).collect(),
+    let chosen: Vec<_> = if arguments.only.is_empty() {
+        BENCHES.to_vec()
+    } else {
+        BENCHES.into_iter().filter(is_chosen).collect()
     };
     let target = target_folder()?;
     let outcome = run_all(&chosen, |bench| {
@@ -141,12 +138,11 @@ pub(crate) fn keep(root: &Path, taken: Provenance, figures: &Figures) -> io::Res
     fs::write(folder.join(PROVENANCE), all)
 }
 
-/// Writes the tables and drawings of all kept figures.
+/// Writes the tables and drawings of all kept figures, which pages include.
 pub(crate) fn draw(root: &Path) -> io::Result<()> {
     let folder = root.join(FOLDER);
     for (file, text) in render(|file| fs::read_to_string(folder.join(file)).ok())? {
-        fs::write(folder.join(&file), text)?;
-        println!("{FOLDER}/{file}");
+        write_changed(&folder.join(file), text.as_bytes())?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! Programs that are run with a timeout, cargo among them.
 
 use std::env;
+use std::fs;
 use std::io::{self, Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -119,6 +120,15 @@ pub(crate) fn target_folder() -> io::Result<PathBuf> {
     let profile = program.ancestors().find(is_profile);
     let target = profile.and_then(Path::parent).map(Path::to_path_buf);
     target.ok_or_else(|| io::Error::other("this program is in no target folder"))
+}
+
+/// Writes a file, unless it has this content already: `mdbook serve` builds the book again when
+/// a file of it has changed.
+pub(crate) fn write_changed(file: &Path, content: &[u8]) -> io::Result<()> {
+    match fs::read(file) {
+        Ok(old) if old == content => Ok(()),
+        _ => fs::write(file, content),
+    }
 }
 
 #[cfg(test)]

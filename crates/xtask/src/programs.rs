@@ -17,7 +17,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::process;
+use crate::process::{self, write_changed};
 
 /// The folder of what pages load.
 const FOLDER: &str = "book/src/play";
@@ -106,14 +106,6 @@ pub(crate) fn write_script(root: &Path, name: &str, bytes: &[u8]) -> io::Result<
 
 fn script(root: &Path, name: &str) -> PathBuf {
     root.join(FOLDER).join(format!("{name}.js"))
-}
-
-/// Writes a file, unless it has this content already.
-fn write_changed(file: &Path, content: &[u8]) -> io::Result<()> {
-    match fs::read(file) {
-        Ok(old) if old == content => Ok(()),
-        _ => fs::write(file, content),
-    }
 }
 
 #[cfg(test)]

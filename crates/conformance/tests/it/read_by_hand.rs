@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 use selector_core::{Backend, Event, Key, MockSocket, Notifier, Readiness, Socket};
 use stage2_coroutines::{Connection, EventLoop, Stats, connect, read, read_all, read_by_hand};
-use test_support::properties::cases;
+use test_support::cases;
 use transport::{TlsLayer, system_lookup};
 
 /// The result of one read. The last step of a script is an end or a reset, and

@@ -7,7 +7,7 @@ use crawl_core::{Admission, Decision, Job, Options, Via};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
-use test_support::properties::cases;
+use test_support::cases;
 use url::Url;
 use web::Address;
 

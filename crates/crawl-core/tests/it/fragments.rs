@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use crawl_core::{ErrorClass, Job, Options, Outcome};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use test_support::properties::cases;
+use test_support::cases;
 use url::Url;
 
 use crate::site::{Crawled, Reply, crawl, crawl_from, options, page, redirect};

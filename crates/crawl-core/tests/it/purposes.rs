@@ -8,7 +8,7 @@ use crawl_core::{
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
-use test_support::properties::cases;
+use test_support::cases;
 use url::Url;
 
 use crate::site::{Crawled, Reply, crawl, crawl_from, options, page, redirect};

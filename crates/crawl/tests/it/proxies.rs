@@ -11,7 +11,7 @@ use demo_site::scripted::Server;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::Value;
 use test_support::authority::Authority;
-use test_support::ports::free_port;
+use test_support::free_port;
 
 use crate::program::{ProgramOutput, Running, Scratch, program, rows, wait_until};
 

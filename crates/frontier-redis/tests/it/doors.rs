@@ -13,7 +13,7 @@ use frontier_redis::{RedisFrontier, RedisOptions, Server, report, status};
 use stage2_coroutines::EventLoop;
 use stage3_queue::Stopper;
 use test_support::authority::Authority;
-use test_support::ports::free_port;
+use test_support::free_port;
 
 use crate::redis::Redis;
 use crate::worker::{assert_same, journal, options, run, witness};

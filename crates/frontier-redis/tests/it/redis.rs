@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use frontier_redis::{RedisOptions, Server};
-use test_support::ports::free_port;
+use test_support::free_port;
 
 /// A script that has a server lose what it has of the crawl `lost`, but for the record of the
 /// crawl and the partition of the host in its argument. It returns the number of keys.

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 use rustls::ServerConfig;
 use rustls::version::{TLS12, TLS13};
-use test_support::properties::cases;
+use test_support::cases;
 use transport::{Direction, Stream, TlsConnector, is_tls_error};
 
 use crate::common::{Authority, End, Pair, Server};

@@ -10,7 +10,7 @@ use encoding_rs::{
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
-use test_support::properties::cases;
+use test_support::cases;
 use url::Url;
 use web::{Address, BaseUrl, LinkError};
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 use crawl_core::{Outcome, Row};
-use test_support::ports::free_port;
+use test_support::free_port;
 
 use super::Crawled;
 use super::tls::ROOT_CA;
