@@ -1,7 +1,7 @@
 //! Helpers shared by the tests of several crates: certificates, encoders, event
 //! loops with a virtual clock, expensive pages, pages that are parsed as browsers do,
-//! examples run with a timeout, ports, programs, numbers of cases, and the sources of the
-//! workspace.
+//! examples run with a timeout, ports, programs, numbers of cases, settings that differ from
+//! the defaults, and the sources of the workspace.
 //!
 //! Only tests, fuzz targets and benches depend on this crate.
 #![allow(clippy::unwrap_used)]
@@ -19,4 +19,6 @@ pub mod pathological;
 pub mod ports;
 pub mod programs;
 pub mod properties;
+#[cfg(feature = "settings")]
+pub mod settings;
 pub mod sources;

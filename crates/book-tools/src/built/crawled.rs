@@ -30,7 +30,7 @@ pub(super) fn check(book: &Book, built: &Built) -> io::Result<Vec<Finding>> {
 /// Crawls the book, with all checks of the crawler; returns the broken rows.
 fn crawl(root: &str) -> io::Result<Vec<Row>> {
     let mut options = Options::new(vec![root.parse().map_err(io::Error::other)?]);
-    options.check = Check::ALL;
+    options.settings.check = Check::ALL;
     let mut broken: Vec<Row> = Vec::new();
     let keep_broken = |row: Row| broken.extend(Some(row).filter(Row::is_broken));
     Crawler::builder(options).on_row(keep_broken).run()?;
