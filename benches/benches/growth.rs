@@ -107,7 +107,7 @@ fn settle(urls: u32) -> KnownFigures {
     let before = machine::resident();
     // The URLs are of one host, which may have fewer pages by default.
     let mut options = Options::new(vec![Url::parse("http://site.test/page/0").unwrap()]);
-    options.max_pages_per_host = None;
+    options.settings.max_pages_per_host = None;
     let mut crawl = crawl_core::Crawl::new(options.clone());
     let mut jobs = VecDeque::from(crawl.roots(&mut drop));
     let mut random = fastrand::Rng::with_seed(1);

@@ -156,10 +156,10 @@ impl Work {
         let roots = (0..first_pages).map(page).collect::<Result<_, _>>();
         let mut options = Options::new(roots.map_err(io::Error::other)?);
         // Of all subjects, only the last stage would request robots.txt.
-        options.robots = false;
+        options.settings.robots = false;
         options.max_tasks = Some(max_tasks);
-        (options.connect_timeout, options.read_timeout) = (TIMEOUT, TIMEOUT);
-        options.timeout = TIMEOUT;
+        (options.settings.connect_timeout, options.settings.read_timeout) = (TIMEOUT, TIMEOUT);
+        options.settings.timeout = TIMEOUT;
         options.ca_certificates = Some(site_address.authority.clone())
             .filter(|authority| !authority.is_empty())
             .into_iter()

@@ -31,10 +31,10 @@ pub fn admission(input: &[u8]) {
     let Ok(input) = str::from_utf8(input) else { return };
     let base = Url::parse("http://site.test/").ok();
     let mut options = Options::new(base.iter().cloned().collect());
-    options.max_depth = Some(MAX_DEPTH);
-    options.max_redirect = MAX_REDIRECT;
-    options.traps = LIMITS;
-    options.strip_query = vec!["s".into()];
+    options.settings.max_depth = Some(MAX_DEPTH);
+    options.settings.max_redirect = MAX_REDIRECT;
+    options.settings.traps = LIMITS;
+    options.settings.strip_query = vec!["s".into()];
     let mut admission = Admission::new(&options);
     let mut jobs: Vec<Job> = Vec::new();
     let mut decided = HashSet::new();

@@ -27,9 +27,9 @@ type Observed = (String, Vec<String>, Vec<Job>);
 
 fn crawl(slices: &[&[u8]], now: Instant) -> Option<Observed> {
     let mut options = Options::new(vec![Url::parse("http://site.test/dir/page").ok()?]);
-    options.max_tries = 1;
-    options.max_redirect = 1;
-    options.max_body_size = MAX_BODY_SIZE;
+    options.settings.max_tries = 1;
+    options.settings.max_redirect = 1;
+    options.settings.max_body_size = MAX_BODY_SIZE;
     let mut crawl = Crawl::new(options.clone());
     let job = crawl.roots(&mut (Box::new(|_| {}) as crawl_core::Sink)).pop()?;
     let mut visit = crawl.begin(job, now)?;

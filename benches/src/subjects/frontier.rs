@@ -39,7 +39,7 @@ impl Frontier {
             error: RefCell::new(None),
             work,
         };
-        for root in frontier.work.options.roots.iter() {
+        for root in frontier.work.options.settings.roots.iter() {
             frontier.admit(Address::of(root), Via::Root);
         }
         Rc::new(frontier)

@@ -27,7 +27,7 @@ pub(super) fn crawl(work: Work, row_check: RowCheck) -> io::Result<()> {
         let mut idle = None;
         while let Some(job) = frontier.next().await {
             let fetch = fetch(frontier, &job, &mut idle);
-            let page = timeout(frontier.work.options.timeout, fetch).await??;
+            let page = timeout(frontier.work.options.settings.timeout, fetch).await??;
             frontier.done(&job, page.as_ref());
         }
         Ok(())
@@ -46,7 +46,7 @@ async fn fetch(
     let url = url_of(job)?;
     let request = Request::get(&url[url::Position::BeforePath..url::Position::AfterQuery])
         .header(HOST, &url[url::Position::BeforeHost..url::Position::AfterPort])
-        .header(USER_AGENT, &frontier.work.options.user_agent)
+        .header(USER_AGENT, &frontier.work.options.settings.user_agent)
         .header(ACCEPT, "text/html")
         .body(Empty::new())
         .map_err(io::Error::other)?;

@@ -72,14 +72,14 @@ pub(super) async fn run_worker<S: AsyncRead + AsyncWrite + Unpin>(
                 Some(stream) => stream,
                 None => connect().await?,
             };
-            let request = request(&url, &frontier.work.options.user_agent);
+            let request = request(&url, &frontier.work.options.settings.user_agent);
             stream.write_all(request.as_bytes()).await?;
             drop(request);
             let (page, keep_alive) = read(&mut stream, scratch, &url).await?;
             idle = keep_alive.then_some(stream);
             io::Result::Ok(page)
         };
-        let page = timeout(frontier.work.options.timeout, fetch).await??;
+        let page = timeout(frontier.work.options.settings.timeout, fetch).await??;
         frontier.done(&job, page.as_ref());
     }
     Ok(())

@@ -2,7 +2,6 @@
 
 mod limits;
 mod output;
-mod precedence;
 #[cfg(feature = "redis")]
 mod redis;
 mod request;
@@ -22,7 +21,6 @@ use url::Url;
 
 use self::limits::Limits;
 use self::output::is_same_file;
-use self::precedence::without_contradicted;
 use self::request::Request;
 use self::scope::Scope;
 use crate::Recorded;
@@ -138,7 +136,7 @@ where
 {
     let mut command = named(definition);
     let matches = command.get_matches_mut();
-    checked(&mut command, &matches)
+    checked(&mut command, &matches, None)
 }
 
 /// The command line of the tool, parsed.
@@ -161,6 +159,8 @@ pub(crate) fn parse_tool_args(
     recorded: fn(&Path) -> Result<Recorded, String>,
 ) -> ToolInvocation {
     let mut command = named(definition);
+    // It has the groups of flags from now on.
+    command.build();
     let mut words: Vec<OsString> = std::env::args_os().collect();
     // A flag may contradict others only as long as the file is not read.
     // Only the paths of the files with arguments are looked at. Other values may be files
@@ -170,9 +170,8 @@ pub(crate) fn parse_tool_args(
     let first_look = config::without_parsers(command.clone(), is_other).ignore_errors(true);
     let given = first_look.try_get_matches_from(&words).ok();
     let path = |id| given.as_ref().and_then(|matches| matches.get_one::<PathBuf>(id).cloned());
-    let given_flags = given.iter().flat_map(|given| flags(&command, given));
-    let given_words: Vec<String> = given_flags.map(|(_, flag)| word(&flag)).collect();
     let (mut seed, mut file, mut passed_over) = (None, None, Vec::new());
+    let mut origin = None;
     if let Some(path) = path("replay") {
         let recorded = recorded(&path).and_then(|it| recordable_only(&command, it));
         let recorded = recorded.unwrap_or_else(|problem| {
@@ -182,16 +181,17 @@ pub(crate) fn parse_tool_args(
         seed = Some(recorded.seed);
         // What is given now replaces what was given then.
         let is_replaced = |word: &String| {
-            let long = word.strip_prefix("--").map(|word| word.split('=').next().unwrap_or(word));
+            let long = long_name(word);
             let flag = command.get_arguments().find(|flag| flag.get_long() == long);
             flag.zip(given.as_ref()).is_some_and(|(flag, given)| {
-                let is_given = config::is_given(flag, given);
-                long.is_some() && (is_given || config::contradicts(&command, given, flag))
+                let is_given = config::is_given(&command, flag, given);
+                long.is_some() && (is_given || contradicts(&command, given, flag))
             })
         };
         let recorded = recorded.arguments.into_iter().filter(|word| !is_replaced(word));
-        let recorded = recorded.map(OsString::from).collect();
-        words.splice(1..1, without_contradicted(recorded, &given_words));
+        let recorded: Vec<OsString> = recorded.map(OsString::from).collect();
+        origin = Some(Origin::new(path, &recorded));
+        words.splice(1..1, recorded);
     } else if let Some(given) = given.as_ref().filter(|given| !given.contains_id("generate")) {
         file = path("config");
         let here = std::env::current_dir().ok().filter(|_| file.is_none());
@@ -201,16 +201,19 @@ pub(crate) fn parse_tool_args(
             let found = file.iter().map(|file| [OsStr::new("--config="), file.as_os_str()]);
             words.splice(1..1, found.map(|word| word.into_iter().collect()));
         }
-        let read = file.as_ref().map(|file| config::read(file, &command, given));
-        let read = read
-            .transpose()
-            .map_err(|problem| command.error(ErrorKind::InvalidValue, one_line(&problem)))
-            .unwrap_or_else(|error| error.exit());
-        let read = read.unwrap_or_default();
-        words.splice(1..1, without_contradicted(read, &given_words));
+        if let Some(file) = &file {
+            let read = config::read(file, &command, given).unwrap_or_else(|problem| {
+                command.error(ErrorKind::InvalidValue, one_line(&problem)).exit()
+            });
+            origin = Some(Origin::new(file.clone(), &read));
+            words.splice(1..1, read);
+        }
     }
-    let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|error| error.exit());
-    let arguments = checked(&mut command, &matches);
+    let matches = command.try_get_matches_from_mut(&words).unwrap_or_else(|error| {
+        let explained = origin.as_ref().and_then(|origin| origin.explain_conflict(&error));
+        explained.map_or(error, |text| command.error(ErrorKind::ArgumentConflict, text)).exit()
+    });
+    let arguments = checked(&mut command, &matches, origin.as_ref());
     let given = flags(&command, &matches);
     let recordable = given.iter().filter(|(id, _)| !NOT_RECORDED.contains(&id.as_str()));
     let recordable = recordable.map(|(_, flag)| word(flag)).collect();
@@ -261,12 +264,71 @@ fn named(command: Command) -> Command {
     }
 }
 
-fn checked<T: FromArgMatches + Consistency>(command: &mut Command, matches: &ArgMatches) -> T {
+fn checked<T: FromArgMatches + Consistency>(
+    command: &mut Command,
+    matches: &ArgMatches,
+    origin: Option<&Origin>,
+) -> T {
     let arguments = T::from_arg_matches(matches).unwrap_or_else(|error| error.exit());
     if let Some(contradiction) = arguments.contradiction() {
-        command.error(ErrorKind::ArgumentConflict, contradiction).exit();
+        let explained = origin.and_then(|origin| origin.explain(&contradiction));
+        command.error(ErrorKind::ArgumentConflict, explained.unwrap_or(contradiction)).exit();
     }
     arguments
+}
+
+/// Where flags come from that the user has not typed: a file with settings, or a record.
+struct Origin {
+    file: PathBuf,
+    /// Their long names.
+    flags: Vec<String>,
+}
+
+impl Origin {
+    fn new(file: PathBuf, words: &[OsString]) -> Self {
+        let names = words.iter().filter_map(|word| long_name(word.to_str()?));
+        Self { file, flags: names.map(str::to_owned).collect() }
+    }
+
+    /// Returns a message about flags that exclude each other, with those that come from the
+    /// file. `None` if none of them does.
+    fn explain(&self, message: &str) -> Option<String> {
+        let words = message.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+        let is_ours = |flag: &str| self.flags.iter().any(|ours| long_name(flag) == Some(ours));
+        let mut ours: Vec<&str> = words.filter(|word| is_ours(word)).collect();
+        ours.dedup();
+        let verb = if ours.len() > 1 { "are" } else { "is" };
+        let file = self.file.display();
+        let explained = format!("{message} ({} {verb} from {file})", ours.join(" and "));
+        (!ours.is_empty()).then(|| one_line(&explained))
+    }
+
+    /// The same for an error of the parser, if it is about such flags.
+    fn explain_conflict(&self, error: &clap::Error) -> Option<String> {
+        if error.kind() != ErrorKind::ArgumentConflict {
+            return None;
+        }
+        let text = error.to_string();
+        // The usage follows, which names the flags again.
+        let message = text.split("\n\n").next().unwrap_or_default();
+        self.explain(message.trim_start_matches("error: "))
+    }
+}
+
+/// Returns true if another flag is given that a flag contradicts.
+fn contradicts(command: &Command, given: &ArgMatches, flag: &Arg) -> bool {
+    let contradict = |one, other| command.get_arg_conflicts_with(one).contains(&other);
+    command
+        .get_arguments()
+        .filter(|other| {
+            given.value_source(other.get_id().as_str()) == Some(ValueSource::CommandLine)
+        })
+        .any(|other| contradict(flag, other) || contradict(other, flag))
+}
+
+/// Returns the long name of the flag that a word of the command line begins with.
+fn long_name(word: &str) -> Option<&str> {
+    word.strip_prefix("--").and_then(|word| word.split('=').next())
 }
 
 /// The arguments that a record does not keep: they say where something is written, or
@@ -354,13 +416,8 @@ impl Consistency for ToolArguments {
             && self.tool.replay.is_none()
         {
             Some(lost)
-        } else if self.tool.follow_root && self.is_part() {
-            Some("--follow-root is for one process: begin at the host itself".into())
-        } else if self.tool.baseline.is_some() && self.is_worker() {
-            Some(
-                "--baseline is for one process, or for --report: a worker has no others' rows"
-                    .into(),
-            )
+        } else if let Some(reason) = self.why_not_a_worker() {
+            Some(format!("{reason}, and --frontier for one on many machines"))
         } else {
             self.common.contradiction_with(Format::Text)
         }
@@ -376,12 +433,14 @@ impl ToolArguments {
         false
     }
 
-    /// Returns true if the crawl is one on many machines, and this process a worker of it.
-    fn is_worker(&self) -> bool {
+    /// Returns the reason why this process cannot be a worker of a crawl on many machines, if
+    /// it is to be one.
+    fn why_not_a_worker(&self) -> Option<&'static str> {
         #[cfg(feature = "redis")]
-        return self.redis.frontier().is_some_and(|it| it.action == FrontierAction::Work);
-        #[cfg(not(feature = "redis"))]
-        false
+        if self.redis.frontier().is_some_and(|it| it.action == FrontierAction::Work) {
+            return self.tool.for_one_process();
+        }
+        None
     }
 
     /// Returns two flags that name one file, if it is to be written for either.
@@ -441,12 +500,6 @@ impl ToolArguments {
     /// Those of [`Sources::read`].
     pub(crate) fn sources(&self) -> Result<Sources, String> {
         #[cfg(feature = "redis")]
-        if self.redis.frontier().is_some() && self.tool.needs_one_process() {
-            return Err("--cache, --external-rate and settings for hosts are for a crawl in one \
-                        process"
-                .into());
-        }
-        #[cfg(feature = "redis")]
         if self.redis.frontier().is_some()
             && self.common.sources.is_empty()
             && self.tool.input.is_none()
@@ -486,7 +539,9 @@ impl ToolArguments {
         let joins = self.is_part() && roots.is_empty();
         let default = if joins { Check::default() } else { Check::USUAL };
         let check = self.common.scope.check(Check::USUAL).unwrap_or(default);
-        let mut options = Options { roots: roots.into(), check, ..self.common.options() };
+        let mut options = self.common.options();
+        options.settings.roots = roots.into();
+        options.settings.check = check;
         self.tool.set(&mut options);
         options
     }
@@ -538,9 +593,12 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+    use std::{env, fs, process};
 
     use clap::CommandFactory;
-    use crawl_core::ScopeRule;
+    use crawl_core::{ScopeRule, TrapLimits};
+    use serde_json::{Map, Value};
+    use test_support::settings::{by_name, changed};
 
     use super::*;
 
@@ -568,7 +626,8 @@ mod tests {
         let tool: ToolArguments = parse_as("example.com").unwrap();
         let roots = tool.sources().unwrap().roots;
         // The programs of the stages check what the chapter does, and the tool more.
-        let theirs = Options { check: Check::USUAL, ..theirs };
+        let mut theirs = theirs;
+        theirs.settings.check = Check::USUAL;
         assert_eq!(format!("{:?}", tool.options(roots)), format!("{theirs:?}"));
         assert_eq!(arguments.output().reports, [(Format::Chapter, PathBuf::from("-"))]);
         assert_eq!(tool.output().unwrap().reports, [(Format::Text, PathBuf::from("-"))]);
@@ -587,26 +646,26 @@ mod tests {
         )
         .unwrap();
         let options = arguments.options();
-        assert_eq!(options.roots.len(), 2);
-        assert_eq!(options.scope, ScopeRule::Lenient);
-        assert_eq!((options.exclude.len(), options.include.len()), (2, 2));
-        assert_eq!(options.max_depth, Some(0));
+        assert_eq!(options.settings.roots.len(), 2);
+        assert_eq!(options.settings.scope, ScopeRule::Lenient);
+        assert_eq!((options.settings.exclude.len(), options.settings.include.len()), (2, 2));
+        assert_eq!(options.settings.max_depth, Some(0));
         let check = Check { images: true, styles: true, fragments: true, ..Check::default() };
-        assert_eq!(options.check, check);
-        assert_eq!(options.strip_query, ["sid", "utm_source", "q"]);
+        assert_eq!(options.settings.check, check);
+        assert_eq!(options.settings.strip_query, ["sid", "utm_source", "q"]);
         assert_eq!(options.max_pages, Some(7));
-        assert_eq!(options.max_pages_per_host, Some(8));
+        assert_eq!(options.settings.max_pages_per_host, Some(8));
         assert_eq!(options.max_tasks, Some(3));
-        assert_eq!((options.max_tries, options.max_redirect), (2, 0));
-        assert_eq!(options.connect_timeout, Duration::from_secs(1));
-        assert_eq!(options.read_timeout, Duration::from_secs(2));
-        assert_eq!(options.timeout, Duration::from_millis(500));
-        assert_eq!(options.max_body_size, 65_536);
-        assert_eq!(options.user_agent, "me");
-        assert!(options.insecure && options.deny_private);
-        assert_eq!(options.accept, [403..=403, 500..=503]);
-        assert_eq!(options.headers.len(), 3);
-        assert_eq!(options.select.len(), 1);
+        assert_eq!((options.settings.max_tries, options.settings.max_redirect), (2, 0));
+        assert_eq!(options.settings.connect_timeout, Duration::from_secs(1));
+        assert_eq!(options.settings.read_timeout, Duration::from_secs(2));
+        assert_eq!(options.settings.timeout, Duration::from_millis(500));
+        assert_eq!(options.settings.max_body_size, 65_536);
+        assert_eq!(options.settings.user_agent, "me");
+        assert!(options.insecure && options.settings.deny_private);
+        assert_eq!(options.settings.accept, [403..=403, 500..=503]);
+        assert_eq!(options.settings.headers.len(), 3);
+        assert_eq!(options.settings.select.len(), 1);
         let output = arguments.output();
         assert!(output.broken_only);
         assert_eq!(output.color, anstream::ColorChoice::Never);
@@ -615,11 +674,115 @@ mod tests {
         assert_eq!(parse("a.test -q").unwrap().output.level(), Level::Errors);
     }
 
+    /// Everything that a user can set, as flags and as a file have it.
+    const CHANGED: [(&str, &str); 28] = [
+        ("lenient", ""),
+        ("include", "in"),
+        ("exclude", "ex$"),
+        ("check", "all"),
+        ("external", ""),
+        ("sitemap", ""),
+        ("follow-root", ""),
+        ("max-depth", "1"),
+        ("strip-query", "sid"),
+        ("max-path-segments", "3"),
+        ("max-repeats", "4"),
+        ("max-pages-per-pattern", "5"),
+        ("max-pages-per-host", "9"),
+        ("max-redirect", "11"),
+        ("no-robots", ""),
+        ("deny-private", ""),
+        ("select", "title=h1"),
+        ("accept", "403,500..=503"),
+        ("max-tries", "18"),
+        ("max-wait", "19"),
+        ("rate-limit", "20"),
+        ("delay", "1500ms"),
+        ("external-rate", "21"),
+        ("connect-timeout", "22"),
+        ("read-timeout", "23"),
+        ("timeout", "24"),
+        ("max-body-size", "25"),
+        ("user-agent", "me/1"),
+    ];
+
+    const HEADER: &str = "X-Token: s3cret";
+
+    const HOST: &str = "https://*.b.test:8443";
+
+    const OF_HOST: [(&str, &str); 10] = [
+        ("delay", "12"),
+        ("rate-limit", "13"),
+        ("max-tasks", "14"),
+        ("header", "X-Host: s3cret"),
+        ("connect-timeout", "15"),
+        ("read-timeout", "16"),
+        ("timeout", "17"),
+        ("accept", "410"),
+        ("exclude", "^/no"),
+        ("check", "false"),
+    ];
+
+    fn settings_of(words: impl IntoIterator<Item = OsString>) -> Map<String, Value> {
+        let words = ["crawl".into(), "http://a.test/".into()].into_iter().chain(words);
+        let tool = ToolArguments::try_parse_from(words).unwrap();
+        let roots = tool.sources().unwrap().roots;
+        by_name(&tool.options(roots).settings)
+    }
+
+    /// Returns settings that all differ from the defaults, without the limits on traps that
+    /// only the library has.
+    fn changed_by_flags() -> Map<String, Value> {
+        let mut settings = changed();
+        let TrapLimits { segments, repetitions, variants, url_bytes, below, near, equal_pages } =
+            TrapLimits::default();
+        settings.traps = TrapLimits { url_bytes, below, near, equal_pages, ..settings.traps };
+        assert!(settings.traps.segments != segments);
+        assert!(settings.traps.repetitions != repetitions);
+        assert!(settings.traps.variants != variants);
+        by_name(&settings)
+    }
+
+    #[test]
+    fn every_setting_has_a_flag() {
+        let mut words: Vec<OsString> = vec![format!("--header={HEADER}").into()];
+        for (flag, value) in CHANGED {
+            words.push(
+                if value.is_empty() { format!("--{flag}") } else { format!("--{flag}={value}") }
+                    .into(),
+            );
+        }
+        words.extend(OF_HOST.map(|(key, value)| format!("--for-host={HOST} {key}={value}").into()));
+        assert_eq!(settings_of(words), changed_by_flags());
+    }
+
+    #[test]
+    fn a_file_has_every_setting() {
+        let mut text = format!("header = '{HEADER}'\n");
+        for (key, value) in CHANGED {
+            text += &match value {
+                "" => format!("{key} = true\n"),
+                _ => format!("{key} = '{value}'\n"),
+            };
+        }
+        text += &format!("[host.'{HOST}']\n");
+        for (key, value) in OF_HOST {
+            text += &format!("{key} = '{value}'\n");
+        }
+        let file = env::temp_dir().join(format!("crawl-settings-{}.toml", process::id()));
+        fs::write(&file, text).unwrap();
+        let command = ToolArguments::command();
+        let given = command.clone().try_get_matches_from(["crawl", "http://a.test/"]).unwrap();
+        let words = config::read(&file, &command, &given);
+        fs::remove_file(&file).unwrap();
+        assert_eq!(settings_of(words.unwrap()), changed_by_flags());
+    }
+
     #[test]
     fn checks_are_listed_added_and_taken_away() {
         let check = |list: &str| {
             let tool: Result<ToolArguments, _> = parse_as(&format!("a.test {list}"));
-            tool.map(|tool| tool.options(Vec::new()).check.names().join(" "))
+            tool.map(|tool| tool.options(Vec::new()).settings.check.names().join(" "))
         };
         for (list, expected) in [
             ("", "images scripts styles frames refresh relations media"),
@@ -638,7 +801,10 @@ mod tests {
         ] {
             assert_eq!(check(list).as_deref(), Ok(expected), "{list}");
         }
-        assert_eq!(parse("a.test --check +images").unwrap().options().check.names(), ["images"]);
+        assert_eq!(
+            parse("a.test --check +images").unwrap().options().settings.check.names(),
+            ["images"]
+        );
         for list in ["--check pictures", "--check +all", "--check -links", "--check images,"] {
             check(list).unwrap_err();
         }
@@ -651,7 +817,7 @@ mod tests {
             let line = format!("{line} --frontier redis://a.test/ --crawl a");
             let tool: ToolArguments = parse_as(&line).unwrap();
             let roots = roots.iter().map(|root| root.parse().unwrap()).collect();
-            tool.options(roots).check
+            tool.options(roots).settings.check
         };
         let fragments = Check { fragments: true, ..Check::USUAL };
         assert_eq!(check("", &[]), Check::default());
@@ -691,16 +857,20 @@ mod tests {
     #[test]
     fn aliases_from_other_crawlers_are_understood() {
         let options = parse("a.test --max-concurrency 5 --max-redirects 6").unwrap().options();
-        assert_eq!((options.max_tasks, options.max_redirect), (Some(5), 6));
+        assert_eq!((options.max_tasks, options.settings.max_redirect), (Some(5), 6));
     }
 
     #[test]
     fn the_limit_on_the_pages_of_a_host_can_be_lifted() {
         for lifted in ["none", "0"] {
             let line = format!("a.test --max-pages-per-host {lifted}");
-            assert_eq!(parse(&line).unwrap().options().max_pages_per_host, None, "{lifted}");
+            assert_eq!(
+                parse(&line).unwrap().options().settings.max_pages_per_host,
+                None,
+                "{lifted}"
+            );
         }
-        assert_eq!(parse("a.test").unwrap().options().max_pages_per_host, Some(1_000_000));
+        assert_eq!(parse("a.test").unwrap().options().settings.max_pages_per_host, Some(1_000_000));
     }
 
     #[test]

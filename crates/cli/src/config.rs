@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::OsStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, ValueEnum};
+use clap::{Arg, ArgGroup, ArgMatches, Command, Id, ValueEnum};
 use crawl_core::HostPattern;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -109,8 +109,8 @@ pub(crate) fn trusted(folder: &Path) -> Vec<u32> {
     owners.map(|metadata| metadata.uid()).chain([0]).collect()
 }
 
-/// Reads a file, and returns its words of the command line. A key whose flag is `given`,
-/// or contradicts one that is, is left out.
+/// Reads a file, and returns its words of the command line. A setting that is `given` there
+/// is left out.
 ///
 /// # Errors
 /// When the file cannot be read, or is wrong; with the line.
@@ -148,7 +148,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         let Some(flag) = flag else {
             return Err((at, format!("there is no setting '{}'", key.get_ref())));
         };
-        if is_given(flag, given) || contradicts(command, given, flag) {
+        if is_given(command, flag, given) {
             continue;
         }
         let long = key.get_ref();
@@ -170,17 +170,13 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
     Ok(words)
 }
 
-pub(crate) fn is_given(flag: &Arg, given: &ArgMatches) -> bool {
-    given.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine)
-}
-
-/// Returns true if another flag is given that a flag contradicts.
-pub(crate) fn contradicts(command: &Command, given: &ArgMatches, flag: &Arg) -> bool {
-    let contradict = |one, other| command.get_arg_conflicts_with(one).contains(&other);
-    command
-        .get_arguments()
-        .filter(|other| is_given(other, given))
-        .any(|other| contradict(flag, other) || contradict(other, flag))
+/// Returns true if the setting of a flag is given: by that flag, or by another one of its
+/// group, such as `--strict` and `--lenient`, which say one thing in two ways.
+pub(crate) fn is_given(command: &Command, flag: &Arg, given: &ArgMatches) -> bool {
+    let is_given = |id: &Id| given.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+    let groups = command.get_groups().filter(|group| !ArgGroup::clone(group).is_multiple());
+    let mut same = groups.filter(|group| group.get_args().any(|id| id == flag.get_id()));
+    is_given(flag.get_id()) || same.any(|group| group.get_args().any(is_given))
 }
 
 /// Appends the settings of hosts.

@@ -88,8 +88,8 @@ pub(crate) fn run(
         Ok(trace) => trace,
         Err(error) => return unwritable(log, "the file of --trace cannot be created", &error),
     };
-    for root in options.roots.iter() {
-        if options.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
+    for root in options.settings.roots.iter() {
+        if options.settings.exclude.iter().any(|exclude| exclude.is_match(root.as_str())) {
             log.warning(&format!("{root} is excluded, although it is a root"));
         }
     }

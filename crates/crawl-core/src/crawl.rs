@@ -171,7 +171,7 @@ impl Crawl {
     /// Returns the jobs of the roots. A root that is refused is handed to `sink`
     /// as a row.
     pub fn roots(&mut self, sink: &mut dyn FnMut(Row)) -> Vec<Job> {
-        let roots = Arc::clone(&self.options.roots);
+        let roots = Arc::clone(&self.options.settings.roots);
         let mut findings = Findings::default();
         for address in roots.iter().flat_map(Address::of) {
             self.admit(address, Via::Root, &mut findings);
@@ -499,7 +499,7 @@ impl Crawl {
         }
         let is_of_root = is_of_root(job);
         let is_new_site =
-            is_of_root && self.options.follow_root && !self.admission.is_in_scope(target);
+            is_of_root && self.options.settings.follow_root && !self.admission.is_in_scope(target);
         if is_new_site {
             self.admission.extend_scope(target);
         }
@@ -529,7 +529,7 @@ impl Crawl {
 
     /// Returns true if links are followed at all, and not only the roots asked.
     fn follows_links(&self) -> bool {
-        self.options.max_depth != Some(0)
+        self.options.settings.max_depth != Some(0)
     }
 
     /// Notes if the file of a job names others, and if not, that a root does not, or that
@@ -644,7 +644,7 @@ impl Crawl {
                 true
             }
         };
-        if !self.options.external || self.admission.is_in_scope(address) {
+        if !self.options.settings.external || self.admission.is_in_scope(address) {
             findings.num_urls += 1;
             findings.num_new_urls += u32::from(is_new);
         }
@@ -657,14 +657,14 @@ impl Crawl {
         via: Via<'_>,
         decision: &Decision,
     ) -> Option<OutLink> {
-        let has_fragment = self.options.check.fragments && address.fragment().is_some();
+        let has_fragment = self.options.settings.check.fragments && address.fragment().is_some();
         let is_recorded = match decision {
             Decision::Outside | Decision::ChainTooLong => false,
             // A repeated link may have another fragment, or be a shorter way: the page
             // links to what it also loads.
             Decision::Repeated => {
                 let is_loaded = via.link().is_some_and(|link| !link.element.is_clicked());
-                has_fragment || is_loaded && self.options.max_depth.is_some()
+                has_fragment || is_loaded && self.options.settings.max_depth.is_some()
             }
             _ => true,
         };
@@ -747,7 +747,7 @@ pub(crate) fn lacks_of_page(
 /// Returns what the result lacks if a sitemap was not read to its end. A root in XML may be
 /// no sitemap, and be meant.
 fn lack_of_sitemap(job: &Job, page: &Page, options: &Options) -> Option<String> {
-    let problem = page.problem.as_ref().filter(|_| options.max_depth != Some(0))?;
+    let problem = page.problem.as_ref().filter(|_| options.settings.max_depth != Some(0))?;
     let is_sitemap = job.purpose == Purpose::Sitemap || problem.message != NO_SITEMAP;
     is_sitemap.then(|| format!("sitemap {}: {problem}", job.url))
 }

@@ -80,18 +80,23 @@ impl Deadline {
 
     /// Creates the deadline of a try that begins at `now`, with the lookup.
     pub fn new(options: &Options, now: Instant) -> Self {
-        Self::with_timeouts(options.connect_timeout, options.read_timeout, options.timeout, now)
+        Self::with_timeouts(
+            options.settings.connect_timeout,
+            options.settings.read_timeout,
+            options.settings.timeout,
+            now,
+        )
     }
 
     /// Creates the deadline of a try at this URL, whose host may have timeouts of its own.
     pub fn for_url(url: Address<'_>, options: &Options, now: Instant) -> Self {
         let Some(host) = options.host(url) else { return Self::new(options, now) };
-        let connect_timeout = host.connect_timeout.unwrap_or(options.connect_timeout);
-        let read_timeout = host.read_timeout.unwrap_or(options.read_timeout);
+        let connect_timeout = host.connect_timeout.unwrap_or(options.settings.connect_timeout);
+        let read_timeout = host.read_timeout.unwrap_or(options.settings.read_timeout);
         Self::with_timeouts(
             connect_timeout,
             read_timeout,
-            host.timeout.unwrap_or(options.timeout),
+            host.timeout.unwrap_or(options.settings.timeout),
             now,
         )
     }
@@ -208,9 +213,9 @@ mod tests {
 
     fn options() -> Options {
         let mut options = Options::new(Vec::new());
-        options.connect_timeout = Duration::from_secs(10);
-        options.read_timeout = Duration::from_secs(15);
-        options.timeout = Duration::from_secs(30);
+        options.settings.connect_timeout = Duration::from_secs(10);
+        options.settings.read_timeout = Duration::from_secs(15);
+        options.settings.timeout = Duration::from_secs(30);
         options
     }
 
@@ -286,8 +291,8 @@ mod tests {
     fn times_are_whole_milliseconds_and_saturate() {
         let start = Instant::now();
         let mut options = options();
-        options.connect_timeout = Duration::from_nanos(1);
-        (options.read_timeout, options.timeout) = (Duration::MAX, Duration::MAX);
+        options.settings.connect_timeout = Duration::from_nanos(1);
+        (options.settings.read_timeout, options.settings.timeout) = (Duration::MAX, Duration::MAX);
 
         let deadline = Deadline::new(&options, start);
         assert_eq!(deadline.at(), start + Duration::from_millis(1));

@@ -4,14 +4,17 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use web::Address;
 use web::http::Header;
 
+use crate::texts;
+
 /// The options for the hosts that a pattern matches. What is `None` is as for all hosts,
 /// but `delay` and `rate_limit` go together: if either is set, neither of the crawl holds
 /// for the host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct HostOptions {
     /// The pattern.
     pub host: HostPattern,
@@ -20,10 +23,11 @@ pub struct HostOptions {
     /// The maximum number of requests per second.
     pub rate_limit: Option<u32>,
     /// The maximum number of requests at a time. The sitemaps of
-    /// [`Options::sitemap`](crate::Options::sitemap) are read besides, one after another.
+    /// [`Settings::sitemap`](crate::Settings::sitemap) are read besides, one after another.
     pub max_tasks: Option<usize>,
     /// Further headers, which replace others of the same name. They may be secrets, so
     /// they are sent with TLS only, unless the pattern begins with `http://`.
+    #[serde(with = "texts")]
     pub headers: Vec<Header>,
     /// The timeout for making a connection.
     pub connect_timeout: Option<Duration>,
@@ -32,8 +36,10 @@ pub struct HostOptions {
     /// The timeout for one whole try.
     pub timeout: Option<Duration>,
     /// Error statuses that do not count as broken, besides those of the crawl.
+    #[serde(with = "texts")]
     pub accept: Vec<RangeInclusive<u16>>,
     /// Patterns of paths, with their queries, that are never fetched.
+    #[serde(with = "texts")]
     pub exclude: Vec<Regex>,
     /// False if nothing is fetched from the host.
     pub check: bool,
@@ -41,12 +47,33 @@ pub struct HostOptions {
 
 /// A pattern of hosts: `a.test`, with a port if that is no default one; `*.a.test` for
 /// all hosts below it. `http://` or `https://` before it leaves the other scheme out.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct HostPattern {
     is_secure: Option<bool>,
     /// The authority, or its end after a `*`.
     authority: String,
     is_end: bool,
+}
+
+impl From<HostPattern> for String {
+    fn from(HostPattern { is_secure, authority, is_end }: HostPattern) -> Self {
+        let scheme = match is_secure {
+            Some(true) => "https://",
+            Some(false) => "http://",
+            None => "",
+        };
+        let star = if is_end { "*" } else { "" };
+        format!("{scheme}{star}{authority}")
+    }
+}
+
+impl TryFrom<String> for HostPattern {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parse(&text)
+    }
 }
 
 impl HostPattern {

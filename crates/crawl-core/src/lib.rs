@@ -34,6 +34,7 @@
 //! ```
 
 mod admission;
+mod check;
 mod cookies;
 mod crawl;
 mod deadline;
@@ -50,7 +51,9 @@ mod report;
 mod response_body;
 mod row;
 mod scope;
+mod settings;
 mod summary;
+mod texts;
 mod trap_limits;
 mod visit;
 mod warnings;
@@ -59,6 +62,7 @@ pub use admission::{
     Admission, Candidate, Decision, Job, LinkContext, LocalAdmission, LocalCompletion, Purpose,
     Referrer, TrapCount, Via,
 };
+pub use check::Check;
 pub use cookies::CookieJar;
 pub use crawl::{Completion, Crawl, CrawlProgress};
 pub use deadline::{Deadline, Phase};
@@ -66,12 +70,13 @@ pub use finished::Finished;
 pub use host_options::{HostOptions, HostPattern};
 pub use host_wait::{BusyHost, HostWait, WaitReason};
 pub use journal_entry::{JournalEntry, OutLink};
-pub use options::{Check, Options, Sink};
+pub use options::{Options, Sink};
 pub use pace::Pace;
 pub use proxy::{Proxy, ProxyKind, ProxyRules};
 pub use report::Report;
 pub use row::{ExternalVerdict, Outcome, Row};
 pub use scope::ScopeRule;
+pub use settings::Settings;
 pub use summary::{CrawlSummary, StopReason};
 pub use trap_limits::TrapLimits;
 pub use visit::{Received, Server, SiteFile, Verdict, Visit};

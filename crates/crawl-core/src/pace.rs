@@ -25,12 +25,12 @@ fn interval_of(rate: Option<u32>) -> Duration {
 impl Pace {
     /// Creates the pace of a crawl with this limit on all requests at a time.
     pub fn new(options: &Options, max_tasks: usize) -> Self {
-        let interval = options.delay.max(interval_of(options.rate_limit));
+        let interval = options.settings.delay.max(interval_of(options.settings.rate_limit));
         Self {
-            scope: Scope::new(options.scope, &options.roots),
-            hosts: options.hosts.clone(),
+            scope: Scope::new(options.settings.scope, &options.settings.roots),
+            hosts: options.settings.hosts.clone(),
             interval,
-            external_interval: interval.max(interval_of(options.external_rate)),
+            external_interval: interval.max(interval_of(options.settings.external_rate)),
             max_tasks,
         }
     }
@@ -61,13 +61,13 @@ mod tests {
     #[test]
     fn the_most_exact_pattern_counts() {
         let mut options = Options::new(vec!["http://root.test/".parse().unwrap()]);
-        (options.rate_limit, options.external_rate) = (Some(10), Some(2));
+        (options.settings.rate_limit, options.settings.external_rate) = (Some(10), Some(2));
         for (pattern, delay) in [("*.test", 1), ("*.a.test", 2), ("b.a.test", 3)] {
             let host = HostPattern::parse(pattern).unwrap();
             let delay = Some(Duration::from_secs(delay));
-            options.hosts.push(HostOptions { delay, ..HostOptions::new(host) });
+            options.settings.hosts.push(HostOptions { delay, ..HostOptions::new(host) });
         }
-        options.hosts[1].max_tasks = Some(1_000);
+        options.settings.hosts[1].max_tasks = Some(1_000);
         let mut pace = Pace::new(&options, 7);
         let mut of = |host: &str| {
             let url = Url::parse(&format!("http://{host}/")).unwrap();
@@ -78,9 +78,9 @@ mod tests {
         assert_eq!(of("c.a.test"), (seconds(2), 7));
         assert_eq!(of("c.test"), (seconds(1), 7));
         assert_eq!(of("other.org"), (Duration::from_millis(500), 7), "external");
-        options.hosts.clear();
+        options.settings.hosts.clear();
         let mut pace = Pace::new(&options, 7);
-        let root = options.roots[0].clone();
+        let root = options.settings.roots[0].clone();
         let usual = (Duration::from_millis(100), 7);
         assert_eq!(pace.of(Address::of(&root).unwrap(), false), usual);
         let other = Url::parse("http://other.org/").unwrap();

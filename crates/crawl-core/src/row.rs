@@ -46,7 +46,7 @@ pub struct Row {
     /// sitemap first.
     pub referrer: Option<String>,
     /// The selected parts of the page, by the names of
-    /// [`Options::select`](crate::Options::select), if there are selections.
+    /// [`Settings::select`](crate::Settings::select), if there are selections.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selected: Option<Selected>,
     /// The error that kept the selections from being made.
@@ -56,7 +56,7 @@ pub struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<ExternalVerdict>,
     /// True if the user accepts this status, see
-    /// [`Options::accept`](crate::Options::accept). Not serialized.
+    /// [`Settings::accept`](crate::Settings::accept). Not serialized.
     #[serde(skip)]
     pub is_accepted: bool,
 }

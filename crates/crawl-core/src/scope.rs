@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::ops::RangeTo;
 
+use serde::{Deserialize, Serialize};
 use url::{Host, Position, Url};
 
 use web::Address;
@@ -11,7 +12,8 @@ use crate::public_suffix;
 
 /// The rule for hosts that belong to the site besides those of the roots. Only
 /// http and https URLs can belong to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ScopeRule {
     /// The same host, a leading `www.` ignored, at the same port; 80 and 443
     /// count as one, since a site moves from one to the other.

@@ -80,16 +80,19 @@ impl FetchPolicy {
     pub(crate) fn new(options: &Options) -> Self {
         Self {
             expected: Expected::Page(options.extract_options()),
-            max_tries: u16::try_from(options.max_tries.max(1)).unwrap_or(u16::MAX),
-            max_body_size: options.max_body_size,
-            select: options.select.clone(),
+            max_tries: u16::try_from(options.settings.max_tries.max(1)).unwrap_or(u16::MAX),
+            max_body_size: options.settings.max_body_size,
+            select: options.settings.select.clone(),
             hashes_content: false,
-            robot: options.robots.then(|| product_token(&options.user_agent).to_owned()),
+            robot: options
+                .settings
+                .robots
+                .then(|| product_token(&options.settings.user_agent).to_owned()),
             seed: options.seed,
             urls: UrlCache::default(),
             memory: Arc::default(),
             cookie_jar: options.cookie_jar.clone().filter(|_| options.cookies),
-            strip_query: StripQuery::new(&options.strip_query),
+            strip_query: StripQuery::new(&options.settings.strip_query),
         }
     }
 
@@ -242,7 +245,7 @@ impl Visit {
         let jar = jar.filter(|_| !headers.clone().any(|header| header.is("Cookie")));
         let cookies = jar.and_then(|jar| jar.header(url, self.begun));
         let headers = headers.chain(&cookies);
-        http::request(self.method, url, &options.user_agent, headers, keep_alive)
+        http::request(self.method, url, &options.settings.user_agent, headers, keep_alive)
     }
 
     fn limits(&self) -> Limits {

@@ -91,7 +91,7 @@ fn bytes_of_ids(ids: usize) -> usize {
     let html: String = (0..ids).map(|n| format!("<p id=paragraph-{n}>")).collect();
     let kept = [false, true].map(|fragments| {
         let mut options = options("http://site.test/");
-        options.check.fragments = fragments;
+        options.settings.check.fragments = fragments;
         let before = live_bytes();
         let crawled = crawl(&options, |_, _| page(html.clone()));
         let summary = crawled.summary;

@@ -56,13 +56,13 @@ pub(crate) fn check(
     sink: &mut dyn FnMut(Row),
     is_stopped: impl Fn() -> bool,
 ) -> io::Result<Checked> {
-    if !options.external {
+    if !options.settings.external {
         // What is on the host and not below the folder is not there to be checked.
-        options.exclude.extend(not_below(&files.base_url));
+        options.settings.exclude.extend(not_below(&files.base_url));
     }
     // Files begin one click deep, like the pages of a sitemap.
-    options.max_depth = options.max_depth.map(|depth| depth.saturating_add(1));
-    let checks_fragments = options.check.fragments;
+    options.settings.max_depth = options.settings.max_depth.map(|depth| depth.saturating_add(1));
+    let checks_fragments = options.settings.check.fragments;
     let (named, warning) = list(files)?;
     let mut crawl = Crawl::new(options.clone());
     let mut jobs = VecDeque::new();
@@ -97,7 +97,7 @@ pub(crate) fn check(
         };
         let is_page = is_folder || found.file().is_some_and(|file| named.contains(file));
         let needs = Needs { is_page: is_page && !is_alias, ids: checks_fragments };
-        let answer = found.answer(&job, needs, options.max_body_size);
+        let answer = found.answer(&job, needs, options.settings.max_body_size);
         let Some(mut visit) = crawl.begin(job, Instant::now()) else { continue };
         feed(&mut visit, &options, answer);
         let mut completion = crawl.complete(&mut visit, Instant::now());

@@ -188,7 +188,8 @@ fn measure_scripts(socket: &Path, pages: u64, figures: &mut Figures) -> io::Resu
             .map(|_| {
                 let (server, name) = (of(socket), format!("scripts-{tasks}"));
                 let mut options = options(&sites[0].url("/0"));
-                options.roots = sites.iter().flat_map(|site| site.url("/0").parse()).collect();
+                options.settings.roots =
+                    sites.iter().flat_map(|site| site.url("/0").parse()).collect();
                 options.max_tasks = Some(tasks);
                 thread::spawn(move || {
                     let mut redis = RedisOptions::new(server, &name);
@@ -272,7 +273,7 @@ fn of(socket: &Path) -> Server {
 
 fn options(root: &str) -> Options {
     let mut options = Options::new(vec![root.parse().expect("a URL")]);
-    options.robots = false;
+    options.settings.robots = false;
     options
 }
 

@@ -171,11 +171,12 @@ impl RedisFrontier {
         if let Some(flag) = settings::unsupported(&options) {
             return refuse(format!("{flag} is not supported by a frontier on Redis"));
         }
-        let store = Store::open(event_loop, &redis, &options, !options.roots.is_empty()).await?;
-        if let Some(list) = settings::contradictions(&store.settings, &options) {
+        let store =
+            Store::open(event_loop, &redis, &options, !options.settings.roots.is_empty()).await?;
+        if let Some(list) = settings::contradictions(&store.settings, &options.settings)? {
             return refuse(format!("the crawl '{}' has other settings: {list}", redis.name));
         }
-        settings::apply(&store.settings, &mut options)?;
+        options.settings.clone_from(&store.settings);
         let local = RefCell::new(LocalAdmission::new(options));
         store.begin(&local).await?;
         let open = |path: &std::path::PathBuf| JournalFile::open(path, &store.first_line);
@@ -309,8 +310,8 @@ impl Inner {
     fn interval(&self) -> Vec<u8> {
         let local = self.local.borrow();
         let options = local.options();
-        let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate.max(1));
-        micros(options.delay.max(of_rate.unwrap_or_default()))
+        let of_rate = options.settings.rate_limit.map(|rate| Duration::from_secs(1) / rate.max(1));
+        micros(options.settings.delay.max(of_rate.unwrap_or_default()))
     }
 
     // ANCHOR: claim_jobs
@@ -357,7 +358,7 @@ impl Inner {
     ) -> Result<(usize, Option<Duration>), CallError> {
         self.calls.update(|calls| calls + 1);
         let name = format!("{}.{}", self.worker, self.calls.get());
-        let robots = self.local.borrow().options().robots;
+        let robots = self.local.borrow().options().settings.robots;
         let arguments = [
             name.into_bytes(),
             wanted.min(MAX_CLAIMS).to_string().into_bytes(),
@@ -536,7 +537,7 @@ impl Inner {
             let reason = "another worker takes it for a crawler trap";
             return Ok(error.or_else(|| Some(FetchError::new(ErrorClass::Trap, reason))));
         }
-        let robots = self.local.borrow().options().robots;
+        let robots = self.local.borrow().options().settings.robots;
         // Without robots.txt, only an origin that is given up has rules.
         if !robots && !self.has_failed(job) {
             return Ok(None);
@@ -763,7 +764,7 @@ impl Frontier for RedisFrontier {
 
     async fn defer(&self, claim: RedisClaim, retry_after: Option<Duration>) {
         let retry = retry_after.map_or(b"-1".to_vec(), micros);
-        let max_wait = self.0.local.borrow().options().max_wait;
+        let max_wait = self.0.local.borrow().options().settings.max_wait;
         let status = self.0.busy_statuses.borrow().get(&claim.claimed.host).copied();
         let status = status.unwrap_or(429).to_string().into_bytes();
         let arguments = [claim.lease.as_bytes().to_vec(), retry, micros(max_wait), status];

@@ -1,116 +1,19 @@
-//! The settings of a crawl: the options that all its workers share, as they are kept in
-//! Redis.
+//! The settings of a crawl in Redis, and those that a worker is given.
 
 use std::io;
-use std::time::Duration;
 
-use crawl_core::{Check, Options, ScopeRule};
-use regex::Regex;
-use serde_json::{Map, Value, json};
-use url::Url;
-use web::http::Header;
-use web::select::Selection;
-
-/// Returns the settings in these options, by the names of their flags.
-pub(crate) fn of(options: &Options) -> Map<String, Value> {
-    let texts = |texts: &mut dyn Iterator<Item = String>| json!(texts.collect::<Vec<_>>());
-    let settings: [(&str, Value); 26] = [
-        ("URL", texts(&mut options.roots.iter().map(Url::to_string))),
-        ("--lenient", json!(options.scope == ScopeRule::Lenient)),
-        ("--include", texts(&mut options.include.iter().map(Regex::to_string))),
-        ("--exclude", texts(&mut options.exclude.iter().map(Regex::to_string))),
-        ("--check", json!(options.check.names())),
-        ("--strip-query", json!(options.strip_query)),
-        ("--external", json!(options.external)),
-        ("--max-pages-per-host", json!(options.max_pages_per_host)),
-        ("--max-path-segments", json!(options.traps.segments)),
-        ("--max-repeats", json!(options.traps.repetitions)),
-        ("--max-pages-per-pattern", json!(options.traps.variants)),
-        ("--max-redirect", json!(options.max_redirect)),
-        ("--max-tries", json!(options.max_tries)),
-        ("--max-wait", millis(options.max_wait)),
-        ("--rate-limit", json!(options.rate_limit)),
-        ("--delay", millis(options.delay)),
-        ("--no-robots", json!(!options.robots)),
-        ("--connect-timeout", millis(options.connect_timeout)),
-        ("--read-timeout", millis(options.read_timeout)),
-        ("--timeout", millis(options.timeout)),
-        ("--max-body-size", json!(options.max_body_size)),
-        ("--user-agent", json!(options.user_agent)),
-        ("--deny-private", json!(options.deny_private)),
-        ("--header", texts(&mut options.headers.iter().map(Header::line))),
-        (
-            "--accept",
-            json!(options.accept.iter().map(|r| (r.start(), r.end())).collect::<Vec<_>>()),
-        ),
-        ("--select", texts(&mut options.select.iter().map(|s| s.as_str().to_owned()))),
-    ];
-    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
-}
-
-fn millis(duration: Duration) -> Value {
-    json!(duration.as_millis() as u64)
-}
-
-/// Sets the options to these settings.
-///
-/// # Errors
-/// When a setting is not as [`of`] writes it.
-pub(crate) fn apply(settings: &Map<String, Value>, options: &mut Options) -> io::Result<()> {
-    let get = |name: &str| settings.get(name).cloned().unwrap_or_default();
-    let texts = |name: &str| -> io::Result<Vec<String>> { Ok(serde_json::from_value(get(name))?) };
-    let duration = |name: &str| -> io::Result<Duration> {
-        Ok(Duration::from_millis(serde_json::from_value(get(name))?))
-    };
-    let regexes = |name: &str| -> io::Result<Vec<Regex>> {
-        texts(name)?.iter().map(|text| Regex::new(text).map_err(io::Error::other)).collect()
-    };
-    let roots = texts("URL")?;
-    options.roots = roots.iter().flat_map(|root| Url::parse(root)).collect();
-    let is_lenient = serde_json::from_value(get("--lenient"))?;
-    options.scope = if is_lenient { ScopeRule::Lenient } else { ScopeRule::Strict };
-    options.include = regexes("--include")?;
-    options.exclude = regexes("--exclude")?;
-    options.check = Check::default();
-    for name in texts("--check")? {
-        let kind = options.check.kind(&name);
-        *kind.ok_or_else(|| io::Error::other(format!("unknown kind {name}")))? = true;
-    }
-    options.strip_query = texts("--strip-query")?;
-    options.external = serde_json::from_value(get("--external"))?;
-    options.max_pages_per_host = serde_json::from_value(get("--max-pages-per-host"))?;
-    options.traps.segments = serde_json::from_value(get("--max-path-segments"))?;
-    options.traps.repetitions = serde_json::from_value(get("--max-repeats"))?;
-    options.traps.variants = serde_json::from_value(get("--max-pages-per-pattern"))?;
-    options.max_redirect = serde_json::from_value(get("--max-redirect"))?;
-    options.max_tries = serde_json::from_value(get("--max-tries"))?;
-    options.max_wait = duration("--max-wait")?;
-    options.rate_limit = serde_json::from_value(get("--rate-limit"))?;
-    options.delay = duration("--delay")?;
-    options.robots = !serde_json::from_value::<bool>(get("--no-robots"))?;
-    options.connect_timeout = duration("--connect-timeout")?;
-    options.read_timeout = duration("--read-timeout")?;
-    options.timeout = duration("--timeout")?;
-    options.max_body_size = serde_json::from_value(get("--max-body-size"))?;
-    options.user_agent = serde_json::from_value(get("--user-agent"))?;
-    let headers = texts("--header")?.into_iter().map(|line| Header::parse(&line));
-    options.headers = headers.collect::<Result<_, _>>().map_err(io::Error::other)?;
-    options.deny_private = serde_json::from_value(get("--deny-private"))?;
-    let accept: Vec<(u16, u16)> = serde_json::from_value(get("--accept"))?;
-    options.accept = accept.into_iter().map(|(start, end)| start..=end).collect();
-    let select = texts("--select")?.into_iter().map(|text| Selection::parse(&text));
-    options.select = select.collect::<Result<_, _>>().map_err(io::Error::other)?;
-    Ok(())
-}
+use crawl_core::{Options, Settings};
+use serde_json::{Map, Value};
 
 /// Returns the settings of `given` that contradict those of the crawl, as a readable
-/// list; `None` if there are none. What has its default value was not said.
-pub(crate) fn contradictions(crawl: &Map<String, Value>, given: &Options) -> Option<String> {
-    let defaults = of(&Options::new(Vec::new()));
+/// list; `None` if there are none. A setting that has its default was not given.
+pub(crate) fn contradictions(crawl: &Settings, given: &Settings) -> io::Result<Option<String>> {
+    let (crawl, given) = (by_name(crawl)?, by_name(given)?);
+    let defaults = by_name(&Settings::new(Vec::new()))?;
     let contradicts = |name: &str, value: &Value| {
         defaults.get(name) != Some(value) && crawl.get(name) != Some(value)
     };
-    let list: Vec<_> = of(given)
+    let list: Vec<_> = given
         .iter()
         .filter(|(name, value)| contradicts(name, value))
         .map(|(name, value)| match &**name {
@@ -122,69 +25,107 @@ pub(crate) fn contradictions(crawl: &Map<String, Value>, given: &Options) -> Opt
             ),
         })
         .collect();
-    (!list.is_empty()).then(|| list.join("; "))
+    Ok((!list.is_empty()).then(|| list.join("; ")))
+}
+
+fn by_name(settings: &Settings) -> io::Result<Map<String, Value>> {
+    Ok(serde_json::from_value(serde_json::to_value(settings)?)?)
 }
 
 /// Returns what a crawl on many machines does not support of these options: a flag, or the
 /// name of a setting.
+///
+/// Neither pattern has `..`: whoever adds an option decides what each worker does with it.
 pub(crate) fn unsupported(options: &Options) -> Option<&'static str> {
-    match options {
-        Options { max_depth: Some(_), .. } => Some("--max-depth"),
-        Options { sitemap: true, .. } => Some("--sitemap"),
-        Options { follow_root: true, .. } => Some("--follow-root"),
-        Options { external_rate: Some(_), .. } => Some("--external-rate"),
-        Options { hosts, .. } => (!hosts.is_empty()).then_some("a setting for a host"),
+    let Options {
+        settings,
+        // Each worker has these for itself.
+        link_contexts: _,
+        max_tasks: _,
+        seed: _,
+        max_pages: _,
+        max_time: _,
+        keep_redirects: _,
+        cookies: _,
+        cookie_jar: _,
+        ca_certificates: _,
+        insecure: _,
+        proxies: _,
+    } = options;
+    let Settings {
+        max_depth,
+        sitemap,
+        follow_root,
+        external_rate,
+        hosts,
+        // All workers have these of the crawl.
+        roots: _,
+        scope: _,
+        include: _,
+        exclude: _,
+        check: _,
+        external: _,
+        strip_query: _,
+        traps: _,
+        max_pages_per_host: _,
+        max_redirect: _,
+        robots: _,
+        deny_private: _,
+        select: _,
+        accept: _,
+        max_tries: _,
+        max_wait: _,
+        rate_limit: _,
+        delay: _,
+        connect_timeout: _,
+        read_timeout: _,
+        timeout: _,
+        max_body_size: _,
+        user_agent: _,
+        headers: _,
+    } = settings;
+    if max_depth.is_some() {
+        Some("--max-depth")
+    } else if *sitemap {
+        Some("--sitemap")
+    } else if *follow_root {
+        Some("--follow-root")
+    } else if external_rate.is_some() {
+        Some("--external-rate")
+    } else if !hosts.is_empty() {
+        Some("a setting for a host")
+    } else {
+        None
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use crawl_core::{HostOptions, HostPattern};
 
     use super::*;
 
     #[test]
-    fn settings_come_back_as_they_were() {
-        let mut options = Options::new(vec!["http://a.test/".parse().unwrap()]);
-        options.scope = ScopeRule::Lenient;
-        options.exclude = vec![Regex::new("x$").unwrap()];
-        options.check.styles = true;
-        options.max_pages_per_host = None;
-        options.traps.segments = 3;
-        options.traps.repetitions = 4;
-        options.traps.variants = 5;
-        options.rate_limit = Some(3);
-        options.delay = Duration::from_millis(150);
-        options.robots = false;
-        options.headers = vec![Header::parse("X-Secret: y z").unwrap()];
-        options.accept = vec![403..=403, 500..=503];
-        options.user_agent = "me/1".to_owned();
-        let mut applied = Options::new(Vec::new());
-        apply(&of(&options), &mut applied).unwrap();
-        assert_eq!(format!("{applied:?}"), format!("{options:?}"));
-        assert_eq!(of(&applied), of(&options));
-    }
-
-    #[test]
     fn what_one_process_alone_can_follow_is_not_supported() {
         let mut options = Options::new(Vec::new());
         assert_eq!(unsupported(&options), None);
-        options.hosts = vec![HostOptions::new(HostPattern::parse("a.test").unwrap())];
+        options.settings.hosts = vec![HostOptions::new(HostPattern::parse("a.test").unwrap())];
         assert_eq!(unsupported(&options), Some("a setting for a host"));
-        options.external_rate = Some(1);
+        options.settings.external_rate = Some(1);
         assert_eq!(unsupported(&options), Some("--external-rate"));
     }
 
     #[test]
     fn what_is_said_must_not_contradict() {
-        let mut crawl = Options::new(vec!["http://a.test/".parse().unwrap()]);
+        let mut crawl = Settings::new(vec!["http://a.test/".parse().unwrap()]);
         crawl.delay = Duration::from_secs(1);
-        let settings = of(&crawl);
-        assert_eq!(contradictions(&settings, &crawl), None);
-        assert_eq!(contradictions(&settings, &Options::new(Vec::new())), None);
-        let mut given = Options::new(Vec::new());
+        let list = |given: &Settings| contradictions(&crawl, given).unwrap();
+        assert_eq!(list(&crawl), None);
+        assert_eq!(list(&Settings::new(Vec::new())), None);
+        let mut given = Settings::new(Vec::new());
         given.delay = Duration::from_secs(2);
-        let list = contradictions(&settings, &given).unwrap();
-        assert_eq!(list, "--delay is 1000 there and 2000 here");
+        assert_eq!(list(&given).unwrap(), "--delay is 1.0 there and 2.0 here");
     }
 }

@@ -12,24 +12,23 @@ use std::time::Duration;
 
 use crawl_core::{
     BusyHost, Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome,
-    Purpose, Row, StopReason,
+    Purpose, Row, Settings, StopReason,
 };
 use redis_protocol::resp2::types::OwnedFrame;
-use serde_json::{Map, Value};
 use siphasher::sip128::{Hasher128, SipHasher13};
 use stage2_coroutines::EventLoop;
 use transport::TlsConnector;
 
+use crate::RedisOptions;
 use crate::cluster::{Cluster, at_once, elements_of, number_of, pairs_of, text_of};
 use crate::job_text::{self, REFUSED};
 use crate::journal_file::{self, JournalFile};
 use crate::node::{CallError, Command};
 use crate::scripts::{CREATE, DUTY, PAGE, PUT, TRIM};
-use crate::{RedisOptions, settings};
 
 /// The version of all that is kept in Redis. Workers of different versions do not
 /// work together.
-const FORMAT: &str = concat!("3, ", env!("CARGO_PKG_VERSION"));
+const FORMAT: &str = concat!("4, ", env!("CARGO_PKG_VERSION"));
 
 /// The format of a crawl that is being deleted.
 const DELETED: &str = "deleted";
@@ -52,7 +51,7 @@ const PARTITIONS: (usize, usize) = (1, 4);
 pub(crate) struct Store {
     pub(crate) cluster: Cluster,
     pub(crate) partitions: usize,
-    pub(crate) settings: Map<String, Value>,
+    pub(crate) settings: Settings,
     /// The record of the crawl: names and values.
     fields: Vec<Vec<u8>>,
     /// The id of the crawl, which no other of this name has.
@@ -122,7 +121,7 @@ impl Store {
             let nodes = cluster.all_nodes().await?.len();
             let many = if nodes > 1 { nodes * PARTITIONS.1 } else { PARTITIONS.0 };
             let partitions = redis.partitions.unwrap_or(many).max(1).to_string();
-            let settings = Value::Object(settings::of(options)).to_string();
+            let settings = serde_json::to_string(&options.settings)?;
             let key = key_of(&format!("{name} {settings}"));
             new_id = random_name();
             let fields = [
@@ -240,7 +239,7 @@ impl Store {
                 self.hash(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
             };
             // A root is counted, and not limited.
-            let max = local.options().max_pages_per_host;
+            let max = local.options().settings.max_pages_per_host;
             let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
             let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
             let pages = max.map(|max| format!("{max}!"));
@@ -549,7 +548,7 @@ impl Store {
         sink: &mut dyn FnMut(Row),
     ) -> io::Result<CrawlSummary> {
         let mut options = Options::new(Vec::new());
-        settings::apply(&self.settings, &mut options)?;
+        options.settings.clone_from(&self.settings);
         options.keep_redirects = keep_redirects;
         let mut crawl = Crawl::new(options);
         // A root that is refused has its record, like all others.
@@ -920,7 +919,8 @@ mod tests {
         let (send, ends) = mpsc::channel();
         for (n, node) in nodes.into_iter().enumerate() {
             let send = send.clone();
-            let fields = ["format", FORMAT, "settings", "{}", "key", "0", "id", "x"];
+            let settings = serde_json::to_string(&Settings::new(Vec::new())).unwrap();
+            let fields = ["format", FORMAT, "settings", &settings, "key", "0", "id", "x"];
             let crawl = array(&[&fields[..], &["partitions", "2"]].concat());
             answers(node, move |words| match &*words[0] {
                 _ if n == 0 && words.iter().any(|word| word.starts_with("{clocks:1}")) => {

@@ -52,8 +52,8 @@ fn the_model_of_a_large_crawl_is_right_about_a_small_one() {
     });
     let sites: Vec<_> = sites.collect();
     let mut wanted = options(&sites[0].url("/0"));
-    wanted.roots = sites.iter().map(|site| site.url("/0").parse().unwrap()).collect();
-    wanted.delay = SMALL.pause;
+    wanted.settings.roots = sites.iter().map(|site| site.url("/0").parse().unwrap()).collect();
+    wanted.settings.delay = SMALL.pause;
     wanted.max_tasks = Some(SMALL.tasks as usize);
     let begun = Instant::now();
     let workers: Vec<_> = (0..SMALL.workers)

@@ -43,13 +43,13 @@ pub(crate) fn crawl(
     let mut options = Options::new(roots.map_err(io::Error::other)?);
     options.max_tasks = Some(tasks);
     // Only the last stage would fetch robots.txt.
-    options.robots = false;
+    options.settings.robots = false;
     if first_pages.is_some() {
         // So many connections at once may take a busy machine longer than the
         // default timeouts.
         let timeout = 2 * MAX_HOLD;
-        (options.connect_timeout, options.read_timeout) = (timeout, timeout);
-        options.timeout = timeout;
+        (options.settings.connect_timeout, options.settings.read_timeout) = (timeout, timeout);
+        options.settings.timeout = timeout;
     }
     let out = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
     let rows = Arc::clone(&out);

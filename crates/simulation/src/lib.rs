@@ -23,7 +23,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crawl_core::{CrawlSummary, Options, Outcome, Row, StopReason};
+use crawl_core::{CrawlSummary, Options, Outcome, Row, Settings, StopReason};
 use sim_net::{Link, Request, Response, SimNet};
 use stage2_coroutines::{EventLoop, explore};
 use stage3_queue::Crawler;
@@ -104,16 +104,17 @@ impl Plan {
         let roots = site.roots();
         let mut options = Options::new(roots.iter().flat_map(|root| root.parse()).collect());
         options.seed = seed;
-        options.check.images = has_images;
+        options.settings.check.images = has_images;
         options.max_tasks = Some(random.pick(&[1, 2, 3, 10, 40]));
-        options.max_depth = if random.percent(40) { Some(random.below(6) as u32) } else { None };
-        options.max_redirect = 5 + random.below(6) as u32;
-        options.sitemap = random.percent(30);
+        options.settings.max_depth =
+            if random.percent(40) { Some(random.below(6) as u32) } else { None };
+        options.settings.max_redirect = 5 + random.below(6) as u32;
+        options.settings.sitemap = random.percent(30);
         if random.percent(20) {
-            options.delay = Duration::from_millis(random.pick(&[10, 500, 2_000]));
+            options.settings.delay = Duration::from_millis(random.pick(&[10, 500, 2_000]));
         }
         if random.percent(10) {
-            options.rate_limit = Some(random.pick(&[1, 4, 50]));
+            options.settings.rate_limit = Some(random.pick(&[1, 4, 50]));
         }
         let num_ends = random.pick(&[0, 0, 1, 1, 2, 4]);
         let ends = (0..num_ends).map(|_| End::new(&mut random)).collect();
@@ -366,12 +367,13 @@ fn compare(
 /// early ends of its crawls.
 pub fn describe(seed: u64) -> String {
     let Plan { site, options, ends, order } = Plan::new(seed);
-    let Options { max_tasks, max_depth, max_redirect, sitemap, delay, rate_limit, .. } = options;
+    let Options { settings, max_tasks, .. } = options;
+    let Settings { max_depth, max_redirect, sitemap, delay, rate_limit, check, .. } = settings;
     format!(
         "{site}max_tasks {max_tasks:?}, max_depth {max_depth:?}, max_redirect {max_redirect}, \
          sitemap {sitemap}, images {}, delay {delay:?}, rate limit {rate_limit:?}\n\
          ends: {ends:?}, order: {order:?}\n",
-        options.check.images
+        check.images
     )
 }
 

@@ -314,14 +314,14 @@ impl Site {
         let mut rows = BTreeMap::new();
         for (&n, &depth) in &all {
             let page = &self.pages[n];
-            let depth = Some(depth).filter(|_| is_steady && options.max_depth.is_some());
+            let depth = Some(depth).filter(|_| is_steady && options.settings.max_depth.is_some());
             let (outcome, status, class) = self.known(page);
             let host = &self.hosts[page.host];
             let is_sure = sure.contains_key(&n) && host.health.is_steady();
             let may_fail = !host.health.is_steady();
             let row = Expected { outcome, status, class, depth, is_sure, may_fail };
             if outcome == Outcome::Redirect && page.reply == Reply::Chain {
-                let last = u64::from(options.max_redirect);
+                let last = u64::from(options.settings.max_redirect);
                 for k in 1..=last {
                     let url = format!("http://{}/chain-{n}/{k}", host.name);
                     rows.insert(url, Expected { ..row.clone() }.ends_chain(k == last));
@@ -369,7 +369,7 @@ impl Site {
     /// `trusted`: a search in the order of depth (0-1 breadth-first search).
     fn depths(&self, options: &Options, trusted: fn(Health) -> bool) -> BTreeMap<usize, u32> {
         let mut todo: VecDeque<(usize, u32)> = (0..self.hosts.len()).map(|n| (n, 0)).collect();
-        if options.sitemap {
+        if options.settings.sitemap {
             let named = (0..self.pages.len()).filter(|n| {
                 let page = &self.pages[*n];
                 let host = &self.hosts[page.host];
@@ -381,7 +381,7 @@ impl Site {
         let mut depths: BTreeMap<usize, u32> = BTreeMap::new();
         while let Some((n, depth)) = todo.pop_front() {
             let is_deeper = depths.get(&n).is_some_and(|known| *known <= depth);
-            if is_deeper || options.max_depth.is_some_and(|max| depth > max) {
+            if is_deeper || options.settings.max_depth.is_some_and(|max| depth > max) {
                 continue;
             }
             depths.insert(n, depth);
@@ -391,7 +391,7 @@ impl Site {
             }
             match self.known(page) {
                 (Outcome::Page, ..) => {
-                    for to in page.images.iter().filter(|_| options.check.images) {
+                    for to in page.images.iter().filter(|_| options.settings.check.images) {
                         todo.push_front((*to, depth));
                     }
                     todo.extend(page.links.iter().map(|to| (*to, depth + 1)));

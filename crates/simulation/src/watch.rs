@@ -93,8 +93,8 @@ impl Watch {
         done: &BTreeSet<String>,
         in_use: Option<fn() -> usize>,
     ) -> Self {
-        let of_rate = options.rate_limit.map(|rate| Duration::from_secs(1) / rate);
-        let least = options.delay.max(of_rate.unwrap_or_default());
+        let of_rate = options.settings.rate_limit.map(|rate| Duration::from_secs(1) / rate);
+        let least = options.settings.delay.max(of_rate.unwrap_or_default());
         let pace = |host: &crate::site::Host| {
             let interval = least.max(Duration::from_secs(host.crawl_delay.unwrap_or(0)));
             let slack = 2 * host.link.latency + 3 * host.link.jitter;
@@ -106,7 +106,7 @@ impl Watch {
             crawler: Weak::new(),
             max_tasks,
             // Each worker has one, and keeps one; so has the reader of sitemaps.
-            max_connections: 2 * max_tasks + usize::from(options.sitemap),
+            max_connections: 2 * max_tasks + usize::from(options.settings.sitemap),
             paces: site.hosts.iter().map(pace).collect(),
             ticks: 0,
             killed_at: u64::MAX,

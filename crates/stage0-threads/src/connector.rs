@@ -21,11 +21,11 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(options: &Options, lookup: Arc<LookupFn>) -> Self {
-        let roots = options.roots.iter().filter_map(|root| root.host_str());
-        let Options { ca_certificates, insecure, deny_private, .. } = options;
+        let Options { settings, ca_certificates, insecure, .. } = options;
+        let roots = settings.roots.iter().filter_map(|root| root.host_str());
         Self {
             lookups: Lookups::new(lookup),
-            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private),
+            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private),
             limits: Limits::default(),
         }
     }

@@ -122,7 +122,7 @@ mod tests {
 
     fn deadline(timeout: Duration) -> Deadline {
         let mut options = Options::new(Vec::new());
-        options.connect_timeout = timeout;
+        options.settings.connect_timeout = timeout;
         Deadline::new(&options, Instant::now())
     }
 

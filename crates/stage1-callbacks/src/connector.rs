@@ -259,9 +259,9 @@ impl<S: 'static> EventLoop<S> {
 
 /// Returns the policy of a crawl's connections.
 pub(crate) fn policy_of(options: &Options) -> ConnectPolicy {
-    let roots = options.roots.iter().filter_map(|root| root.host_str());
-    let Options { ca_certificates, insecure, deny_private, .. } = options;
-    ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private)
+    let Options { settings, ca_certificates, insecure, .. } = options;
+    let roots = settings.roots.iter().filter_map(|root| root.host_str());
+    ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private)
 }
 
 const IS_CONNECTING: &str = "called only while it connects";

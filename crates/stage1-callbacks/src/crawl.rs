@@ -192,7 +192,7 @@ mod tests {
         });
         let roots = (0..ROOTS).map(|n| format!("{origin}/{n}").parse().unwrap());
         let mut options = Options::new(roots.collect());
-        options.max_tries = 3;
+        options.settings.max_tries = 3;
         let mut event_loop = EventLoop::new().unwrap();
         let observed = CrawlState::new(options.clone(), Box::new(|_| ()));
         let visit = observed.next_visit(event_loop.now()).unwrap();

@@ -43,10 +43,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let server = Server::start(answer)?;
     // ANCHOR: options
     let mut options = Options::new(vec![server.url("/").parse()?]);
-    options.read_timeout = Duration::from_secs(1);
-    options.timeout = Duration::from_secs(2);
-    options.max_body_size = 1_000_000;
-    options.max_tries = 2;
+    options.settings.read_timeout = Duration::from_secs(1);
+    options.settings.timeout = Duration::from_secs(2);
+    options.settings.max_body_size = 1_000_000;
+    options.settings.max_tries = 2;
     // ANCHOR_END: options
 
     let (sender, rows) = channel();

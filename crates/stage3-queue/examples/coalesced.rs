@@ -28,9 +28,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     for max_redirect in [10, 1] {
         let server = Server::start(answer)?;
         let mut options = Options::new(vec![server.url("/").parse()?]);
-        options.max_redirect = max_redirect;
+        options.settings.max_redirect = max_redirect;
         // A robots.txt would be one more request.
-        options.robots = false;
+        options.settings.robots = false;
         // One fetch at a time, so that the order is always the same.
         options.max_tasks = Some(1);
 

@@ -233,7 +233,7 @@ impl<'a> Builder<'a> {
             Some((crawl, left)) => (crawl, Some(left)),
             None => (Crawl::new(self.options.clone()), None),
         };
-        if crawl.options().sitemap {
+        if crawl.options().settings.sitemap {
             // Before the replay: a level that ends in it must not end without the seeds.
             crawl.expect_seeds();
         }
@@ -249,7 +249,7 @@ impl<'a> Builder<'a> {
             Some((journal, loaded)) => {
                 let has_records = loaded.has_records();
                 urls_todo = loaded.replay(&mut crawl, urls_todo, sink, warn)?;
-                if urls_todo.is_empty() && has_records && !crawl.options().sitemap {
+                if urls_todo.is_empty() && has_records && !crawl.options().settings.sitemap {
                     warn(&journal.nothing_left_warning());
                 }
                 crawl.keep_out_links();

@@ -79,7 +79,7 @@ impl<F: Frontier> Crawler<F> {
         };
         let workers = Workers((0..self.max_tasks).map(worker).collect());
         let all_done = async {
-            if self.client.options.sitemap {
+            if self.client.options.settings.sitemap {
                 read_sitemaps(&self.client).await;
             }
             self.frontier().join().await;
@@ -134,7 +134,7 @@ impl<F: Frontier> Crawler<F> {
         trace::fetch_begin(&visit);
         self.client.fetch(&mut visit).await;
         // Selections may take long.
-        let is_slow = !self.client.options.select.is_empty();
+        let is_slow = !self.client.options.settings.select.is_empty();
         let _turn = if is_slow { Some(self.turns.next().await) } else { None };
         Box::new(visit.finish(self.event_loop.now()))
     }
@@ -147,7 +147,7 @@ impl<F: Frontier> Crawler<F> {
             }
             response => {
                 let (url, options) = (&claim.as_ref().url, &self.client.options);
-                let rules = Rules::of_response(url, &response, &options.user_agent).await;
+                let rules = Rules::of_response(url, &response, &options.settings.user_agent).await;
                 self.frontier().set_rules(claim, rules).await;
             }
         }

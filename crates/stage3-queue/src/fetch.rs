@@ -136,7 +136,7 @@ impl<F: Frontier> Client<F> {
         redirects: Redirects,
     ) -> Result<SiteFile, FileError> {
         // RFC 9309 section 2.3.1.2: at least five redirects should be followed.
-        let max_redirect = self.options.max_redirect.max(5);
+        let max_redirect = self.options.settings.max_redirect.max(5);
         let (mut url, mut followed, mut host_answered) = (url.clone(), 0, false);
         loop {
             let now = self.event_loop.now();
@@ -161,16 +161,16 @@ impl<F: Frontier> Client<F> {
     /// Returns true if a redirect of a file may be followed: it stays on its site or
     /// within the scope of the crawl, and robots.txt allows the target.
     async fn may_follow(&self, url: &Url, next: &Url, redirects: Redirects) -> bool {
-        let rule = self.options.scope;
+        let rule = self.options.settings.scope;
         // Mostly it stays on its site, and there may be many roots.
-        let mut sites = [url].into_iter().chain(&*self.options.roots);
+        let mut sites = [url].into_iter().chain(&*self.options.settings.roots);
         sites.any(|site| rule.is_same_site(site, next))
             && (redirects == Redirects::OnSite || self.refusal(next).await.is_none())
     }
 
     /// Returns the reason why robots.txt forbids a file, if it does.
     pub(crate) async fn refusal(&self, url: &Url) -> Option<FetchError> {
-        if !self.options.robots {
+        if !self.options.settings.robots {
             return None;
         }
         match self.frontier.rules(&site_file(url, "/")).await {

@@ -4,14 +4,14 @@
 //! A journal is an append-only text file: each finished URL is a checkpoint. The
 //! first line names the format, and each line after it is a record: a checksum, a
 //! space, and a JSON object without line breaks. The first record holds the
-//! options that decide which URLs are found. Every other record holds a finished
+//! [settings](crawl_core::Settings) that decide which URLs are found. Every other record holds a finished
 //! URL: its row, and the URLs that it has led to. One record is one write, made
 //! before the row is handed to the sink; so there is no moment at which a row is
 //! lost, or known without the URLs it has led to.
 //!
 //! ```text
-//! crawl journal, format 1
-//! 8e49ed2f {"--exclude":[],...,"URL":["http://example.com/"]}
+//! crawl journal, format 2
+//! 8e49ed2f {"--check":[],"--exclude":[],...,"URL":["http://example.com/"],...}
 //! 0c60a7d1 {"row":{"url":"http://example.com/","status":200,...},"redirects_left":10,"leads":[{"to":"/about"},...]}
 //! ```
 //!
@@ -62,7 +62,7 @@ impl Journal {
 
     /// Reads the head of the file and checks its records, or begins it.
     fn load(&mut self, is_fresh: bool, options: &Options) -> io::Result<LoadedJournal> {
-        let settings = settings::of(options);
+        let settings = settings::of(&options.settings)?;
         let mut loaded = LoadedJournal::new(&self.path, self.file.try_clone()?);
         match loaded.read_head(&settings, is_fresh)? {
             Head::Valid => {
@@ -159,4 +159,62 @@ fn open_locked(path: &Path) -> io::Result<File> {
         TryLockError::Error(error) => error,
     })?;
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, process};
+
+    use crawl_core::Settings;
+    use test_support::settings::{by_name, changed, with_one_changed};
+
+    use super::*;
+
+    fn options(settings: Settings) -> Options {
+        let mut options = Options::new(Vec::new());
+        options.settings = settings;
+        options
+    }
+
+    /// Each setting either must be the same when a crawl is resumed, or may differ. What may
+    /// differ is not kept: it may be a secret.
+    #[test]
+    fn every_setting_must_be_the_same_or_may_differ() {
+        let path = env::temp_dir().join(format!("crawl-journal-{}", process::id()));
+        let open = |is_fresh, settings| {
+            let opened = Journal::open(path.clone(), is_fresh, &options(settings));
+            opened.map(drop).map_err(|error| error.to_string())
+        };
+        open(true, Settings::new(Vec::new())).unwrap();
+        let mut may_differ = Vec::new();
+        let names = by_name(&changed()).into_iter().map(|(name, _)| name);
+        for name in names {
+            match open(false, with_one_changed(&name)) {
+                Ok(()) => may_differ.push(name),
+                Err(error) => assert!(error.contains(&format!(" {name} was ")), "{error}"),
+            }
+        }
+        open(true, changed()).unwrap();
+        open(false, changed()).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        assert!(!text.contains("s3cret"), "{text}");
+        assert_eq!(
+            may_differ,
+            [
+                "--accept",
+                "--connect-timeout",
+                "--delay",
+                "--external-rate",
+                "--header",
+                "--max-body-size",
+                "--max-tries",
+                "--max-wait",
+                "--rate-limit",
+                "--read-timeout",
+                "--timeout",
+                "--user-agent",
+            ]
+        );
+    }
 }

@@ -43,7 +43,7 @@ const CHUNK: usize = 4 * 1024;
 pub(crate) async fn read_sitemaps(client: &Client<impl Frontier>) {
     let read_all = async {
         let mut sites = HashSet::new();
-        for root in client.options.roots.iter() {
+        for root in client.options.settings.roots.iter() {
             let site = site_file(root, "/");
             if sites.insert(site.clone()) {
                 read_site(client, &site).await;
@@ -125,7 +125,7 @@ async fn read_site(client: &Client<impl Frontier>, site: &Url) {
 /// sitemap.
 async fn sitemaps_of(client: &Client<impl Frontier>, site: &Url) -> Vec<Url> {
     let expected = site_file(site, "/sitemap.xml");
-    if !client.options.robots {
+    if !client.options.settings.robots {
         return vec![expected];
     }
     match client.frontier.rules(site).await.as_deref() {
@@ -216,7 +216,7 @@ async fn fetch(
         let file = client.fetch_file(url, max_bytes, Redirects::Allowed).await;
         let file = file.map_err(|file_error| file_error.error.to_string())?;
         busy_answers += 1;
-        let left = client.options.max_wait.saturating_sub(waited);
+        let left = client.options.settings.max_wait.saturating_sub(waited);
         if !file.is_busy() || busy_answers == MAX_BUSY_ANSWERS || left.is_zero() {
             break file;
         }

@@ -49,11 +49,11 @@ impl Tunnels {
         let now = event_loop.now();
         let visit = |proxy: &Proxy| Visit::for_file(proxy.url(), 0, options, now);
         let visits = options.proxies.proxies().map(|proxy| (proxy.to_string(), visit(proxy)));
-        let roots = options.roots.iter().filter_map(|root| root.host_str());
-        let Options { ca_certificates, insecure, deny_private, .. } = options;
+        let Options { settings, ca_certificates, insecure, .. } = options;
+        let roots = settings.roots.iter().filter_map(|root| root.host_str());
         // As in curl, a proxy has to be trusted even if the servers behind it need not be.
         let trusted = ca_certificates.clone();
-        let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private);
+        let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private);
         let visits = visits.collect();
         // Proxies are chosen by the user: they may have any address, as roots may.
         let to_proxies = Options { ca_certificates: trusted, ..Options::new(urls) };

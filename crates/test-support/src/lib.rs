@@ -1,7 +1,7 @@
 //! Helpers shared by the tests of several crates: certificates, encoders, event
 //! loops with a virtual clock, expensive pages, pages that are parsed as browsers do,
-//! examples run with a timeout, ports, programs, numbers of cases, and the sources of the
-//! workspace.
+//! examples run with a timeout, ports, programs, numbers of cases, settings that differ from
+//! the defaults, and the sources of the workspace.
 //!
 //! Only tests, fuzz targets and benches depend on this crate.
 #![allow(clippy::unwrap_used)]
@@ -17,6 +17,8 @@ pub mod event_loops;
 pub mod examples;
 pub mod pathological;
 pub mod programs;
+#[cfg(feature = "settings")]
+pub mod settings;
 pub mod sources;
 
 use std::env;

@@ -59,11 +59,11 @@ pub(super) struct Limits {
 impl Limits {
     pub(super) fn set(&self, options: &mut Options) {
         options.max_tasks = self.max_tasks;
-        options.max_tries = self.max_tries;
-        options.max_redirect = self.max_redirect;
-        options.connect_timeout = self.connect_timeout;
-        options.read_timeout = self.read_timeout;
-        options.timeout = self.timeout;
-        options.max_body_size = self.max_body_size;
+        options.settings.max_tries = self.max_tries;
+        options.settings.max_redirect = self.max_redirect;
+        options.settings.connect_timeout = self.connect_timeout;
+        options.settings.read_timeout = self.read_timeout;
+        options.settings.timeout = self.timeout;
+        options.settings.max_body_size = self.max_body_size;
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct OutputFlags {
     output: Vec<Destination>,
 
     /// Leave out all URLs that are fine
-    #[arg(long)]
+    #[arg(long, group = "listed")]
     pub(crate) broken_only: bool,
 
     /// Error statuses that are not broken, like 403,500..=503
@@ -55,11 +55,11 @@ pub(crate) struct OutputFlags {
     pub(crate) trace: Option<PathBuf>,
 
     /// Print a line for each URL on stderr; -vv with tries and times
-    #[arg(short, long, action = ArgAction::Count, conflicts_with = "quiet")]
+    #[arg(short, long, action = ArgAction::Count, group = "level")]
     verbose: u8,
 
     /// Print nothing but errors, and reports that --format or --output asks for
-    #[arg(short, long)]
+    #[arg(short, long, group = "level")]
     quiet: bool,
 }
 
@@ -144,8 +144,8 @@ impl Color {
 
 impl OutputFlags {
     pub(super) fn set(&self, options: &mut Options) {
-        options.accept.clone_from(&self.accept);
-        options.select.clone_from(&self.select);
+        options.settings.accept.clone_from(&self.accept);
+        options.settings.select.clone_from(&self.select);
     }
 
     /// Returns the formats and files of all reports. `default` is the format where
@@ -189,7 +189,8 @@ impl OutputFlags {
         let reports = self.reports(default);
         if self.broken_only && self.has_format(default, Format::is_sitemap) {
             return Some(
-                "a sitemap has what is fine only, and --broken-only leaves all of that out",
+                "--broken-only leaves out all that a sitemap has, which --format or --output \
+                 asks for",
             );
         }
         let is_twice = |n: usize| {
@@ -199,7 +200,9 @@ impl OutputFlags {
                 .iter()
                 .any(|(_, file)| is_same_file(file, &reports[n].1))
         };
-        (0..reports.len()).any(is_twice).then_some("two reports would go to the same file")
+        let is_any_twice = (0..reports.len()).any(is_twice);
+        is_any_twice
+            .then_some("two reports would go to the same file: look at --output and --format")
     }
 
     /// Returns a message if something is selected, and no report has JSON rows to show it.

@@ -30,7 +30,7 @@ pub(crate) struct Redis {
 
     /// Move finished records of the crawl to this file, so that Redis need not have room for
     /// all of them; with --report, read them there, too (repeatable)
-    #[arg(long, value_name = "FILE", requires = "frontier", conflicts_with_all = ["status", "drop"])]
+    #[arg(long, value_name = "FILE", requires = "frontier")]
     journal: Vec<PathBuf>,
 
     /// Show the state of the crawl, its workers and the hosts that it waits for
@@ -68,7 +68,7 @@ impl FrontierArguments {
     /// `--exclude` and `--strip-query` for that.
     pub(crate) fn min_roots(&self, options: &Options) -> u64 {
         match self.action {
-            FrontierAction::Work if options.roots.is_empty() => u64::MAX,
+            FrontierAction::Work if options.settings.roots.is_empty() => u64::MAX,
             FrontierAction::Work => {
                 let mut refused = 0;
                 let jobs = Crawl::new(options.clone()).roots(&mut |_| refused += 1);
@@ -137,8 +137,8 @@ mod tests {
         let roots = |roots: &[&str]| {
             let roots = roots.iter().map(|root| root.parse().unwrap()).collect();
             let mut options = Options::new(roots);
-            options.exclude = vec![Regex::new("/no$").unwrap()];
-            options.strip_query = vec!["id".into()];
+            options.settings.exclude = vec![Regex::new("/no$").unwrap()];
+            options.settings.strip_query = vec!["id".into()];
             frontier.min_roots(&options)
         };
         assert_eq!(roots(&[]), u64::MAX);

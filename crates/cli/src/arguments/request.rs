@@ -45,9 +45,9 @@ impl Request {
 
     pub(super) fn set(&self, options: &mut Options) {
         if let Some(user_agent) = &self.user_agent {
-            options.user_agent.clone_from(user_agent);
+            options.settings.user_agent.clone_from(user_agent);
         }
-        options.headers = self.header.iter().chain(&self.user).cloned().collect();
+        options.settings.headers = self.header.iter().chain(&self.user).cloned().collect();
         options.ca_certificates = self.cacert.iter().flat_map(|file| file.der.clone()).collect();
         options.insecure = self.insecure;
     }

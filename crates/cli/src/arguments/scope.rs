@@ -1,7 +1,7 @@
 //! Flags for the scope: the URLs that belong to the site, and limits on the crawl.
 
 use clap::Args;
-use crawl_core::{Check, Options, ScopeRule};
+use crawl_core::{Check, Options, ScopeRule, Settings};
 use regex::Regex;
 
 use crate::parsers::{self, CheckItem};
@@ -11,11 +11,11 @@ use crate::parsers::{self, CheckItem};
 #[command(next_help_heading = "Scope")]
 pub(super) struct Scope {
     /// Stay on the hosts ("www." ignored) and ports of the given URLs (default)
-    #[arg(long, conflicts_with = "lenient")]
+    #[arg(long, group = "site")]
     strict: bool,
 
     /// Follow links to other hosts of the same registrable domains, too
-    #[arg(long)]
+    #[arg(long, group = "site")]
     lenient: bool,
 
     /// Follow only links that match, or match another of these (repeatable)
@@ -42,7 +42,7 @@ pub(super) struct Scope {
 
     /// Fetch at most N URLs of a host; "none" or 0 lifts the limit
     #[arg(
-        long, value_name = "N", default_value_t = Options::MAX_PAGES_PER_HOST,
+        long, value_name = "N", default_value_t = Settings::MAX_PAGES_PER_HOST,
         value_parser = parsers::limit
     )]
     max_pages_per_host: u64,
@@ -72,14 +72,14 @@ impl Scope {
     }
 
     pub(super) fn set(&self, options: &mut Options) {
-        options.scope = if self.lenient { ScopeRule::Lenient } else { ScopeRule::Strict };
-        options.include.clone_from(&self.include);
-        options.exclude.clone_from(&self.exclude);
-        options.max_depth = self.max_depth;
-        options.deny_private = self.deny_private;
+        options.settings.scope = if self.lenient { ScopeRule::Lenient } else { ScopeRule::Strict };
+        options.settings.include.clone_from(&self.include);
+        options.settings.exclude.clone_from(&self.exclude);
+        options.settings.max_depth = self.max_depth;
+        options.settings.deny_private = self.deny_private;
         options.max_pages = self.max_pages;
-        options.max_pages_per_host = Some(self.max_pages_per_host).filter(|max| *max > 0);
-        options.check = self.check(Check::default()).unwrap_or_default();
-        options.strip_query.clone_from(&self.strip_query);
+        options.settings.max_pages_per_host = Some(self.max_pages_per_host).filter(|max| *max > 0);
+        options.settings.check = self.check(Check::default()).unwrap_or_default();
+        options.settings.strip_query.clone_from(&self.strip_query);
     }
 }

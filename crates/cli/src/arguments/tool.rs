@@ -34,7 +34,7 @@ pub(crate) struct Tool {
 
     /// If a URL to begin with redirects to another host, crawl that
     #[arg(long, help_heading = "Scope")]
-    pub(super) follow_root: bool,
+    follow_root: bool,
 
     /// Take redirects for fine (loops never are), warn of permanent ones, or take all for
     /// broken [default: ok]
@@ -111,23 +111,23 @@ pub(crate) struct Tool {
     /// unless it is a pipe
     #[arg(
         long, value_name = "FILE", help_heading = "Request",
-        conflicts_with_all = ["no_cookies", "record", "replay"],
+        group = "jar", conflicts_with_all = ["record", "replay"],
         value_parser = CookieFile::read
     )]
     pub(crate) cookie_jar: Option<CookieFile>,
 
     /// Keep no cookies
-    #[arg(long, help_heading = "Request")]
+    #[arg(long, group = "jar", help_heading = "Request")]
     no_cookies: bool,
 
     /// Ask through this proxy: http://HOST:PORT, https://, socks5:// or socks5h://, with
     /// NAME:PASSWORD@ before the host if it wants them [default: http_proxy,
     /// https_proxy, all_proxy and no_proxy, as curl reads them]
-    #[arg(long, value_name = "URL", help_heading = "Request")]
+    #[arg(long, value_name = "URL", group = "through", help_heading = "Request")]
     proxy: Option<String>,
 
     /// Ask through no proxy, whatever the environment says
-    #[arg(long, conflicts_with = "proxy", help_heading = "Request")]
+    #[arg(long, group = "through", help_heading = "Request")]
     no_proxy: bool,
 
     /// Settings of single hosts, as a file has them
@@ -139,7 +139,7 @@ pub(crate) struct Tool {
     proxy_env: Vec<String>,
 
     /// List every URL, and not only those that are broken
-    #[arg(long, help_heading = "Output", conflicts_with = "broken_only")]
+    #[arg(long, help_heading = "Output", group = "listed")]
     all: bool,
 
     /// Group broken links by the page that they are on
@@ -262,10 +262,22 @@ impl Tool {
         Ok(rules)
     }
 
-    /// Returns true if there are settings that one process alone can follow.
+    /// Returns a setting that only a crawl in one process can follow, if there is one.
     #[cfg(feature = "redis")]
-    pub(super) fn needs_one_process(&self) -> bool {
-        !self.for_host.is_empty() || self.external_rate.is_some() || self.cache.is_some()
+    pub(super) fn for_one_process(&self) -> Option<&'static str> {
+        if self.baseline.is_some() {
+            Some("--baseline is for a crawl in one process, or for --report")
+        } else if self.follow_root {
+            Some("--follow-root is for a crawl in one process")
+        } else if self.cache.is_some() {
+            Some("--cache is for a crawl in one process")
+        } else if self.external_rate.is_some() {
+            Some("--external-rate is for a crawl in one process")
+        } else if !self.for_host.is_empty() {
+            Some("a table of settings for a host is for a crawl in one process")
+        } else {
+            None
+        }
     }
 
     /// Sets what the flags of the tool say about reports.
@@ -289,20 +301,20 @@ impl Tool {
 
     pub(crate) fn set(&self, options: &mut Options) {
         options.max_time = self.max_time;
-        let traps = &mut options.traps;
+        let traps = &mut options.settings.traps;
         traps.segments = self.max_path_segments.unwrap_or(traps.segments);
         traps.repetitions = self.max_repeats.unwrap_or(traps.repetitions);
         traps.variants = self.max_pages_per_pattern.unwrap_or(traps.variants);
-        options.max_wait = self.max_wait.unwrap_or(options.max_wait);
-        options.external = self.external;
-        options.follow_root = self.follow_root;
+        options.settings.max_wait = self.max_wait.unwrap_or(options.settings.max_wait);
+        options.settings.external = self.external;
+        options.settings.follow_root = self.follow_root;
         options.keep_redirects = self.redirects != RedirectPolicy::Ok;
-        options.sitemap = self.sitemap;
-        options.rate_limit = self.rate_limit;
-        options.delay = self.delay.unwrap_or_default();
-        options.external_rate = self.external_rate;
-        options.hosts = host_options(&self.for_host);
-        options.robots = !self.no_robots;
+        options.settings.sitemap = self.sitemap;
+        options.settings.rate_limit = self.rate_limit;
+        options.settings.delay = self.delay.unwrap_or_default();
+        options.settings.external_rate = self.external_rate;
+        options.settings.hosts = host_options(&self.for_host);
+        options.settings.robots = !self.no_robots;
         options.cookies = !self.no_cookies;
         options.cookie_jar = self.cookie_jar.as_ref().map(|file| file.jar.clone());
     }

@@ -14,8 +14,8 @@ fn include_and_exclude_patterns_select_links() {
             move |_, reply| reply.page(&html)
         });
         let mut options = options(site.url("/"));
-        options.include = vec!["/docs/".parse().unwrap()];
-        options.exclude = vec!["draft".parse().unwrap()];
+        options.settings.include = vec!["/docs/".parse().unwrap()];
+        options.settings.exclude = vec!["draft".parse().unwrap()];
         let crawled = stage.crawl(options);
         crawled.expect([("/", page(&html, 1)), ("/docs/1", page(&html, 1))]);
     }
@@ -28,7 +28,7 @@ fn links_beyond_the_maximum_depth_are_not_followed() {
             reply.page(links([format!("{}a", request.path())]));
         });
         let mut options = options(site.url("/"));
-        options.max_depth = Some(2);
+        options.settings.max_depth = Some(2);
         let crawled = stage.crawl(options);
         let html = |link: &str| page(links([link]), 1);
         crawled.expect([("/", html("/a")), ("/a", html("/aa")), ("/aa", html("/aaa"))]);
@@ -46,7 +46,7 @@ fn stripped_query_parameters_make_no_new_urls() {
             move |_, reply| reply.page(&html)
         });
         let mut options = options(site.url("/?sid=0"));
-        options.strip_query = vec!["sid".into()];
+        options.settings.strip_query = vec!["sid".into()];
         let crawled = stage.crawl(options);
         crawled.expect([("/", page(&html, 2)), ("/?a=1", page(&html, 2))]);
         assert_eq!(site.requests(), 2);
@@ -60,7 +60,7 @@ fn a_url_in_a_trap_is_skipped() {
     for stage in Stage::ALL {
         let site = serve(|_, reply| reply.page(links(["here/"])));
         let mut options = options(site.url("/"));
-        options.roots = ["/", "/a/a/a"].map(|path| site.url(path).parse().unwrap()).into();
+        options.settings.roots = ["/", "/a/a/a"].map(|path| site.url(path).parse().unwrap()).into();
         let crawled = stage.crawl(options);
         let html = || page(links(["here/"]), 1);
         let skipped = || failed(ErrorClass::Trap).outcome(Outcome::Skipped).tries(0);

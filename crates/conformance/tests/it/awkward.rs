@@ -37,7 +37,7 @@ fn check(cases: impl IntoIterator<Item = Case>, change: impl Fn(&mut Options) + 
             None => reply.page(&html),
         });
         let mut options = options(site.url("/"));
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
         options.max_tasks = Some(expected.len());
         change(&mut options);
         let crawled = stage.crawl(options);
@@ -299,7 +299,7 @@ fn a_head_or_body_beyond_its_limit_is_too_large() {
             too_large(),
         ),
     ];
-    check(cases, |options| options.max_body_size = 1000);
+    check(cases, |options| options.settings.max_body_size = 1000);
 }
 
 #[test]
@@ -409,8 +409,8 @@ fn a_slow_server_times_out() {
     ];
     let begun = Instant::now();
     check(cases, |options| {
-        options.read_timeout = READ;
-        options.timeout = TOTAL;
+        options.settings.read_timeout = READ;
+        options.settings.timeout = TOTAL;
     });
     // Two tries and the pause between them.
     assert!(begun.elapsed() > TOTAL + Duration::from_millis(100) + TOTAL);
@@ -426,8 +426,8 @@ fn the_error_names_the_timeout_that_was_reached() {
             _ => reply.drip([b'\n'; 10_000], 1, Duration::from_millis(20)),
         });
         let mut options = options(site.url("/"));
-        options.read_timeout = Duration::from_secs(1);
-        options.timeout = Duration::from_secs(2);
+        options.settings.read_timeout = Duration::from_secs(1);
+        options.settings.timeout = Duration::from_secs(2);
         let crawled = stage.crawl(options);
         for (path, message, milliseconds) in [
             ("/silent", "the server was silent for 1s", 1000),
@@ -450,7 +450,7 @@ fn a_closed_port_is_tried_again() {
     for stage in Stage::ALL {
         for host in ["127.0.0.1", "localhost"] {
             let mut options = options(format!("http://{host}:{port}/"));
-            options.max_tries = 3;
+            options.settings.max_tries = 3;
             let crawled = stage.crawl(options);
             crawled.expect([("/", failed(ErrorClass::Connect).tries(3))]);
             // 100 ms and 200 ms between the tries.
@@ -473,7 +473,7 @@ fn a_failed_try_leaves_nothing_in_the_row() {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntext").unwrap();
         });
         let mut options = options(root);
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
         let crawled = stage.crawl(options);
         crawled.expect([("/", failed(ErrorClass::Connect).tries(2))]);
         assert_eq!(crawled.row("/").content_type, None);

@@ -140,9 +140,9 @@ fn the_connect_timeout_begins_when_the_connection_does() {
         });
         let mut options = options(site.url("/"));
         options.max_tasks = max_tasks(stage, PAGES);
-        options.connect_timeout = CONNECT;
+        options.settings.connect_timeout = CONNECT;
         // Less than the last fetch takes, including the wait for its permit.
-        options.timeout = CONNECT + Limiter::GRACE_PERIOD;
+        options.settings.timeout = CONNECT + Limiter::GRACE_PERIOD;
         let (crawled, _) = stage.crawl_with_interceptor(PendingCounter::new(true), options);
         let failed_rows = crawled.rows().values().filter(|row| row.error.is_some());
         let mut times: Vec<u64> = failed_rows

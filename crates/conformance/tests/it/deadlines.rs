@@ -41,7 +41,7 @@ fn expect_timeout(crawled: &Crawled, url: &str) {
 }
 
 fn with_short_timeout(mut options: Options) -> Options {
-    options.timeout = TIMEOUT;
+    options.settings.timeout = TIMEOUT;
     options
 }
 
@@ -95,8 +95,8 @@ fn a_fetch_has_at_most_one_timer() {
         });
         let mut options = options(site.url("/"));
         options.max_tasks = Some(PAGES);
-        options.read_timeout = Duration::from_secs(1);
-        options.max_tries = 3;
+        options.settings.read_timeout = Duration::from_secs(1);
+        options.settings.max_tries = 3;
         let rows = Arc::new(Mutex::new(Vec::<Row>::new()));
         let seen = Arc::clone(&rows);
         let sink = Box::new(move |row| seen.lock().unwrap().push(row));

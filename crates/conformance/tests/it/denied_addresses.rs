@@ -66,12 +66,12 @@ fn what_a_site_leads_to_is_denied_by_its_address() {
             let port = site.address().port();
             let root = format!("http://root.test:{port}/");
             let mut options = options(&root);
-            options.scope = ScopeRule::Lenient;
-            options.deny_private = deny_private;
-            options.connect_timeout = Duration::from_secs(10);
+            options.settings.scope = ScopeRule::Lenient;
+            options.settings.deny_private = deny_private;
+            options.settings.connect_timeout = Duration::from_secs(10);
             // Of those that are allowed, nothing is to be asked on a real network.
             if !deny_private {
-                options.exclude = vec!["//(private|mapped)".parse().unwrap()];
+                options.settings.exclude = vec!["//(private|mapped)".parse().unwrap()];
             }
             let begun = Instant::now();
             let crawled = stage.crawl_with_lookup(lookup(), options);
@@ -115,8 +115,8 @@ fn a_second_answer_passes_the_policy_as_well() {
         });
         let site = serve(|_, reply| reply.page(links(["http://root.test:2/"])));
         let mut options = options(format!("http://root.test:{}/", site.address().port()));
-        options.scope = ScopeRule::Lenient;
-        options.deny_private = true;
+        options.settings.scope = ScopeRule::Lenient;
+        options.settings.deny_private = true;
         let crawled = stage.crawl_with_lookup(lookup, options);
         let html = links(["http://root.test:2/"]);
         crawled.expect([

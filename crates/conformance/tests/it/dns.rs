@@ -58,7 +58,7 @@ fn the_next_address_is_tried_when_one_refuses() {
         crawled.expect([("/", page("", 0))]);
 
         let mut options = options("http://site.test/");
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
         let crawled = stage.crawl_with_lookup(resolves_to(vec![refusing, also_refusing]), options);
         crawled.expect([("/", failed(ErrorClass::Connect).tries(2))]);
         let message = &crawled.row("/").error.as_ref().unwrap().message;
@@ -74,7 +74,7 @@ fn check_black_hole(stage: Stage) {
     let black_hole = BlackHole::new();
     let site = serve(|_, reply| reply.page(""));
     let mut options = options("http://site.test/");
-    options.connect_timeout = CONNECT;
+    options.settings.connect_timeout = CONNECT;
     let lookup = resolves_to(vec![black_hole.address, site.address()]);
     let crawled = stage.crawl_with_lookup(lookup, options.clone());
     crawled.expect([("/", page("", 0))]);
@@ -90,7 +90,7 @@ fn check_black_hole(stage: Stage) {
     assert_eq!(message, "no connection within 2s", "{stage:?}");
 
     // The total timeout bounds the shares.
-    options.timeout = Duration::from_millis(200);
+    options.settings.timeout = Duration::from_millis(200);
     let lookup = resolves_to(vec![black_hole.address, site.address()]);
     let crawled = stage.crawl_with_lookup(lookup, options);
     crawled.expect([("/", failed(ErrorClass::Timeout))]);
@@ -131,7 +131,7 @@ fn check_last_from_then_on(stage: Stage) {
         reply.close();
     });
     let mut options = options("http://site.test/");
-    options.connect_timeout = Duration::from_secs(1);
+    options.settings.connect_timeout = Duration::from_secs(1);
     let lookup = resolves_to(vec![black_hole.address, site.address()]);
     let begun = Instant::now();
     let crawled = stage.crawl_with_lookup(lookup, options);
@@ -190,7 +190,7 @@ fn slow_zones_do_not_starve_healthy_names() {
         let roots: Vec<&str> = slow.iter().chain(&healthy).map(String::as_str).collect();
         let mut options = options_for(&roots);
         options.max_tasks = Some(roots.len());
-        options.connect_timeout = CONNECT;
+        options.settings.connect_timeout = CONNECT;
         let begun = Instant::now();
         let crawled = stage.crawl_with_lookup(lookup, options);
         let elapsed = begun.elapsed();
@@ -227,8 +227,8 @@ fn a_lookup_that_does_not_end_times_out() {
             Err(io::Error::other("too late anyway"))
         });
         let mut options = options("http://site.test/");
-        options.connect_timeout = Duration::from_millis(100);
-        options.max_tries = 2;
+        options.settings.connect_timeout = Duration::from_millis(100);
+        options.settings.max_tries = 2;
         let crawled = stage.crawl_with_lookup(lookup, options);
         crawled.expect([("/", failed(ErrorClass::Timeout).tries(2))]);
         let message = &crawled.row("/").error.as_ref().unwrap().message;

@@ -57,8 +57,8 @@ fn crawl(stage: Stage, site: &CleanSite, plan: FaultPlan, max_tries: u32) -> (Fa
     let proxy = FaultProxy::start(site.server.address(), plan, tls);
     let mut options: Options = secure_options(proxy.url("/"));
     options.max_tasks = Some(50);
-    options.max_tries = max_tries;
-    options.read_timeout = READ_TIMEOUT;
+    options.settings.max_tries = max_tries;
+    options.settings.read_timeout = READ_TIMEOUT;
     let crawled = stage.crawl(options);
     (proxy, crawled)
 }

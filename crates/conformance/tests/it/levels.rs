@@ -49,7 +49,7 @@ fn the_shorter_way_counts_although_it_is_slower() {
     .into();
     for stage in Stage::ALL {
         let mut options = options(site.url("/"));
-        (options.max_depth, options.max_tasks) = (Some(3), Some(8));
+        (options.settings.max_depth, options.max_tasks) = (Some(3), Some(8));
         let crawled = stage.crawl(options);
         let rows = crawled.rows().values();
         let depths = rows.map(|row| (row.url.to_string(), row.depth)).collect();

@@ -113,7 +113,7 @@ fn lenient_host_checking() {
         });
         let root = format!("http://localhost:{}/", site.address().port());
         let mut options = options_for(&[&root, "http://www.example.co.uk/"]);
-        options.scope = ScopeRule::Lenient;
+        options.settings.scope = ScopeRule::Lenient;
         options.max_tasks = Some(1);
         options.max_pages = Some(1);
         let crawled = stage.crawl(options.clone());
@@ -122,7 +122,7 @@ fn lenient_host_checking() {
             assert!(crawled.was_admitted(url), "{stage:?}: {url}");
         }
 
-        options.roots = [root.parse().unwrap()].into();
+        options.settings.roots = [root.parse().unwrap()].into();
         options.max_pages = None;
         let crawled = stage.crawl(options);
         crawled.expect([(&root, page(&html, 1)), (&inside[0], page("", 0))]);
@@ -142,7 +142,7 @@ fn exclude() {
             }
         });
         let mut options = options(site.url("/"));
-        options.exclude = vec!["/private/".parse().unwrap(), r"\?".parse().unwrap()];
+        options.settings.exclude = vec!["/private/".parse().unwrap(), r"\?".parse().unwrap()];
         let crawled = stage.crawl(options);
         crawled.expect([("/", page(html, 1)), ("/fine", page("", 0))]);
         assert_eq!(site.requests(), 2);
@@ -164,7 +164,7 @@ fn roots() {
         let named = format!("http://localhost:{}", second.address().port());
         let (a, b) = (first.url("/a"), first.url("/b"));
         let mut options = options_for(&[&a, &b, &not_a_host, &a, &named]);
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
         let crawled = stage.crawl(options);
         crawled.expect([
             ("/a", page(links(["/b", "/c"]), 2)),
@@ -224,14 +224,14 @@ fn redirect_limit() {
             reply.status(301, "Moved", &[("Location", &next)], "");
         });
         let mut options = options(site.url("/1"));
-        options.max_redirect = 2;
+        options.settings.max_redirect = 2;
         let limit = http_error(301, 0).error(ErrorClass::RedirectLimit);
         stage.crawl(options.clone()).expect([
             ("/1", redirect(301, "/2")),
             ("/2", redirect(301, "/3")),
             ("/3", limit.clone().next_url("/4")),
         ]);
-        options.max_redirect = 0;
+        options.settings.max_redirect = 0;
         stage.crawl(options).expect([("/1", limit.next_url("/2"))]);
         assert_eq!((site.hits("/1"), site.requests()), (2, 4));
     }
@@ -307,7 +307,7 @@ fn max_tries() {
             _ => reply.page("at last"),
         });
         let mut options = options(site.url("/"));
-        options.max_tries = 3;
+        options.settings.max_tries = 3;
         let crawled = stage.crawl(options);
         crawled.expect([("/", page("at last", 0).tries(3))]);
         assert_eq!(site.hits("/"), 3);
@@ -315,7 +315,7 @@ fn max_tries() {
         let site = serve(|_, reply| reply.close());
         for max_tries in [1, 2] {
             let mut options = self::options(site.url("/"));
-            options.max_tries = max_tries;
+            options.settings.max_tries = max_tries;
             let crawled = stage.crawl(options);
             crawled.expect([("/", failed(ErrorClass::Closed).tries(max_tries))]);
         }

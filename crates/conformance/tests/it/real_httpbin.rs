@@ -109,7 +109,7 @@ fn every_response_gives_its_row_and_a_late_one_times_out() {
     });
     for stage in Stage::ALL {
         let mut options = options(origin.clone() + "/delay/3");
-        options.read_timeout = Duration::from_millis(300);
+        options.settings.read_timeout = Duration::from_millis(300);
         stage.crawl(options).expect([("/delay/3", failed(ErrorClass::Timeout))]);
     }
 }

@@ -149,7 +149,7 @@ fn every_program_finds_the_same_rows_with_a_private_authority() {
     fs::write(&authority, ROOT_CA.pem()).unwrap();
     let mut options = secure_options(&root);
     // The default of the programs.
-    options.robots = true;
+    options.settings.robots = true;
     let expected = Stage::Callbacks.crawl(options);
     let comparable = |row: &Value| {
         ["url", "status", "outcome", "size", "num_urls"].map(|field| row[field].to_string())

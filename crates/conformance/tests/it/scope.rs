@@ -59,8 +59,8 @@ fn every_stage_makes_the_same_requests() {
     for stage in Stage::ALL {
         requested.lock().unwrap().clear();
         let mut options = options(site.url("/"));
-        options.external = true;
-        options.check = Check { images: true, fragments: true, ..Check::default() };
+        options.settings.external = true;
+        options.settings.check = Check { images: true, fragments: true, ..Check::default() };
         let crawled = stage.crawl(options);
         let rows = comparable_rows(&crawled);
         let row_of = |url: String| rows.get(&url).map(String::as_str);

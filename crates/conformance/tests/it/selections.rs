@@ -18,7 +18,7 @@ fn all_stages_report_the_same_selections() {
     let rows = Stage::ALL.map(|stage| {
         let site = demo_site(100, |site| site.special_cases = true);
         let mut options = options(site.root());
-        options.select = SELECTIONS.map(|text| Selection::parse(text).unwrap()).into();
+        options.settings.select = SELECTIONS.map(|text| Selection::parse(text).unwrap()).into();
         let crawled = stage.crawl(options);
         expect_all_of(&site, &crawled);
         for row in crawled.rows().values() {

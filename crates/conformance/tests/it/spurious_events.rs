@@ -133,8 +133,8 @@ impl MockSocket for PendingSocket {
 fn a_connection_that_is_never_made_times_out() {
     for stage in Stage::ON_A_LOOP {
         let mut options = options("http://127.0.0.1:1/");
-        options.connect_timeout = Duration::from_millis(100);
-        options.max_tries = 2;
+        options.settings.connect_timeout = Duration::from_millis(100);
+        options.settings.max_tries = 2;
         let (crawled, _) = stage.crawl_with_interceptor(NeverConnected, options);
         crawled.expect([("/", failed(ErrorClass::Timeout).tries(2))]);
         let error = crawled.row("/").error.as_ref().unwrap();

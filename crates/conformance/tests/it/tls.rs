@@ -53,7 +53,7 @@ fn links_from_http_to_https_are_followed() {
         let site = serve(move |_, reply| reply.page(&html));
         let mut options = secure_options(site.url("/"));
         let roots = [site.url("/"), secure.url("/other")];
-        options.roots = roots.map(|root| root.parse().unwrap()).into();
+        options.settings.roots = roots.map(|root| root.parse().unwrap()).into();
         let crawled = stage.crawl(options);
         assert_eq!(crawled.row(&target).outcome, Outcome::Page, "{stage:?}");
     }
@@ -79,7 +79,7 @@ fn a_bad_certificate_is_an_error_and_not_tried_again() {
         for stage in Stage::ALL {
             let site = serve_tls(identity.server(), |_, connection| connection.page(""));
             let mut options = secure_options(site.url("/"));
-            options.max_tries = 3;
+            options.settings.max_tries = 3;
             let crawled = stage.crawl(options.clone());
             crawled.expect([("/", failed(ErrorClass::Tls))]);
             let message = &crawled.row("/").error.as_ref().unwrap().message;
@@ -103,7 +103,7 @@ fn plain_http_on_a_tls_port_is_a_tls_error() {
         })
         .unwrap();
         let mut options = secure_options(format!("https://{}/", site.address()));
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
         let crawled = stage.crawl(options);
         crawled.expect([("/", failed(ErrorClass::Tls))]);
         let message = &crawled.row("/").error.as_ref().unwrap().message;
@@ -160,7 +160,7 @@ fn a_connection_that_ends_within_the_handshake_is_tried_again() {
         })
         .unwrap();
         let mut options = secure_options(format!("https://{}/", site.address()));
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
         let crawled = stage.crawl(options);
         crawled.expect([("/", failed(ErrorClass::Closed).tries(2))]);
         assert_eq!(site.connections(), 2);
@@ -190,7 +190,7 @@ fn a_stalled_handshake_times_out() {
             })
             .unwrap();
             let mut options = secure_options(format!("https://{}/", site.address()));
-            options.read_timeout = READ_TIMEOUT;
+            options.settings.read_timeout = READ_TIMEOUT;
             let begun = Instant::now();
             let crawled = stage.crawl(options);
             crawled.expect([("/", failed(ErrorClass::Timeout))]);
@@ -233,7 +233,7 @@ fn a_request_does_not_change_while_it_is_sent() {
         .unwrap();
         let mut options = secure_options(format!("https://{}/", site.address()));
         let root = |path| format!("https://{}{path}", site.address()).parse().unwrap();
-        options.roots = ["/", "/second"].map(root).into();
+        options.settings.roots = ["/", "/second"].map(root).into();
         stage.crawl(options).expect([("/", page("", 0)), ("/second", page("", 0))]);
         let mut paths = paths.lock().unwrap();
         paths.sort();
@@ -251,7 +251,7 @@ fn a_stalled_handshake_does_not_wake_the_loop() {
         })
         .unwrap();
         let mut options = secure_options(format!("https://{}/", site.address()));
-        options.read_timeout = Duration::from_millis(300);
+        options.settings.read_timeout = Duration::from_millis(300);
         let (crawled, stats) = stage.crawl_with_interceptor(NoInterceptor, options);
         crawled.expect([("/", failed(ErrorClass::Timeout))]);
         assert!(stats.ticks < 20 && stats.calls < 60, "{stage:?}: {stats:?}");

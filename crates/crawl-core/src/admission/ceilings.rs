@@ -65,8 +65,8 @@ struct Reached {
 
 impl Ceilings {
     pub(super) fn new(options: &Options) -> Self {
-        let max_equal = options.traps.equal_pages;
-        Self { max_pages: options.max_pages_per_host, max_equal, ..Self::default() }
+        let max_equal = options.settings.traps.equal_pages;
+        Self { max_pages: options.settings.max_pages_per_host, max_equal, ..Self::default() }
     }
 
     fn host(&mut self, address: Address<'_>) -> u64 {

@@ -105,7 +105,7 @@ impl LocalAdmission {
 
     /// Returns the candidates with which the crawl begins.
     pub fn roots(&mut self) -> Vec<Candidate> {
-        let roots = Arc::clone(&self.options.roots);
+        let roots = Arc::clone(&self.options.settings.roots);
         let addresses = roots.iter().flat_map(Address::of);
         addresses.filter_map(|address| self.candidate(address, Via::Root)).collect()
     }
@@ -127,7 +127,7 @@ impl LocalAdmission {
     /// Returns the error of a job whose host has as many pages as it may; `None` if
     /// there is no such limit.
     pub fn host_is_full(&self) -> Option<FetchError> {
-        let reason = self.options.max_pages_per_host.map(ceilings::too_many_pages);
+        let reason = self.options.settings.max_pages_per_host.map(ceilings::too_many_pages);
         reason.map(|reason| FetchError::new(ErrorClass::Trap, reason))
     }
 
@@ -143,7 +143,7 @@ impl LocalAdmission {
         if let Discovery::Page(page, _) = &discovery {
             content = page.content;
             findings.left_out = u64::from(page.found.left_out());
-            if self.options.check.fragments {
+            if self.options.settings.check.fragments {
                 ids = page.found.ids().map(str::to_owned).collect();
             }
         }
@@ -229,7 +229,7 @@ impl LocalAdmission {
             return;
         }
         let is_repeated = !findings.seen.insert(Arc::clone(&candidate.job.url));
-        let has_fragment = self.options.check.fragments && address.fragment().is_some();
+        let has_fragment = self.options.settings.check.fragments && address.fragment().is_some();
         // A repeated link may have another fragment.
         if !is_repeated || has_fragment {
             let (from, link) = match via {

@@ -54,7 +54,7 @@ fn each_url_is_admitted_once_however_it_is_written() {
 
 #[test]
 fn the_redirect_budget_travels_with_the_job() {
-    let (mut admission, root) = new_admission(|options| options.max_redirect = 1);
+    let (mut admission, root) = new_admission(|options| options.settings.max_redirect = 1);
     let next = admitted(&mut admission, "http://site.test/1", Via::Redirect(&root));
     assert_eq!((next.redirects_left, next.depth), (0, 0));
     let beyond = admit(&mut admission, "http://site.test/2", Via::Redirect(&next));
@@ -65,7 +65,8 @@ fn the_redirect_budget_travels_with_the_job() {
 
 #[test]
 fn roots_links_and_redirects_pass_the_same_filters() {
-    let (mut admission, root) = new_admission(|options| options.exclude.push(regex("private")));
+    let (mut admission, root) =
+        new_admission(|options| options.settings.exclude.push(regex("private")));
     let outside = ["http://elsewhere.test/", "http://site.test:81/", "http://site.test/private/1"];
     for url in outside {
         for via in [Via::Root, Via::Link(&root), Via::Redirect(&root)] {
@@ -78,8 +79,8 @@ fn roots_links_and_redirects_pass_the_same_filters() {
 #[test]
 fn only_what_is_included_is_followed_and_exclusion_wins() {
     let (mut admission, root) = new_admission(|options| {
-        options.include = vec![regex("/docs/"), regex(r"\.html$")];
-        options.exclude = vec![regex("draft")];
+        options.settings.include = vec![regex("/docs/"), regex(r"\.html$")];
+        options.settings.exclude = vec![regex("draft")];
     });
     for (path, is_followed) in [
         ("docs/1", true),
@@ -99,7 +100,7 @@ fn only_what_is_included_is_followed_and_exclusion_wins() {
 
 #[test]
 fn what_is_too_deep_may_come_in_a_shorter_way() {
-    let (mut admission, root) = new_admission(|options| options.max_depth = Some(1));
+    let (mut admission, root) = new_admission(|options| options.settings.max_depth = Some(1));
     let near = admitted(&mut admission, "http://site.test/near", Via::Link(&root));
     let far = "http://site.test/far";
     let other = admitted(&mut admission, "http://site.test/other", Via::Redirect(&near));
@@ -122,8 +123,8 @@ fn what_is_too_deep_may_come_in_a_shorter_way() {
 #[test]
 fn a_shorter_way_leads_to_no_more_pages_than_a_host_may_have() {
     let (mut admission, root) = new_admission(|options| {
-        options.max_depth = Some(1);
-        options.max_pages_per_host = Some(5);
+        options.settings.max_depth = Some(1);
+        options.settings.max_pages_per_host = Some(5);
     });
     let near = admitted(&mut admission, "http://site.test/near", Via::Link(&root));
     let url_of = |n: u32| format!("http://site.test/{n}");
@@ -141,7 +142,7 @@ fn a_shorter_way_leads_to_no_more_pages_than_a_host_may_have() {
 #[test]
 fn urls_that_differ_in_stripped_pairs_are_one_url() {
     let (mut admission, root) =
-        new_admission(|options| options.strip_query = vec!["sid".into(), "ref".into()]);
+        new_admission(|options| options.settings.strip_query = vec!["sid".into(), "ref".into()]);
     let page = admitted(&mut admission, "http://site.test/p?a=1&sid=5&b=2", Via::Link(&root));
     assert_eq!(&*page.url, "http://site.test/p?a=1&b=2");
     let again = admit(&mut admission, "http://site.test/p?ref=x&a=1&b=2&sid", Via::Link(&page));
@@ -170,7 +171,7 @@ fn a_trap_is_refused_once_with_a_reason() {
 /// There may be any number of them, each with a row.
 #[test]
 fn a_host_has_at_most_so_many_traps() {
-    let (mut admission, root) = new_admission(|options| options.traps.repetitions = 3);
+    let (mut admission, root) = new_admission(|options| options.settings.traps.repetitions = 3);
     let decisions = (0..100_010)
         .map(|n| admit(&mut admission, &format!("http://site.test/a/a/a/{n}"), Via::Link(&root)));
     let refused = decisions.filter(|decision| matches!(decision, Decision::Refused { .. }));
@@ -182,7 +183,8 @@ fn a_host_has_at_most_so_many_traps() {
 
 #[test]
 fn a_url_that_is_too_long_is_stored_shortened() {
-    let (mut admission, root) = new_admission(|options| options.exclude.push(regex(r"\.gif$")));
+    let (mut admission, root) =
+        new_admission(|options| options.settings.exclude.push(regex(r"\.gif$")));
     let long = |end: &str| format!("{ROOT}{}{end}", "a".repeat(30_000));
     assert_eq!(admit(&mut admission, &long(".gif"), Via::Link(&root)), Decision::Outside);
     let Decision::Refused { url, .. } = admit(&mut admission, &long("1"), Via::Link(&root)) else {
@@ -197,8 +199,8 @@ fn a_url_that_is_too_long_is_stored_shortened() {
 #[test]
 fn a_url_that_is_too_deep_uses_no_trap_budget() {
     let (mut admission, root) = new_admission(|options| {
-        options.max_depth = Some(1);
-        options.traps.variants = 1;
+        options.settings.max_depth = Some(1);
+        options.settings.traps.variants = 1;
     });
     let near = admitted(&mut admission, "http://site.test/near", Via::Link(&root));
     for n in 0..10 {

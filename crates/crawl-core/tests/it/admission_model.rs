@@ -130,11 +130,11 @@ proptest! {
         max_redirect in 0..3_u32,
     ) {
         let mut options = Options::new(vec![Url::parse("http://site.test").unwrap()]);
-        options.max_depth = Some(max_depth);
-        options.max_redirect = max_redirect;
-        options.strip_query = vec!["s".into()];
-        options.include = ["/a", r"\?", "/$"].map(|text| text.parse().unwrap()).into();
-        options.exclude = vec!["/b/x".parse().unwrap()];
+        options.settings.max_depth = Some(max_depth);
+        options.settings.max_redirect = max_redirect;
+        options.settings.strip_query = vec!["s".into()];
+        options.settings.include = ["/a", r"\?", "/$"].map(|text| text.parse().unwrap()).into();
+        options.settings.exclude = vec!["/b/x".parse().unwrap()];
         let mut admission = Admission::new(&options);
         let mut naive = Naive {
             max_depth,

@@ -75,7 +75,8 @@ fn crawl(options: Options, site: impl Fn(&Url) -> Reply) -> (Vec<Row>, CrawlSumm
 fn options() -> Options {
     let mut options = Options::new(vec![Url::parse("http://site.test/").unwrap()]);
     // The defaults end such a site as well, only later.
-    options.traps = TrapLimits { variants: 500, below: 500, near: 50, ..TrapLimits::default() };
+    options.settings.traps =
+        TrapLimits { variants: 500, below: 500, near: 50, ..TrapLimits::default() };
     options
 }
 
@@ -165,7 +166,7 @@ fn redirect_targets_are_checked_for_traps() {
 #[test]
 fn a_root_may_be_refused() {
     let mut options = options();
-    options.roots = [Url::parse("http://site.test/a/a/a/").unwrap()].into();
+    options.settings.roots = [Url::parse("http://site.test/a/a/a/").unwrap()].into();
     let (rows, summary) = crawl(options, |_| links([]));
     assert_eq!((rows.len(), summary.done), (1, 1));
     assert_eq!((rows[0].outcome, rows[0].depth, &rows[0].referrer), (Outcome::Skipped, 0, &None));
@@ -177,8 +178,8 @@ fn a_root_may_be_refused() {
 #[test]
 fn a_row_says_how_many_urls_a_page_links_to() {
     let mut options = options();
-    options.max_depth = Some(1);
-    options.exclude = vec!["excluded".parse().unwrap()];
+    options.settings.max_depth = Some(1);
+    options.settings.exclude = vec!["excluded".parse().unwrap()];
     let (rows, summary) = crawl(options, |url| match url.path() {
         "/" => links([
             "/1",
@@ -209,7 +210,7 @@ fn a_row_says_how_many_urls_a_page_links_to() {
 #[test]
 fn skipped_urls_are_counted() {
     let mut options = options();
-    options.max_depth = Some(1);
+    options.settings.max_depth = Some(1);
     let (rows, summary) = crawl(options, |_| links(["a/a/a/", "b?c"]));
     let mut report = Report::new();
     rows.iter().for_each(|row| report.count(row));
@@ -221,7 +222,7 @@ fn skipped_urls_are_counted() {
 #[test]
 fn a_status_that_the_user_accepts_is_not_broken() {
     let mut options = options();
-    options.accept = vec![403..=403, 500..=503];
+    options.settings.accept = vec![403..=403, 500..=503];
     for (status, is_broken) in [(403, false), (404, true), (502, false), (504, true)] {
         let (rows, _) = crawl(options.clone(), |_| Reply::Status(status));
         assert_eq!((rows[0].outcome, rows[0].is_broken()), (Outcome::HttpError, is_broken));
@@ -271,7 +272,7 @@ fn a_root_that_redirects_to_what_is_left_out_is_a_problem() {
         };
         crawl(options, site).1.problem
     };
-    let exclude = |options: &mut Options| options.exclude = vec!["login".parse().unwrap()];
+    let exclude = |options: &mut Options| options.settings.exclude = vec!["login".parse().unwrap()];
     assert_eq!(
         problem("/login", &exclude).as_deref(),
         Some("http://site.test/ redirects to http://site.test/login, which is not crawled")
@@ -282,11 +283,11 @@ fn a_root_that_redirects_to_what_is_left_out_is_a_problem() {
     for change in [
         &|options: &mut Options| {
             let root = "http://site.test/2".parse().unwrap();
-            options.roots = options.roots.iter().cloned().chain([root]).collect();
+            options.settings.roots = options.settings.roots.iter().cloned().chain([root]).collect();
         },
-        &|options: &mut Options| options.max_depth = Some(0),
+        &|options: &mut Options| options.settings.max_depth = Some(0),
         // Its row is broken.
-        &|options: &mut Options| options.max_redirect = 0,
+        &|options: &mut Options| options.settings.max_redirect = 0,
     ] as [&dyn Fn(&mut Options); 3]
     {
         let both = |options: &mut Options| {
@@ -302,7 +303,7 @@ fn a_root_that_redirects_to_what_is_left_out_is_a_problem() {
 #[test]
 fn what_was_left_out_is_told_after_a_hundred_other_warnings() {
     let mut options = options();
-    (options.max_pages_per_host, options.check.relations) = (Some(1), true);
+    (options.settings.max_pages_per_host, options.settings.check.relations) = (Some(1), true);
     let mut crawl = Crawl::new(options.clone());
     (0..105).for_each(|n| crawl.warn(format!("early {n}")));
     let root = crawl.roots(&mut |_| ()).remove(0);
@@ -341,7 +342,7 @@ fn the_prefetch_does_not_change_any_decision() {
     let counts = [10, 17_000].map(|many| {
         let mut options = Options::new(vec![Url::parse("http://site.test/").unwrap()]);
         options.max_pages = Some(2);
-        options.strip_query = vec!["s".into()];
+        options.settings.strip_query = vec!["s".into()];
         let (rows, summary) = crawl(options, |url| match url.path() {
             "/" => Reply::Links((0..many).map(|n| format!("/{n}")).collect()),
             _ => links([

@@ -14,7 +14,7 @@ const SITE: &str = "http://site.test/";
 
 fn checking() -> Options {
     let mut options = options(SITE);
-    options.check.fragments = true;
+    options.settings.check.fragments = true;
     options
 }
 
@@ -116,9 +116,9 @@ fn a_missing_fragment_is_a_broken_row_of_its_own() {
 #[test]
 fn fragments_are_checked_only_in_pages_of_the_site() {
     let mut options = checking();
-    options.external = true;
-    options.check.images = true;
-    options.max_depth = Some(1);
+    options.settings.external = true;
+    options.settings.check.images = true;
+    options.settings.max_depth = Some(1);
     let html = "<a href=/gone#a>x</a><a href=/text#a>x</a><a href=/silent#a>x</a>\
                 <img src=/image#a><a href=http://else.test/#a>x</a><a href=/near>x</a>";
     let crawled = crawl(&options, |_, url| match url.path() {
@@ -213,7 +213,7 @@ proptest! {
     ) {
         site[0].redirects_to = None;
         let mut options = checking();
-        options.roots = [Url::parse("http://site.test/0").unwrap()].into();
+        options.settings.roots = [Url::parse("http://site.test/0").unwrap()].into();
         let serve = |_: &str, url: &Url| {
             let test_page = &site[url.path()[1..].parse::<usize>().unwrap()];
             if let Some(to) = test_page.redirects_to {

@@ -12,7 +12,7 @@ const GONE: &str = "http://site.test/gone";
 #[test]
 fn the_first_link_of_each_page_keeps_its_position_and_text() {
     let mut options = options(SITE);
-    options.check.images = true;
+    options.settings.check.images = true;
     let crawled = crawl(&options, |_, url| match url.path() {
         "/" => {
             page("<h1>x</h1>\n <a href=/gone>the <b>first</b></a><a href=/gone>no</a>\n<a href=b>")

@@ -32,7 +32,7 @@ fn admission(options: Options) -> (LocalAdmission, Job) {
 #[test]
 fn a_style_sheet_has_the_urls_that_it_names() {
     let mut wanted = options("http://a.test/");
-    (wanted.check.styles, wanted.check.images) = (true, true);
+    (wanted.settings.check.styles, wanted.settings.check.images) = (true, true);
     let (mut local, root) = admission(wanted);
     let page = "<link rel=stylesheet href=/style.css>";
     let page = settle(&mut local, &root, "text/html", page);
@@ -45,7 +45,7 @@ fn a_style_sheet_has_the_urls_that_it_names() {
 #[test]
 fn a_link_that_is_no_url_is_none_when_it_is_read_from_the_journal() {
     let mut wanted = options("http://a.test/");
-    wanted.external = true;
+    wanted.settings.external = true;
     let (mut local, root) = admission(wanted);
     let page = "<a href=http://https://b.test/>x</a><a href=http://c.test/>x</a><a href=/d>x</a>";
     let page = settle(&mut local, &root, "text/html", page);

@@ -13,4 +13,5 @@ mod pipeline;
 mod purposes;
 mod replay;
 mod retries;
+mod settings;
 mod site;

@@ -11,7 +11,7 @@ use url::Url;
 
 fn options() -> Options {
     let mut options = Options::new(vec![Url::parse("http://site.test/").unwrap()]);
-    options.user_agent = "Robot/1.0 (for tests)".to_owned();
+    options.settings.user_agent = "Robot/1.0 (for tests)".to_owned();
     options
 }
 
@@ -69,7 +69,7 @@ fn nofollow_is_obeyed() {
         for html in [format!("{meta}{LINKS}"), format!("{LINKS}{meta}")] {
             assert_eq!(follow(options(), headers, &html), *expected, "{headers}{html}");
             let mut ignoring_robots = options();
-            ignoring_robots.robots = false;
+            ignoring_robots.settings.robots = false;
             assert_eq!(follow(ignoring_robots, headers, &html), all, "{headers}{html}");
         }
     }
@@ -146,8 +146,8 @@ fn max_pages_counts_only_completed_visits() {
 #[test]
 fn urls_of_a_sitemap_pass_admission() {
     let mut options = options();
-    options.max_depth = Some(1);
-    options.include = vec!["page".parse().unwrap()];
+    options.settings.max_depth = Some(1);
+    options.settings.include = vec!["page".parse().unwrap()];
     let mut crawl = Crawl::new(options);
     root(&mut crawl);
     let mut seed = |url: &str| {
@@ -215,7 +215,7 @@ fn a_failed_site_file_returns_its_error() {
     ] {
         let url = Url::parse("http://site.test/robots.txt").unwrap();
         let mut once = options();
-        once.max_tries = 1;
+        once.settings.max_tries = 1;
         let mut visit = Visit::for_file(&url, 9, &once, Instant::now());
         respond(&mut visit, response);
         assert_eq!(visit.into_site_file().unwrap_err().class, class);

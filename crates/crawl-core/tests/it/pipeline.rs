@@ -88,7 +88,7 @@ fn cut<'a>(bytes: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {
 #[test]
 fn the_size_of_a_style_sheet_that_is_too_long_does_not_depend_on_the_slices() {
     let mut options = Options::new(vec![Url::parse("http://site.test/x.css").unwrap()]);
-    (options.check.styles, options.max_body_size) = (true, 1_000);
+    (options.settings.check.styles, options.settings.max_body_size) = (true, 1_000);
     for (coding, length) in [("identity", 3_000), ("gzip", 50_000)] {
         let body = match coding {
             "gzip" => encode(coding, &vec![b' '; length]),

@@ -46,7 +46,7 @@ fn resources_are_requested_only_when_they_are_checked() {
         (Check { styles: true, ..Check::default() }, &["b", "c", "page"]),
         (ALL, &["b", "c", "i", "j", "page", "s", "v"]),
     ] {
-        let options = checking(|options| options.check = check);
+        let options = checking(|options| options.settings.check = check);
         let crawled = root_with(html, &options, |_, _| Reply::Body("image/png", vec![0; 10]));
         let expected: Vec<String> =
             [""].iter().chain(expected).map(|path| format!("{SITE}{path}")).collect();
@@ -61,7 +61,7 @@ fn resources_are_requested_only_when_they_are_checked() {
 
 #[test]
 fn a_page_is_searched_for_links_whether_linked_or_loaded() {
-    let options = checking(|options| options.check.images = true);
+    let options = checking(|options| options.settings.check.images = true);
     for html in ["<img src=/x><a href=/x>x</a>", "<a href=/x>x</a><img src=/x>", "<img src=/x>"] {
         let crawled = root_with(html, &options, |_, url| match url.path() {
             "/x" => page("<a href=/y>y</a>"),
@@ -96,7 +96,7 @@ fn a_link_that_is_no_url_is_no_command_of_github() {
 /// To what is embedded, `HEAD` is enough, unless it names other files.
 #[test]
 fn a_drawing_is_searched_for_links_whether_linked_or_embedded() {
-    let options = checking(|options| options.check = ALL);
+    let options = checking(|options| options.settings.check = ALL);
     for (html, head) in [
         ("<object data=/x></object><a href=/x>x</a>", true),
         ("<a href=/x>x</a><embed src=/x>", false),
@@ -118,9 +118,9 @@ fn a_drawing_is_searched_for_links_whether_linked_or_embedded() {
 #[test]
 fn only_the_beginning_of_a_large_resource_is_read() {
     let options = checking(|options| {
-        options.check.images = true;
-        options.external = true;
-        options.max_body_size = 100_000;
+        options.settings.check.images = true;
+        options.settings.external = true;
+        options.settings.max_body_size = 100_000;
     });
     let html = "<img src=/film><img src=http://else.test/film><a href=/document>x</a>\
                 <img src=/page><a href=/small>x</a>";
@@ -145,8 +145,8 @@ fn only_the_beginning_of_a_large_resource_is_read() {
 #[test]
 fn a_sitemap_that_is_too_long_is_an_error() {
     let mut options = options("http://site.test/sitemap.xml");
-    options.max_body_size = 100_000;
-    options.check.styles = true;
+    options.settings.max_body_size = 100_000;
+    options.settings.check.styles = true;
     let entry = "<url><loc>http://site.test/page</loc></url>";
     let sitemap = format!("<urlset>{}</urlset>", entry.repeat(3_000));
     let crawled = crawl(&options, |_, _| Reply::Body("application/xml", sitemap.clone().into()));
@@ -154,7 +154,7 @@ fn a_sitemap_that_is_too_long_is_an_error() {
     assert_eq!(row.error.as_ref().unwrap().class, ErrorClass::TooLarge);
     assert!(row.is_broken());
     // A style sheet is a file like others, although its links are not known.
-    let options = Options { roots: [SITE.parse().unwrap()].into(), ..options };
+    options.settings.roots = [SITE.parse().unwrap()].into();
     let crawled = root_with("<link rel=stylesheet href=/x.css>", &options, |_, _| {
         Reply::Body("text/css", vec![b' '; 200_000])
     });
@@ -171,7 +171,7 @@ fn a_root_that_is_an_archive_may_have_any_length() {
         ("text/xml", b"<feed>A text</feed>".repeat(200_000)),
     ] {
         let mut options = options("http://site.test/a.tar.gz");
-        options.max_body_size = 100_000;
+        options.settings.max_body_size = 100_000;
         let crawled = crawl(&options, |_, _| Reply::Body(content_type, body.clone()));
         let row = crawled.row("http://site.test/a.tar.gz");
         let found = (row.outcome, row.error.as_ref(), row.size);
@@ -182,8 +182,8 @@ fn a_root_that_is_an_archive_may_have_any_length() {
 /// Style sheets that are too long for that are files like others.
 #[test]
 fn what_is_not_searched_any_more_takes_no_memory() {
-    let mut options = checking(|options| options.check.styles = true);
-    options.max_body_size = 1_000_000;
+    let mut options = checking(|options| options.settings.check.styles = true);
+    options.settings.max_body_size = 1_000_000;
     let mut crawl = Crawl::new(options.clone());
     let root = crawl.roots(&mut |_| ()).remove(0);
     let mut visit = crawl.begin(root, Instant::now()).unwrap();
@@ -222,7 +222,7 @@ fn links_in_a_head_are_bounded() {
 fn expect_links_of_head(length: usize, expected: Range<usize>) {
     let url = format!("http://site.test/{}/", "x".repeat(length));
     let mut options = Options::new(vec![url.parse().unwrap()]);
-    options.check.relations = true;
+    options.settings.check.relations = true;
     let mut crawl = Crawl::new(options.clone());
     let job = crawl.roots(&mut |_| ()).remove(0);
     let mut visit = crawl.begin(job, Instant::now()).unwrap();
@@ -242,7 +242,7 @@ fn expect_links_of_head(length: usize, expected: Range<usize>) {
 fn sitemaps_that_fill_the_memory_together_are_tried_again() {
     let roots = (0..80).map(|n| format!("http://site.test/{n}.xml").parse().unwrap());
     let mut options = Options::new(roots.collect());
-    options.max_tries = 2;
+    options.settings.max_tries = 2;
     let mut crawl = Crawl::new(options.clone());
     let jobs = crawl.roots(&mut |_| ());
     let mut visits: Vec<Visit> =
@@ -273,8 +273,8 @@ fn sitemaps_that_fill_the_memory_together_are_tried_again() {
 #[test]
 fn a_resource_has_the_depth_of_its_page() {
     let options = checking(|options| {
-        options.check.images = true;
-        options.max_depth = Some(1);
+        options.settings.check.images = true;
+        options.settings.max_depth = Some(1);
     });
     // Each image is a page that loads another image.
     let crawled = crawl(&options, |_, url| {
@@ -290,10 +290,10 @@ fn a_resource_has_the_depth_of_its_page() {
 #[test]
 fn include_applies_to_pages_and_exclude_to_everything() {
     let options = checking(|options| {
-        options.check = ALL;
-        options.external = true;
-        options.include = vec!["/docs/".parse().unwrap()];
-        options.exclude = vec!["private".parse().unwrap()];
+        options.settings.check = ALL;
+        options.settings.external = true;
+        options.settings.include = vec!["/docs/".parse().unwrap()];
+        options.settings.exclude = vec!["private".parse().unwrap()];
     });
     let html = "<a href=/docs/1>x</a><a href=/else>x</a><img src=/i><img src=/private>\
                 <a href=http://else.test/>x</a><a href=http://else.test/private>x</a>";
@@ -312,7 +312,7 @@ fn external_links_are_requested_by_head_and_not_followed() {
     };
     let crawled = root_with(html, &options(SITE), site);
     assert_eq!(urls(&crawled), [SITE, "http://site.test/page"]);
-    let crawled = root_with(html, &checking(|options| options.external = true), site);
+    let crawled = root_with(html, &checking(|options| options.settings.external = true), site);
     // A `HEAD` may say that there is a page where there is none.
     let requests = [
         "GET http://site.test/",
@@ -326,14 +326,16 @@ fn external_links_are_requested_by_head_and_not_followed() {
     assert_eq!((row.depth, row.tries, row.referrer.as_deref()), (1, 2, Some(SITE)));
     let root = crawled.row(SITE);
     assert_eq!((root.num_urls, root.num_new_urls), (1, 1), "it is not of the site");
-    let with_images = checking(|options| (options.external, options.check.images) = (true, true));
+    let with_images = checking(|options| {
+        (options.settings.external, options.settings.check.images) = (true, true)
+    });
     let crawled = root_with(html, &with_images, site);
     assert!(crawled.requests.contains(&"HEAD http://else.test/image".to_owned()));
 }
 
 #[test]
 fn a_failed_head_is_followed_by_a_get() {
-    let external = checking(|options| options.external = true);
+    let external = checking(|options| options.settings.external = true);
     let html = "<a href=http://else.test/>x</a>";
     let row_of = |head: &dyn Fn() -> Reply, get: &dyn Fn() -> Reply, tries: u32| {
         let crawled = root_with(html, &external, |method, _| match method {
@@ -361,7 +363,7 @@ fn a_failed_head_is_followed_by_a_get() {
     assert_eq!(row.status, Some(429));
     // A `GET` that fails is retried on its own account.
     let mut often = external.clone();
-    often.max_tries = 3;
+    often.settings.max_tries = 3;
     let crawled = root_with(html, &often, |_, _| Reply::Fails(ErrorClass::Closed));
     let requests: Vec<&str> = crawled.requests[1..].iter().map(|requests| &requests[..4]).collect();
     assert_eq!(requests, ["HEAD", "GET ", "GET "]);
@@ -370,7 +372,7 @@ fn a_failed_head_is_followed_by_a_get() {
 /// Its host was given up while it was asked.
 #[test]
 fn the_last_head_is_followed_by_no_get() {
-    let options = checking(|options| options.external = true);
+    let options = checking(|options| options.settings.external = true);
     let mut crawl = Crawl::new(options.clone());
     let mut next = crawl.roots(&mut |_| ());
     let mut visit = crawl.begin(next.remove(0), Instant::now()).unwrap();
@@ -390,7 +392,7 @@ fn the_last_head_is_followed_by_no_get() {
 
 #[test]
 fn a_refusal_by_an_external_server_is_reported_as_blocked() {
-    let external = checking(|options| options.external = true);
+    let external = checking(|options| options.settings.external = true);
     for status in [401, 403, 404, 405, 410, 500, 999] {
         let html = "<a href=http://else.test/>x</a><a href=/here>x</a>";
         let crawled = root_with(html, &external, |_, _| Reply::Status(status));
@@ -419,7 +421,7 @@ fn external_redirects_are_followed_to_their_end() {
         "http://site.test/hidden" => page("<a href=/more>x</a>"),
         _ => page(""),
     };
-    let crawled = crawl(&checking(|options| options.external = true), site);
+    let crawled = crawl(&checking(|options| options.settings.external = true), site);
     assert_eq!(crawled.row("http://else.test/1").outcome, Outcome::Redirect);
     assert_eq!(crawled.row("https://third.test/2").referrer.as_deref(), Some("http://else.test/1"));
     assert_eq!(crawled.broken(), [("https://third.test/2", "")]);
@@ -429,8 +431,8 @@ fn external_redirects_are_followed_to_their_end() {
     assert!(crawled.requests.contains(&"GET http://site.test/hidden".to_owned()));
     let crawled = crawl(&options(SITE), site);
     assert_eq!(urls(&crawled), [SITE, "http://site.test/out"]);
-    let mut short = checking(|options| options.external = true);
-    short.max_redirect = 1;
+    let mut short = checking(|options| options.settings.external = true);
+    short.settings.max_redirect = 1;
     let crawled = crawl(&short, site);
     let limit = crawled.row("http://else.test/1").error.as_ref().unwrap();
     assert_eq!(limit.class, ErrorClass::RedirectLimit);
@@ -440,9 +442,10 @@ fn external_redirects_are_followed_to_their_end() {
 #[test]
 fn what_another_site_redirects_to_is_no_root() {
     let mut options = checking(|options| {
-        (options.external, options.check.images, options.follow_root) = (true, true, true);
+        (options.settings.external, options.settings.check.images, options.settings.follow_root) =
+            (true, true, true);
     });
-    options.max_depth = Some(3);
+    options.settings.max_depth = Some(3);
     let html = "<img src=http://else.test/a>";
     let crawled = root_with(html, &options, |_, url| match url.as_str() {
         "http://else.test/a" => redirect("http://site.test/out"),
@@ -458,8 +461,10 @@ fn what_another_site_redirects_to_is_no_root() {
 /// It was asked as a link to another site, and is not asked again.
 #[test]
 fn a_root_that_leads_to_a_site_that_was_external_is_told() {
-    let mut options = checking(|options| (options.external, options.follow_root) = (true, true));
-    options.roots = [SITE, "http://moved.test/"].map(|root| root.parse().unwrap()).into();
+    let mut options = checking(|options| {
+        (options.settings.external, options.settings.follow_root) = (true, true)
+    });
+    options.settings.roots = [SITE, "http://moved.test/"].map(|root| root.parse().unwrap()).into();
     let warnings = |link: &str| {
         let html = format!("<a href={link}>x</a>");
         let crawled = root_with(&html, &options, |_, url| match url.host_str() {
@@ -478,7 +483,7 @@ fn a_root_that_leads_to_a_site_that_was_external_is_told() {
 
 #[test]
 fn a_circle_of_external_redirects_is_dead() {
-    let options = checking(|options| options.external = true);
+    let options = checking(|options| options.settings.external = true);
     let html = "<a href=http://else.test/a>x</a><a href=http://else.test/itself>x</a>";
     let crawled = root_with(html, &options, |_, url| match url.path() {
         "/a" => redirect("/b"),
@@ -495,10 +500,10 @@ fn a_circle_of_external_redirects_is_dead() {
 #[test]
 fn an_external_url_is_never_too_deep_and_only_a_trap_if_too_long() {
     let options = checking(|options| {
-        options.external = true;
-        options.max_depth = Some(0);
-        options.strip_query = vec!["*".into()];
-        options.traps.variants = 1;
+        options.settings.external = true;
+        options.settings.max_depth = Some(0);
+        options.settings.strip_query = vec!["*".into()];
+        options.settings.traps.variants = 1;
     });
     let long = "a".repeat(3_000);
     let html = format!(
@@ -546,10 +551,10 @@ proptest! {
         choices in vec(any::<usize>(), 8),
     ) {
         let mut options = checking(|options| {
-            options.check.images = true;
-            options.external = true;
+            options.settings.check.images = true;
+            options.settings.external = true;
         });
-        options.roots = [Url::parse(&url_of(0)).unwrap()].into();
+        options.settings.roots = [Url::parse(&url_of(0)).unwrap()].into();
         let serve = |_: &str, url: &Url| match &web[url.path()[1..].parse::<usize>().unwrap()] {
             TestUrl::Page(links) => {
                 let links = links.iter().map(|&(is_image, n)| match is_image {

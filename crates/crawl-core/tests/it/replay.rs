@@ -148,11 +148,11 @@ fn response(answer: Option<&Reply>, is_head: bool) -> String {
 
 fn options(max_depth: Option<u32>) -> Options {
     let mut options = Options::new(vec!["http://site.test/0".parse().unwrap()]);
-    options.max_depth = max_depth;
-    options.max_redirect = 2;
-    options.exclude = vec!["excluded".parse().unwrap()];
-    options.strip_query = vec!["b".into()];
-    options.traps = TrapLimits { variants: 3, ..TrapLimits::default() };
+    options.settings.max_depth = max_depth;
+    options.settings.max_redirect = 2;
+    options.settings.exclude = vec!["excluded".parse().unwrap()];
+    options.settings.strip_query = vec!["b".into()];
+    options.settings.traps = TrapLimits { variants: 3, ..TrapLimits::default() };
     options
 }
 
@@ -165,7 +165,7 @@ proptest! {
         check in any::<[bool; 3]>(),
     ) {
         let mut options = options(max_depth);
-        [options.external, options.check.images, options.check.fragments] = check;
+        [options.settings.external, options.settings.check.images, options.settings.check.fragments] = check;
         let begun = Instant::now();
         let mut uninterrupted = TestCrawl::new(&options);
         for _ in 0..steps {
@@ -215,7 +215,7 @@ fn what_is_linked_to_and_loaded_has_the_depth_of_its_page() {
     ];
     for site in sites {
         let mut options = options(Some(2));
-        options.check.images = true;
+        options.settings.check.images = true;
         let mut whole = TestCrawl::new(&options);
         while whole.step(&site, Instant::now()) {}
         for finished in 0..=whole.records.len() {
@@ -276,7 +276,7 @@ fn what_an_earlier_crawl_has_asked_does_not_count_as_a_page() {
     let known = [(200, Outcome::Other), (404, Outcome::HttpError), (429, Outcome::Skipped)];
     for (status, outcome) in known {
         let mut options = options(None);
-        (options.max_pages, options.external) = (Some(2), true);
+        (options.max_pages, options.settings.external) = (Some(2), true);
         let external = (0..3).map(|n| format!("http://elsewhere.test/{n}"));
         let links = external.chain(["/1".to_owned(), "/2".to_owned()]).collect();
         let mut begun = TestCrawl::new(&options);
@@ -301,7 +301,7 @@ fn what_an_earlier_crawl_has_asked_does_not_count_as_a_page() {
 #[test]
 fn what_is_blocked_is_not_broken_in_a_crawl_that_is_resumed() {
     let mut options = options(None);
-    (options.external, options.accept) = (true, vec![403..=403]);
+    (options.settings.external, options.settings.accept) = (true, vec![403..=403]);
     let mut begun = TestCrawl::new(&options);
     assert!(begun.step(&[Reply::Links(vec!["http://elsewhere.test/0".into()])], Instant::now()));
     let job = begun.todo.pop_front().unwrap();
@@ -310,7 +310,7 @@ fn what_is_blocked_is_not_broken_in_a_crawl_that_is_resumed() {
         begun.crawl.settle_known(&job, Finished::of_earlier_crawl(&job, fill).unwrap());
     assert_eq!((completion.row.verdict, completion.row.is_broken()), (None, false));
     begun.records.push(record_of(&job, &completion));
-    options.accept = Vec::new();
+    options.settings.accept = Vec::new();
     let mut resumed = TestCrawl::new(&options);
     resumed.replay(&begun.records);
     let rows = resumed.rows.lock().unwrap();

@@ -17,7 +17,7 @@ fn failing_with(
     change: impl FnOnce(&mut Options),
 ) -> (Vec<Duration>, Row) {
     let mut options = Options::new(vec![url.parse().unwrap()]);
-    options.max_tries = 10;
+    options.settings.max_tries = 10;
     change(&mut options);
     let mut crawl = Crawl::new(options);
     let mut sink: Sink = Box::new(|_| ());
@@ -83,11 +83,11 @@ fn a_try_without_a_connection_has_no_response() {
 fn only_transient_errors_are_retried() {
     use ErrorClass as C;
     for class in [C::Dns, C::Connect, C::Timeout, C::Closed, C::Truncated] {
-        let (pauses, row) = failing_with(class, "http://site.test/", |o| o.max_tries = 3);
+        let (pauses, row) = failing_with(class, "http://site.test/", |o| o.settings.max_tries = 3);
         assert_eq!((pauses.len(), row.tries), (2, 3), "{class:?}");
     }
     for class in [C::Tls, C::Protocol, C::TooLarge, C::Decode] {
-        let (pauses, row) = failing_with(class, "http://site.test/", |o| o.max_tries = 3);
+        let (pauses, row) = failing_with(class, "http://site.test/", |o| o.settings.max_tries = 3);
         assert_eq!((pauses.len(), row.tries), (0, 1), "{class:?}");
     }
 }

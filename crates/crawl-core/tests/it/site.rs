@@ -75,7 +75,7 @@ impl Crawled {
 
 pub(crate) fn options(root: &str) -> Options {
     let mut options = Options::new(vec![Url::parse(root).unwrap()]);
-    options.max_tries = 1;
+    options.settings.max_tries = 1;
     options
 }
 

@@ -61,66 +61,102 @@ fn the_file_above_holds_and_flags_beat_it() {
     assert_eq!(site.hits("/robots.txt"), 1);
 }
 
-/// Also where it takes both values to see that they contradict each other.
+/// Returns what `--print-config` shows of a file and of flags.
+fn printed(text: &str, flags: &[&str]) -> String {
+    let arguments = [&["--print-config", "http://a.test"], flags].concat();
+    Folder::new(text).run(&arguments).expect_code(0).stdout
+}
+
+#[cfg(feature = "redis")]
+const FRONTIER: &str = "frontier = 'redis://a.test'\ncrawl = 'x'\nfrontier-wait = 1\njournal = 'j'";
+
+/// Some settings have two flags.
 #[test]
-fn a_flag_beats_what_contradicts_it_in_the_file() {
-    let printed = |text: &str, flags: &[&str]| {
-        let arguments = [&["--print-config", "http://a.test"], flags].concat();
-        Folder::new(text).run(&arguments).expect_code(0).stdout
-    };
-    let sitemap = "format = 'sitemap'\noutput = 's.xml'";
-    #[cfg(feature = "redis")]
-    let frontier = "frontier = 'redis://a.test'\ncrawl = 'x'\nfrontier-wait = 1\njournal = 'j'";
+fn a_flag_beats_the_same_setting_of_the_file() {
     for (text, flags, gone) in [
-        ("user = 'me:x'", &["-H", "authorization: y"][..], "user"),
-        ("header = ['Authorization: x', 'X-A: y']", &["-u", "a:b"], "Authorization"),
-        ("select = 't=h1'", &["--format", "text"], "select"),
-        ("select = 't=h1'\noutput = 'json:x'", &["-o", "html:x"], "select"),
-        ("select = 't=h1'\nformat = 'json'", &["-o", "html:-"], "select"),
-        ("select = 't=h1'\noutput = 'json:-'", &["--format", "text"], "select"),
-        ("broken-only = true", &["--format", "sitemap"], "broken-only"),
-        ("broken-only = true", &["-o", "sitemap:x"], "broken-only"),
-        ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "sitemap"),
-        (sitemap, &["--broken-only"], "sitemap"),
-        (sitemap, &["--broken-only"], "s.xml"),
-        ("format = 'csv'", &["-o", "json:-"], "csv"),
-        ("output = ['json:-', 'csv:x']", &["--format", "html"], "json:-"),
-        #[cfg(feature = "redis")]
-        ("baseline = 'b'", &["--frontier", "redis://a.test", "--crawl", "x"], "baseline"),
-        #[cfg(feature = "redis")]
-        ("follow-root = true", &["--frontier", "redis://a.test", "--crawl", "x"], "follow-root"),
-        #[cfg(feature = "redis")]
-        ("cache = 'c'", &["--frontier", "redis://a.test", "--crawl", "x"], "cache"),
-        #[cfg(feature = "redis")]
-        ("external-rate = 1", &["--frontier", "redis://a.test", "--crawl", "x"], "external-rate"),
-        #[cfg(feature = "redis")]
-        (frontier, &["--follow-root"], "frontier"),
-        #[cfg(feature = "redis")]
-        (frontier, &["--baseline", "b"], "crawl ="),
-        #[cfg(feature = "redis")]
-        (frontier, &["--cache", "c"], "journal"),
-        #[cfg(feature = "redis")]
-        (frontier, &["--sitemap"], "crawl ="),
+        ("format = 'csv'", &["--format", "json"][..], "csv"),
+        ("output = ['json:x', 'csv:y']", &["-o", "z"], "/x"),
+        ("header = ['X-A: y']", &["-H", "X-B: z"], "X-A"),
+        ("lenient = true", &["--strict"], "lenient"),
+        ("quiet = true", &["-v"], "quiet"),
+        ("verbose = true", &["-q"], "verbose"),
+        ("broken-only = true", &["--all"], "broken-only"),
+        ("proxy = 'http://p.test'", &["--no-proxy"], "p.test"),
+        ("no-proxy = true", &["--proxy", "http://p.test"], "no-proxy"),
+        ("cookie-jar = '/dev/null'", &["--no-cookies"], "cookie-jar"),
     ] {
         let printed = printed(text, flags);
         assert!(!printed.contains(gone), "{text} {flags:?}: {printed}");
     }
+}
+
+#[test]
+fn settings_that_go_together_are_taken_from_both() {
     for (text, flags, kept) in [
-        ("header = ['Authorization: x', 'X-A: y']", &["-u", "a:b"][..], "X-A"),
+        ("header = ['X-A: y']", &["-u", "a:b"][..], "X-A"),
         ("select = 't=h1'\nformat = 'json'", &["-o", "x"], "select"),
         ("select = 't=h1'\noutput = 'json:x'", &["--format", "text"], "select"),
         ("broken-only = true", &["--format", "json"], "broken-only"),
-        ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "/y"),
         ("format = 'csv'", &["-o", "json:-", "-o", "x"], "csv"),
         #[cfg(feature = "redis")]
-        (frontier, &["-j", "3"], "crawl ="),
+        (FRONTIER, &["-j", "3"], "crawl ="),
     ] {
         let printed = printed(text, flags);
         assert!(printed.contains(kept), "{text} {flags:?}: {printed}");
     }
-    // A file that contradicts itself is wrong.
+    // What is asked of a crawl has no use for its journal.
+    #[cfg(feature = "redis")]
+    Folder::new(FRONTIER).run(&["--print-config", "--status"]).expect_code(0);
+}
+
+#[test]
+fn settings_that_exclude_each_other_are_refused() {
+    #[cfg(feature = "redis")]
+    let worker = &["--frontier", "redis://a.test", "--crawl", "x"][..];
+    for (text, flags, from_file, other) in [
+        ("user = 'me:x'", &["-H", "authorization: y"][..], "--user", "--header"),
+        ("header = ['Authorization: x', 'X-A: y']", &["-u", "a:b"], "--header", "--user"),
+        ("select = 't=h1'", &["--format", "text"], "--select", "--format"),
+        ("select = 't=h1'\noutput = 'json:x'", &["-o", "html:x"], "--select", "--format"),
+        ("broken-only = true", &["--format", "sitemap"], "--broken-only", "--format"),
+        ("broken-only = true", &["-o", "sitemap:x"], "--broken-only", "--output"),
+        ("output = ['sitemap:x', 'json:y']", &["--broken-only"], "--output", "--broken-only"),
+        ("format = 'sitemap'\n", &["--broken-only"], "--format", "--broken-only"),
+        ("format = 'csv'", &["-o", "json:-"], "--format", "--output"),
+        ("output = ['json:-', 'csv:x']", &["--format", "html"], "--output", "--format"),
+        ("by-page = true", &["--referrers", "3"], "--by-page", "--referrers"),
+        ("cache = 'c'", &["--record", "r"], "--cache", "--record"),
+        #[cfg(feature = "redis")]
+        ("baseline = 'b'", worker, "--baseline", "--frontier"),
+        #[cfg(feature = "redis")]
+        ("follow-root = true", worker, "--follow-root", "--frontier"),
+        #[cfg(feature = "redis")]
+        ("cache = 'c'", worker, "--cache", "--frontier"),
+        #[cfg(feature = "redis")]
+        ("external-rate = 1", worker, "--external-rate", "--frontier"),
+        #[cfg(feature = "redis")]
+        ("max-depth = 3", worker, "--max-depth", "--frontier"),
+        #[cfg(feature = "redis")]
+        (FRONTIER, &["--follow-root"], "--frontier", "--follow-root"),
+        #[cfg(feature = "redis")]
+        (FRONTIER, &["--sitemap"], "--frontier", "--sitemap"),
+    ] {
+        let folder = Folder::new(text);
+        let arguments = [&["http://a.test"], flags].concat();
+        let stderr = folder.run(&arguments).expect_code(2).stderr;
+        let line = stderr.lines().next().unwrap();
+        let file = fs::canonicalize(folder.0.join("crawl.toml")).unwrap();
+        let origin = format!(" ({from_file} is from {})", file.display());
+        assert!(line.ends_with(&origin), "{text} {flags:?}: {stderr}");
+        assert!(line.contains(other), "{text} {flags:?}: {stderr}");
+    }
+    // A file that contradicts itself is wrong, too.
     let folder = Folder::new("user = 'me:x'\nheader = 'Authorization: y'\n");
-    folder.run(&["http://a.test", "--format", "text"]).expect_code(2);
+    let stderr = folder.run(&["http://a.test", "--format", "text"]).expect_code(2).stderr;
+    assert!(stderr.contains("(--user and --header are from "), "{stderr}");
+    // The file has no part in this.
+    let stderr = folder.run(&["http://a.test", "-q", "-v"]).expect_code(2).stderr;
+    assert!(!stderr.contains("crawl.toml"), "{stderr}");
 }
 
 /// A file may come from anyone, such as with a site that is cloned.

@@ -19,7 +19,7 @@ use crate::program::{Running, WATCHDOG, wait_until};
 
 fn options(server: &Server) -> Options {
     let mut options = Options::new(vec![server.url("/").parse().unwrap()]);
-    options.robots = false;
+    options.settings.robots = false;
     options
 }
 
@@ -147,7 +147,7 @@ fn callbacks_may_borrow_and_need_not_be_send() {
     })
     .unwrap();
     let mut options = Options::new(vec![server.url("/").parse().unwrap()]);
-    options.robots = false;
+    options.settings.robots = false;
     let rows = Rc::new(RefCell::new(Vec::new()));
     let (mut is_watched, mut num_rows) = (false, 0);
     let summary = Crawler::builder(options)

@@ -221,9 +221,9 @@ fn crawl(options: Options) -> (Vec<Row>, CrawlSummary) {
 fn every_planted_link_is_reported_with_its_place_and_no_other() {
     let (planted, site, other_host) = servers();
     let mut options = Options::new(vec![site.url("/manual/").parse().unwrap()]);
-    options.check = Check::ALL;
-    options.external = true;
-    options.max_tries = 1;
+    options.settings.check = Check::ALL;
+    options.settings.external = true;
+    options.settings.max_tries = 1;
     let (rows, summary) = crawl(options);
     let mut found = BTreeSet::new();
     for row in rows.iter().filter(|row| row.is_broken()) {

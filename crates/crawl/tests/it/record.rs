@@ -157,17 +157,21 @@ fn a_flag_that_may_be_given_again_takes_the_place_of_recorded_ones() {
     Running::start(program(&arguments)).wait().expect_code(1);
 }
 
-/// Also where it takes both values to see that they contradict each other.
+/// The selections of a record stay, since a replay would depart from it without them.
 #[test]
-fn a_flag_beats_what_contradicts_it_in_a_record() {
+fn a_flag_that_excludes_what_is_recorded_is_refused() {
     let server = with_a_broken_link();
     let (record, root) = (Scratch::new(), server.url("/"));
     let flags = ["--select=t=a", "--format=json", "--broken-only", "--record", record.as_str()];
     Running::start(program(&[&flags[..], &[&root]].concat())).wait().expect_code(1);
-    for format in ["text", "sitemap"] {
+    let replayed = |format| {
         let arguments = ["--format", format, "--replay", record.as_str()];
-        Running::start(program(&arguments)).wait().expect_code(1);
-    }
+        Running::start(program(&arguments)).wait()
+    };
+    replayed("text").expect_code(1);
+    let stderr = replayed("sitemap").expect_code(2).stderr;
+    let origin = format!("(--broken-only is from {})", record.as_str());
+    assert!(stderr.contains("--format") && stderr.contains(&origin), "{stderr}");
 }
 
 #[test]
@@ -480,7 +484,7 @@ impl<B: Backend> Backend for Interrupting<B> {
 fn an_interrupted_replay_has_no_row_that_the_recorded_run_has_not() {
     for seed in 1..=4 {
         let mut options = Options::new(vec!["http://a.test/".parse().unwrap()]);
-        (options.seed, options.max_tries) = (seed, 1);
+        (options.seed, options.settings.max_tries) = (seed, 1);
         let record = Scratch::new();
         let recorder = Recorder::create(record.path(), &Header::default()).unwrap();
         let net = network(seed);

@@ -22,8 +22,8 @@ fn in_virtual_time(
     change: impl FnOnce(&mut Options),
 ) -> (CrawlSummary, Duration) {
     let mut options = Options::new(vec!["http://127.0.0.1:9/".parse().unwrap()]);
-    options.robots = false;
-    options.max_tries = u32::MAX;
+    options.settings.robots = false;
+    options.settings.max_tries = u32::MAX;
     change(&mut options);
     let event_loop = EventLoop::in_virtual_time();
     let crawler = Crawler::builder(options);
@@ -56,7 +56,7 @@ fn a_second_stop_ends_the_crawl_at_once() {
 fn a_stop_waits_no_longer_than_the_fetches_in_flight_take() {
     let stop_time = Duration::from_millis(50);
     // Between two tries there is a backoff of 100 to 200 ms.
-    let (summary, took) = in_virtual_time(&[stop_time], |options| options.max_tries = 2);
+    let (summary, took) = in_virtual_time(&[stop_time], |options| options.settings.max_tries = 2);
     assert!(matches!(summary.stopped, Some(StopReason::Signal(2))), "{:?}", summary.stopped);
     assert_eq!((summary.done, summary.todo), (1, 0));
     assert!(took <= Duration::from_millis(200), "{took:?}");
@@ -70,7 +70,7 @@ fn max_time_begins_a_graceful_shutdown() {
     assert_eq!(took, 7 * SECOND);
     let enough = |options: &mut Options| {
         options.max_time = Some(SECOND);
-        options.max_tries = 2;
+        options.settings.max_tries = 2;
     };
     let (summary, took) = in_virtual_time(&[], enough);
     assert!(summary.stopped.is_none() && summary.done == 1, "{:?}", summary.stopped);

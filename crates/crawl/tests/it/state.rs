@@ -150,7 +150,7 @@ fn the_report_after_resuming_is_that_of_an_uninterrupted_run() {
 /// Begins or resumes a crawl in this process.
 fn resume(root: &str, journal: &Scratch) -> (Vec<Row>, Result<CrawlSummary, String>, Vec<String>) {
     let mut options = Options::new(vec![root.parse().unwrap()]);
-    options.robots = false;
+    options.settings.robots = false;
     options.max_tasks = Some(1);
     let path = journal.path().to_owned();
     let (send_row, rows) = channel();
@@ -321,12 +321,17 @@ fn a_file_that_is_no_journal_is_refused() {
 }
 
 #[test]
-fn a_journal_of_a_later_version_is_refused() {
-    let journal = Scratch::with("crawl journal, format 2\nwho knows\n");
-    assert_refused(&journal, &[], &["format 2"]);
+fn a_journal_of_another_version_is_refused() {
+    let refused = |format| {
+        let journal = Scratch::with(&format!("crawl journal, format {format}\nwho knows\n"));
+        let why = format!("format {format}, which this version of the program cannot read");
+        assert_refused(&journal, &[], &[&why]);
+        journal
+    };
+    let (_earlier, journal) = (refused(1), refused(3));
     let server = small_site();
     run(&["--state", journal.as_str(), "--fresh", &server.url("/")]).expect_code(0);
-    assert!(journal.read().starts_with(b"crawl journal, format 1\n"));
+    assert!(journal.read().starts_with(b"crawl journal, format 2\n"));
 }
 
 #[test]
@@ -367,7 +372,7 @@ fn other_options_are_refused_by_name() {
     let requests = server.requests();
     for (more, words) in [
         (&["--max-depth", "3"][..], &["--max-depth was none and is 3"][..]),
-        (&["--lenient"], &["--lenient was false and is true"]),
+        (&["--lenient"], &[r#"scope was "strict" and is "lenient""#]),
         (&["--include", "a"], &[r#"--include was [] and is ["a"]"#]),
         (&["--exclude", "y"], &[r#"--exclude was ["x"] and is ["x","y"]"#]),
         (&["--strip-query", "*"], &["--strip-query"]),
@@ -375,7 +380,7 @@ fn other_options_are_refused_by_name() {
         (&["--external"], &["--external was false and is true"]),
         (&["--max-redirect", "1"], &["--max-redirect was 10 and is 1"]),
         (&["http://other.test"], &["URL was", "http://other.test/"]),
-        (&["--max-depth", "3", "--lenient"], &["--max-depth", "; ", "--lenient"]),
+        (&["--max-depth", "3", "--lenient"], &["--max-depth", "; ", "scope"]),
     ] {
         let output = run(&[&arguments, more].concat()).expect_code(3);
         for word in words.iter().chain(&["begun with other options", journal.as_str()]) {

@@ -26,7 +26,7 @@ fn the_pages_of_a_host_are_limited_over_all_workers() {
     let redis = Redis::start();
     let server = made_up(3, |request| request.path().to_owned());
     let mut wanted = options(&server.url("/"));
-    wanted.max_pages_per_host = Some(50);
+    wanted.settings.max_pages_per_host = Some(50);
     let workers: Vec<_> = (0..3)
         .map(|_| {
             let RedisOptions { server, name, .. } = redis.options("ceiling");
@@ -53,7 +53,7 @@ fn pages_that_say_the_same_come_to_an_end() {
     let redis = Redis::start();
     let server = made_up(1, |_| "the same".to_owned());
     let mut wanted = options(&server.url("/"));
-    wanted.traps.equal_pages = 20;
+    wanted.settings.traps.equal_pages = 20;
     let (summary, rows) = run(redis.options("equal"), wanted);
     // Twenty before their content is hashed, twenty copies, and one that ends it.
     assert_eq!(rows.len(), 41);
@@ -68,7 +68,7 @@ fn a_worker_that_joins_has_the_limits_of_the_crawl() {
     let redis = Redis::start();
     let server = Server::start(|_, reply| reply.page("x")).unwrap();
     let mut wanted = options(&server.url("/a/b/c/d"));
-    wanted.traps.segments = 3;
+    wanted.settings.traps.segments = 3;
     join_and_leave(redis.options("joined"), wanted);
     run(redis.options("joined"), Options::new(Vec::new()));
     let rows = journal(&redis.options("joined"));

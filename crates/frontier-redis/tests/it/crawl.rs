@@ -8,12 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, StopReason};
+use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, Settings, StopReason};
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
 use stage2_coroutines::{EventLoop, Task};
 use stage3_queue::{Frontier, Stopper};
+use test_support::settings::{by_name, changed, with_one_changed};
 
 use crate::losses::{is_soon, join_and_leave};
 use crate::redis::Redis;
@@ -25,8 +26,8 @@ fn one_worker_finds_what_a_crawl_in_one_process_finds() {
     let redis = Redis::start();
     let site = DemoSite::start(SiteOptions::default()).unwrap();
     let mut wanted = options(&site.root());
-    wanted.robots = true;
-    wanted.check.fragments = true;
+    wanted.settings.robots = true;
+    wanted.settings.check.fragments = true;
     let expected = witness(wanted.clone());
     let (summary, rows) = run(redis.options("one"), wanted.clone());
     assert!(summary.stopped.is_none());
@@ -141,23 +142,23 @@ fn a_worker_with_other_settings_is_refused() {
         event_loop.run_sync(opening, Duration::from_secs(20)).unwrap()
     };
     let mut other = options(&site.root());
-    other.delay = Duration::from_secs(1);
+    other.settings.delay = Duration::from_secs(1);
     let error = open(other).err().unwrap().to_string();
-    assert!(error.contains("--delay is 0 there and 1000 here"), "{error}");
+    assert!(error.contains("--delay is 0.0 there and 1.0 here"), "{error}");
     let mut deep = options(&site.root());
-    deep.max_depth = Some(1);
+    deep.settings.max_depth = Some(1);
     let error = open(deep).err().unwrap().to_string();
     assert!(error.contains("--max-depth is not supported"), "{error}");
     let mut following = options(&site.root());
-    following.follow_root = true;
+    following.settings.follow_root = true;
     let error = open(following).err().unwrap().to_string();
     assert!(error.contains("--follow-root is not supported"), "{error}");
     let mut paced = options(&site.root());
-    paced.external_rate = Some(1);
+    paced.settings.external_rate = Some(1);
     let error = open(paced).err().unwrap().to_string();
     assert!(error.contains("--external-rate is not supported"), "{error}");
     let mut single = options(&site.root());
-    single.hosts = vec![HostOptions::new(HostPattern::parse("a.test").unwrap())];
+    single.settings.hosts = vec![HostOptions::new(HostPattern::parse("a.test").unwrap())];
     let error = open(single).err().unwrap().to_string();
     assert!(error.contains("a setting for a host is not supported"), "{error}");
     redis.command(&["HSET", "{settings:0}:crawl", "format", "0, 0.0.1"]);
@@ -171,6 +172,45 @@ fn a_worker_with_other_settings_is_refused() {
         .unwrap();
     let keys = redis.command(&["EVAL", "return #redis.call('KEYS', '*')", "0"]);
     assert_eq!(keys, "0");
+}
+
+/// Each setting is either shared by all workers, or refused.
+#[test]
+#[ignore = "needs redis-server: run .ci/real-peers"]
+fn a_worker_that_joins_has_all_settings_of_the_crawl() {
+    let redis = Redis::start();
+    let event_loop = EventLoop::new().unwrap();
+    let open = |name: &str, settings: Settings| {
+        let mut options = Options::new(Vec::new());
+        options.settings = settings;
+        let (redis, sink) = (redis.options(name), Box::new(drop));
+        let opening = RedisFrontier::open(&event_loop, redis, options, sink, Stopper::new());
+        let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
+        opened.map_err(|error| error.to_string())
+    };
+    let root = "http://b.test/".parse().unwrap();
+    open("usual", Settings::new(vec![root])).unwrap();
+    let (mut shared, mut refused) = (changed(), Vec::new());
+    for name in by_name(&shared).keys() {
+        let error = open("usual", with_one_changed(name)).err().unwrap();
+        assert!(!error.contains("s3cret"), "{error}");
+        if error.contains("is not supported by a frontier on Redis") {
+            refused.push(name.clone());
+        } else {
+            let is_named = error.contains(&format!("has other settings: {name} is "));
+            assert!(is_named, "{name}: {error}");
+        }
+    }
+    let expected = ["--external-rate", "--follow-root", "--max-depth", "--sitemap"];
+    assert_eq!(refused, [&expected[..], &["hosts in crawl.toml"]].concat());
+    shared.external_rate = None;
+    shared.follow_root = false;
+    shared.max_depth = None;
+    shared.sitemap = false;
+    shared.hosts = Vec::new();
+    open("changed", shared.clone()).unwrap();
+    let joined = open("changed", Settings::new(Vec::new())).unwrap();
+    assert_eq!(by_name(&joined.options().settings), by_name(&shared));
 }
 
 /// A worker moves the journal to a file while it crawls. A report from the file and from
@@ -326,7 +366,7 @@ fn a_style_sheet_has_the_urls_that_it_names() {
     });
     let site = site.unwrap();
     let mut wanted = options(&site.url("/"));
-    (wanted.check.styles, wanted.check.images) = (true, true);
+    (wanted.settings.check.styles, wanted.settings.check.images) = (true, true);
     let (_, rows) = run(redis.options("style"), wanted);
     let style = rows.iter().find(|row| row.url.ends_with("/style.css")).unwrap();
     assert_eq!((style.num_urls, style.num_new_urls), (2, 2));
@@ -461,7 +501,7 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
     });
     let site = site.unwrap();
     let mut wanted = options(&site.url("/"));
-    (wanted.delay, wanted.max_tasks) = (Duration::from_millis(40), Some(2));
+    (wanted.settings.delay, wanted.max_tasks) = (Duration::from_millis(40), Some(2));
     let mut of_stopped = redis.options("claims");
     of_stopped.lease = Duration::from_secs(60);
     run_with(of_stopped, wanted, stopper);
@@ -493,7 +533,7 @@ fn a_report_counts_its_rows() {
     });
     let site = site.unwrap();
     let mut wanted = options(&site.url("/"));
-    wanted.traps.segments = 3;
+    wanted.settings.traps.segments = 3;
     run(redis.options("counts"), wanted.clone());
     let (event_loop, mut of_counts) = (EventLoop::new().unwrap(), redis.options("counts"));
     let mut report_of = |keep_redirects: bool| {
@@ -528,7 +568,7 @@ fn a_report_tells_what_pages_leave_out() {
     });
     let site = site.unwrap();
     let mut wanted = options(&site.url("/map"));
-    wanted.robots = true;
+    wanted.settings.robots = true;
     let (of_worker, _) = run(redis.options("lacks"), wanted);
     assert_eq!((of_worker.nofollow, of_worker.warnings.len()), (1, 1));
     let (event_loop, of_lacks) = (EventLoop::new().unwrap(), redis.options("lacks"));
@@ -618,7 +658,8 @@ fn large_records_are_read_a_few_at_a_time() {
 fn a_worker_with_many_partitions_leaves_all_of_them() {
     let redis = Redis::start();
     let mut wanted = options("http://0.test/");
-    wanted.roots = (0..100).map(|n| format!("http://{n}.test/").parse().unwrap()).collect();
+    wanted.settings.roots =
+        (0..100).map(|n| format!("http://{n}.test/").parse().unwrap()).collect();
     let many = RedisOptions { partitions: Some(64), ..redis.options("many") };
     let afar = redis.afar(Duration::from_millis(40)).0;
     let count = |what: &str| {

@@ -224,7 +224,7 @@ fn children_that_other_nodes_have_lost_are_put_in_again() {
     let first = Server::start(move |_, reply| reply.page(&links)).unwrap();
     let mut wanted = options(&first.url("/"));
     let others = others.iter().map(|other| other.url("/").parse().unwrap());
-    wanted.roots = wanted.roots.iter().cloned().chain(others).collect();
+    wanted.settings.roots = wanted.settings.roots.iter().cloned().chain(others).collect();
     let mut lost = redis.options("lost");
     lost.partitions = Some(64);
     run(lost.clone(), wanted.clone());
@@ -236,7 +236,7 @@ fn children_that_other_nodes_have_lost_are_put_in_again() {
     assert!(journal(&lost).len() < expected.len());
     // A worker that joins, with no roots of its own.
     let mut joining = wanted;
-    joining.roots = [].into();
+    joining.settings.roots = [].into();
     run(lost.clone(), joining);
     assert_same(&journal(&lost), &expected);
     assert_eq!(first.hits("/"), 1);

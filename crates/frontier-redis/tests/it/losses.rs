@@ -113,7 +113,7 @@ fn lose_children(with_journal: bool) {
     let first = first.unwrap();
     let mut wanted = options(&first.url("/"));
     let others = others.iter().map(|other| other.url("/").parse().unwrap());
-    wanted.roots = wanted.roots.iter().cloned().chain(others).collect();
+    wanted.settings.roots = wanted.settings.roots.iter().cloned().chain(others).collect();
     let mut lost = redis.options("lost");
     lost.partitions = Some(64);
     lost.journal_age = Duration::from_millis(200);

@@ -61,7 +61,7 @@ fn a_delay_holds_over_eight_workers() {
         _ => reply.page("x"),
     });
     let mut wanted = options(&server.url("/"));
-    wanted.delay = Duration::from_millis(100);
+    wanted.settings.delay = Duration::from_millis(100);
     let claims = redis.monitor();
     let begun = (Instant::now(), SystemTime::now().duration_since(UNIX_EPOCH).unwrap());
     run_workers(&redis, "delay", 8, &wanted);
@@ -102,7 +102,7 @@ fn a_robots_txt_is_fetched_once_for_all_workers() {
         _ => reply.page("x"),
     });
     let mut wanted = options(&server.url("/"));
-    wanted.robots = true;
+    wanted.settings.robots = true;
     run_workers(&redis, "robots", 4, &wanted);
     let times = times.lock().unwrap();
     let count = |path: &str| times.iter().filter(|(_, asked)| asked.starts_with(path)).count();
@@ -155,8 +155,8 @@ fn a_busy_url_is_asked_again_when_it_wants() {
 fn a_dead_host_ends_as_rows() {
     let redis = Redis::start();
     let mut wanted = options(&format!("http://{DEAD_HOST}/"));
-    wanted.robots = true;
-    wanted.max_tries = 2;
+    wanted.settings.robots = true;
+    wanted.settings.max_tries = 2;
     run_workers(&redis, "dead", 2, &wanted);
     let rows = journal(&redis.options("dead"));
     assert_eq!(rows.len(), 1);
@@ -170,8 +170,8 @@ fn links_to_a_dead_host() -> (Server, Options) {
     let server = Server::start(move |_, reply| reply.page(&links)).unwrap();
     let mut wanted = options(&server.url("/"));
     let dead = format!("http://{DEAD_HOST}/").parse().unwrap();
-    wanted.roots = wanted.roots.iter().cloned().chain([dead]).collect();
-    wanted.max_tries = 1;
+    wanted.settings.roots = wanted.settings.roots.iter().cloned().chain([dead]).collect();
+    wanted.settings.max_tries = 1;
     (server, wanted)
 }
 
@@ -191,7 +191,7 @@ fn a_dead_host_is_given_up_without_robots_txt() {
     let redis = Redis::start();
     let (_server, mut wanted) = links_to_a_dead_host();
     // It is given up after eight failed attempts, and five seconds.
-    wanted.delay = Duration::from_millis(800);
+    wanted.settings.delay = Duration::from_millis(800);
     run(redis.options("dead"), wanted);
     assert_eq!(tried(&redis, "dead"), 8);
 }
@@ -220,7 +220,7 @@ fn a_host_that_is_busy_all_the_time_is_named() {
         _ => reply.status(503, "Service Unavailable", &[], ""),
     });
     let mut wanted = options(&server.url("/"));
-    wanted.max_wait = Duration::from_secs(1);
+    wanted.settings.max_wait = Duration::from_secs(1);
     let (summary, rows) = run(redis.options("gone"), wanted);
     let event_loop = EventLoop::new().unwrap();
     let of_gone = redis.options("gone");
@@ -254,8 +254,8 @@ fn time_in_which_no_worker_asks_is_not_that_of_a_busy_host() {
         reply.status(503, "Service Unavailable", &[], "");
     });
     let mut wanted = options(&server.url("/a"));
-    wanted.roots = ["/a", "/b"].map(|path| server.url(path).parse().unwrap()).into();
-    (wanted.max_wait, wanted.max_tasks) = (Duration::from_secs(1), Some(1));
+    wanted.settings.roots = ["/a", "/b"].map(|path| server.url(path).parse().unwrap()).into();
+    (wanted.settings.max_wait, wanted.max_tasks) = (Duration::from_secs(1), Some(1));
     run_with(redis.options("later"), wanted, stopper);
     // An hour goes by.
     let script = "local h = cmsgpack.unpack(redis.call('GET', KEYS[1]))
@@ -279,7 +279,7 @@ fn a_row_with_a_busy_answer_does_not_end_the_spell_of_its_host() {
     let redis = Redis::start();
     let (server, times) = timed(|_, reply| reply.status(503, "Service Unavailable", &[], ""));
     let mut wanted = options(&server.url("/"));
-    wanted.max_wait = Duration::from_millis(500);
+    wanted.settings.max_wait = Duration::from_millis(500);
     let (_, rows) = run(redis.options("final"), wanted);
     let [row] = &rows[..] else { panic!("{rows:?}") };
     assert_eq!((row.status, times.lock().unwrap().len()), (Some(503), 2));
@@ -303,7 +303,7 @@ fn rules_that_the_server_has_lost_are_fetched_again() {
         _ => reply.page("x"),
     });
     let mut wanted = options(&server.url("/"));
-    (wanted.robots, wanted.max_pages, wanted.max_tasks) = (true, Some(1), Some(1));
+    (wanted.settings.robots, wanted.max_pages, wanted.max_tasks) = (true, Some(1), Some(1));
     run(redis.options("evicted"), wanted);
     let key = format!("{{evicted:0}}:rules0{}", server.address());
     assert_eq!(redis.command(&["DEL", &key]), "1");
@@ -344,8 +344,8 @@ fn large_rules_of_a_host_without_work_are_forgotten_by_the_server() {
     });
     let small = small.unwrap();
     let mut wanted = options(&large.url("/"));
-    wanted.roots = [&large, &small].map(|site| site.url("/").parse().unwrap()).into();
-    (wanted.robots, wanted.max_tries) = (true, 1);
+    wanted.settings.roots = [&large, &small].map(|site| site.url("/").parse().unwrap()).into();
+    (wanted.settings.robots, wanted.settings.max_tries) = (true, 1);
     let (_, rows) = run(redis.options("idle"), wanted);
     let skipped = rows.iter().filter(|row| row.outcome == Outcome::Skipped).count();
     assert_eq!((rows.len(), skipped, large.hits("/robots.txt")), (4, 1, 2), "{rows:?}");

@@ -26,7 +26,7 @@ pub(crate) fn watchdog() -> Duration {
 /// Returns the options of a crawl from this root.
 pub(crate) fn options(root: &str) -> Options {
     let mut options = Options::new(vec![root.parse().unwrap()]);
-    options.robots = false;
+    options.settings.robots = false;
     options
 }
 

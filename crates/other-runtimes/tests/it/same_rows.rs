@@ -52,7 +52,7 @@ fn comparable(site: &DemoSite, row: &Row) -> impl PartialEq + std::fmt::Debug + 
 
 fn options(root: &str) -> Options {
     let mut options = Options::new(vec![root.parse().unwrap()]);
-    options.max_tries = 1;
+    options.settings.max_tries = 1;
     options
 }
 
@@ -114,8 +114,8 @@ fn a_failed_fetch_is_a_row_with_its_error_class() {
         });
         let server = server.unwrap();
         let mut options = options(&server.url("/"));
-        options.max_tries = 2;
-        options.read_timeout = Duration::from_secs(1);
+        options.settings.max_tries = 2;
+        options.settings.read_timeout = Duration::from_secs(1);
         let (_, rows) = rows(name, crawl, options);
         let row = |path: &str| {
             let row = &rows[&server.url(path)];

@@ -14,7 +14,7 @@ const WATCHDOG: Duration = Duration::from_secs(20);
 
 fn options(url: &str) -> Options {
     let mut options = Options::new(vec![url.parse().unwrap()]);
-    options.max_tries = 1;
+    options.settings.max_tries = 1;
     options
 }
 
@@ -93,7 +93,7 @@ fn a_blocking_read_ends_at_its_timeout() {
         ("/drip", "within 200ms", WATCHDOG, SHORT),
     ] {
         let mut options = options(&server.url(path));
-        (options.read_timeout, options.timeout) = (read_timeout, timeout);
+        (options.settings.read_timeout, options.settings.timeout) = (read_timeout, timeout);
         let (_, rows) = crawl(options);
         assert_eq!(rows[0].outcome, Outcome::Failed);
         let error = rows[0].error.as_ref().unwrap();

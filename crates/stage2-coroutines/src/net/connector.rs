@@ -30,11 +30,11 @@ impl Connector {
         options: &Options,
         make_room: impl Fn() -> bool + 'static,
     ) -> Self {
-        let roots = options.roots.iter().filter_map(|root| root.host_str());
-        let Options { ca_certificates, insecure, deny_private, .. } = options;
+        let Options { settings, ca_certificates, insecure, .. } = options;
+        let roots = settings.roots.iter().filter_map(|root| root.host_str());
         Self {
             event_loop: event_loop.clone(),
-            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, *deny_private),
+            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private),
             limits: Rc::new(Limits::new(event_loop)),
             make_room: Box::new(make_room),
         }

@@ -357,11 +357,9 @@ fn task_7_the_timeout_is_one_for_silence_and_begins_anew_with_every_part() {
         }
     })
     .unwrap();
-    let options = Options {
-        connect_timeout: Duration::from_secs(1),
-        read_timeout: Duration::from_millis(2800),
-        max_tries: 1,
-        ..Options::new(vec![server.url("/").parse().unwrap()])
-    };
+    let mut options = Options::new(vec![server.url("/").parse().unwrap()]);
+    options.settings.connect_timeout = Duration::from_secs(1);
+    options.settings.read_timeout = Duration::from_millis(2800);
+    options.settings.max_tries = 1;
     assert_eq!(rows(&server, options), [("/".to_owned(), Some(200))]);
 }

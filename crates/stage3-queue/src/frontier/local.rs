@@ -46,7 +46,7 @@ impl LocalFrontier {
     /// to `sink`.
     pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Self {
         let mut crawl = Crawl::new(options);
-        if crawl.options().sitemap {
+        if crawl.options().settings.sitemap {
             crawl.expect_seeds();
         }
         let roots = crawl.roots(&mut sink);

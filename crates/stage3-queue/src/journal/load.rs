@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{record, settings};
 
 /// First line of every journal.
-pub(super) const FIRST_LINE: &str = "crawl journal, format 1\n";
+pub(super) const FIRST_LINE: &str = "crawl journal, format 2\n";
 /// Prefix of that line in every format, later ones included.
 const ANY_FORMAT: &[u8] = b"crawl journal, format ";
 /// Limit on the length of the first line, in bytes: a file that is no journal may
@@ -76,7 +76,8 @@ impl LoadedJournal {
         }
         if self.line != first_line {
             let format = String::from_utf8_lossy(format.trim_ascii_end());
-            let message = format!("it is of format {format}, of which this version knows nothing");
+            let message =
+                format!("it is of format {format}, which this version of the program cannot read");
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         self.begin = self.line.len() as u64;

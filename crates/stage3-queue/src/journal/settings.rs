@@ -1,59 +1,73 @@
-//! The options that must be the same when a crawl is resumed.
+//! The settings that must be the same when a crawl is resumed.
 
-use crawl_core::{HostOptions, Options, ScopeRule, TrapLimits};
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use std::io;
+use std::time::Duration;
 
-/// Returns the options that decide which URLs are found, by the names of their
-/// flags.
-pub(super) fn of(options: &Options) -> Map<String, Value> {
-    let roots: Vec<_> = options.roots.iter().map(|root| root.as_str()).collect();
-    let include: Vec<_> = options.include.iter().map(|regex| regex.as_str()).collect();
-    let exclude: Vec<_> = options.exclude.iter().map(|regex| regex.as_str()).collect();
-    let select: Vec<_> = options.select.iter().map(|selection| selection.as_str()).collect();
-    let max_pages_per_host = match options.max_pages_per_host {
-        Some(Options::MAX_PAGES_PER_HOST) => Value::Null,
-        Some(max) => json!(max),
-        None => json!("none"),
+use crawl_core::{HostOptions, Settings};
+use serde_json::{Map, Value};
+
+/// Returns the settings that a journal keeps, by their names: those that decide which URLs
+/// are found. The others may differ when the crawl is resumed, so they have the same value
+/// in each journal. Headers are among them, which may be secrets and do not belong in a file.
+pub(super) fn of(settings: &Settings) -> io::Result<Map<String, Value>> {
+    // No `..` here: whoever adds a setting decides whether it may differ.
+    let kept = Settings {
+        roots: settings.roots.clone(),
+        scope: settings.scope,
+        include: settings.include.clone(),
+        exclude: settings.exclude.clone(),
+        check: settings.check,
+        external: settings.external,
+        sitemap: settings.sitemap,
+        follow_root: settings.follow_root,
+        max_depth: settings.max_depth,
+        strip_query: settings.strip_query.clone(),
+        traps: settings.traps.clone(),
+        max_pages_per_host: settings.max_pages_per_host,
+        max_redirect: settings.max_redirect,
+        robots: settings.robots,
+        deny_private: settings.deny_private,
+        select: settings.select.clone(),
+        hosts: settings.hosts.iter().filter(is_filter).map(filter_of).collect(),
+        accept: Vec::new(),
+        max_tries: 0,
+        max_wait: Duration::ZERO,
+        rate_limit: None,
+        delay: Duration::ZERO,
+        external_rate: None,
+        connect_timeout: Duration::ZERO,
+        read_timeout: Duration::ZERO,
+        timeout: Duration::ZERO,
+        max_body_size: 0,
+        user_agent: String::new(),
+        headers: Vec::new(),
     };
-    // A limit that is as usual is not in a journal, as in those from before the flags.
-    let (traps, usual) = (&options.traps, TrapLimits::default());
-    let is_filter = |host: &&HostOptions| !host.check || !host.exclude.is_empty();
-    let hosts = options.hosts.iter().filter(is_filter);
-    let hosts: Vec<_> = hosts
-        .map(|HostOptions { host, check, exclude, .. }| format!("{host:?} {check} {exclude:?}"))
-        .collect();
-    let settings: [(&str, Value); 19] = [
-        ("URL", json!(roots)),
-        ("--lenient", json!(options.scope == ScopeRule::Lenient)),
-        ("--include", json!(include)),
-        ("--exclude", json!(exclude)),
-        ("--max-depth", json!(options.max_depth)),
-        ("--max-redirect", json!(options.max_redirect)),
-        ("--strip-query", json!(options.strip_query)),
-        ("--external", json!(options.external)),
-        ("--check", json!(options.check.names())),
-        ("--sitemap", json!(options.sitemap)),
-        ("--no-robots", json!(!options.robots)),
-        ("--select", json!(select)),
-        ("--max-pages-per-host", max_pages_per_host),
-        ("--max-path-segments", unusual(traps.segments, usual.segments)),
-        ("--max-repeats", unusual(traps.repetitions, usual.repetitions)),
-        ("--max-pages-per-pattern", unusual(traps.variants, usual.variants)),
-        // Null while it is unused: older journals do not have it.
-        ("hosts in crawl.toml", unusual(hosts, Vec::new())),
-        ("--follow-root", json!(options.follow_root.then_some(true))),
-        ("--deny-private", json!(options.deny_private.then_some(true))),
-    ];
-    settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    Ok(serde_json::from_value(serde_json::to_value(kept)?)?)
 }
 
-/// Returns the value of an option; `null` if it has its default.
-fn unusual<T: Serialize + PartialEq>(value: T, default: T) -> Value {
-    if value == default { Value::Null } else { json!(value) }
+/// Returns true if URLs of the host are not found because of its options.
+fn is_filter(host: &&HostOptions) -> bool {
+    !host.check || !host.exclude.is_empty()
 }
 
-/// Returns a readable list of the options that have changed; `None` if none has.
+/// Returns the options of a host with nothing but what decides which URLs are found.
+fn filter_of(host: &HostOptions) -> HostOptions {
+    HostOptions {
+        host: host.host.clone(),
+        exclude: host.exclude.clone(),
+        check: host.check,
+        delay: None,
+        rate_limit: None,
+        max_tasks: None,
+        headers: Vec::new(),
+        connect_timeout: None,
+        read_timeout: None,
+        timeout: None,
+        accept: Vec::new(),
+    }
+}
+
+/// Returns a readable list of the settings that have changed; `None` if none has.
 pub(super) fn differences(old: &Map<String, Value>, new: &Map<String, Value>) -> Option<String> {
     let of = |settings: &Map<String, Value>, name: &str| match settings.get(name) {
         None | Some(Value::Null) => "none".to_owned(),

@@ -12,7 +12,7 @@ use stage3_queue::Crawler;
 pub(crate) fn options(roots: &[&str]) -> Options {
     let mut options = Options::new(roots.iter().map(|root| root.parse().unwrap()).collect());
     options.max_tasks = Some(10);
-    options.max_tries = 1;
+    options.settings.max_tries = 1;
     options
 }
 

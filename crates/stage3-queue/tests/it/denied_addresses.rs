@@ -31,9 +31,9 @@ fn hosts() -> impl Iterator<Item = &'static str> {
 /// Returns the options of a crawl that asks whatever it is led to.
 fn all_options(deny_private: bool) -> Options {
     let mut options = options(&[ROOT]);
-    (options.external, options.sitemap) = (true, true);
-    (options.check.images, options.check.styles) = (true, true);
-    options.deny_private = deny_private;
+    (options.settings.external, options.settings.sitemap) = (true, true);
+    (options.settings.check.images, options.settings.check.styles) = (true, true);
+    options.settings.deny_private = deny_private;
     options
 }
 
@@ -86,7 +86,7 @@ fn expect_denied(crawled: &Crawled, host: &str) {
 fn a_public_site_leads_to_no_denied_address() {
     for (robots, deny_private) in [(true, false), (true, true), (false, false), (false, true)] {
         let mut options = all_options(deny_private);
-        options.robots = robots;
+        options.settings.robots = robots;
         let crawled = crawl(options, site);
         ALWAYS.iter().for_each(|host| expect_denied(&crawled, host));
         for host in PRIVATE {
@@ -118,7 +118,7 @@ fn robots_txt_does_not_lead_to_a_denied_address() {
 #[test]
 fn the_kind_of_a_root_is_permitted() {
     let mut options = options(&["http://10.0.0.1/"]);
-    (options.external, options.deny_private) = (true, true);
+    (options.settings.external, options.settings.deny_private) = (true, true);
     let crawled = crawl(options, |request| match &*request.path {
         "/" => page(["http://192.168.1.1/", "http://127.0.0.1/", "http://169.254.169.254/"]),
         _ => not_found(),

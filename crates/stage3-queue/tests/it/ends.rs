@@ -81,7 +81,7 @@ fn the_limit_on_depth_gives_the_same_rows_in_any_order() {
             let expected = depths(number, max_depth);
             for seed in 0..4 {
                 let mut options = options(&[A]);
-                options.max_depth = Some(max_depth);
+                options.settings.max_depth = Some(max_depth);
                 options.max_tasks = Some(if seed == 0 { 1 } else { 50 });
                 let crawled = crawl(options, graph(number, seed));
                 assert_eq!(depths_of(&crawled.rows), expected, "{number} {max_depth} {seed}");
@@ -95,7 +95,7 @@ fn the_limit_on_depth_gives_the_same_rows_in_any_order() {
 fn a_level_costs_at_most_its_slowest_response() {
     let elapsed = |max_depth| {
         let (mut options, mut seed) = (options(&[A]), 1);
-        options.max_depth = max_depth;
+        options.settings.max_depth = max_depth;
         let tree = move |request: &Request| {
             distinct(request, 3_000).after(Duration::from_millis(random(&mut seed) % 500))
         };
@@ -114,7 +114,7 @@ fn a_level_costs_at_most_its_slowest_response() {
 fn a_level_that_never_begins_is_left_to_do() {
     for max_pages in 1..40 {
         let mut options = options(&[A]);
-        (options.max_depth, options.max_pages) = (Some(4), Some(max_pages));
+        (options.settings.max_depth, options.max_pages) = (Some(4), Some(max_pages));
         let crawled = crawl(options, graph(1, max_pages));
         assert_eq!(crawled.rows.len() as u64, max_pages);
         assert!(crawled.summary.todo > 0);
@@ -126,7 +126,7 @@ fn a_level_that_never_begins_is_left_to_do() {
 #[test]
 fn a_busy_host_does_not_hold_up_a_level() {
     let mut options = options(&[A, "http://10.0.0.2/"]);
-    options.max_depth = Some(3);
+    options.settings.max_depth = Some(3);
     let mut healthy = graph(1, 1);
     let crawled = crawl(options, move |request| match (&*request.host, &*request.path) {
         ("10.0.0.2", "/robots.txt") => not_found(),
@@ -144,7 +144,7 @@ fn a_busy_host_does_not_hold_up_a_level() {
 fn seeds_belong_to_the_first_level() {
     for late in [0, 5] {
         let mut options = options(&[A]);
-        (options.sitemap, options.max_depth) = (true, Some(3));
+        (options.settings.sitemap, options.settings.max_depth) = (true, Some(3));
         let crawled = crawl(options, move |request| match &*request.path {
             "/sitemap.xml" => text(format!("{A}c")).after(Duration::from_secs(late)),
             "/" => page(["/a"]),
@@ -189,7 +189,7 @@ fn a_resumed_crawl_has_the_same_levels() {
     let answer = |request: &Request| graph(2, request.at.as_millis() as u64)(request);
     for first in [1, 7, 20, 60] {
         let mut options = options(&[A]);
-        options.max_depth = Some(4);
+        options.settings.max_depth = Some(4);
         let runs = in_runs("levels", &options, &[Some(first), None], answer);
         assert_eq!(depths_of(&runs[1].0), depths(2, 4), "{first}");
     }
@@ -209,7 +209,8 @@ fn a_resumed_crawl_has_the_levels_of_its_sitemap() {
         _ => not_found(),
     };
     let mut options = options(&[A]);
-    (options.sitemap, options.max_depth, options.max_tasks) = (true, Some(3), Some(1));
+    (options.settings.sitemap, options.settings.max_depth, options.max_tasks) =
+        (true, Some(3), Some(1));
     for first in 1..=5 {
         let runs = in_runs("sitemap", &options, &[Some(first), None], answer);
         let depths: Vec<_> = depths_of(&runs[1].0).into_values().collect();
@@ -228,7 +229,7 @@ fn a_resumed_crawl_has_the_referrers_of_its_sitemap() {
         _ => not_found(),
     };
     let mut options = options(&[A]);
-    options.sitemap = true;
+    options.settings.sitemap = true;
     for (rows, _) in in_runs("referrers", &options, &[None, None], answer) {
         let referrers: BTreeMap<_, _> =
             rows.iter().map(|row| (&*row.url, row.referrer.as_deref())).collect();
@@ -269,7 +270,7 @@ fn a_new_journal_without_a_root_to_ask_is_not_said_to_be_done() {
         warnings
     };
     let mut excluded = options(&[A]);
-    excluded.exclude = vec![".".parse().unwrap()];
+    excluded.settings.exclude = vec![".".parse().unwrap()];
     assert_eq!([warnings(excluded.clone()), warnings(excluded)], [0, 0]);
     fs::remove_file(&path).unwrap();
     assert_eq!([warnings(options(&[A])), warnings(options(&[A]))], [0, 1]);
@@ -322,7 +323,7 @@ fn a_stop_is_heard_in_every_state() {
             let no_names = |host: &str, _| panic!("{host} is looked up");
             let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
             let mut options = options(&[A]);
-            options.sitemap = state.ends_with("sitemap");
+            options.settings.sitemap = state.ends_with("sitemap");
             options.max_time = Some(AT).filter(|_| !is_signal);
             let crawler = Crawler::builder(options);
             let stopper = crawler.stopper();
@@ -396,8 +397,8 @@ fn distinct(request: &Request, pages: u64) -> Response {
 
 fn crawl_distinct(pages: u64, equal_pages: u32) -> Crawled {
     let mut options = options(&[A]);
-    options.max_pages_per_host = None;
-    options.traps.equal_pages = equal_pages;
+    options.settings.max_pages_per_host = None;
+    options.settings.traps.equal_pages = equal_pages;
     crawl(options, move |request| distinct(request, pages))
 }
 
@@ -424,7 +425,7 @@ fn a_million_distinct_pages_are_no_trap() {
 #[test]
 fn a_host_has_a_limit_of_pages() {
     let mut options = options(&[A, "http://10.0.0.2/"]);
-    options.max_pages_per_host = Some(10);
+    options.settings.max_pages_per_host = Some(10);
     let crawled = crawl(options, |request| match &*request.path {
         "/robots.txt" => not_found(),
         "/" => page((0..20).map(|n| format!("/{n}"))),
@@ -450,7 +451,8 @@ fn a_host_has_a_limit_of_pages() {
 fn a_resumed_crawl_reaches_the_same_ceilings() {
     for (name, equal_pages, per_host) in [("equal", 20, None), ("host", 5_000, Some(50))] {
         let mut options = options(&[A]);
-        (options.traps.equal_pages, options.max_pages_per_host) = (equal_pages, per_host);
+        (options.settings.traps.equal_pages, options.settings.max_pages_per_host) =
+            (equal_pages, per_host);
         let whole = in_runs(name, &options, &[None], made_up).remove(0);
         for first in [30, 51, 52] {
             let runs = in_runs(name, &options, &[Some(first), None, None], made_up);

@@ -43,8 +43,9 @@ fn crawl(
     let no_names = |host: &str, _| panic!("{host} is looked up");
     let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
     let mut options = options(&[A]);
-    (options.external, options.robots, options.sitemap) = (true, false, sitemap);
-    options.max_depth = Some(3);
+    (options.settings.external, options.settings.robots, options.settings.sitemap) =
+        (true, false, sitemap);
+    options.settings.max_depth = Some(3);
     let mut rows = Vec::new();
     let builder = Crawler::builder(options).external_cache(cache, Duration::from_secs(3_600));
     builder.on_row(|row| rows.push(row)).run_on(&event_loop)?;

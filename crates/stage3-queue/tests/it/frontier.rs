@@ -100,9 +100,9 @@ impl Model {
         let event_loop = virtual_loop();
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
         let sink = Arc::clone(&rows);
-        let robots = options.robots;
-        options.roots = (0..3).map(|host| url(host, 0).parse().unwrap()).collect();
-        let known = options.roots.iter().map(ToString::to_string).collect();
+        let robots = options.settings.robots;
+        options.settings.roots = (0..3).map(|host| url(host, 0).parse().unwrap()).collect();
+        let known = options.settings.roots.iter().map(ToString::to_string).collect();
         let sink = Box::new(move |row| sink.lock().unwrap().push(row));
         let frontier = Rc::new(LocalFrontier::new(&event_loop, options, sink));
         let (getters, claims) = (Vec::new(), Vec::new());
@@ -288,9 +288,9 @@ proptest! {
     ) {
         let mut options = options(&[]);
         options.max_tasks = Some(max_tasks);
-        options.robots = robots;
-        options.delay = Duration::from_secs(delay);
-        options.max_wait = Duration::from_secs(max_wait);
+        options.settings.robots = robots;
+        options.settings.delay = Duration::from_secs(delay);
+        options.settings.max_wait = Duration::from_secs(max_wait);
         let mut model = Model::new(options);
         for step in steps {
             model.step(step);
@@ -302,7 +302,7 @@ proptest! {
 /// Returns a frontier with robots.txt files, of which the three hosts' are claimed.
 fn with_claims_on_rules(delay: Duration) -> Model {
     let mut options = options(&[]);
-    (options.robots, options.delay) = (true, delay);
+    (options.settings.robots, options.settings.delay) = (true, delay);
     let mut model = Model::new(options);
     (0..3).for_each(|_| model.next());
     assert!(model.claims.len() == 3 && model.claims.iter().all(LocalClaim::is_for_rules));
@@ -380,7 +380,7 @@ fn each_origin_of_a_host_has_its_own_rules() {
 #[test]
 fn a_url_that_is_always_busy_comes_to_its_end() {
     let mut options = options(&[]);
-    options.robots = false;
+    options.settings.robots = false;
     let mut model = Model::new(options);
     let is_busy = |claim: &LocalClaim| &*claim.as_ref().url == "http://10.0.0.1/0";
     for asked in 1..=10 {
@@ -427,7 +427,7 @@ fn a_waker_of_a_getter_may_look_at_the_frontier() {
     }
 
     let mut options = options(&["http://10.0.0.1/0"]);
-    options.robots = false;
+    options.settings.robots = false;
     let frontier = LocalFrontier::new(&virtual_loop(), options, Box::new(drop));
     let looks = Rc::new(Looks { frontier, seen: Cell::new(0) });
     LOOKS.set(Some(Rc::clone(&looks)));

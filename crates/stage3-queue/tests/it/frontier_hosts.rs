@@ -138,7 +138,7 @@ impl Worker {
 #[test]
 fn a_url_whose_claim_is_dropped_is_asked_again() {
     let mut options = options(&[A]);
-    options.robots = false;
+    options.settings.robots = false;
     let worker = Worker::new(options);
     drop(worker.fetch());
     let (claim, _) = worker.fetch();
@@ -160,7 +160,7 @@ fn rules_do_not_come_any_more_once_the_frontier_is_stopped() {
 #[test]
 fn no_robots_txt_is_asked_for_once_the_frontier_is_stopped() {
     let mut options = options(&[A]);
-    options.robots = true;
+    options.settings.robots = true;
     let worker = Worker::new(options);
     worker.frontier.stop();
     assert!(worker.claim().is_none());
@@ -171,7 +171,7 @@ fn no_robots_txt_is_asked_for_once_the_frontier_is_stopped() {
 #[test]
 fn rules_of_which_the_claim_is_dropped_are_fetched_only_if_wanted() {
     let mut options = options(&[]);
-    options.robots = true;
+    options.settings.robots = true;
     let worker = Worker::new(options);
     assert!(worker.rules(A).is_pending());
     let claim = worker.claim().unwrap();
@@ -188,7 +188,7 @@ fn rules_of_which_the_claim_is_dropped_are_fetched_only_if_wanted() {
 #[test]
 fn the_memory_for_rules_has_a_limit() {
     let mut options = options(&[A]);
-    options.robots = true;
+    options.settings.robots = true;
     let worker = Worker::new(options);
     worker.set_rules(A, 40 * MIB);
     let (claim, visit) = worker.fetch();
@@ -218,7 +218,7 @@ fn the_memory_for_rules_has_a_limit() {
 #[test]
 fn rules_of_a_host_with_work_are_kept() {
     let mut options = options(&[A]);
-    options.robots = true;
+    options.settings.robots = true;
     let worker = Worker::new(options);
     worker.set_rules(A, 65 * MIB);
     let _fetch = worker.fetch();
@@ -250,8 +250,8 @@ fn crawl_with_large_rules<const N: usize>(schemes: [&str; N], large: &str) {
     let root = |n| format!("{}://10.0.0.{}/{n}", schemes[n / 6], n % 6 + 1);
     let roots: Vec<String> = (0..6 * N).map(root).collect();
     let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
-    (options.robots, options.max_tasks) = (true, Some(1));
-    options.delay = Duration::from_secs(30);
+    (options.settings.robots, options.max_tasks) = (true, Some(1));
+    options.settings.delay = Duration::from_secs(30);
     let worker = Worker::new(options);
     // The numbers of roots that large rules are kept for, of each origin.
     let (robots, mut todo) = (robots_of(65 * MIB), HashMap::new());
@@ -288,7 +288,7 @@ fn crawl_with_large_rules<const N: usize>(schemes: [&str; N], large: &str) {
 fn a_host_that_was_held_back_is_not_given_up_for_it() {
     let roots: Vec<String> = (1..=6).map(|n| format!("http://10.0.0.{n}/")).collect();
     let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
-    (options.robots, options.max_wait) = (true, MAX_WAIT);
+    (options.settings.robots, options.settings.max_wait) = (true, MAX_WAIT);
     let worker = Worker::new(options);
     let claim_of_rules = |host: usize| {
         let claim = worker.claim().expect("a robots.txt may be asked");
@@ -329,8 +329,8 @@ fn a_host_that_was_held_back_is_not_given_up_for_it() {
 fn rules_for_a_host_that_was_given_up_take_no_memory() {
     let roots = [A, "http://10.0.0.1/1", "https://10.0.0.1/2", "http://10.0.0.3/"];
     let mut options = options(&roots);
-    (options.robots, options.max_tasks) = (true, Some(6));
-    options.max_wait = MAX_WAIT;
+    (options.settings.robots, options.max_tasks) = (true, Some(6));
+    options.settings.max_wait = MAX_WAIT;
     let worker = Worker::new(options);
     worker.set_rules(A, 0);
     // While another host has work, the URLs of the busy one are not asked once more.
@@ -352,8 +352,8 @@ fn rules_for_a_host_that_was_given_up_take_no_memory() {
 /// all the time. One of them was asked again, and can be claimed.
 fn with_a_busy_host() -> Worker {
     let mut options = options(&[A, "http://10.0.0.1/1"]);
-    (options.robots, options.max_tasks) = (true, Some(2));
-    options.max_wait = MAX_WAIT;
+    (options.settings.robots, options.max_tasks) = (true, Some(2));
+    options.settings.max_wait = MAX_WAIT;
     let worker = Worker::new(options);
     worker.set_rules(A, 0);
     let [first, second] = [worker.fetch(), worker.fetch()];
@@ -395,8 +395,8 @@ fn a_busy_host_of_which_nothing_is_left_is_not_named() {
 #[test]
 fn a_host_that_is_busy_once_more_is_still_named() {
     let mut options = options(&[A, "http://10.0.0.1/1", "http://10.0.0.1/2", "http://10.0.0.1/3"]);
-    (options.robots, options.max_tasks) = (false, Some(2));
-    options.max_wait = MAX_WAIT;
+    (options.settings.robots, options.max_tasks) = (false, Some(2));
+    options.settings.max_wait = MAX_WAIT;
     let worker = Worker::new(options);
     let [first, second] = [worker.fetch(), worker.fetch()];
     worker.busy(first);
@@ -424,7 +424,7 @@ fn a_url_of_a_busy_host_is_left_to_do() {
 fn hosts_share_a_worker_in_turns_of_eight() {
     let roots: Vec<String> = (0..40).map(|n| format!("http://10.0.0.{}/{n}", n % 2 + 1)).collect();
     let mut options = options(&roots.iter().map(String::as_str).collect::<Vec<_>>());
-    (options.robots, options.max_tasks) = (false, Some(1));
+    (options.settings.robots, options.max_tasks) = (false, Some(1));
     let worker = Worker::new(options);
     let mut turns: Vec<(char, usize)> = Vec::new();
     for _ in 0..40 {

@@ -52,7 +52,7 @@ fn last_answer(crawled: &Crawled, from: usize) -> Duration {
 #[test]
 fn a_head_that_is_told_to_come_later_holds_no_worker() {
     let mut options = options(&[A]);
-    options.external = true;
+    options.settings.external = true;
     let others: Vec<String> = (2..22).map(|n| format!("http://10.0.0.{n}/x")).collect();
     let crawled = crawl(options, move |request| match (&*request.host, &*request.path) {
         ("10.0.0.1", "/") => page(others.iter().cloned().chain(paths(50))),
@@ -70,7 +70,7 @@ fn a_head_that_is_told_to_come_later_holds_no_worker() {
 fn a_host_is_not_given_up_while_the_crawler_has_other_things_to_do() {
     const B: &str = "http://10.0.0.2/";
     let mut options = options(&[B, A]);
-    (options.max_tasks, options.max_tries) = (Some(1), 4);
+    (options.max_tasks, options.settings.max_tries) = (Some(1), 4);
     let mut busy = 3;
     let crawled = crawl(options, move |request| match (&*request.host, &*request.path) {
         ("10.0.0.1", "/") => page(paths(6)),
@@ -150,7 +150,7 @@ fn a_busy_and_a_silent_page_do_not_slow_down_the_others() {
             for (retry_after, pause) in [("", secs(0)), ("Retry-After: 1\r\n", secs(2))] {
                 let mut options = options(&[A]);
                 options.max_tasks = Some(tasks);
-                options.max_tries = 4;
+                options.settings.max_tries = 4;
                 let healthy = crawl(options.clone(), |request| site(request, PAGES)).elapsed;
                 let mut was_busy = [false; 2];
                 let crawled = crawl(options, move |request| {
@@ -191,8 +191,8 @@ fn a_host_that_dies_is_given_up() {
     {
         let mut options = options(&[A]);
         options.max_tasks = Some(tasks);
-        options.max_tries = 4;
-        (options.connect_timeout, options.read_timeout) = (secs(3), secs(4));
+        options.settings.max_tries = 4;
+        (options.settings.connect_timeout, options.settings.read_timeout) = (secs(3), secs(4));
         let healthy = crawl(options.clone(), |request| site(request, PAGES)).elapsed;
         let net = SimNet::new(|request| site(request, PAGES));
         net.go_down(healthy / 2, fault);
@@ -224,7 +224,7 @@ fn a_host_that_dies_is_given_up() {
 #[test]
 fn silent_pages_are_no_dead_host() {
     let mut options = options(&[A]);
-    options.max_tries = 4;
+    options.settings.max_tries = 4;
     let crawled = crawl(options, |request| match number(request) < 12 {
         true => silence(),
         false => site(request, 100),
@@ -289,7 +289,7 @@ fn a_busy_page_goes_behind_the_others_of_its_host() {
 #[test]
 fn max_wait_caps_every_wait() {
     let mut options = options(&[A]);
-    options.max_wait = secs(3);
+    options.settings.max_wait = secs(3);
     let crawled = crawl(options, |request| match number(request) < 3 {
         true => response("429 No", "Retry-After: 3600\r\n", "").after(millis(100)),
         false => site(request, 100),
@@ -364,7 +364,7 @@ fn waits_have_names() {
     let no_names = |host: &str, _| panic!("{host} is looked up");
     let event_loop = EventLoop::with_backend(net, Arc::new(no_names));
     let mut options = options(&[A, "http://10.0.0.2/"]);
-    options.delay = secs(2);
+    options.settings.delay = secs(2);
     let crawler = Crawler::new(&event_loop, options, Box::new(drop));
     let crawling = Task::spawn(&event_loop, {
         let crawler = Rc::clone(&crawler);

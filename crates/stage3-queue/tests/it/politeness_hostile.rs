@@ -77,7 +77,7 @@ fn every_retry_after_is_survived() {
 #[test]
 fn the_longest_wait_has_a_limit() {
     let mut options = options(&[A]);
-    options.max_wait = Duration::MAX;
+    options.settings.max_wait = Duration::MAX;
     let mut is_busy = true;
     let crawled = crawl(options, move |request| match &*request.path {
         "/3" if std::mem::take(&mut is_busy) => {
@@ -128,7 +128,7 @@ fn hosts_that_recover_and_relapse_lose_no_page() {
 #[test]
 fn a_dead_host_is_given_up() {
     let mut options = options(&[A]);
-    (options.external, options.max_tries) = (true, 4);
+    (options.settings.external, options.settings.max_tries) = (true, 4);
     let dead: Vec<String> = (0..502).map(|n| format!("http://10.0.0.0/{n}")).collect();
     let crawled = crawl(options, move |request| match &*request.path {
         "/" => page(&dead),
@@ -144,7 +144,7 @@ fn a_dead_host_is_given_up() {
 #[test]
 fn a_host_that_swallows_connections_is_given_up() {
     let mut options = options(&[A]);
-    (options.max_tries, options.connect_timeout) = (4, secs(2));
+    (options.settings.max_tries, options.settings.connect_timeout) = (4, secs(2));
     let net = SimNet::new(|request: &Request| {
         let response = site(request, 60);
         Response { closes: true, ..response }

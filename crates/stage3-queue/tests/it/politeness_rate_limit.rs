@@ -43,7 +43,7 @@ fn assert_apart(crawled: &Crawled, host: &str, pause: Duration) {
 #[test]
 fn all_requests_to_a_host_are_a_delay_apart() {
     let mut options = options(&[A]);
-    options.delay = secs(3);
+    options.settings.delay = secs(3);
     let crawled = crawl(options, site(20));
     assert_eq!((crawled.requests.len(), crawled.rows.len()), (22, 21));
     assert_apart(&crawled, "10.0.0.1", secs(3));
@@ -55,7 +55,7 @@ fn all_requests_to_a_host_are_a_delay_apart() {
 #[test]
 fn a_retry_is_not_overtaken_by_the_queue_of_its_host() {
     let mut options = options(&[A]);
-    (options.delay, options.max_tries) = (secs(1), 2);
+    (options.settings.delay, options.settings.max_tries) = (secs(1), 2);
     let mut is_first = true;
     let crawled = crawl(options, move |request| match &*request.path {
         "/3" if std::mem::take(&mut is_first) => hang_up(),
@@ -72,7 +72,7 @@ fn a_retry_is_not_overtaken_by_the_queue_of_its_host() {
 #[test]
 fn a_retry_takes_another_turn_after_a_pause() {
     let mut options = options(&[A]);
-    (options.delay, options.max_tries) = (millis(500), 2);
+    (options.settings.delay, options.settings.max_tries) = (millis(500), 2);
     let (mut is_first, mut is_busy) = (true, true);
     let crawled = crawl(options, move |request| match &*request.path {
         "/3" if std::mem::take(&mut is_first) => hang_up(),
@@ -92,7 +92,8 @@ fn a_retry_takes_another_turn_after_a_pause() {
 #[test]
 fn a_site_that_a_root_leads_to_has_the_pace_of_a_site() {
     let mut options = options(&[A]);
-    (options.follow_root, options.external, options.external_rate) = (true, true, Some(1));
+    (options.settings.follow_root, options.settings.external, options.settings.external_rate) =
+        (true, true, Some(1));
     let crawled = crawl(options, |request| match (&*request.host, &*request.path) {
         (_, "/robots.txt") => not_found(),
         ("10.0.0.1", _) => redirect(B),
@@ -108,7 +109,7 @@ fn a_site_that_a_root_leads_to_has_the_pace_of_a_site() {
 #[test]
 fn slow_answers_do_not_add_to_the_delay() {
     let mut options = options(&[A]);
-    options.delay = secs(1);
+    options.settings.delay = secs(1);
     let crawled = crawl(options, |request| match &*request.path {
         "/robots.txt" => not_found(),
         "/" => page(paths(20)),
@@ -120,8 +121,8 @@ fn slow_answers_do_not_add_to_the_delay() {
 #[test]
 fn tries_and_redirects_keep_the_delay() {
     let mut options = options(&[A]);
-    options.max_tries = 3;
-    options.delay = secs(5);
+    options.settings.max_tries = 3;
+    options.settings.delay = secs(5);
     let nothing = || Response::default();
     let crawled = crawl(options, move |request| match &*request.path {
         "/robots.txt" => sim_net::redirect("/rules"),
@@ -140,8 +141,8 @@ fn tries_and_redirects_keep_the_delay() {
 #[test]
 fn a_request_that_is_made_again_keeps_the_delay() {
     let mut options = options(&[A]);
-    options.delay = secs(1);
-    options.max_tries = 4;
+    options.settings.delay = secs(1);
+    options.settings.max_tries = 4;
     let mut n = 0;
     let crawled = crawl(options, move |request| {
         n += 1;
@@ -157,7 +158,7 @@ fn a_request_that_is_made_again_keeps_the_delay() {
 #[test]
 fn the_rate_limit_counts_per_host() {
     let mut options = options(&[A, B]);
-    options.rate_limit = Some(4);
+    options.settings.rate_limit = Some(4);
     let crawled = crawl(options, site(20));
     for host in ["10.0.0.1", "10.0.0.2"] {
         assert_eq!(crawled.requests_to(host).len(), 22);
@@ -190,8 +191,8 @@ fn crawl_delay_is_obeyed_up_to_a_limit() {
 #[test]
 fn the_deadline_begins_with_the_request() {
     let mut options = options(&[A]);
-    options.delay = secs(60);
-    options.timeout = secs(10);
+    options.settings.delay = secs(60);
+    options.settings.timeout = secs(10);
     let crawled = crawl(options, |request| match &*request.path {
         "/robots.txt" => not_found(),
         "/" => page(paths(5)),
@@ -205,7 +206,7 @@ fn the_deadline_begins_with_the_request() {
 #[test]
 fn a_limit_on_pages_ends_the_waiting() {
     let mut options = options(&[A]);
-    options.delay = secs(3);
+    options.settings.delay = secs(3);
     options.max_pages = Some(4);
     let crawled = crawl(options, site(1_000));
     assert_eq!((crawled.rows.len(), crawled.summary.todo), (4, 997));
@@ -215,8 +216,8 @@ fn a_limit_on_pages_ends_the_waiting() {
 /// Crawls two hosts with ten workers. The first host is slow.
 fn one_slow_host(pages: usize, answer_of_b: Duration) -> Crawled {
     let mut options = options(&[A, B]);
-    options.timeout = secs(100);
-    options.read_timeout = secs(100);
+    options.settings.timeout = secs(100);
+    options.settings.read_timeout = secs(100);
     crawl(options, move |request| match (&*request.host, &*request.path) {
         (_, "/robots.txt") => not_found(),
         (_, "/") => page(paths(pages)),
@@ -249,8 +250,8 @@ fn a_host_alone_has_all_workers() {
 #[test]
 fn a_host_with_a_delay_finds_a_free_worker_when_its_delay_is_over() {
     let mut options = options(&[A, B]);
-    options.timeout = secs(100);
-    options.read_timeout = secs(100);
+    options.settings.timeout = secs(100);
+    options.settings.read_timeout = secs(100);
     let crawled = crawl(options, |request| match (&*request.host, &*request.path) {
         ("10.0.0.2", "/robots.txt") => text("User-agent: *\nCrawl-delay: 2"),
         (_, "/robots.txt") => not_found(),
@@ -281,7 +282,7 @@ fn one_worker_serves_many_hosts() {
     for tasks in [1, 2, 7] {
         let mut options = options(&roots);
         options.max_tasks = Some(tasks);
-        options.delay = secs(1);
+        options.settings.delay = secs(1);
         let crawled = crawl(options, site(5));
         assert_eq!(crawled.rows.len(), 300);
         assert_eq!(crawled.requests.len(), 350);
@@ -372,7 +373,7 @@ fn a_slow_host_that_was_busy_keeps_its_own_limit() {
     let mut options = options(&[A]);
     options.max_tasks = Some(50);
     let host = HostPattern::parse("10.0.0.1").unwrap();
-    options.hosts = vec![HostOptions { max_tasks: Some(4), ..HostOptions::new(host) }];
+    options.settings.hosts = vec![HostOptions { max_tasks: Some(4), ..HostOptions::new(host) }];
     let mut is_busy = true;
     let crawled = crawl(options, move |request| match &*request.path {
         "/0" if std::mem::take(&mut is_busy) => response("429 Busy", "", "").after(secs(5)),

@@ -44,7 +44,7 @@ fn robots_txt_is_fetched_once_and_before_all_pages() {
 fn roots_obey_robots_txt_and_the_rules_for_our_user_agent_apply() {
     let roots = ["http://10.0.0.1/a", "http://10.0.0.1/b", "http://10.0.0.1/robots.txt"];
     let mut options = options(&roots);
-    options.user_agent = "Spider/2.0".to_owned();
+    options.settings.user_agent = "Spider/2.0".to_owned();
     let crawled = crawl(options, |request| match &*request.path {
         "/robots.txt" => text("User-agent: spider\nDisallow: /a\n\nUser-agent: *\nDisallow: /"),
         _ => page([""; 0]),
@@ -77,14 +77,14 @@ fn a_root_that_redirects_to_a_forbidden_page_is_a_problem() {
     assert_eq!(crawled.summary.problem, None);
     // The URLs of a list are asked, and not crawled.
     let mut list = options(&[ROOT]);
-    list.max_depth = Some(0);
+    list.settings.max_depth = Some(0);
     assert_eq!(crawl(list, site).summary.problem, None);
 }
 
 #[test]
 fn without_the_option_robots_txt_is_not_fetched() {
     let mut options = options(&[ROOT]);
-    options.robots = false;
+    options.settings.robots = false;
     let crawled = crawl(options, |request| match &*request.path {
         "/robots.txt" => text("User-agent: *\nDisallow: /"),
         _ => site(request),
@@ -127,7 +127,7 @@ fn each_response_for_robots_txt_has_its_meaning() {
     ];
     for (name, handler, skipped) in cases {
         let mut options = options(&[ROOT]);
-        options.max_redirect = 5;
+        options.settings.max_redirect = 5;
         let crawled = crawl(options, handler);
         let found = crawled.rows.iter().filter(|row| class(row) == Some(ErrorClass::Robots));
         assert_eq!(found.count(), skipped, "{name}: {:#?}", crawled.rows);
@@ -175,7 +175,7 @@ fn robots_txt_may_redirect_within_the_scope() {
 #[test]
 fn a_silent_robots_txt_ends_with_the_deadline() {
     let mut options = options(&[ROOT, "http://10.0.0.2/"]);
-    options.max_tries = 2;
+    options.settings.max_tries = 2;
     let crawled = crawl(options, |request| match (&*request.host, &*request.path) {
         ("10.0.0.1", "/robots.txt") => silence(),
         ("10.0.0.2", "/robots.txt") => not_found(),
@@ -198,7 +198,7 @@ fn a_silent_robots_txt_ends_with_the_deadline() {
 fn a_host_that_refuses_connections_has_failed_rows() {
     let refusing = format!("http://{}/", sim_net::REFUSING_HOST);
     let mut options = options(&[&refusing, &format!("{refusing}x")]);
-    options.sitemap = true;
+    options.settings.sitemap = true;
     let crawled = crawl(options, |request| panic!("{request:?}"));
     assert_eq!(crawled.rows.len(), 2);
     for row in &crawled.rows {

@@ -14,7 +14,7 @@ const MAX_WAIT: Duration = Duration::from_secs(60);
 
 fn with_sitemap(roots: &[&str]) -> Options {
     let mut options = options(roots);
-    options.sitemap = true;
+    options.settings.sitemap = true;
     options
 }
 
@@ -77,7 +77,7 @@ fn sitemaps_that_robots_txt_names_are_read() {
 fn sitemap_xml_is_read_if_robots_txt_names_none() {
     for robots in [true, false] {
         let mut options = with_sitemap(&["http://10.0.0.1/deep/page?q", "http://10.0.0.1/other"]);
-        options.robots = robots;
+        options.settings.robots = robots;
         let crawled = crawl(options, |request| match &*request.path {
             "/sitemap.xml" => text(urls(ROOT, &["a", "http://10.0.0.9/elsewhere"])),
             _ => plain(request),
@@ -253,7 +253,7 @@ fn robots_txt_applies_to_sitemaps() {
     });
     assert_eq!(crawled.row(ROOT).outcome, Outcome::Skipped);
     let mut options = with_sitemap(&[ROOT]);
-    options.exclude = vec!["10".parse().unwrap()];
+    options.settings.exclude = vec!["10".parse().unwrap()];
     let crawled = crawl(options, |request| match &*request.path {
         "/robots.txt" => not_found(),
         "/sitemap.xml" => response("500 Oops", "", ""),
@@ -277,7 +277,7 @@ fn a_limit_on_pages_ends_the_reading_of_sitemaps() {
 #[test]
 fn requests_for_sitemaps_keep_the_delay() {
     let mut options = with_sitemap(&[ROOT]);
-    options.delay = Duration::from_secs(2);
+    options.settings.delay = Duration::from_secs(2);
     let crawled = crawl(options, |request| match &*request.path {
         "/sitemap.xml" => text(urls(ROOT, &["a", "b", "c"])),
         _ => plain(request),
@@ -449,7 +449,7 @@ fn max_wait_caps_the_waits_for_a_sitemap() {
 fn a_host_that_is_given_up_is_asked_for_no_sitemap() {
     for robots in [true, false] {
         let mut options = with_sitemap(&[ROOT]);
-        options.robots = robots;
+        options.settings.robots = robots;
         let index = index(
             &["/1.xml", "/2.xml", "/3.xml"]
                 .map(|path| format!("{ROOT}{path}"))

@@ -35,10 +35,10 @@ pub fn options(root: impl AsRef<str>) -> Options {
 pub fn options_for(roots: &[&str]) -> Options {
     let mut options = Options::new(roots.iter().map(|root| root.parse().unwrap()).collect());
     options.max_tasks = Some(10);
-    options.max_tries = 1;
+    options.settings.max_tries = 1;
     // The stages are compared by the requests they make, and only the last one
     // asks for robots.txt.
-    options.robots = false;
+    options.settings.robots = false;
     options
 }
 

@@ -103,7 +103,7 @@ impl Stage {
         options: Options,
         crawl: impl FnOnce(Options, Sink) -> io::Result<(CrawlSummary, T)> + Send + 'static,
     ) -> (Crawled, T) {
-        let root = options.roots[0].clone();
+        let root = options.settings.roots[0].clone();
         let (row_sender, rows) = channel();
         let sink: Sink = Box::new(move |row| row_sender.send(row).unwrap());
         let (sender, result) = channel();

@@ -145,7 +145,7 @@ fn a_late_body_after_head_is_no_answer_to_get() {
             move |_, reply| reply.page(links([&*url]))
         });
         let mut options = options(site.url("/"));
-        options.external = true;
+        options.settings.external = true;
         let crawled = Stage::Queue.crawl(options);
         let row = crawled.row(&url);
         assert_eq!((row.outcome, row.status), (Outcome::Other, Some(200)), "{row:?}");
@@ -170,7 +170,7 @@ fn a_robots_txt_that_wants_a_cookie_is_obeyed() {
         _ => reply.page(""),
     });
     let mut options = options(site.url("/"));
-    options.robots = true;
+    options.settings.robots = true;
     Stage::Queue.crawl(options);
     assert_eq!((site.hits("/"), site.hits("/private")), (1, 0));
 }
@@ -334,7 +334,8 @@ fn data_on_an_idle_connection_is_no_response_before_its_event() {
     };
     let (sender, forged) = channel();
     let mut options = options(site.url("/"));
-    options.roots = [&site, &other_host].map(|server| server.url("/").parse().unwrap()).into();
+    options.settings.roots =
+        [&site, &other_host].map(|server| server.url("/").parse().unwrap()).into();
     options.max_tasks = Some(2);
     let (crawled, _) = Stage::Queue
         .crawl_with_interceptor(Forger { may_forge, idle_stream, forged: sender }, options);

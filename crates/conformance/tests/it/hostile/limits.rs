@@ -255,9 +255,9 @@ fn what_a_page_loads_has_limits() {
             }
         });
         let mut options = options(site.url("/"));
-        options.max_body_size = MAX;
-        options.check.images = true;
-        options.check.scripts = true;
+        options.settings.max_body_size = MAX;
+        options.settings.check.images = true;
+        options.settings.check.scripts = true;
         let crawled = stage.crawl(options);
         for path in PATHS.iter().flat_map(|path| [(*path).to_owned(), format!("{path}?x")]) {
             let row = crawled.row(&path);

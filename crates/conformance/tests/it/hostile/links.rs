@@ -265,7 +265,7 @@ pub(crate) fn large(host: &str) -> Vec<Behaviour> {
     let comments = "<!--".repeat(50_000) + &"<!-->".repeat(50_000) + "<a href=target>x</a>";
     let less_than = "<".repeat(100_000) + "<a href=target>x</a>";
     let entities = "&".repeat(100_000) + &"&not".repeat(50_000) + "<a href=target>x</a>";
-    let limit = Options::new(Vec::new()).traps.url_bytes;
+    let limit = Options::new(Vec::new()).settings.traps.url_bytes;
     let long = "x".repeat(60_000);
     let longer = "x".repeat(64 * 1024);
     let longest = "x".repeat(4 << 20);

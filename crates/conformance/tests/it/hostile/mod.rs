@@ -82,7 +82,7 @@ fn content_codings_give_the_expected_rows() {
 
 #[test]
 fn bodies_beyond_the_limit_give_the_expected_rows() {
-    check(limits::behaviours, |options| options.max_body_size = limits::MAX);
+    check(limits::behaviours, |options| options.settings.max_body_size = limits::MAX);
 }
 
 #[test]

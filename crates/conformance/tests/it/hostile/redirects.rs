@@ -245,7 +245,7 @@ fn statuses() -> Vec<Behaviour> {
 /// Returns a chain with one redirect more than are followed.
 fn chains() -> Vec<Behaviour> {
     const CHAIN: &str = "RFC 9110, section 15.4: a client is to detect endless redirects";
-    let max = Options::new(Vec::new()).max_redirect;
+    let max = Options::new(Vec::new()).settings.max_redirect;
     let link = |n: u32| {
         let next = format!("/redirects/chain/{}", n + 1);
         let expected_row = if n == max {

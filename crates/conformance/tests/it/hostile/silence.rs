@@ -18,8 +18,8 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// Sets timeouts that are short, but long enough for a server that answers, on a machine
 /// that is busy with other tests.
 pub(crate) fn short_timeouts(options: &mut Options) {
-    options.read_timeout = Duration::from_secs(2);
-    options.timeout = Duration::from_secs(4);
+    options.settings.read_timeout = Duration::from_secs(2);
+    options.settings.timeout = Duration::from_secs(4);
 }
 
 pub(crate) fn behaviours(_: &str) -> Vec<Behaviour> {
@@ -109,7 +109,7 @@ fn time_spent_in_the_sink_does_not_count_as_silence() {
             sender.send(row).unwrap();
         });
         let mut options = options(site.url("/"));
-        options.read_timeout = Duration::from_secs(1);
+        options.settings.read_timeout = Duration::from_secs(1);
         crawl(options, sink).unwrap();
         for row in rows {
             assert_eq!(row.outcome, Outcome::Page, "{name}: {row:?}");

@@ -291,9 +291,9 @@ fn check(stage: Stage) {
 
 fn check_some(stage: Stage, servers: &HostileServers, read_timeout: Duration, timeout: Duration) {
     let mut options = secure_options(servers.control_site.url("/"));
-    options.roots = servers.roots().map(|root| root.parse().unwrap()).collect();
-    options.max_tasks = Some(options.roots.len());
-    (options.read_timeout, options.timeout) = (read_timeout, timeout);
+    options.settings.roots = servers.roots().map(|root| root.parse().unwrap()).collect();
+    options.max_tasks = Some(options.settings.roots.len());
+    (options.settings.read_timeout, options.settings.timeout) = (read_timeout, timeout);
     let crawled = stage.crawl(options);
     let actual =
         crawled.rows().iter().map(|(url, row)| (url.clone(), crawled.comparable(row))).collect();

@@ -95,11 +95,11 @@ fn every_trap_is_ended_by_a_limit() {
     for stage in Stage::ALL {
         let site = site(&traps);
         let mut options = options(site.url("/"));
-        options.traps.near = 4;
-        options.traps.variants = 100;
-        options.traps.below = 100;
-        options.traps.url_bytes = 200;
-        options.traps.segments = 12;
+        options.settings.traps.near = 4;
+        options.settings.traps.variants = 100;
+        options.settings.traps.below = 100;
+        options.settings.traps.url_bytes = 200;
+        options.settings.traps.segments = 12;
         let crawled = stage.crawl(options);
         let rows = crawled.rows().iter();
         let rows = rows.map(|(url, row)| (url.clone(), crawled.comparable(row).json(""))).collect();
