@@ -53,7 +53,7 @@ pub(crate) fn prepare(site: Site) -> Prepared {
         Site::Close | Site::KeepAlive => 0..PAGES,
     };
     let mut options = Options::new(roots.map(|number| url(number).parse().unwrap()).collect());
-    options.robots = false;
+    options.settings.robots = false;
     options.max_tasks = Some(MAX_TASKS);
     Prepared { network, options }
 }

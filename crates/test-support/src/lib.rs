@@ -12,8 +12,6 @@ pub mod authority;
 pub mod comparable;
 #[cfg(feature = "encoders")]
 pub mod encoders;
-#[cfg(feature = "event-loops")]
-pub mod event_loops;
 pub mod examples;
 pub mod pathological;
 pub mod programs;
@@ -42,5 +40,24 @@ pub fn free_port() -> u16 {
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return port;
         }
+    }
+}
+
+/// Event loops of stage 2 with a virtual clock.
+#[cfg(feature = "event-loops")]
+pub mod event_loops {
+    use stage2_coroutines::{Coroutine, EventLoop};
+
+    /// Creates an event loop whose clock jumps to the next timer.
+    pub fn virtual_loop() -> EventLoop {
+        EventLoop::in_virtual_time()
+    }
+
+    /// Runs a coroutine to its end.
+    ///
+    /// # Panics
+    /// When the loop ends with an error.
+    pub fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
+        event_loop.run_until_complete(coroutine).unwrap()
     }
 }

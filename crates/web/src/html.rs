@@ -27,7 +27,7 @@
 
 mod comment;
 mod content;
-#[cfg_attr(not(feature = "tables"), path = "html/entities_of_xml.rs")]
+#[cfg(feature = "tables")]
 mod entities;
 mod foreign;
 mod name;
@@ -41,6 +41,18 @@ pub use name::Name;
 pub(crate) use references::is_plain;
 pub use references::{decode_attribute, decode_text};
 pub use tokenizer::{MAX_VALUE_LEN, Tokenizer};
+
+/// The characters that references stand for, in a build without the feature `tables`: those that
+/// have a name in XML.
+#[cfg(not(feature = "tables"))]
+mod entities {
+    /// The characters by numbers of windows-1252: none.
+    pub(super) const C1_REPLACEMENTS: [Option<char>; 0] = [];
+
+    /// The characters by names, sorted by name.
+    pub(super) static NAMED_CHARACTERS: [(&str, &str); 5] =
+        [("amp;", "&"), ("apos;", "'"), ("gt;", ">"), ("lt;", "<"), ("quot;", "\"")];
+}
 
 const SCRIPT: Name = Name::of(b"script");
 
