@@ -323,7 +323,7 @@ fn a_file_that_is_no_journal_is_refused() {
 #[test]
 fn a_journal_of_another_version_is_refused() {
     let refused = |format| {
-        let journal = Scratch::with(&format!("crawl journal, format {format}\nwho knows\n"));
+        let journal = Scratch::with(format!("crawl journal, format {format}\nwho knows\n"));
         let why = format!("format {format}, which this version of the program cannot read");
         assert_refused(&journal, &[], &[&why]);
         journal
