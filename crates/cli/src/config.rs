@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use clap::builder::OsStringValueParser;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgGroup, ArgMatches, Command, Id, ValueEnum};
+use clap::{Arg, ArgGroup, ArgMatches, Command, Id, ValueEnum, ValueHint};
 use crawl_core::HostPattern;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -59,20 +59,6 @@ const NOT_IN_FILES: [&str; 13] = [
 
 /// The ids of the flags that [`printed`] leaves out.
 pub(crate) const NOT_PRINTED: [&str; 3] = ["config", "print_config", "proxy_env"];
-
-/// The flags whose values are paths, which begin at the folder of the file.
-const PATHS: [&str; 10] = [
-    "baseline",
-    "cache",
-    "cacert",
-    "cookie-jar",
-    "input",
-    "journal",
-    "output",
-    "record",
-    "state",
-    "trace",
-];
 
 /// The flags whose values may be secrets.
 const SECRETS: [&str; 4] = ["frontier", "header", "proxy", "user"];
@@ -159,7 +145,7 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
                 }
                 Text::Switch(false) => continue,
                 Text::Switch(true) => format!("--{long}"),
-                Text::Value(text) if PATHS.contains(&&**long) => {
+                Text::Value(text) if is_path(flag) => {
                     format!("--{long}={}", located(long, &text, file))
                 }
                 Text::Value(text) => format!("--{long}={text}"),
@@ -168,6 +154,11 @@ fn words(text: &str, file: &Path, command: &Command, given: &ArgMatches) -> Loca
         }
     }
     Ok(words)
+}
+
+/// Returns true if the value of a flag is a path, which begins at the folder of the file.
+fn is_path(flag: &Arg) -> bool {
+    matches!(flag.get_value_hint(), ValueHint::AnyPath | ValueHint::FilePath)
 }
 
 /// Returns true if the setting of a flag is given: by that flag, or by another one of its
@@ -372,7 +363,20 @@ fn without_credentials(url: &str) -> String {
 mod tests {
     use std::{env, fs, process};
 
+    use clap::CommandFactory;
+
     use super::*;
+    use crate::arguments::ToolArguments;
+
+    /// A flag with a parser of its own has to say that its value is a path.
+    #[test]
+    fn paths_begin_at_the_folder_of_the_file() {
+        let command = ToolArguments::command();
+        for path in ["baseline", "cacert", "cookie-jar", "output", "state", "trace"] {
+            let flag = command.get_arguments().find(|flag| flag.get_long() == Some(path));
+            assert!(flag.is_some_and(is_path), "{path}");
+        }
+    }
 
     #[test]
     fn a_file_of_another_user_is_not_taken() {

@@ -57,16 +57,28 @@ pub(crate) fn host_options(settings: &[ForHost]) -> Vec<HostOptions> {
     let mut hosts: Vec<HostOptions> = Vec::new();
     for ForHost { host, setting } in settings {
         let known = hosts.iter_mut().find(|options| options.host == *host);
-        let HostOptions { headers, accept, exclude, check, .. } = setting.clone();
+        let HostOptions {
+            host: _,
+            delay,
+            rate_limit,
+            max_tasks,
+            headers,
+            connect_timeout,
+            read_timeout,
+            timeout,
+            accept,
+            exclude,
+            check,
+        } = setting.clone();
         match known {
             None => hosts.push(setting.clone()),
             Some(options) => {
-                options.delay = setting.delay.or(options.delay);
-                options.rate_limit = setting.rate_limit.or(options.rate_limit);
-                options.max_tasks = setting.max_tasks.or(options.max_tasks);
-                options.connect_timeout = setting.connect_timeout.or(options.connect_timeout);
-                options.read_timeout = setting.read_timeout.or(options.read_timeout);
-                options.timeout = setting.timeout.or(options.timeout);
+                options.delay = delay.or(options.delay);
+                options.rate_limit = rate_limit.or(options.rate_limit);
+                options.max_tasks = max_tasks.or(options.max_tasks);
+                options.connect_timeout = connect_timeout.or(options.connect_timeout);
+                options.read_timeout = read_timeout.or(options.read_timeout);
+                options.timeout = timeout.or(options.timeout);
                 options.headers.extend(headers);
                 options.accept.extend(accept);
                 options.exclude.extend(exclude);

@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{self, Path, PathBuf};
 
 use anstream::ColorChoice;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use crawl_core::Options;
 use web::select::Selection;
 
@@ -27,7 +27,10 @@ pub(crate) struct OutputFlags {
 
     /// Write the report to FILE, "-" being stdout; or FORMAT:FILE, for a report in
     /// another form as well (repeatable)
-    #[arg(short, long, value_name = "[FORMAT:]FILE", value_parser = Destination::parse)]
+    #[arg(
+        short, long, value_name = "[FORMAT:]FILE", value_hint = ValueHint::FilePath,
+        value_parser = Destination::parse
+    )]
     output: Vec<Destination>,
 
     /// Leave out all URLs that are fine

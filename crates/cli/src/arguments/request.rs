@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use crawl_core::Options;
 use web::http::Header;
 
@@ -25,7 +25,10 @@ pub(super) struct Request {
     user: Option<Header>,
 
     /// A PEM file of certificates to trust beside the system's (repeatable)
-    #[arg(long, value_name = "FILE", value_parser = parsers::certificates)]
+    #[arg(
+        long, value_name = "FILE", value_hint = ValueHint::FilePath,
+        value_parser = parsers::certificates
+    )]
     cacert: Vec<Certificates>,
 
     /// Accept any certificate of a server

@@ -4,7 +4,7 @@ use std::env;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use crawl_core::{Options, Proxy, ProxyRules};
 use url::Url;
 
@@ -112,7 +112,7 @@ pub(crate) struct Tool {
     #[arg(
         long, value_name = "FILE", help_heading = "Request",
         group = "jar", conflicts_with_all = ["record", "replay"],
-        value_parser = CookieFile::read
+        value_hint = ValueHint::FilePath, value_parser = CookieFile::read
     )]
     pub(crate) cookie_jar: Option<CookieFile>,
 

@@ -103,7 +103,7 @@ fn workers_join_by_the_name_of_the_crawl() {
     assert!(status.starts_with(&done), "{status}");
     let refused = redis.run(&["--delay", "1s"]);
     assert_eq!(refused.status.code(), Some(3));
-    assert!(refused.stderr.contains("--delay is 0 there and 1000 here"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("--delay is 0.0 there and 1.0 here"), "{}", refused.stderr);
     assert_eq!(redis.run(&["--drop"]).status.code(), Some(0));
     assert_eq!(redis.run(&["--status"]).status.code(), Some(3));
 }
