@@ -3,10 +3,9 @@
 import asyncio
 
 
+# ANCHOR: fair
 class FairQueue(asyncio.Queue):
-    """A queue that promises an item to the getter that it wakes. In `asyncio.Queue` a getter
-    that comes late may take that item, and the one that was woken waits again, behind all
-    others."""
+    """A queue that promises each item to the getter that it wakes."""
 
     promised = 0
 
@@ -20,7 +19,7 @@ class FairQueue(asyncio.Queue):
                 if getter in self._getters:
                     self._getters.remove(getter)
                 elif not getter.cancelled():
-                    # It was woken: what it was promised is for the next one.
+                    # It was woken, so its item is promised to the next one.
                     self.promised -= 1
                     self._wakeup_next(self._getters)
                 raise
@@ -28,7 +27,12 @@ class FairQueue(asyncio.Queue):
         return self.get_nowait()
 
     def _wakeup_next(self, waiters):
-        if waiters is self._getters and self.qsize() > self.promised:
-            woken = next((getter for getter in waiters if not getter.done()), None)
-            super()._wakeup_next(waiters)
-            self.promised += woken is not None
+        if waiters is self._getters:
+            if self.qsize() == self.promised:
+                return
+            if any(not getter.done() for getter in waiters):
+                self.promised += 1
+        super()._wakeup_next(waiters)
+
+
+# ANCHOR_END: fair

@@ -432,6 +432,7 @@ class Run:
     async def wait_wait_for(self, me, of, ns):
         wait_for = asyncio.wait_for if self.paced else self.wait_for
         await self.outcome(me, "wait_for", wait_for(self.one(of), ns))
+        await self.settle()
 
     async def wait_for(self, awaitable, timeout):
         """Known difference: the rounds of wait_for, and what happens at its deadline."""
@@ -474,7 +475,16 @@ class Run:
     async def flat(self, gather):
         return " ".join(self.told(it) for results in await gather for it in results)
 
+    async def settle(self):
+        # Known difference: what comes with its deadline wakes the task twice.
+        if not self.paced:
+            await asyncio.sleep(0)
+
     async def wait_wait(self, me, of, when, ns):
+        await self.wait(me, of, when, ns)
+        await self.settle()
+
+    async def wait(self, me, of, when, ns):
         futures = self.many_futures(of)
         if not futures:
             return
@@ -543,6 +553,10 @@ class Run:
         future = self.futures[of]
         if future is not None:
             self.say(self.name(me), f"cancel {self.name(of)} {str(future.cancel()).lower()}")
+
+    def now_put_and_cancel(self, me, of):
+        self.now_put(me)
+        self.now_cancel(me, of)
 
     def now_end_all(self, me, ends):
         for op in ends:

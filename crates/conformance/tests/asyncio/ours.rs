@@ -98,7 +98,11 @@ pub(crate) fn run(program: &Program) -> Vec<String> {
         run.event_loop.spawn_detached(Rc::clone(&run).last_task());
     }
     for number in 0..mains {
-        run.main(&runtime, number);
+        let has_returned = run.main(&runtime, number);
+        // One that was dropped has left wakers, and these would wake the next one.
+        if !has_returned && program.kind == Kind::Alone {
+            break;
+        }
     }
     for _ in 0..RUNS {
         let ended = catch_unwind(AssertUnwindSafe(|| runtime.run_forever()));
@@ -131,6 +135,7 @@ fn told_exception(exception: &Exception) -> String {
         Exception::Panicked(text) => format!("panicked {text}"),
         Exception::TimedOut => "timed out".into(),
         Exception::Cancelled => "cancelled".into(),
+        Exception::Circle(_) => "circle".into(),
         _ => "invalid".into(),
     }
 }
@@ -157,10 +162,7 @@ impl Drop for Guard {
         if !self.has_ended && me < FUTURES + run.program.tasks.len() && !std::thread::panicking() {
             run.say(run.name(me), "cancelled");
         }
-        let all = run.at_drop.take();
-        let (mine, others) = all.into_iter().partition(|(of, _)| *of == me);
-        *run.at_drop.borrow_mut() = others;
-        let mine: Vec<(usize, Op)> = mine;
+        let mine: Vec<_> = run.at_drop.borrow_mut().extract_if(.., |(of, _)| *of == me).collect();
         for (_, op) in mine {
             // A second panic would end the process.
             if !(matches!(op, Op::Panic) && std::thread::panicking()) {
@@ -374,8 +376,8 @@ impl Run {
         me - FUTURES - self.program.tasks.len() < self.mains_over.get()
     }
 
-    /// Runs a main coroutine until it returns.
-    fn main(self: &Rc<Self>, runtime: &Runtime, number: usize) {
+    /// Runs a main coroutine, and returns true if it has returned.
+    fn main(self: &Rc<Self>, runtime: &Runtime, number: usize) -> bool {
         let me = FUTURES + self.program.tasks.len() + number;
         let main = &self.program.mains[number];
         for op in &main.before {
@@ -392,6 +394,7 @@ impl Run {
         self.is_main_running.set(false);
         self.mains_over.set(number + 1);
         self.say("loop", how_ended(&ended));
+        matches!(ended, Ok(Ok(_)))
     }
 
     /// Carries out an operation that may wait.
@@ -435,6 +438,7 @@ impl Run {
                     One::Job(job) => wait_for(event_loop, Rc::clone(self).job(*job), timeout).await,
                 };
                 say(format!("wait_for {}", told(&outcome)));
+                self.settle().await;
             }
             Op::Timeout { ns, sleep: time } => {
                 let time = Duration::from_nanos(*time);
@@ -464,7 +468,10 @@ impl Run {
                 let results = results.map(|all| join(all.iter().flatten().map(u64::to_string)));
                 say(format!("nested_gather {}", told(&results)));
             }
-            Op::Wait { of, when, ns } => self.wait(me, of, *when, *ns).await,
+            Op::Wait { of, when, ns } => {
+                self.wait(me, of, *when, *ns).await;
+                self.settle().await;
+            }
             Op::AsCompleted { of, ns } => {
                 let timeout = ns.map(Duration::from_nanos);
                 let mut completed = match of {
@@ -526,6 +533,10 @@ impl Run {
                 if let Some(future) = self.future(*of) {
                     say(format!("cancel {} {}", self.name(*of), future.cancel()));
                 }
+            }
+            Op::PutAndCancel { of } => {
+                self.put();
+                self.at_once(me, &Op::Cancel { of: *of });
             }
             Op::EndAll { ends } => ends.iter().for_each(|op| self.at_once(me, op)),
             Op::CancelShield { of } => {
@@ -633,6 +644,14 @@ impl Run {
             Op::RaisePanics => event_loop.raise_panics(true),
             Op::Panic => panic_with(self.value()),
             other => panic!("it waits: {other:?}"),
+        }
+    }
+
+    /// Yields once after a wait that may have ended by its deadline. What was waited for may be
+    /// done, too, and is about to wake the task once more.
+    async fn settle(&self) {
+        if !self.is_paced() {
+            sleep(&self.event_loop, Duration::ZERO).await;
         }
     }
 

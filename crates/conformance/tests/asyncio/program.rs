@@ -7,6 +7,10 @@ use serde::{Deserialize, Serialize};
 /// the tasks have the next ones, since a task is a future.
 pub(crate) const FUTURES: usize = 3;
 const MAX_TASKS: usize = 5;
+/// True as long as `as_completed` leaves its callbacks, and in them the waker of its task,
+/// with futures that are not done in time. The task is then woken once more, and may take a
+/// step a little earlier than in asyncio, so that free programs avoid it.
+const LEAVES_WAKERS: bool = true;
 
 /// A program: a few tasks that work on the same futures, on a queue and on each other,
 /// and main coroutines that run one after the other beside them.
@@ -130,6 +134,11 @@ pub(crate) enum Op {
     Cancel {
         of: usize,
     },
+    /// Puts an item in and cancels a task in one step: a getter that has been woken for the
+    /// item does not take it.
+    PutAndCancel {
+        of: usize,
+    },
     /// Ends futures in one step.
     EndAll {
         ends: Vec<Op>,
@@ -246,17 +255,19 @@ impl Program {
         let kind = random.one_of(kinds);
         let tasks = 1 + random.below(MAX_TASKS);
         let at_first = 1 + random.below(tasks);
-        let draw = &mut Draw { random, kind, tasks, at_first };
+        let is_about_queue = random.one_in(4);
+        let draw = &mut Draw { random, kind, tasks, at_first, is_about_queue };
         Self {
             kind,
             looks: draw.random.one_in(2),
             at_first,
             tasks: (FUTURES..FUTURES + tasks).map(|me| draw.script(me)).collect(),
-            mains: (0..draw.random.below(3)).map(|_| draw.main()).collect(),
+            mains: (0..draw.random.below(4)).map(|_| draw.main()).collect(),
         }
     }
 
     /// Returns programs that do a little less than this one, those first that do much less.
+    /// The last step stays: a task ends at a time of its own.
     pub(crate) fn smaller(&self) -> Vec<Self> {
         let mut smaller = Vec::new();
         for number in 0..self.mains.len() {
@@ -275,10 +286,10 @@ impl Program {
             }
         };
         for (number, task) in self.tasks.iter().enumerate() {
-            remove(task.steps.len(), &|program| &mut program.tasks[number].steps);
+            remove(task.steps.len() - 1, &|program| &mut program.tasks[number].steps);
         }
         for (number, main) in self.mains.iter().enumerate() {
-            remove(main.steps.len(), &|program| &mut program.mains[number].steps);
+            remove(main.steps.len() - 1, &|program| &mut program.mains[number].steps);
         }
         for (number, main) in self.mains.iter().enumerate() {
             for at in 0..main.before.len() {
@@ -326,12 +337,25 @@ struct Draw {
     kind: Kind,
     tasks: usize,
     at_first: usize,
+    /// True if every second operation is one of the queue.
+    is_about_queue: bool,
 }
 
 impl Draw {
     fn script(&mut self, me: usize) -> Script {
         let is_plain = self.random.one_in(3);
-        let mut steps: Vec<Step> = (0..self.random.below(14)).map(|_| self.step(me)).collect();
+        let mut steps = Vec::new();
+        for _ in 0..self.random.below(14) {
+            steps.push(self.step(me));
+            let is_gather = matches!(
+                steps.last().map(|step| &step.op),
+                Some(Op::ForgetGather { .. } | Op::ForgetNested { .. })
+            );
+            // Before its children are done by themselves.
+            if is_gather && self.kind != Kind::Free && self.random.one_in(2) {
+                steps.push(self.pause(Op::CancelGather));
+            }
+        }
         match self.random.below(8) {
             0 if !is_plain => steps.push(self.pause(Op::Raise)),
             1 => steps.push(self.pause(Op::Panic)),
@@ -347,7 +371,8 @@ impl Draw {
         let before = (0..self.random.below(4)).map(|_| self.before()).collect();
         let is_sync = self.kind != Kind::Free && self.random.one_in(2);
         let timeout = is_sync.then(|| 4 * self.time());
-        let steps = (0..1 + self.random.below(5)).map(|_| self.step(me)).collect();
+        let mut steps: Vec<Step> = (0..self.random.below(5)).map(|_| self.step(me)).collect();
+        steps.push(self.pause(Op::Probe { of: 0 }));
         Main { before, timeout, steps }
     }
 
@@ -406,12 +431,11 @@ impl Draw {
         }
     }
 
-    /// Returns numbers in their order, each once: asyncio takes these as a set.
+    /// Returns numbers in their order: asyncio takes these as a set.
     fn set(&mut self, me: usize) -> Many {
         match self.many(me) {
             Many::Futures(mut set) => {
                 set.sort_unstable();
-                set.dedup();
                 Many::Futures(set)
             }
             jobs @ Many::Jobs(_) => jobs,
@@ -436,12 +460,12 @@ impl Draw {
         self.random.one_in(2).then_some(time)
     }
 
-    /// Returns the argument of a `wait_for`. In a free program nothing that is cancelled has
-    /// anything to do then: asyncio does that a few callbacks later.
+    /// Returns the argument of a `wait_for`. What asyncio cancels here has nothing to do then,
+    /// since it would do it a few callbacks later.
     fn cancellable(&mut self, me: usize) -> One {
         match self.one(me) {
             One::Future(_) if self.kind == Kind::Free => One::Future(self.future()),
-            One::Job(job) if self.kind == Kind::Free && job.end == End::Get => {
+            One::Job(job) if self.kind != Kind::Alone && job.end == End::Get => {
                 One::Job(Job { end: End::Return, ..job })
             }
             one => one,
@@ -453,8 +477,11 @@ impl Draw {
         if is_alone && self.random.one_in(4) {
             return self.alone();
         }
+        if self.is_about_queue && self.random.one_in(2) {
+            return self.of_queue();
+        }
         loop {
-            return match self.random.below(54) {
+            return match self.random.below(53) {
                 0..3 => Op::Sleep { ns: 0 },
                 3 => Op::Sleep { ns: self.time() },
                 4..7 => Op::Await { of: self.earlier(me) },
@@ -471,9 +498,11 @@ impl Draw {
                     Op::Wait { of: self.set(me), when, ns: self.timeout() }
                 }
                 20 => {
+                    let leaves_no_waker = self.kind == Kind::Paced || (is_free && !LEAVES_WAKERS);
                     // Not at the time of anything else: here the time is up a round later.
                     let ns = self.random.own_time();
-                    Op::AsCompleted { of: self.set(me), ns: self.random.one_in(2).then_some(ns) }
+                    let has_timeout = leaves_no_waker && self.random.one_in(2);
+                    Op::AsCompleted { of: self.set(me), ns: has_timeout.then_some(ns) }
                 }
                 21..23 => Op::SetResult { of: self.future() },
                 // Sometimes of a task, which refuses it.
@@ -485,10 +514,7 @@ impl Draw {
                 29 => Op::RemoveCallback,
                 30 => Op::Spawn,
                 31 => Op::Probe { of: self.any() },
-                32..35 => Op::Put,
-                35..37 => Op::Get { rounds: self.random.below(3) },
-                37 => Op::GetTimeout { ns: self.random.own_time() },
-                38 => Op::Join,
+                32..39 => self.of_queue(),
                 39 => Op::EndAll { ends: self.ends() },
                 40 => Op::CallSoon { then: self.future() },
                 41 => Op::CallAt { then: self.future(), ns: self.time() },
@@ -509,9 +535,20 @@ impl Draw {
                     0 => Op::Sleep { ns: self.time() },
                     _ => Op::CallLater { then: self.future(), ns: self.time() },
                 },
-                53 => Op::Put,
                 _ => continue,
             };
+        }
+    }
+
+    fn of_queue(&mut self) -> Op {
+        match self.random.below(8) {
+            0..3 => Op::Put,
+            3..6 => Op::Get { rounds: self.random.below(3) },
+            6 if self.kind == Kind::Free => Op::Put,
+            6 => Op::PutAndCancel { of: self.any() },
+            _ if self.random.one_in(2) => Op::Join,
+            // Not at the time of a put: here the item would be taken.
+            _ => Op::GetTimeout { ns: self.random.own_time() },
         }
     }
 
@@ -524,6 +561,7 @@ impl Draw {
             9 if self.random.one_in(4) => Op::Close,
             10 if self.random.one_in(2) => Op::RaisePanics,
             11..13 => Op::CancelKey { of: self.any() },
+            13 => Op::AtDrop { then: Box::new(Op::Panic) },
             _ => Op::AtDrop { then: Box::new(self.before()) },
         }
     }
