@@ -130,9 +130,9 @@ impl Witness {
             .spawn()
             .unwrap();
         let mut stdin = process.stdin.take().unwrap();
-        let lines: Vec<String> =
-            programs.iter().map(|program| serde_json::to_string(program).unwrap()).collect();
-        let write = thread::spawn(move || writeln!(stdin, "{}", lines.join("\n")));
+        let line = |program: &Program| serde_json::to_string(program).unwrap() + "\n";
+        let lines: String = programs.iter().map(line).collect();
+        let write = thread::spawn(move || stdin.write_all(lines.as_bytes()));
         let output = process.wait_with_output().unwrap();
         write.join().unwrap().unwrap();
         assert!(output.status.success(), "{}", self.name);

@@ -529,7 +529,10 @@ impl Draw {
                 51 => {
                     let (ns, sleep) = (self.time(), self.time());
                     // Both at once: asyncio gives up, and here the sleep counts.
-                    Op::Timeout { ns, sleep: if ns == sleep { 2 * sleep } else { sleep } }
+                    Op::Timeout {
+                        ns,
+                        sleep: if ns == sleep && is_free { 2 * sleep } else { sleep },
+                    }
                 }
                 52 => match self.random.below(2) {
                     0 => Op::Sleep { ns: self.time() },
