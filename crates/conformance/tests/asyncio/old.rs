@@ -1,0 +1,29 @@
+//! The program that `.ci/old-against-new` builds with the runtime of an earlier commit. It
+//! reads programs, one JSON object in each line of stdin, and writes their logs.
+
+mod ours;
+#[allow(dead_code, reason = "programs are drawn by the test")]
+mod program;
+
+use std::io;
+
+/// The names of the runtime of that commit that the programs use: see `runtime.rs`.
+mod runtime {
+    pub(crate) use selector_core::Key;
+    pub(crate) use stage2_coroutines::{
+        CallbackId, Coroutine, EventLoop, EventLoop as Runtime, Exception, Future, Gather, Handle,
+        LoopError, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield, sleep,
+        timeout_at, wait, wait_for,
+    };
+    pub(crate) use stage3_queue::{Item, JoinableQueue};
+}
+
+fn main() -> io::Result<()> {
+    for (number, line) in io::stdin().lines().enumerate() {
+        println!("== {number}");
+        for line in ours::run(&serde_json::from_str(&line?)?) {
+            println!("{line}");
+        }
+    }
+    Ok(())
+}
