@@ -28,7 +28,7 @@ use crate::config;
 use crate::log::Level;
 use crate::output::OutputSettings;
 use crate::parsers::printable;
-use crate::program_name::program_name;
+use crate::parsers::program_name;
 use crate::sources::{Source, Sources};
 
 pub(crate) use self::output::{Format, OutputFlags};

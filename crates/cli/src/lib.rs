@@ -23,7 +23,6 @@ mod generate;
 mod log;
 mod output;
 pub mod parsers;
-mod program_name;
 mod progress;
 mod read_text;
 mod replace_file;

@@ -6,7 +6,7 @@ use std::fmt::{Display, Write};
 use std::fs::File;
 use std::io::Read;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -18,8 +18,6 @@ use url::{Host, Url};
 use web::http::{BadHeader, Header};
 use web::is_terminal_control;
 use web::select::Selection;
-
-use crate::program_name::program_name;
 
 /// Limit on durations. A longer one is taken for a mistake.
 const MAX_LEN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
@@ -425,6 +423,13 @@ fn escaped(text: &str, has_runner: bool) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+/// Returns the name under which this program was started: several programs share this crate.
+pub(crate) fn program_name() -> Option<String> {
+    let path = env::args_os().next()?;
+    let name = Path::new(&path).file_stem()?;
+    Some(name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

@@ -29,7 +29,6 @@ mod address_kind;
 mod connect_limiter;
 mod connect_policy;
 mod dns_cache;
-mod fd_limit;
 mod lookup;
 mod lookup_queue;
 mod probed;
@@ -47,8 +46,8 @@ mod tls_error;
 
 pub use connect_limiter::{Acquire, AddressId, ConnectLimiter};
 pub use connect_policy::ConnectPolicy;
-pub use fd_limit::is_fd_limit;
-pub use lookup::{Addresses, LookupError, LookupFn, LookupResult, system_lookup};
+
+pub use lookup::{Addresses, LookupError, LookupFn, LookupResult, is_fd_limit, system_lookup};
 pub use probed::Direction;
 pub use resolver::{Lookup, LookupId, Resolver};
 pub use stream::{Stream, TlsLayer};

@@ -6,8 +6,6 @@ use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs, UdpSocket};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use crate::fd_limit::is_fd_limit;
-
 /// The addresses of a host, in the order in which to try them. At most 16.
 pub type Addresses = Arc<[SocketAddr]>;
 
@@ -98,4 +96,14 @@ pub(crate) fn lookup_catching_panic(lookup: &LookupFn, name: &HostPort) -> Looku
         return Err(no_address("the answer is empty"));
     }
     Ok(addresses.into())
+}
+/// Returns true if this error says that the process (`EMFILE`) or the system
+/// (`ENFILE`) has no file descriptor left. That is not a failure of the
+/// connection to be opened, and it is temporary: as soon as another connection
+/// is closed, its descriptor is free.
+pub fn is_fd_limit(error: &io::Error) -> bool {
+    // The numbers are the same on Linux and macOS.
+    const ENFILE: i32 = 23;
+    const EMFILE: i32 = 24;
+    matches!(error.raw_os_error(), Some(ENFILE | EMFILE))
 }

@@ -387,7 +387,7 @@ fn a_replay_says_that_it_reads_no_file() {
 
 #[test]
 fn the_file_in_the_readme_is_right() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
+    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/README.md");
     let readme = fs::read_to_string(readme).unwrap();
     let (_, file) = readme.split_once("```toml\n").unwrap();
     let folder = Folder::new(file.split_once("```").unwrap().0);

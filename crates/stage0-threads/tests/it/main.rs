@@ -3,5 +3,4 @@
 
 mod examples;
 mod threads;
-mod without_select;
-mod without_tls;
+mod without_features;
