@@ -43,9 +43,5 @@ mod lookup_queue;
 #[path = "../../../transport/src/resolver.rs"]
 mod resolver;
 
-mod fd_limit {
-    pub(crate) use transport::is_fd_limit;
-}
-
 mod lookups;
 mod loops;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use rustls::RootCertStore;
 use rustls_native_certs::{CertificateResult, Error, ErrorKind, load_native_certs};
 
-use crate::fd_limit::is_fd_limit;
+use crate::is_fd_limit;
 
 /// The trust store of the system.
 #[derive(Debug)]
