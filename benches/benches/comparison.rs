@@ -7,7 +7,7 @@
 //! an allocator count: it would charge the speed of a stage by the number of its allocations.
 //!
 //! The other benches ask one question each, and compare with programs of others. With
-//! `--test`, each stage crawls a small site, and there are no figures.
+//! `--test`, each stage crawls a small site and prints no figure.
 #![allow(clippy::print_stdout, missing_docs)]
 
 use std::alloc::System;

@@ -23,7 +23,7 @@ pub fn play_role_if_asked(heap: Option<fn() -> u64>) -> io::Result<()> {
 /// Plays a role as [`play_role_if_asked`] does, in a program that has other subjects.
 ///
 /// # Errors
-/// When the role cannot be played to its end, or there is no such role.
+/// When the role fails, or is not known.
 pub fn play_role_of(subjects: &[Subject], heap: Option<fn() -> u64>) -> io::Result<()> {
     let Ok(role) = env::var(ROLE) else {
         return Ok(());

@@ -89,7 +89,7 @@ impl SubjectProcess {
     /// the same folder as this one.
     ///
     /// # Errors
-    /// When there is no such program.
+    /// When the program does not exist.
     pub fn program(subject: &str) -> io::Result<PathBuf> {
         let this = env::current_exe()?;
         if Subject::named(subject).is_some() {

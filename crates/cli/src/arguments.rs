@@ -566,7 +566,7 @@ impl Arguments {
     fn contradiction_with(&self, default: Format) -> Option<String> {
         if self.request.logs_in_twice() {
             return Some(
-                "--user and --header 'Authorization: ...' say the same in two ways".into(),
+                "--user and --header 'Authorization: ...' are both a login: use one of them".into(),
             );
         }
         if self.output.trace.as_deref().is_some_and(|trace| self.output.goes_to(trace)) {

@@ -39,14 +39,14 @@ pub struct Settings {
     #[serde(rename = "--check")]
     pub check: Check,
     /// Checks links that leave the site without following them: by `HEAD`, and
-    /// by `GET` unless that shows that they lead to a file that is no page, that the
-    /// server is busy (429), or that it cannot be reached.
+    /// by `GET` unless the answer already says that the file is not a page, that the
+    /// server throttles us (429), or that it cannot be reached.
     #[serde(rename = "--external")]
     pub external: bool,
     /// Reads the sitemaps of the site; their URLs count as linked from the roots.
     #[serde(rename = "--sitemap")]
     pub sitemap: bool,
-    /// Takes the host to which a root redirects for one of the site.
+    /// Counts the host to which a start URL redirects as a part of the site.
     #[serde(rename = "--follow-root")]
     pub follow_root: bool,
     /// The maximum depth in clicks from a root; a redirect is not a click.
@@ -56,7 +56,7 @@ pub struct Settings {
     /// stands for the whole query.
     #[serde(rename = "--strip-query")]
     pub strip_query: Vec<String>,
-    /// The limits beyond which a URL is taken for a crawler trap.
+    /// The limits beyond which a URL counts as a crawler trap.
     #[serde(flatten)]
     pub traps: TrapLimits,
     /// The maximum number of URLs of one host that are fetched; `None` lifts the limit.

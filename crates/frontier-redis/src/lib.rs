@@ -54,7 +54,7 @@
 //!
 //! | option | is held |
 //! |---|---|
-//! | every field of [`Settings`](crawl_core::Settings), but for those that are refused | globally: a worker that joins gets them from the crawl, and one that is given others is refused; a value that is the default does not count as given, nor does `--check none` |
+//! | every field of [`Settings`](crawl_core::Settings), except those that are refused | globally: a worker that joins gets them from the crawl, and one that is given others is refused; a value that is the default does not count as given, nor does `--check none` |
 //! | among them `--delay`, `--rate-limit` and `--max-wait`; `Crawl-delay`, 429, 503 and `Retry-After`, robots.txt (fetched once per origin and day; one whose rules have more than 16 KB again when a host that had no URLs left has new ones) | globally, over all workers together |
 //! | what counts against the limits on crawler traps | globally for each host |
 //! | pages of equal content | each worker counts for itself; of a page that has too many copies no link is followed, which is a warning and no row |

@@ -69,7 +69,7 @@ pub fn by_name(settings: &Settings) -> Map<String, Value> {
     serde_json::to_value(settings).unwrap().as_object().unwrap().clone()
 }
 
-/// Returns the default settings without roots, but for the one of this name, which is that of
+/// Returns the default settings without roots, with the field of this name taken from
 /// [`changed`].
 pub fn with_one_changed(name: &str) -> Settings {
     let mut values = by_name(&Settings::new(Vec::new()));

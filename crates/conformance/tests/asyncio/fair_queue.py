@@ -1,4 +1,4 @@
-"""A queue of asyncio in which nobody is overtaken."""
+"""An asyncio queue where no getter is overtaken."""
 
 import asyncio
 

@@ -1,16 +1,18 @@
 //! One shape for every stage: the same functions in the same order, and hardly a line that
 //! differs beyond the stage's own way of waiting.
 
+use similar::{ChangeTag, TextDiff};
 use test_support::sources::{code_lines, source, sources};
 
 #[test]
 fn a_fetch_differs_from_stage_to_stage_in_its_way_of_waiting_only() {
     let [threads, coroutines] = ["stage0-threads", "stage2-coroutines"].map(fetch_lines);
-    let (removed, added) = difference(&threads, &coroutines);
-    println!("stage 0 to stage 2: {} lines removed, {} added", removed.len(), added.len());
-    removed.iter().for_each(|line| println!("- {line}"));
-    added.iter().for_each(|line| println!("+ {line}"));
-    assert!(removed.len() + added.len() <= 24);
+    let texts = (threads.join("\n"), coroutines.join("\n"));
+    let diff = TextDiff::from_lines(&texts.0, &texts.1);
+    let changed: Vec<_> =
+        diff.iter_all_changes().filter(|change| change.tag() != ChangeTag::Equal).collect();
+    changed.iter().for_each(|change| println!("{}{}", change.tag(), change.value().trim_end()));
+    assert!(changed.len() <= 24, "stages 0 and 2 differ in {} lines", changed.len());
 }
 
 #[test]
@@ -51,35 +53,6 @@ fn fetch_lines(name: &str) -> Vec<String> {
         is_import &= !line.ends_with(';');
     }
     lines
-}
-
-/// Returns the lines to remove from `old`, and those to add, that make `new` of it:
-/// as few as possible (by the longest common subsequence).
-fn difference<'t>(old: &'t [String], new: &'t [String]) -> (Vec<&'t str>, Vec<&'t str>) {
-    // The length of the longest common subsequence of the ends from here on.
-    let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];
-    for (i, old) in old.iter().enumerate().rev() {
-        for (j, new) in new.iter().enumerate().rev() {
-            common[i][j] = match old == new {
-                true => common[i + 1][j + 1] + 1,
-                false => common[i + 1][j].max(common[i][j + 1]),
-            };
-        }
-    }
-    let (mut removed, mut added) = (Vec::new(), Vec::new());
-    let (mut i, mut j) = (0, 0);
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            (i, j) = (i + 1, j + 1);
-        } else if j == new.len() || i < old.len() && common[i + 1][j] >= common[i][j + 1] {
-            removed.push(&*old[i]);
-            i += 1;
-        } else {
-            added.push(&*new[j]);
-            j += 1;
-        }
-    }
-    (removed, added)
 }
 
 /// Returns the name of the function that a line begins.

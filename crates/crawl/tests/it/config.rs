@@ -104,7 +104,7 @@ fn settings_that_go_together_are_taken_from_both() {
         let printed = printed(text, flags);
         assert!(printed.contains(kept), "{text} {flags:?}: {printed}");
     }
-    // What is asked of a crawl has no use for its journal.
+    // A question about a crawl ignores the journal that the file names.
     #[cfg(feature = "redis")]
     Folder::new(FRONTIER).run(&["--print-config", "--status"]).expect_code(0);
 }
@@ -154,7 +154,7 @@ fn settings_that_exclude_each_other_are_refused() {
     let folder = Folder::new("user = 'me:x'\nheader = 'Authorization: y'\n");
     let stderr = folder.run(&["http://a.test", "--format", "text"]).expect_code(2).stderr;
     assert!(stderr.contains("(--user and --header are from "), "{stderr}");
-    // The file has no part in this.
+    // Both flags are from the command line, so the message does not mention the file.
     let stderr = folder.run(&["http://a.test", "-q", "-v"]).expect_code(2).stderr;
     assert!(!stderr.contains("crawl.toml"), "{stderr}");
 }

@@ -324,8 +324,8 @@ fn a_file_that_is_no_journal_is_refused() {
 fn a_journal_of_another_version_is_refused() {
     let refused = |format| {
         let journal = Scratch::with(format!("crawl journal, format {format}\nwho knows\n"));
-        let why = format!("format {format}, which this version of the program cannot read");
-        assert_refused(&journal, &[], &[&why]);
+        let why = format!("in format {format}");
+        assert_refused(&journal, &[], &["another version", &why, "--fresh"]);
         journal
     };
     let (_earlier, journal) = (refused(1), refused(3));

@@ -76,8 +76,9 @@ impl LoadedJournal {
         }
         if self.line != first_line {
             let format = String::from_utf8_lossy(format.trim_ascii_end());
-            let message =
-                format!("it is of format {format}, which this version of the program cannot read");
+            let message = format!(
+                "another version of the program wrote it, in format {format} (--fresh crawls again)"
+            );
             return Err(io::Error::new(ErrorKind::InvalidData, message));
         }
         self.begin = self.line.len() as u64;

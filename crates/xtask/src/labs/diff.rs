@@ -1,62 +1,35 @@
 //! The lines in which a wrong function differs from the right one.
 
+use similar::{ChangeTag, TextDiff};
+
 /// The lines that are shown around one that differs.
 const CONTEXT: usize = 1;
 
 /// Returns the lines of two texts that differ, of the first `-` and of the second `+`, with
 /// one line around them. `@@` stands for lines that are left out between two of them. The
-/// anchors of the book are no lines.
+/// anchors of the book are not compared.
 pub(super) fn of(old: &str, new: &str) -> String {
-    let lines = compare(&without_anchors(old), &without_anchors(new));
-    let differs = |index: &usize| lines[*index].0 != ' ';
-    let mut text = String::new();
-    let mut last = None;
-    for (index, (sign, line)) in lines.iter().enumerate() {
-        let around = index.saturating_sub(CONTEXT)..(index + CONTEXT + 1).min(lines.len());
-        if !around.into_iter().any(|index| differs(&index)) {
-            continue;
+    let (old, new) = (without_anchors(old), without_anchors(new));
+    let diff = TextDiff::from_slices(&old, &new);
+    let mut parts = Vec::new();
+    for group in diff.grouped_ops(CONTEXT) {
+        let mut part = String::new();
+        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            part += format!("{sign}{}", change.value()).trim_end();
+            part += "\n";
         }
-        if last.is_some_and(|last| last + 1 < index) {
-            text += "@@\n";
-        }
-        text += format!("{sign}{line}").trim_end();
-        text += "\n";
-        last = Some(index);
+        parts.push(part);
     }
-    text
+    parts.join("@@\n")
 }
 
 fn without_anchors(text: &str) -> Vec<&str> {
     text.lines().filter(|line| !line.trim_start().starts_with("// ANCHOR")).collect()
-}
-
-/// Returns the lines of both texts, those that both have once, by their longest common
-/// subsequence.
-fn compare<'t>(old: &[&'t str], new: &[&'t str]) -> Vec<(char, &'t str)> {
-    // The length of that of the rests that begin at two lines.
-    let mut common = vec![vec![0; new.len() + 1]; old.len() + 1];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            common[i][j] = match old[i] == new[j] {
-                true => common[i + 1][j + 1] + 1,
-                false => common[i + 1][j].max(common[i][j + 1]),
-            };
-        }
-    }
-    let (mut i, mut j, mut lines) = (0, 0, Vec::new());
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            lines.push((' ', old[i]));
-            (i, j) = (i + 1, j + 1);
-        } else if j == new.len() || i < old.len() && common[i + 1][j] >= common[i][j + 1] {
-            lines.push(('-', old[i]));
-            i += 1;
-        } else {
-            lines.push(('+', new[j]));
-            j += 1;
-        }
-    }
-    lines
 }
 
 #[cfg(test)]
