@@ -44,16 +44,16 @@ pub(crate) struct Arguments {
     /// Lists all labs
     #[arg(long, exclusive = true)]
     list: bool,
-    /// Makes the changes that the book proposes, and looks whether the tests fail
-    /// that it names: all, or a fifth of them, told by a number
-    #[arg(long, exclusive = true, value_name = "all|NUMBER")]
-    changes: Option<String>,
+    /// Makes each change that the book proposes, and looks whether the tests that it names
+    /// fail
+    #[arg(long, exclusive = true)]
+    changes: bool,
     /// Plants the bugs that are a matter of order, and looks whether a random order of
-    /// the tasks shows them: all, or one of them, told by its name
+    /// the tasks shows them: all, or the one with this name
     #[arg(long, exclusive = true, value_name = "all|NAME")]
     orders: Option<String>,
     /// Plants the bugs, and records their runs for the playground of the book: all, or
-    /// one of them, told by its name
+    /// the one with this name
     #[arg(long, conflicts_with = "name", value_name = "all|NAME")]
     record: Option<String>,
     /// Compares with what is recorded instead
@@ -139,7 +139,7 @@ impl Replacement {
 pub(crate) fn run(root: &Path, arguments: &Arguments) -> io::Result<bool> {
     match arguments {
         Arguments { list: true, .. } => list(root),
-        Arguments { changes: Some(which), .. } => check_changes(root, which),
+        Arguments { changes: true, .. } => check_changes(root),
         Arguments { orders: Some(which), .. } => explore_orders(root, which),
         Arguments { record: Some(which), check, .. } => {
             recorded::record(root, &chosen(root, which)?, *check)
@@ -259,19 +259,11 @@ fn explore_orders(root: &Path, which: &str) -> io::Result<bool> {
     Ok(good)
 }
 
-/// Makes the changes that the book proposes, all or each fifth one.
-fn check_changes(root: &Path, which: &str) -> io::Result<bool> {
-    let fifth = match which {
-        "all" => None,
-        number => Some(number.parse::<usize>().map_err(io::Error::other)? % 5),
-    };
-    let changes: BTreeMap<String, Change> = load(root, CHANGES)?;
-    let is_chosen = |number: usize| fifth.is_none_or(|fifth| number % 5 == fifth);
+/// Makes the changes that the book proposes.
+fn check_changes(root: &Path) -> io::Result<bool> {
     let mut good = true;
-    for (number, (name, change)) in changes.iter().enumerate() {
-        if is_chosen(number) {
-            good &= check_change(root, name, change)?;
-        }
+    for (name, change) in load::<Change>(root, CHANGES)? {
+        good &= check_change(root, &name, &change)?;
     }
     Ok(good)
 }

@@ -75,7 +75,7 @@ enum Chore {
     Exercise(exercises::Arguments),
     /// Says how far you are with an exercise
     Check {
-        /// The folder of the exercise; unless told the current one, or all in exercises
+        /// The folder of the exercise; by default the current one, or all in exercises
         folder: Option<PathBuf>,
     },
     /// Plants a bug in a copy of the workspace, in target/lab, and shows its symptoms
