@@ -73,23 +73,29 @@ impl<T> Slab<T> {
     // ANCHOR: insert
     /// Stores a value and returns its key.
     pub fn insert(&mut self, value: T) -> Key {
+        self.insert_with(|_| value)
+    }
+
+    /// Stores a value that contains its own key, and returns the key.
+    pub fn insert_with(&mut self, value: impl FnOnce(Key) -> T) -> Key {
         let generation = self.generation;
         self.generation = generation.wrapping_add(1);
-        let index = self.fill(Slot::Taken(value));
-        self.generations[index as usize] = generation;
+        let index = self.vacant.unwrap_or(self.len);
+        let key = Key { index, generation };
+        self.fill(key.index(), Slot::Taken(value(key)));
+        self.generations[key.index()] = generation;
         self.len += 1;
-        Key { index, generation }
+        key
     }
     // ANCHOR_END: insert
 
-    /// Puts a slot where one was vacated last, or else at the end.
-    fn fill(&mut self, taken: Slot<T>) -> u32 {
-        let index = self.vacant.unwrap_or(self.len);
-        if let Some(slot) = self.slots.get_mut(index as usize) {
+    /// Puts a slot at an index: where one was vacated last, or else at the end.
+    fn fill(&mut self, index: usize, taken: Slot<T>) {
+        if let Some(slot) = self.slots.get_mut(index) {
             if let Slot::Vacant(next) = std::mem::replace(slot, taken) {
                 self.vacant = next;
             }
-            return index;
+            return;
         }
         if self.slots.len() == self.slots.capacity() {
             // By a sixteenth rather than doubled: ten thousand connections should not
@@ -100,7 +106,6 @@ impl<T> Slab<T> {
         }
         self.slots.push(taken);
         self.generations.push(0);
-        index
     }
 
     // ANCHOR: get

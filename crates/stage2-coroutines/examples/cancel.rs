@@ -7,7 +7,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Task, sleep, timeout_at};
+use stage2_coroutines::{EventLoop, Task, sleep, timeout_at, virtual_runtime};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -129,8 +129,9 @@ async fn waiters(event_loop: &EventLoop) {
 
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_virtual_time();
-    event_loop.run_until_complete(three_ways(&event_loop))?;
-    event_loop.run_until_complete(carry(&event_loop))?;
-    event_loop.run_until_complete(waiters(&event_loop))
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    runtime.run_until_complete(three_ways(&event_loop))?;
+    runtime.run_until_complete(carry(&event_loop))?;
+    runtime.run_until_complete(waiters(&event_loop))
 }

@@ -6,7 +6,7 @@
 use std::io;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, sleep};
+use stage2_coroutines::{EventLoop, Inspect, sleep, virtual_runtime};
 
 async fn compute(event_loop: &EventLoop, x: u32, y: u32) -> u32 {
     println!("adding {x} to {y} takes a second");
@@ -24,9 +24,10 @@ async fn print_sum(event_loop: &EventLoop, x: u32, y: u32) {
 
 fn main() -> io::Result<()> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
 
-    event_loop.run_until_complete(print_sum(&event_loop, 1, 2))?;
+    runtime.run_until_complete(print_sum(&event_loop, 1, 2))?;
     // One step up to the sleep, and one from there to the end.
     println!("{} steps for the whole chain", event_loop.stats().polls);
     Ok(())

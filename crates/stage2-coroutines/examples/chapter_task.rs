@@ -11,8 +11,9 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use stage2_coroutines::generator::{AsyncGenerator, Channel, CoroutineState, Generator};
-use stage2_coroutines::{EventLoop, Future, sleep};
+use stage2_coroutines::{EventLoop, Future, sleep, virtual_runtime};
 
 // ANCHOR: task
 type Coroutine = Box<dyn Generator<Input = u32, Yield = Future<Option<u32>>, Return = ()>>;
@@ -90,8 +91,9 @@ fn timer(event_loop: &EventLoop, n: u32) -> Future<Option<u32>> {
 // ANCHOR_END: countdown
 
 fn main() -> io::Result<()> {
-    let event_loop = EventLoop::in_virtual_time();
-    let run = || event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(9)));
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    let run = || runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(9)));
     let task = |denies| Task::new(countdown(event_loop.clone(), denies), &event_loop);
     println!("to its end:");
     task(false);

@@ -5,10 +5,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use stage2_coroutines::{
-    EventLoop, Exception, Future, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield,
-    sleep, wait, wait_for,
-};
+use asyncio::prelude::*;
+use asyncio::{ReturnWhen, as_completed, gather, gather_outcomes, shield, wait, wait_for};
+use stage2_coroutines::{EventLoop, Exception, Future, Task, sleep, virtual_runtime};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -103,10 +102,11 @@ impl<'l> Clock<'l> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_virtual_time();
-    event_loop.run_until_complete(gathered(&event_loop))??;
-    event_loop.run_until_complete(waited(&event_loop))??;
-    event_loop.run_until_complete(limited(&event_loop))??;
-    event_loop.close();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    runtime.run_until_complete(gathered(&event_loop))??;
+    runtime.run_until_complete(waited(&event_loop))??;
+    runtime.run_until_complete(limited(&event_loop))??;
+    drop(runtime);
     Ok(())
 }

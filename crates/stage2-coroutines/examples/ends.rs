@@ -4,7 +4,8 @@
 use std::io;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Task, sleep};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Inspect, InspectTask, Task, sleep, virtual_runtime};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -21,29 +22,30 @@ async fn clock(event_loop: EventLoop) {
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     event_loop.set_exception_handler(|error| println!("  {error}"));
     let clock = Task::spawn(&event_loop, clock(event_loop.clone())).named("clock");
 
     println!("until something is done:");
-    let answer = event_loop.run_until_complete(async {
+    let answer = runtime.run_until_complete(async {
         sleep(&event_loop, SECOND * 5 / 2).await;
         42
     })?;
     println!("  {answer}, and {} task is pending", event_loop.pending_tasks());
 
     println!("again:");
-    event_loop.run_until_complete(sleep(&event_loop, SECOND))?;
+    runtime.run_until_complete(sleep(&event_loop, SECOND))?;
 
     println!("stopped by a callback:");
     let handle = event_loop.clone();
     event_loop.call_later(SECOND, move || handle.stop());
-    if let Err(error) = event_loop.run_until_complete(sleep(&event_loop, 9 * SECOND)) {
+    if let Err(error) = runtime.run_until_complete(sleep(&event_loop, 9 * SECOND)) {
         println!("  {error}");
     }
 
     println!("closed:");
-    event_loop.close();
+    drop(runtime);
     let pending = event_loop.pending_tasks();
     println!("  {pending} tasks are pending, and the clock {:?}", *clock);
     Ok(())

@@ -3,7 +3,9 @@
 
 use std::io;
 
-use stage2_coroutines::{EventLoop, Future, ReturnWhen, Task, wait, yield_now};
+use asyncio::prelude::*;
+use asyncio::{ReturnWhen, wait};
+use stage2_coroutines::{EventLoop, Future, Task, virtual_runtime, yield_now};
 
 // ANCHOR: hogs
 async fn work_on(_event_loop: EventLoop, name: char) {
@@ -37,12 +39,13 @@ fn run<C>(title: &str, function: fn(EventLoop, char) -> C) -> io::Result<()>
 where
     C: stage2_coroutines::Coroutine<Output = ()> + 'static,
 {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     print!("{title:<20}");
     let spawn = |name| Task::spawn(&event_loop, function(event_loop.clone(), name));
     let tasks = ['a', 'b', 'c'].map(spawn);
     let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);
-    drop(event_loop.run_until_complete(all)?);
+    drop(runtime.run_until_complete(all)?);
     println!();
     Ok(())
 }

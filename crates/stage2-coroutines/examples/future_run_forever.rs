@@ -7,7 +7,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep, virtual_runtime};
 
 async fn slow_operation(
     event_loop: EventLoop,
@@ -27,7 +28,8 @@ fn got_result(future: &Future<&'static str>) {
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
 
     let future = Future::new(&event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());
@@ -35,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Early enough: no task takes a step before the loop runs.
     future.add_done_callback(got_result);
 
-    event_loop.run_forever()?;
+    runtime.run_forever()?;
     task.result()??;
     Ok(())
 }

@@ -7,7 +7,8 @@
 use std::error::Error;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Future, InvalidState, Task, sleep, virtual_runtime};
 
 /// A task may outlive the function that spawned it, so it owns all it uses.
 /// Handles to a loop or to a future are cheap to clone.
@@ -21,14 +22,15 @@ async fn slow_operation(
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
 
     let future = Future::new(&event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());
     let task = Task::spawn(&event_loop, operation);
     println!("before: the future is done: {}", future.done());
 
-    let result = event_loop.run_until_complete(future)??;
+    let result = runtime.run_until_complete(future)??;
     println!("after: {result}");
 
     // The task is a future as well, with the return value of its coroutine.

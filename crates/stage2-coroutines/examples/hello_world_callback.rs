@@ -6,7 +6,8 @@
 use std::io;
 use std::time::Duration;
 
-use stage2_coroutines::EventLoop;
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, system_runtime, virtual_runtime};
 
 /// Prints the greeting and has itself called again. A callback cannot wait in a
 /// loop statement; it can only return and be called later. Compare
@@ -18,17 +19,18 @@ fn greet(event_loop: EventLoop) {
 }
 
 fn main() -> io::Result<()> {
-    // In virtual time a second costs nothing. With `EventLoop::new()?` the
+    // In virtual time a second costs nothing. With `system_runtime()?` the
     // program takes the five seconds it is given below.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
 
     let first = event_loop.clone();
     event_loop.call_soon(move || greet(first));
     let end = event_loop.clone();
     event_loop.call_later(Duration::from_secs(5), move || end.stop());
 
-    event_loop.run_forever()?;
+    runtime.run_forever()?;
     // The fourth greeting is still scheduled; closing the loop drops it.
-    event_loop.close();
+    drop(runtime);
     Ok(())
 }

@@ -5,7 +5,8 @@
 
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, sleep};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, sleep, system_runtime, virtual_runtime};
 
 /// Prints the greeting for ever, and yet blocks no other code: at the `await` it
 /// is suspended, and the loop is free for two seconds.
@@ -17,13 +18,14 @@ async fn greet_every_two_seconds(event_loop: &EventLoop) {
 }
 
 fn main() {
-    // In virtual time a second costs nothing. With `EventLoop::new()` the
+    // In virtual time a second costs nothing. With `system_runtime()` the
     // program takes the five seconds it is given below.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
 
     // This prints nothing: the call only makes the coroutine.
     let greeting = greet_every_two_seconds(&event_loop);
-    if let Err(error) = event_loop.run_sync(greeting, Duration::from_secs(5)) {
+    if let Err(error) = runtime.run_sync(greeting, Duration::from_secs(5)) {
         println!("That is enough: {error}.");
     }
 }

@@ -10,7 +10,9 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use stage2_coroutines::{Coroutine, EventLoop, sleep, sleep_and_return, yield_now};
+use stage2_coroutines::{
+    Coroutine, EventLoop, sleep, sleep_and_return, virtual_runtime, yield_now,
+};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -206,6 +208,7 @@ async fn program(event_loop: &EventLoop) {
 }
 
 fn main() -> io::Result<()> {
-    let event_loop = EventLoop::in_virtual_time();
-    event_loop.run_until_complete(program(&event_loop))
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    runtime.run_until_complete(program(&event_loop))
 }

@@ -11,7 +11,8 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, yield_now};
+use asyncio::prelude::*;
+use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, virtual_runtime, yield_now};
 use transport::TlsLayer;
 
 // ANCHOR: naive
@@ -87,7 +88,7 @@ fn line(
     let event_loop = new_loop()?;
     let mut coroutine = coroutine(&event_loop);
     let mut polls = 0;
-    event_loop.run_until_complete(poll_fn(|context| {
+    runtime.run_until_complete(poll_fn(|context| {
         polls += 1;
         coroutine.as_mut().poll(context)
     }))?;
@@ -140,7 +141,7 @@ fn twice_by_hand() -> io::Result<()> {
 
     println!("the same, on the loop:");
     let begun = event_loop.now();
-    event_loop.run_until_complete(coroutine)?;
+    runtime.run_until_complete(coroutine)?;
     println!("  {}, and {:?} have passed", text(&done), event_loop.now() - begun);
     Ok(())
 }
@@ -170,7 +171,7 @@ fn cheat() -> io::Result<()> {
 
 /// Returns a loop with a virtual clock, which jumps to the next timer.
 fn virtual_time() -> io::Result<EventLoop> {
-    Ok(EventLoop::in_virtual_time())
+    Ok(virtual_runtime())
 }
 
 fn resolve<T: 'static>(future: &Future<T>, value: T) {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Task};
+use asyncio::prelude::*;
+use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Inspect, Task, virtual_runtime};
 
 // ANCHOR: watched
 /// A wrapper that polls a future, and prints each call.
@@ -39,7 +40,8 @@ impl Wake for Loud {
 // ANCHOR: main
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
 
     let future = Future::new(&event_loop);
     let awaited = Watched(future.clone());
@@ -54,7 +56,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("callback: done with that: {resolved:?}");
     });
     println!("main: runs the loop");
-    event_loop.run_until_complete(task)??;
+    runtime.run_until_complete(task)??;
     println!("main: {} steps were taken", event_loop.stats().polls);
     Ok(())
 }

@@ -7,7 +7,9 @@
 use std::io;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, ReturnWhen, Task, sleep, wait};
+use asyncio::prelude::*;
+use asyncio::{ReturnWhen, wait};
+use stage2_coroutines::{EventLoop, Task, sleep, virtual_runtime};
 
 async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
     let mut product = 1;
@@ -22,7 +24,8 @@ async fn factorial(event_loop: EventLoop, name: &'static str, number: u32) {
 fn main() -> io::Result<()> {
     // In virtual time: the three seconds cost nothing, and the order of the
     // lines is always the same.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let begin = event_loop.now();
 
     // A task belongs to the loop from the moment it is spawned. It runs even if
@@ -31,7 +34,7 @@ fn main() -> io::Result<()> {
         Task::spawn(&event_loop, factorial(event_loop.clone(), name, number))
     });
     let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);
-    let (done, pending) = event_loop.run_until_complete(all)?;
+    let (done, pending) = runtime.run_until_complete(all)?;
 
     println!("{} done, {} pending", done.len(), pending.len());
     // All of them together take as long as the slowest: three seconds.

@@ -8,7 +8,9 @@ use std::hint::black_box;
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 
-use stage2_coroutines::{Coroutine, EventLoop, connect, read, read_all, read_by_hand};
+use stage2_coroutines::{
+    Coroutine, EventLoop, connect, read, read_all, read_by_hand, system_runtime,
+};
 use transport::TlsLayer;
 
 // ANCHOR: functions
@@ -86,10 +88,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!("of this crate:");
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let connecting = connect(&event_loop, listener.local_addr()?, TlsLayer::plain());
     line("connect", &connecting);
-    let mut connection = event_loop.run_until_complete(connecting)??;
+    let mut connection = runtime.run_until_complete(connecting)??;
     let sink = |_: &[u8]| ControlFlow::<()>::Continue(());
     line("read, by hand", &read_by_hand::read(&mut connection, sink));
     line("read", &read(&mut connection, sink));

@@ -10,11 +10,12 @@ use std::error::Error;
 use std::fmt::Debug;
 use std::rc::Rc;
 
-use stage2_coroutines::{EventLoop, Exception, Future, Task, yield_now};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Exception, Future, Inspect, Task, virtual_runtime, yield_now};
 
 /// Returns a loop in virtual time, where waiting for ever is an error.
 fn new_loop() -> EventLoop {
-    EventLoop::in_virtual_time()
+    virtual_runtime()
 }
 
 fn say(title: &str, outcome: Result<impl Debug, Exception>) {
@@ -96,7 +97,7 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let event_loop = new_loop();
-    event_loop.run_until_complete(async {
+    runtime.run_until_complete(async {
         waits_for_the_wrong_one(&event_loop).await;
         is_cancelled_before_a_step(&event_loop).await?;
         is_resumed(&event_loop).await

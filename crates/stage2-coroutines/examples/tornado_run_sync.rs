@@ -8,7 +8,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Exception, multi, multi_map, sleep, yield_now};
+use asyncio::prelude::*;
+use asyncio::{multi, multi_map};
+use stage2_coroutines::{EventLoop, Exception, sleep, virtual_runtime, yield_now};
 
 /// A simulated download. A coroutine of Tornado had to raise its result; here it
 /// returns the result like any other function.
@@ -50,16 +52,17 @@ async fn yield_twice(event_loop: EventLoop, name: &'static str) -> Result<(), Ex
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_virtual_time();
-    event_loop.run_sync(get_all(&event_loop), Duration::from_secs(10))??;
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    runtime.run_sync(get_all(&event_loop), Duration::from_secs(10))??;
 
     println!("a moment for the others:");
     let players = ["ping", "pong"].map(|name| yield_twice(event_loop.clone(), name));
-    event_loop.run_until_complete(multi(&event_loop, players))??;
+    runtime.run_until_complete(multi(&event_loop, players))??;
 
     println!("too slow:");
     let slow = get(event_loop.clone(), "/slow", 60);
-    match event_loop.run_sync(slow, Duration::from_secs(10)) {
+    match runtime.run_sync(slow, Duration::from_secs(10)) {
         Ok(page) => println!("  {} came in time", page?.0),
         Err(error) => println!("  {error}"),
     }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::thread;
 
 use stage2_coroutines::traceback::{Traced, TracedIn};
-use stage2_coroutines::{Connection, EventLoop, connect, read_all, write_all};
+use stage2_coroutines::{Connection, EventLoop, connect, read_all, system_runtime, write_all};
 use transport::TlsLayer;
 
 type Traceable<T> = Result<T, Traced<io::Error>>;
@@ -84,8 +84,9 @@ const LIMIT: usize = 64 * 1024;
 
 fn main() -> io::Result<()> {
     let address = serve()?;
-    let event_loop = EventLoop::new()?;
-    let result = event_loop.run_until_complete(crawl(&event_loop, address))?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
+    let result = runtime.run_until_complete(crawl(&event_loop, address))?;
     if let Err(error) = result.traced_in("main") {
         println!("{error}");
     }

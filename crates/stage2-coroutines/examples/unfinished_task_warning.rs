@@ -10,7 +10,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Future, Task, sleep};
+use stage2_coroutines::{EventLoop, Future, Inspect, InspectTask, Task, sleep, virtual_runtime};
 
 /// The simplest work queue; stage 3 has a real one.
 type UrlsTodo = Rc<RefCell<Vec<&'static str>>>;
@@ -49,12 +49,13 @@ fn main() -> io::Result<()> {
     for cancel_workers in [false, true] {
         println!("the workers are cancelled: {cancel_workers}");
         // In virtual time: the ten seconds cost nothing.
-        let event_loop = EventLoop::in_virtual_time();
+        let runtime = virtual_runtime();
+        let event_loop = runtime.event_loop().clone();
         // A library prints nothing: the program sets a handler that does.
         event_loop.set_exception_handler(|error| eprintln!("{error}"));
-        event_loop.run_until_complete(crawl(&event_loop, cancel_workers))?;
+        runtime.run_until_complete(crawl(&event_loop, cancel_workers))?;
         println!("  {} tasks are pending", event_loop.pending_tasks());
-        event_loop.close();
+        drop(runtime);
     }
     Ok(())
 }

@@ -5,12 +5,13 @@
 use std::io;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Future, Task, sleep};
+use stage2_coroutines::{EventLoop, Future, Inspect, InspectTask, Task, sleep, virtual_runtime};
 
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let (one, other) = (event_loop.clone(), event_loop.clone());
 
     let sleeper = Task::spawn(&event_loop, async move {
@@ -25,9 +26,9 @@ fn main() -> io::Result<()> {
     let never = Future::<()>::new(&event_loop);
     let _forgotten = Task::spawn(&event_loop, never).named("forgotten");
 
-    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(5)))?;
+    runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(5)))?;
     event_loop.print_tasks(&mut io::stdout())?;
-    event_loop.close();
+    drop(runtime);
     Ok(())
 }
 // ANCHOR_END: main

@@ -8,14 +8,17 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::thread;
 
-use stage2_coroutines::{Connection, EventLoop, Task, connect, read_all, write_all};
+use stage2_coroutines::{
+    Connection, EventLoop, Task, connect, read_all, system_runtime, write_all,
+};
 use transport::TlsLayer;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = serve()?;
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let task = Task::spawn(&event_loop, crawl(event_loop.clone(), address));
-    event_loop.run_until_complete(task)??;
+    runtime.run_until_complete(task)??;
     Ok(())
 }
 

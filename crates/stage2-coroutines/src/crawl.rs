@@ -11,7 +11,9 @@ use std::rc::Rc;
 
 use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
 
-use crate::{Connector, EventLoop, Exception, Future, catch};
+#[cfg(feature = "os")]
+use crate::system_runtime;
+use crate::{Connector, EventLoop, Exception, Future, Runtime, catch};
 
 /// Crawls a site with one coroutine per fetch, and at most `max_tasks` at a
 /// time. By default there is no such limit; then the number of connections is
@@ -25,22 +27,22 @@ use crate::{Connector, EventLoop, Exception, Future, catch};
 /// When the sink does.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    crawl_on(&EventLoop::new()?, options, sink)
+    crawl_on(system_runtime()?, options, sink)
 }
 
 /// Crawls a site on a loop of your own, which is closed afterwards.
 ///
 /// # Errors
-/// The errors of [`EventLoop::run_until_complete`].
+/// The errors of [`Runtime::run_until_complete`].
 ///
 /// # Panics
 /// When the sink does.
-pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
+pub fn crawl_on(runtime: Runtime, options: Options, sink: Sink) -> io::Result<CrawlSummary> {
     let max_tasks = options.max_tasks.map(|max| max.max(1));
-    let crawl_state = CrawlState::new(event_loop, options, sink);
+    let crawl_state = CrawlState::new(runtime.event_loop(), options, sink);
     crawl_state.start_fetches(Vec::new());
-    let result = event_loop.run_until_complete(crawl_state.all_done.clone());
-    event_loop.close();
+    let result = runtime.run_until_complete(crawl_state.all_done.clone());
+    drop(runtime);
     if let Some(panic) = crawl_state.sink_panic.take() {
         resume_unwind(panic);
     }
@@ -126,7 +128,10 @@ impl CrawlState {
         let now = self.client.event_loop.now();
         let mut state = self.state.borrow_mut();
         let complete = || state.crawl.complete(visit, now);
-        let completion = outcome.and_then(|()| Exception::caught(complete));
+        let completion = outcome.and_then(|()| {
+            let caught = catch_unwind(AssertUnwindSafe(complete));
+            caught.map_err(|panic| Exception::panicked(&*panic))
+        });
         let mut completion = completion
             .unwrap_or_else(|exception| state.crawl.abandon(visit, exception.to_string()));
         state.in_flight -= 1;

@@ -6,11 +6,13 @@
 //!
 //! The rules of this stage:
 //!
+//! 0. **Nothing is added to the kernel.** The kernel is [`runtime`]. What wants to know,
+//!    observes ([`Observer`]); what wants to wait, stands on [`sync`] or on [`leaf`].
 //! 1. **Pending means stored.** Before an operation returns `Poll::Pending`, it
 //!    stores the waker of its caller where the event will arrive: under a key
-//!    of the selector, in a timer, under the id of a lookup, or among the
-//!    callbacks of a [`Future`]. Nothing is polled just to try, except within
-//!    [`join`] and [`select`].
+//!    of the selector, in a timer, under the id of a lookup, or among those who wait
+//!    for a [`Future`]. Nothing is polled just to try, except within [`join`],
+//!    [`select`] and [`timeout_at`], which poll what they contain in every step.
 //! 2. **A wake-up is an entry in a queue.** It runs nothing: it puts the key of
 //!    the task at the end of one run queue, unless it is there already.
 //! 3. **Tasks take their steps in turn.** After each batch of that queue the
@@ -26,76 +28,65 @@
 //! is one call of a fetch: lookup, permit, file descriptor, one address after
 //! another, TLS.
 //!
-//! The sources are in four rooms:
+//! The sources are in these rooms:
 //!
-//! * `runtime` holds futures, tasks and wakers, and the loop in two parts: the
+//! * [`runtime`] holds futures, tasks and wakers, and the loop in two parts: the
 //!   scheduler, which has tasks take steps, and the reactor, which waits for
 //!   events and wakes tasks.
 //! * `net` holds what waits for a socket, a name, a limit or the clock. [`read_by_hand`]
 //!   has [`read`] and [`read_all`] once more, as the state machines that the
 //!   compiler generates.
-//! * `asyncio` holds the rest of asyncio's interface, which is useful, but not
-//!   part of the lesson: callbacks, combinators, exceptions, inspection. For
-//!   readers who know Python, [`names_of_asyncio`] lists the names of asyncio
-//!   and Tornado.
+//! * [`sync`] holds what tasks use to wait for each other.
+//! * [`inspect`] holds observers: what each task waits for, deadlocks, traces.
 //! * [`generator`] is a digression: Python's generators by hand.
+//!
+//! The rest of asyncio's interface is in the crate `asyncio`, which stands on this one.
 //!
 //! The parts of the runtime by their usual names:
 //!
 //! * **executor, scheduler, task table, run queue, current task**: `scheduler`
 //! * **reactor, tick, timers**: `reactor`, on the selector
-//! * **event loop**: `event_loop`, which runs the two in turn
-//! * **waker**: `waker`
-//! * **inject queue** (`call_soon_threadsafe`): `inject_queue`, [`Remote`]
+//! * **runtime** and its **handle**: [`Runtime`], [`EventLoop`]
+//! * **waker**, **inject queue**: `waker`
 //! * **coop budget** and **yield**: `connection`, [`yield_now`]
 //! * **resolver**: `lookups`, [`lookup()`]
-//! * **combinators**: [`gather`], [`wait`], [`shield`], [`as_completed`] ...;
-//!   [`join`] and [`select`] within one task
-//! * **timeout and deadline**: [`sleep`], [`timeout_at`], [`wait_for`]
-//! * **cancellation**: [`Future::cancel`], or dropping a coroutine
-//! * **structured inspection**: `inspector`, [`TaskInfo`], [`Stats`]
-//! * **exception handler**: [`EventLoop::set_exception_handler`],
-//!   [`LoopError`]
+//! * **combinators**: [`join`] and [`select`] within one task; those of asyncio in its crate
+//! * **timeout and deadline**: [`sleep`], [`timeout_at`]
+//! * **cancellation**: [`Task::cancel`], or dropping a coroutine
+//! * **instrumentation**: [`Observer`], [`inspect`]
 
-mod asyncio;
 mod crawl;
-#[cfg(feature = "explore")]
-mod explore;
+mod defaults;
 mod fetch;
+mod join;
 mod net;
-mod runtime;
 
 pub mod generator;
+pub mod inspect;
+pub mod runtime;
+pub mod sync;
 
-#[doc = include_str!("names_of_asyncio.md")]
-pub mod names_of_asyncio {
-    // The links of the page are resolved from here.
-    #[cfg(doc)]
-    use crate::*;
-}
-
-pub use asyncio::callbacks::{Handle, Remote};
-pub use asyncio::combinators::{AsCompleted, ReturnWhen, as_completed, shield, wait, wait_for};
-pub use asyncio::exceptions::{Elapsed, Exception, InvalidState, catch};
-pub use asyncio::gather::{Gather, gather, gather_outcomes, multi, multi_map};
-pub use asyncio::inspection::{Stats, with_wait};
-pub use asyncio::inspector::{LoopError, TaskInfo, Wait};
-pub use asyncio::join::{Join, Select, Selected, join, select};
-pub use asyncio::tasks::ensure_future;
-pub use asyncio::traceback;
 #[cfg(feature = "os")]
 pub use crawl::crawl;
 pub use crawl::crawl_on;
+#[cfg(feature = "os")]
+pub use defaults::system_runtime;
+pub use defaults::{runtime_on, virtual_runtime};
 #[cfg(feature = "explore")]
-pub use explore::{Exploration, explore};
+pub use inspect::explore::{Exploration, explore};
+pub use inspect::{Inspect, InspectTask, LoopError, Stats, TaskInfo};
+pub use join::{Join, Select, Selected, catch, join, select};
 pub use net::connection::Connection;
 pub use net::connector::Connector;
 pub use net::io::{connect, connect_unix, read, read_all, read_to_end, write_all};
+pub use net::leaf::{leaf, leaf_at};
 pub use net::lookup::lookup;
 pub use net::read_by_hand;
-pub use net::time::{sleep, sleep_and_return, timeout_at, yield_now};
-pub use runtime::event_loop::EventLoop;
-pub use runtime::future::{CallbackId, Future};
+pub use net::time::{Elapsed, sleep, sleep_and_return, timeout_at, yield_now};
+pub use runtime::event_loop::{EventLoop, Runtime};
+pub use runtime::exception::{Exception, InvalidState};
+pub use runtime::future::Future;
+pub use runtime::observer::{Observer, Place, Wait};
 pub use runtime::task::Task;
 
 /// A coroutine: the value that an `async fn` returns. Rust's name for this

@@ -5,7 +5,7 @@ use std::io;
 use std::process::ExitCode;
 
 use crawl_core::{CrawlSummary, Options, Sink};
-use stage2_coroutines::{EventLoop, crawl_on};
+use stage2_coroutines::{Inspect, crawl_on, system_runtime};
 
 fn main() -> ExitCode {
     let about = "Crawls a website with one coroutine per fetch, on one thread.";
@@ -13,7 +13,7 @@ fn main() -> ExitCode {
 }
 
 fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    let event_loop = EventLoop::new()?;
-    event_loop.report_to(cli::print)?;
-    crawl_on(&event_loop, options, sink)
+    let runtime = system_runtime()?;
+    runtime.event_loop().report_to(cli::print)?;
+    crawl_on(runtime, options, sink)
 }

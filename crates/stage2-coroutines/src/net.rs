@@ -3,9 +3,9 @@
 pub(crate) mod connection;
 pub(crate) mod connector;
 pub(crate) mod io;
+pub(crate) mod leaf;
 pub(crate) mod limits;
 pub(crate) mod lookup;
 pub(crate) mod lookups;
-pub(crate) mod peers;
 pub mod read_by_hand;
 pub(crate) mod time;

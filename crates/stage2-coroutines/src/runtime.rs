@@ -1,10 +1,14 @@
 //! The runtime: futures, tasks, wakers, the scheduler, the reactor and the event
-//! loop.
+//! loop. It knows [`selector_core`] and nothing else of this crate.
+//!
+//! **Nothing is added here.** What wants to know, observes ([`observer::Observer`]); what
+//! wants to wait, stands on `sync` or on `leaf`.
 
-pub(crate) mod event_loop;
-pub(crate) mod future;
-pub(crate) mod inject_queue;
-pub(crate) mod reactor;
-pub(crate) mod scheduler;
-pub(crate) mod task;
+pub mod event_loop;
+pub mod exception;
+pub mod future;
+pub mod observer;
+pub mod reactor;
+pub mod scheduler;
+pub mod task;
 pub(crate) mod waker;

@@ -46,18 +46,18 @@ pub fn free_port() -> u16 {
 /// Event loops of stage 2 with a virtual clock.
 #[cfg(feature = "event-loops")]
 pub mod event_loops {
-    use stage2_coroutines::{Coroutine, EventLoop};
+    use stage2_coroutines::{Coroutine, Runtime, virtual_runtime};
 
     /// Creates an event loop whose clock jumps to the next timer.
-    pub fn virtual_loop() -> EventLoop {
-        EventLoop::in_virtual_time()
+    pub fn virtual_loop() -> Runtime {
+        virtual_runtime()
     }
 
     /// Runs a coroutine to its end.
     ///
     /// # Panics
     /// When the loop ends with an error.
-    pub fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-        event_loop.run_until_complete(coroutine).unwrap()
+    pub fn run<T>(runtime: &Runtime, coroutine: impl Coroutine<Output = T>) -> T {
+        runtime.run_until_complete(coroutine).unwrap()
     }
 }

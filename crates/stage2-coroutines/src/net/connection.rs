@@ -1,5 +1,6 @@
 //! Connections: registered sockets with poll operations, and the coop budget.
 
+use std::cell::Cell;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,7 +10,24 @@ use selector_core::{Interest, Key, Socket};
 use transport::{Direction, Stream, TlsLayer};
 
 use crate::EventLoop;
+use crate::inspect::set_peer;
 use crate::net::limits::ConnectionGuard;
+
+/// The size in bytes of the scratch buffer.
+const SCRATCH: usize = 64 * 1024;
+
+/// Calls `f` with the scratch buffer that all reads of this thread share, so that a waiting
+/// connection owns no buffer. `f` cannot suspend.
+fn with_scratch<R>(f: impl FnOnce(&mut [u8]) -> R) -> R {
+    thread_local! {
+        static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+    }
+    let mut scratch = BUFFER.take();
+    scratch.resize(SCRATCH, 0);
+    let result = f(&mut scratch);
+    BUFFER.set(scratch);
+    result
+}
 
 /// The registration of a socket with its loop. Dropping it ends it.
 pub(crate) struct Registration {
@@ -23,18 +41,16 @@ impl Registration {
         event_loop: &EventLoop,
         address: SocketAddr,
     ) -> io::Result<(Socket, Self)> {
-        let reactor = &event_loop.0.reactor;
-        let (socket, key) = reactor.selector.borrow_mut().connect(address)?;
-        reactor.peers.borrow_mut().set(key, address);
+        let (socket, key) = event_loop.reactor().selector.borrow_mut().connect(address)?;
+        set_peer(event_loop, key, address);
         Ok((socket, Self { event_loop: event_loop.clone(), key }))
     }
 
     /// Starts to connect to a Unix socket and registers the socket.
     pub(crate) fn connect_unix(event_loop: &EventLoop, path: &Path) -> io::Result<(Socket, Self)> {
-        let reactor = &event_loop.0.reactor;
-        let (socket, key) = reactor.selector.borrow_mut().connect(path)?;
-        // The address of no peer, rather than that of the connection before.
-        reactor.peers.borrow_mut().set(key, SocketAddr::from(([0, 0, 0, 0], 0)));
+        let (socket, key) = event_loop.reactor().selector.borrow_mut().connect(path)?;
+        // Overwrites the address of whoever used this slot before.
+        set_peer(event_loop, key, SocketAddr::from(([0, 0, 0, 0], 0)));
         Ok((socket, Self { event_loop: event_loop.clone(), key }))
     }
 
@@ -42,7 +58,7 @@ impl Registration {
     /// Ready when the readiness cache says that the socket may be ready.
     /// Otherwise stores the waker under the key of the socket.
     pub(crate) fn poll_ready(&self, interest: Interest, waker: &Waker) -> Poll<()> {
-        let mut selector = self.event_loop.0.reactor.selector.borrow_mut();
+        let mut selector = self.event_loop.reactor().selector.borrow_mut();
         if selector.readiness(self.key).satisfies(interest) {
             return Poll::Ready(());
         }
@@ -55,13 +71,13 @@ impl Registration {
 
     /// Clears the cached readiness: the socket is known not to be ready.
     pub(crate) fn clear(&self, interest: Interest) {
-        self.event_loop.0.reactor.selector.borrow_mut().clear(self.key, interest);
+        self.event_loop.reactor().selector.borrow_mut().clear(self.key, interest);
     }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        let waiter = self.event_loop.0.reactor.selector.borrow_mut().unregister(self.key);
+        let waiter = self.event_loop.reactor().selector.borrow_mut().unregister(self.key);
         drop(waiter);
     }
 }
@@ -96,8 +112,8 @@ impl Connection {
         Self { registration, stream, guard, reads_in_a_row: 0, drained_tick: 0 }
     }
 
-    /// Returns the stream, for what is no reading or writing, such as to start TLS behind
-    /// a proxy (asyncio's `loop.start_tls`).
+    /// Gives access to the stream itself, for example to start TLS inside a tunnel
+    /// (asyncio's `loop.start_tls`).
     pub fn stream(&mut self) -> &mut Stream<Socket> {
         &mut self.stream
     }
@@ -120,9 +136,8 @@ impl Connection {
         sink: impl FnOnce(&[u8]) -> R,
     ) -> Poll<io::Result<Option<R>>> {
         let mut interest = Interest::Readable;
-        let event_loop = self.event_loop().clone();
-        let reactor = &event_loop.0.reactor;
-        reactor.with_scratch(|scratch| {
+        let tick = self.event_loop().reactor().ticks() as u32;
+        with_scratch(|scratch| {
             loop {
                 let ready = self.registration.poll_ready(interest, context.waker());
                 if ready.is_pending() {
@@ -145,7 +160,7 @@ impl Connection {
                             guard.answered();
                         }
                         if cleared == Some(Interest::Readable) {
-                            self.drained_tick = reactor.ticks.get() as u32;
+                            self.drained_tick = tick;
                         }
                         return Poll::Ready(Ok(Some(sink(&scratch[..length]))));
                     }
@@ -203,14 +218,13 @@ impl Connection {
     /// The read is left out if the last read drained the socket in this same
     /// tick of the loop, and no event has come since.
     pub fn is_quiet(&mut self) -> bool {
-        let event_loop = self.event_loop().clone();
-        let reactor = &event_loop.0.reactor;
+        let reactor = self.event_loop().reactor();
         let readiness = reactor.selector.borrow().readiness(self.registration.key);
         let is_readable = readiness.satisfies(Interest::Readable);
-        if self.drained_tick == reactor.ticks.get() as u32 && !is_readable {
+        if self.drained_tick == reactor.ticks() as u32 && !is_readable {
             return true;
         }
-        let read = reactor.with_scratch(|scratch| self.stream.read(scratch));
+        let read = with_scratch(|scratch| self.stream.read(scratch));
         let is_quiet = read.is_err_and(|error| error.kind() == ErrorKind::WouldBlock);
         if is_quiet {
             self.clear_readiness();

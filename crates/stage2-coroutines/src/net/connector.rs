@@ -12,6 +12,7 @@ use transport::{Addresses, ConnectPolicy, LookupResult, TlsLayer, is_fd_limit};
 use crate::net::connection::{Connection, Registration};
 use crate::net::io::connected;
 use crate::net::limits::{ConnectionGuard, Limits};
+use crate::net::lookup::address_failed;
 use crate::{EventLoop, lookup};
 
 /// The connector that all fetches share.
@@ -86,7 +87,7 @@ impl Connector {
                 }
                 Err(error) => {
                     let address = addresses[num_failed];
-                    self.event_loop.0.reactor.lookups.address_failed(address);
+                    address_failed(&self.event_loop, address);
                     deadline.check(self.event_loop.now())?;
                     failure = Some(FetchError::connect(address, &error));
                 }

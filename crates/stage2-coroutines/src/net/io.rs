@@ -1,6 +1,5 @@
 //! Connecting, reading and writing: coroutines that each wait for one event.
 
-use std::future::poll_fn;
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
@@ -12,7 +11,8 @@ use selector_core::{Interest, Socket};
 use transport::TlsLayer;
 
 use crate::net::connection::{Connection, Registration};
-use crate::{Coroutine, EventLoop, Wait};
+use crate::net::leaf::{leaf, leaf_at};
+use crate::{Coroutine, EventLoop, Place, Wait};
 
 /// Opens a connection.
 ///
@@ -52,22 +52,19 @@ pub fn connect_unix(
 }
 
 // ANCHOR: connected
-/// Waits until a connection is made, or has failed. `at` is the place in the code
-/// to show as that of the wait. It ends with `TimedOut` if `is_over` returns true
-/// when it is polled; the caller has it polled then.
+/// Waits until a connection is made, or has failed. `at` is shown in reports. Fails with
+/// `TimedOut` when it is polled while `is_over()`; the caller's timer makes sure that it is
+/// polled then.
 pub(crate) fn connected(
     socket: &Socket,
     registration: &Registration,
-    at: &'static Location<'static>,
+    at: Place,
     is_over: impl Fn() -> bool,
 ) -> impl Coroutine<Output = io::Result<()>> {
-    let mut since = None;
-    poll_fn(move |context| {
+    let wait = Wait::Connect(registration.key);
+    leaf_at(&registration.event_loop, wait, at, move |context| {
         loop {
-            let ready = registration.poll_ready(Interest::Writable, context.waker());
-            if ready.is_pending() {
-                let wait = Wait::Connect(registration.key);
-                registration.event_loop.set_wait(wait, Some(at), &mut since);
+            if registration.poll_ready(Interest::Writable, context.waker()).is_pending() {
                 let timed_out = || Poll::Ready(Err(ErrorKind::TimedOut.into()));
                 return if is_over() { timed_out() } else { Poll::Pending };
             }
@@ -93,18 +90,13 @@ pub fn read<R>(
     connection: &mut Connection,
     sink: impl FnOnce(&[u8]) -> R,
 ) -> impl Coroutine<Output = io::Result<Option<R>>> {
-    let (at, mut since) = (Location::caller(), None);
+    let (event_loop, wait) = (connection.event_loop().clone(), Wait::Read(connection.key()));
     let mut sink = Some(sink);
-    poll_fn(move |context| {
-        let poll = connection.poll_read(context, |bytes| {
+    leaf(&event_loop, wait, move |context| {
+        connection.poll_read(context, |bytes| {
             let sink = sink.take().expect("a read is ready only once");
             sink(bytes)
-        });
-        if poll.is_pending() {
-            let wait = Wait::Read(connection.registration.key);
-            connection.event_loop().set_wait(wait, Some(at), &mut since);
-        }
-        poll
+        })
     })
 }
 // ANCHOR_END: read
@@ -158,14 +150,7 @@ pub fn write_all(
     connection: &mut Connection,
     mut bytes: &[u8],
 ) -> impl Coroutine<Output = io::Result<()>> {
-    let (at, mut since) = (Location::caller(), None);
-    poll_fn(move |context| {
-        let poll = connection.poll_write(context, &mut bytes);
-        if poll.is_pending() {
-            let wait = Wait::Write(connection.registration.key);
-            connection.event_loop().set_wait(wait, Some(at), &mut since);
-        }
-        poll
-    })
+    let (event_loop, wait) = (connection.event_loop().clone(), Wait::Write(connection.key()));
+    leaf(&event_loop, wait, move |context| connection.poll_write(context, &mut bytes))
 }
 // ANCHOR_END: write_all

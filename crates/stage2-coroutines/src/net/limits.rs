@@ -2,13 +2,15 @@
 //! and file descriptors.
 
 use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::net::SocketAddr;
+use std::panic::Location;
 use std::rc::Rc;
 
 use transport::{Acquire, AddressId, ConnectLimiter};
 
-use crate::{EventLoop, Future};
+use crate::runtime::observer::Origin;
+use crate::sync::WaitQueue;
+use crate::{EventLoop, Future, Wait, sleep};
 
 type Limiter = ConnectLimiter<Future<()>>;
 
@@ -19,7 +21,7 @@ pub(crate) struct Limits {
     /// The number of open connections.
     open: Cell<usize>,
     /// The tasks that wait for a file descriptor.
-    fd_waiters: RefCell<VecDeque<Future<()>>>,
+    fd_waiters: WaitQueue,
 }
 
 /// A guard of a connection: its permit and its file descriptor, given back when it
@@ -33,9 +35,12 @@ pub(crate) struct ConnectionGuard {
 
 impl Limits {
     pub(crate) fn new(event_loop: &EventLoop) -> Self {
-        let (connect_limiter, fd_waiters) = (RefCell::default(), RefCell::default());
-        let open = Cell::new(0);
-        Self { event_loop: event_loop.clone(), connect_limiter, open, fd_waiters }
+        Self {
+            event_loop: event_loop.clone(),
+            connect_limiter: RefCell::default(),
+            open: Cell::new(0),
+            fd_waiters: WaitQueue::new(event_loop),
+        }
     }
 
     // ANCHOR: acquire
@@ -68,40 +73,45 @@ impl Limits {
     /// none waits.
     fn grant_batches(self: &Rc<Self>, id: AddressId) {
         let limits = Rc::clone(self);
-        self.event_loop.call_later(Limiter::GRACE_PERIOD, move || {
-            let now = limits.event_loop.now();
-            let batch = limits.connect_limiter.borrow_mut().grant_batch(id, now);
-            let Some(batch) = batch else { return };
-            limits.grant_batches(id);
-            for granted in batch {
-                // Refused by a task that has stopped waiting.
-                if granted.set_result(()).is_err() {
-                    limits.release(id);
+        let granting = async move {
+            loop {
+                sleep(&limits.event_loop, Limiter::GRACE_PERIOD).await;
+                let now = limits.event_loop.now();
+                let batch = limits.connect_limiter.borrow_mut().grant_batch(id, now);
+                let Some(batch) = batch else { return };
+                for granted in batch {
+                    // Refused by a task that has stopped waiting.
+                    if granted.set_result(()).is_err() {
+                        limits.release(id);
+                    }
                 }
             }
-        });
+        };
+        // Nobody needs to see it among the tasks.
+        let scheduler = self.event_loop.scheduler();
+        scheduler.wake(scheduler.add(Box::pin(granting), Origin::Callback));
     }
 
     /// Releases a permit. The next task that waits for one gets it.
     fn release(&self, id: AddressId) {
-        loop {
-            let next = self.connect_limiter.borrow_mut().release(id);
+        while let Some(granted) = self.next_for_permit(id) {
             // A task that has stopped waiting refuses it.
-            if next.is_none_or(|granted| granted.set_result(()).is_ok()) {
+            if granted.set_result(()).is_ok() {
                 return;
             }
         }
+    }
+
+    fn next_for_permit(&self, id: AddressId) -> Option<Future<()>> {
+        self.connect_limiter.borrow_mut().release(id)
     }
 
     // ANCHOR: fd_freed
     /// Waits until a connection of these limits is closed and its file descriptor is
     /// free. At least one must be open.
     pub(crate) async fn fd_freed(&self) {
-        let freed = Future::new(&self.event_loop);
-        self.fd_waiters.borrow_mut().push_back(freed.clone());
-        let _guard = PassOn { given: freed.clone(), pass_on: || self.wake_fd_waiter() };
-        // Resolved or not, the caller tries again.
-        let _ = freed.await;
+        let wait = Wait::Other(&"waiting for a file descriptor");
+        self.fd_waiters.wait(wait, Location::caller(), || self.wake_fd_waiter()).await;
     }
     // ANCHOR_END: fd_freed
 
@@ -110,19 +120,13 @@ impl Limits {
     }
 
     pub(crate) fn has_fd_waiters(&self) -> bool {
-        !self.fd_waiters.borrow().is_empty()
+        !self.fd_waiters.is_empty()
     }
 
     /// Wakes the next task that waits for a descriptor: one is free now, or no
     /// connection is left whose closing would free one.
     pub(crate) fn wake_fd_waiter(&self) {
-        loop {
-            let next = self.fd_waiters.borrow_mut().pop_front();
-            // A task that has stopped waiting refuses the result.
-            if next.is_none_or(|freed| freed.set_result(()).is_ok()) {
-                return;
-            }
-        }
+        self.fd_waiters.wake_one();
     }
 }
 

@@ -1,11 +1,14 @@
 //! DNS lookups: waiting for the addresses of a name.
 
-use std::future::poll_fn;
+use std::net::SocketAddr;
 use std::panic::Location;
+use std::rc::Rc;
 
 use transport::{Addresses, Lookup, LookupError, LookupId};
 
-use crate::{Coroutine, EventLoop, Wait, with_wait};
+use crate::net::leaf::leaf_at;
+use crate::net::lookups::Lookups;
+use crate::{Coroutine, EventLoop, Wait};
 
 /// Looks up the addresses of a host, which is a name, an IPv4 address, or an IPv6
 /// address with or without brackets.
@@ -14,7 +17,8 @@ use crate::{Coroutine, EventLoop, Wait, with_wait};
 /// When the name has no address, or could not be looked up.
 ///
 /// # Panics
-/// When the lookup is pending, and is awaited in another loop than this one.
+/// When the lookup is pending, and is awaited in another loop than this one; or when the loop
+/// has no resolver (those of [`crate::runtime_on`] have one).
 #[track_caller]
 pub fn lookup(
     event_loop: &EventLoop,
@@ -23,35 +27,39 @@ pub fn lookup(
 ) -> impl Coroutine<Output = Result<Addresses, LookupError>> {
     let at = Location::caller();
     async move {
-        let lookups = &event_loop.0.reactor.lookups;
+        let lookups = event_loop.reactor().source::<Lookups>().expect("the loop has a resolver");
         match lookups.start(host, port, event_loop.now()) {
             Lookup::Cached(addresses) => Ok(addresses),
             Lookup::Pending(lookup_id) => {
-                let _guard = CancelLookup { event_loop, lookup_id };
-                let answer = poll_fn(|context| {
-                    let answer = lookups.poll(lookup_id, context.waker());
-                    if answer.is_pending() {
-                        let checked = event_loop.0.scheduler.may_wait_for(None);
-                        checked.expect("a lookup is awaited in its own loop");
-                    }
-                    answer
+                let guard = CancelLookup { lookups, lookup_id };
+                let answer = leaf_at(event_loop, Wait::Lookup, at, move |context| {
+                    let is_here = event_loop.scheduler().check_loop();
+                    is_here.expect("a lookup is awaited in its own loop");
+                    guard.lookups.poll(lookup_id, context.waker())
                 });
                 // Boxed: most calls find a cached answer, and their frames need
                 // no room for this.
-                Box::pin(with_wait(event_loop, Wait::Lookup, at, answer)).await
+                Box::pin(answer).await
             }
         }
     }
 }
 
+/// Puts an address that did not accept behind the others of its host.
+pub(crate) fn address_failed(event_loop: &EventLoop, address: SocketAddr) {
+    if let Some(lookups) = event_loop.reactor().source::<Lookups>() {
+        lookups.address_failed(address);
+    }
+}
+
 /// A drop guard that cancels a lookup whose caller has stopped waiting.
-struct CancelLookup<'l> {
-    event_loop: &'l EventLoop,
+struct CancelLookup {
+    lookups: Rc<Lookups>,
     lookup_id: LookupId,
 }
 
-impl Drop for CancelLookup<'_> {
+impl Drop for CancelLookup {
     fn drop(&mut self) {
-        self.event_loop.0.reactor.lookups.cancel(self.lookup_id);
+        self.lookups.cancel(self.lookup_id);
     }
 }

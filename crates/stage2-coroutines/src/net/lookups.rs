@@ -10,6 +10,8 @@ use std::time::Instant;
 use selector_core::Notifier;
 use transport::{Lookup, LookupFn, LookupId, LookupResult, Resolver};
 
+use crate::runtime::reactor::Source;
+
 /// The resolver of a loop, with the lookups that are pending.
 pub(crate) struct Lookups {
     resolver: RefCell<Resolver>,
@@ -40,10 +42,6 @@ impl Lookups {
         self.resolver.borrow_mut().address_failed(address);
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
-        self.pending.borrow().is_empty()
-    }
-
     /// Ready when the answer is there. Otherwise stores the waker.
     pub(crate) fn poll(&self, lookup_id: LookupId, waker: &Waker) -> Poll<LookupResult> {
         let waiting = State::Waiting(waker.clone());
@@ -60,10 +58,12 @@ impl Lookups {
         let removed = self.pending.borrow_mut().remove(&lookup_id);
         drop(removed);
     }
+}
 
+impl Source for Lookups {
     /// Stores the answers that have arrived, and wakes their tasks.
-    pub(crate) fn wake_answered(&self, now: Instant) {
-        // Until the next step begins. The inject queue is drained after this.
+    fn wake_ready(&self, now: Instant) {
+        // Until the next step begins. The inbox of the loop is emptied after this.
         trace::by_threads();
         let answered = self.resolver.borrow_mut().answered(now);
         for (lookup_id, answer) in answered {
@@ -73,5 +73,9 @@ impl Lookups {
                 waker.wake();
             }
         }
+    }
+
+    fn is_waiting(&self) -> bool {
+        !self.pending.borrow().is_empty()
     }
 }

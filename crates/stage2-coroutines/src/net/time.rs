@@ -1,6 +1,6 @@
 //! Timers: sleep, yield, and coroutines with a deadline that may move.
 
-use std::future::poll_fn;
+use std::io::{self, ErrorKind};
 use std::mem;
 use std::panic::Location;
 use std::pin::Pin;
@@ -10,8 +10,26 @@ use std::time::{Duration, Instant};
 use pin_project_lite::pin_project;
 use selector_core::TimerKey;
 
-use crate::asyncio::inspector::{CallSite, WaitInfo};
-use crate::{Coroutine, Elapsed, EventLoop, Wait};
+use crate::net::leaf::{leaf, leaf_at};
+use crate::{Coroutine, EventLoop, Exception, Wait};
+
+/// The error of [`timeout_at`]: the deadline has passed. It converts into the other errors
+/// that stand for a timeout, [`Exception::TimedOut`] and [`ErrorKind::TimedOut`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("timed out")]
+pub struct Elapsed;
+
+impl From<Elapsed> for Exception {
+    fn from(Elapsed: Elapsed) -> Self {
+        Self::TimedOut
+    }
+}
+
+impl From<Elapsed> for io::Error {
+    fn from(elapsed: Elapsed) -> Self {
+        Self::new(ErrorKind::TimedOut, elapsed)
+    }
+}
 
 /// Waits until at least `duration` has passed since the call. A sleep of no
 /// duration yields once, as [`yield_now`] does.
@@ -32,20 +50,14 @@ pub fn sleep_and_return<T>(
     // `None`, which is beyond the end of the clock, is never reached.
     let until = event_loop.now().checked_add(duration);
     async move {
+        if duration.is_zero() {
+            leaf_at(event_loop, Wait::Yield, at, yield_once()).await;
+            return result;
+        }
         let mut timer = Timer::new(event_loop);
-        let mut since = None;
-        let mut must_yield = duration.is_zero();
-        poll_fn(|context| {
-            if mem::take(&mut must_yield) {
-                return poll_yield(event_loop, at, context);
-            }
-            let now = event_loop.now();
-            let poll = until.map_or(Poll::Pending, |until| timer.poll(now, until, context));
-            if poll.is_pending() {
-                let wait = Wait::Sleep(event_loop.0.inspector.milliseconds_at(until));
-                event_loop.set_wait(wait, Some(at), &mut since);
-            }
-            poll
+        leaf_at(event_loop, Wait::Sleep(until), at, |context| match until {
+            Some(until) => timer.poll(event_loop.now(), until, context),
+            None => Poll::Pending,
         })
         .await;
         result
@@ -56,21 +68,20 @@ pub fn sleep_and_return<T>(
 /// Yields to all other tasks that are ready: a bare `yield` of Python,
 /// Tornado's `moment`.
 #[track_caller]
-pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> {
-    let at = Location::caller();
+pub fn yield_now(event_loop: &EventLoop) -> impl Coroutine<Output = ()> + use<> {
+    leaf(event_loop, Wait::Yield, yield_once())
+}
+
+/// Returns a poll that is pending once, and wakes the task at once.
+fn yield_once() -> impl FnMut(&mut Context<'_>) -> Poll<()> {
     let mut has_yielded = false;
-    poll_fn(move |context| {
+    move |context| {
         if mem::replace(&mut has_yielded, true) {
             return Poll::Ready(());
         }
-        poll_yield(event_loop, at, context)
-    })
-}
-
-fn poll_yield(event_loop: &EventLoop, at: CallSite, context: &Context<'_>) -> Poll<()> {
-    event_loop.set_wait(Wait::Yield, Some(at), &mut None);
-    context.waker().wake_by_ref();
-    Poll::Pending
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
 }
 // ANCHOR_END: yield_now
 
@@ -115,12 +126,7 @@ impl<C: Coroutine, D: Fn() -> Instant> Coroutine for TimeoutAt<'_, C, D> {
         if let Poll::Ready(value) = this.coroutine.poll(context) {
             return Poll::Ready(Ok(value));
         }
-        let poll = this.timer.poll(now, (this.deadline)(), context);
-        if poll.is_ready() {
-            // The coroutine waits no longer.
-            this.timer.event_loop.0.inspector.current_wait.set(WaitInfo::NONE);
-        }
-        poll.map(|()| Err(Elapsed))
+        this.timer.poll(now, (this.deadline)(), context).map(|()| Err(Elapsed))
     }
 }
 // ANCHOR_END: timeout_at_poll
@@ -153,7 +159,7 @@ impl<'l> Timer<'l> {
         if !is_set {
             self.cancel();
             let waker = context.waker();
-            let key = self.event_loop.0.reactor.timers.borrow_mut().set(at, waker.clone());
+            let key = self.event_loop.reactor().set_timer(at, waker.clone());
             self.entry = Some((key, waker.clone()));
         }
         Poll::Pending
@@ -161,8 +167,7 @@ impl<'l> Timer<'l> {
 
     fn cancel(&mut self) {
         if let Some((key, _)) = self.entry.take() {
-            let waker = self.event_loop.0.reactor.timers.borrow_mut().cancel(key);
-            drop(waker);
+            self.event_loop.reactor().cancel_timer(key);
         }
     }
 }

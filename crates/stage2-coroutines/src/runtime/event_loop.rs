@@ -1,101 +1,54 @@
-//! The event loop: a scheduler that resumes woken tasks, a reactor that waits
-//! for events and wakes the tasks they belong to, and an inspector beside them.
+//! The event loop: a reactor that waits for events and wakes the tasks they belong
+//! to, and a scheduler that has those tasks take steps, in turn.
 
-use std::cell::{Cell, RefCell};
+use std::any::Any;
+use std::cell::Cell;
+use std::future::poll_fn;
 use std::io;
-use std::ops::Deref;
-use std::pin::pin;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::pin::{Pin, pin};
 use std::rc::Rc;
-use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::Instant;
 
-use selector_core::{Backend, Key, Selector};
-use transport::LookupFn;
+use selector_core::{Backend, Selector};
 
-use crate::Coroutine;
-use crate::asyncio::inspector::{Inspector, LoopError};
-use crate::runtime::inject_queue::Injected;
-use crate::runtime::reactor::Reactor;
-use crate::runtime::scheduler::{Scheduler, main_key};
+use super::observer::{Observer, Origin, Place, Wait};
+use super::reactor::Reactor;
+use super::scheduler::{Root, Scheduler};
 
-/// A handle to the event loop of one thread. Handles are cheap to clone; all
-/// clones stand for the same loop.
+/// A handle to an event loop: for code that spawns tasks, sets timers, or waits.
+/// Handles are cheap to clone, and all of them stand for the same loop.
+#[derive(Clone)]
+pub struct EventLoop(Rc<LoopCore>);
+
+/// The owner of an event loop: it runs the loop, and closes it when it is dropped.
 ///
-/// The first handle owns the loop; its clones are for the tasks. If it is dropped
-/// while tasks are pending, and the loop does not run, the loop is closed: as by
-/// [`EventLoop::close`], the exception handler hears of each task where it stood.
-pub struct EventLoop(pub(crate) Rc<Link>);
+/// Closing drops every pending task where it is suspended, and the observer hears of each.
+/// Handles may outlive the owner: a task that is spawned on a closed loop is dropped at
+/// once. (A task that held the owner of its own loop would keep both alive forever.)
+pub struct Runtime(EventLoop);
 
-/// The link from a handle to the loop. The first handle has one of its own; all
-/// others share a second one.
-pub(crate) struct Link {
-    inner: Rc<Inner>,
-    /// The second link, if this is the first.
-    shared: Option<Rc<Self>>,
+struct LoopCore {
+    scheduler: Rc<Scheduler>,
+    reactor: Reactor,
+    /// True if the run is to end with the current batch.
+    is_stopping: Cell<bool>,
 }
 
-impl Clone for EventLoop {
-    fn clone(&self) -> Self {
-        Self(Rc::clone(self.0.shared.as_ref().unwrap_or(&self.0)))
-    }
-}
-
-impl Deref for Link {
-    type Target = Inner;
-
-    fn deref(&self) -> &Inner {
-        &self.inner
-    }
-}
-
-impl Drop for Link {
-    fn drop(&mut self) {
-        let Some(shared) = self.shared.take() else { return };
-        let has_tasks = !self.scheduler.tasks.borrow().is_empty();
-        if has_tasks && !self.scheduler.is_current() {
-            EventLoop(shared).close();
-        }
-    }
-}
-
-pub(crate) struct Inner {
-    pub(crate) scheduler: Rc<Scheduler>,
-    pub(crate) reactor: Reactor,
-    pub(crate) inspector: Rc<Inspector>,
-    pub(crate) next_callback_id: Cell<u64>,
-    /// Describes what is no task, see [`EventLoop::also_describe`].
-    pub(crate) also_describe: RefCell<Option<Rc<dyn Fn() -> String>>>,
-    /// Held by each [`Remote`](crate::Remote) as well.
-    pub(crate) remotes: Arc<()>,
-}
-
-impl EventLoop {
-    /// Returns a loop on the sockets and the clock of the operating system.
-    ///
-    /// # Errors
-    /// When the process may not open another descriptor.
-    #[cfg(feature = "os")]
-    pub fn new() -> io::Result<Self> {
-        let backend = selector_core::OsBackend::new()?;
-        Ok(Self::with_backend(backend, Arc::new(transport::system_lookup)))
-    }
-
-    /// Returns a loop that gets sockets and time from `backend`, and addresses
-    /// from `lookup`.
-    pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
+impl Runtime {
+    /// Returns a loop that gets sockets and time from `backend`, and tells `observer` what it
+    /// does.
+    pub fn with(backend: impl Backend + 'static, observer: impl Observer) -> Self {
         let selector = Selector::with_backend(backend);
-        let inspector = Rc::new(Inspector::new(selector.now()));
-        let inner = Rc::new(Inner {
-            scheduler: Rc::new(Scheduler::new(selector.notifier(), Rc::clone(&inspector))),
-            inspector,
-            reactor: Reactor::new(selector, lookup),
-            next_callback_id: Cell::new(0),
-            also_describe: RefCell::default(),
-            remotes: Arc::default(),
-        });
-        let shared = Rc::new(Link { inner: Rc::clone(&inner), shared: None });
-        Self(Rc::new(Link { inner, shared: Some(shared) }))
+        let scheduler = Rc::new(Scheduler::new(selector.notifier(), Box::new(observer)));
+        let reactor = Reactor::new(selector);
+        Self(EventLoop(Rc::new(LoopCore { scheduler, reactor, is_stopping: Cell::new(false) })))
+    }
+
+    /// Returns the handle to the loop.
+    pub fn event_loop(&self) -> &EventLoop {
+        &self.0
     }
 
     // ANCHOR: run_until_complete
@@ -104,101 +57,85 @@ impl EventLoop {
     /// suspended, and go on with the next run.
     ///
     /// # Errors
-    /// When the selector fails, so that no task would ever be woken; when nothing
-    /// can happen any more, since nothing is left that could wake a task, and no
-    /// [`Remote`](crate::Remote) exists; when [`EventLoop::stop`] or
-    /// [`EventLoop::close`] is called first; or when this thread runs a loop already.
-    pub fn run_until_complete<C: Coroutine>(&self, main: C) -> io::Result<C::Output> {
+    /// When the selector fails, so that no task would ever be woken; when the observer finds
+    /// that nothing can happen any more; when [`EventLoop::stop`] is called first; or when
+    /// this thread runs a loop already.
+    ///
+    /// # Panics
+    /// When the main coroutine does.
+    pub fn run_until_complete<C: Future>(&self, main: C) -> io::Result<C::Output> {
         let mut main = pin!(main);
-        let mut result = None;
-        self.schedule_last(main_key());
-        self.run(|context| {
-            if result.is_none()
-                && let Poll::Ready(value) = main.as_mut().poll(context)
-            {
-                result = Some(value);
-                self.stop();
-            }
-            result.is_some()
-        })?;
-        let too_early = "the loop was stopped before the coroutine was done";
-        result.ok_or_else(|| io::Error::other(too_early))
+        let mut outcome = None;
+        let root = poll_fn(|context| {
+            let poll = || main.as_mut().poll(context);
+            outcome = match catch_unwind(AssertUnwindSafe(poll)) {
+                Ok(Poll::Pending) => return Poll::Pending,
+                Ok(Poll::Ready(value)) => Some(Ok(value)),
+                Err(panic) => Some(Err(panic)),
+            };
+            self.0.stop();
+            Poll::Ready(())
+        });
+        self.run(Some(pin!(root)))?;
+        match outcome {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(panic)) => resume_unwind(panic),
+            None => Err(io::Error::other("the loop was stopped before the coroutine was done")),
+        }
     }
     // ANCHOR_END: run_until_complete
 
     /// Runs until [`EventLoop::stop`] is called.
     ///
     /// # Errors
-    /// As for [`EventLoop::run_until_complete`], but for a call of [`EventLoop::stop`].
+    /// As for [`Runtime::run_until_complete`], except for a call of [`EventLoop::stop`].
     pub fn run_forever(&self) -> io::Result<()> {
-        self.run(|_| false)
-    }
-
-    /// Stops the loop at the end of the current batch. Tasks that were woken
-    /// during the batch take their step when the loop runs again. If it does not run, the
-    /// next run is one tick and one batch.
-    pub fn stop(&self) {
-        self.0.scheduler.is_stopping.set(true);
+        self.run(None)
     }
 
     // ANCHOR: run
-    /// Runs batches and ticks in turn until `stop` is called. `main` is one step of the
-    /// main coroutine, which stays on the caller's own stack: true when it is done.
-    fn run(&self, mut main: impl FnMut(&mut Context<'_>) -> bool) -> io::Result<()> {
-        let Inner { scheduler, reactor, .. } = &**self.0;
-        let _entered = scheduler.enter()?;
-        reactor.tick_start.set(self.now());
-        let (mut batch, mut keys) = (scheduler.batch(), Vec::new());
-        // A run that is to stop at once looks at sockets and timers, too.
-        let is_one_round = scheduler.is_stopping.get();
-        is_one_round.then(|| reactor.tick(false, &mut keys)).transpose()?;
+    /// Runs ticks and batches in turn until `stop` is called. The main coroutine lives on the
+    /// stack of the caller.
+    fn run(&self, main: Option<Pin<&mut Root<'_>>>) -> io::Result<()> {
+        let LoopCore { scheduler, reactor, is_stopping } = &*self.0.0;
+        let _entered = scheduler.enter(main.is_some())?;
+        let nothing = pin!(std::future::pending());
+        let mut main = main.unwrap_or(nothing);
+        let mut keys = Vec::new();
         loop {
-            // A task that is woken from here on takes its step after the next
-            // tick: tasks that keep waking each other cannot hold up tasks that
-            // wait for a socket or a timer.
-            self.drain_inject_queue();
-            batch.refill();
-            for key in &mut batch {
-                if key != main_key() {
-                    scheduler.step(key);
-                } else {
-                    scheduler.polls.update(|polls| polls + 1);
-                    let waker = scheduler.main_waker();
-                    scheduler.trace_main(|| main(&mut Context::from_waker(&waker)));
-                }
-            }
-            scheduler.break_circles();
-            if scheduler.is_stopping.get() {
-                return Ok(());
-            }
-            if scheduler.is_closed.get() {
-                return Err(io::Error::other("the loop is closed"));
-            }
-            let may_sleep = scheduler.may_sleep();
-            if may_sleep && self.0.is_deadlocked() {
-                return Err(self.deadlock_error());
+            let may_sleep = scheduler.may_sleep() && !is_stopping.get();
+            if may_sleep && reactor.timers.borrow().is_empty() {
+                scheduler.observer.idle(&self.0)?;
             }
             reactor.tick(may_sleep, &mut keys)?;
+            scheduler.run_batch(main.as_mut());
+            scheduler.observer.batch_ends(&self.0);
+            if is_stopping.replace(false) {
+                return Ok(());
+            }
         }
     }
     // ANCHOR_END: run
+}
 
-    fn drain_inject_queue(&self) {
-        for injected in self.0.scheduler.inject_queue.drain() {
-            match injected {
-                Injected::Wake(task) => self.0.scheduler.wake(&task),
-                Injected::Call(call) => call(self),
-            }
-        }
+// ANCHOR: close
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        let LoopCore { scheduler, reactor, .. } = &*self.0.0;
+        scheduler.close(self.0.now());
+        // They may hold a handle to the loop, which holds them.
+        drop(reactor.timers.take());
+        drop(reactor.sources.take());
     }
+}
+// ANCHOR_END: close
 
-    /// Schedules a new task behind all tasks that were woken before.
-    pub(crate) fn schedule_last(&self, key: Key) {
-        // While the loop does not run, wake-ups go to the inject queue.
-        if !self.0.scheduler.is_current() {
-            self.drain_inject_queue();
-        }
-        self.0.scheduler.schedule(key);
+impl EventLoop {
+    /// Stops the loop at the end of the current batch. Tasks that were woken
+    /// during the batch take their step when the loop runs again. If the loop does not run,
+    /// the next run is a single tick and batch.
+    pub fn stop(&self) {
+        self.0.is_stopping.set(true);
     }
 
     /// Returns the current time of the loop's clock.
@@ -208,20 +145,38 @@ impl EventLoop {
 
     /// Returns true if the two handles stand for the same loop.
     pub fn is(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.0.inner, &other.0.inner)
+        Rc::ptr_eq(&self.0, &other.0)
     }
 
-    // ANCHOR: close
-    /// Closes the loop: reports every pending task to the exception handler and
-    /// drops it where it is suspended. Tasks hold handles to their loop, so a loop
-    /// with pending tasks is never freed without this call, or the drop of its first
-    /// handle. A task that is spawned on a closed loop is dropped at once.
-    pub fn close(&self) {
-        for task in self.all_tasks() {
-            self.0.inspector.report(&LoopError::TaskDestroyed(task));
-        }
-        self.0.scheduler.close();
-        drop(self.0.reactor.timers.take());
+    /// Spawns a task without a handle: nobody gets its result, and nobody can cancel it. If
+    /// it panics, the observer hears of it.
+    #[track_caller]
+    pub fn spawn_detached(&self, coroutine: impl Future<Output = ()> + 'static) {
+        let key = self.0.scheduler.add(Box::pin(coroutine), Origin::Task(Location::caller()));
+        self.0.scheduler.wake(key);
     }
-    // ANCHOR_END: close
+
+    /// Returns the tasks of the loop, for code that is built on the runtime.
+    pub fn scheduler(&self) -> &Scheduler {
+        &self.0.scheduler
+    }
+
+    /// Returns the events of the loop, for code that is built on the runtime.
+    pub fn reactor(&self) -> &Reactor {
+        &self.0.reactor
+    }
+
+    /// Tells the observer what the current task waits for.
+    pub(super) fn waits(&self, wait: Wait, at: Option<Place>) {
+        self.0.scheduler.observer.waits(wait, at, self.0.reactor.tick_time());
+    }
+
+    /// Returns the observer of this type, if the loop has one.
+    pub fn observer<O: Any>(&self) -> Option<&O> {
+        let mut found = None;
+        self.0.scheduler.observer.visit(&mut |observer| {
+            found = found.or(observer.downcast_ref::<O>());
+        });
+        found
+    }
 }

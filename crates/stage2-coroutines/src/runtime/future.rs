@@ -1,210 +1,260 @@
 //! The future: a value that is pending, and later has a result.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+use std::mem;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 use selector_core::Key;
 
-use crate::{EventLoop, Exception, InvalidState, Wait};
+use super::event_loop::EventLoop;
+use super::exception::{Exception, InvalidState};
+use super::observer::{Unhandled, Wait};
+use super::scheduler::Scheduler;
 
 // ANCHOR: future
 /// The chapter's `Future`: pending until [`Future::set_result`] is called. Code
-/// that needs the result adds a callback, or awaits the future.
+/// that needs the result awaits it.
 ///
 /// Handles are cheap to clone and stand for the same future: one for the code
 /// that will set the result, the others for the code that waits for it. (The
-/// trait that Rust calls `Future` is what the chapter calls a coroutine; its
-/// name here is [`crate::Coroutine`].)
+/// trait that Rust calls `Future` is what the chapter calls a coroutine, and its
+/// name here is [`Coroutine`](std::future::Future).)
 ///
-/// The first `.await` moves the result out, unless the future is
-/// [shared](Future::shared): then each gets a copy. An exception is always copied.
-pub struct Future<T>(pub(crate) Rc<RefCell<State<T>>>);
-// ANCHOR_END: future
+/// The first `.await` moves the result out. An exception is copied.
+pub struct Future<T>(Rc<State<T>>);
 
-pub(crate) struct State<T> {
-    pub(crate) outcome: Outcome<T>,
-    pub(crate) event_loop: EventLoop,
-    /// The task whose result this is, if it is the future of a task.
-    task: Option<Key>,
-    /// True once the outcome has been retrieved.
-    pub(crate) retrieved: bool,
-    /// The function that copies the result, if it is shared.
-    pub(crate) copy: Option<fn(&T) -> T>,
+struct State<T> {
+    event_loop: EventLoop,
+    outcome: RefCell<Outcome<T>>,
+    /// True once somebody has seen the exception.
+    is_retrieved: Cell<bool>,
 }
 
-// ANCHOR: outcome
-pub(crate) enum Outcome<T> {
-    Pending(Vec<Callback<T>>),
+enum Outcome<T> {
+    Pending(Waiters),
+    /// `None` once the result has been moved out.
     Done(Option<Result<T, Exception>>),
 }
+// ANCHOR_END: future
 
-pub(crate) enum Callback<T> {
-    Wake(Waker),
-    Call(CallbackId, DoneCallback<T>),
-}
-// ANCHOR_END: outcome
-
-pub(crate) type DoneCallback<T> = Box<dyn FnOnce(&Future<T>)>;
-
-/// The id of a done callback, for [`Future::remove_done_callback`]. It is
-/// unique among all futures of a loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallbackId(u64);
-
-impl<T: 'static> Future<T> {
+impl<T> Future<T> {
     /// Returns a pending future of this loop.
     pub fn new(event_loop: &EventLoop) -> Self {
-        Self(Rc::new(RefCell::new(State {
-            outcome: Outcome::Pending(Vec::new()),
+        Self(Rc::new(State {
             event_loop: event_loop.clone(),
-            task: None,
-            retrieved: false,
-            copy: None,
-        })))
+            outcome: RefCell::new(Outcome::Pending(Waiters::default())),
+            is_retrieved: Cell::new(false),
+        }))
+    }
+
+    /// Returns the loop that the future belongs to.
+    pub fn event_loop(&self) -> &EventLoop {
+        &self.0.event_loop
+    }
+
+    /// Returns true if the two handles stand for the same future.
+    pub fn is(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Returns a number that no other future has as long as this one exists.
+    pub fn address(&self) -> usize {
+        Rc::as_ptr(&self.0).addr()
     }
 
     /// Returns true if it has a result or an exception, even one that has been
     /// taken.
     pub fn done(&self) -> bool {
-        matches!(self.0.borrow().outcome, Outcome::Done(_))
+        matches!(*self.0.outcome.borrow(), Outcome::Done(_))
     }
 
-    /// Moves the result out, or copies it if it is shared, or copies the exception.
-    /// Returns `None` if the future is pending or the result has been taken.
-    pub fn take_result(&self) -> Option<Result<T, Exception>> {
-        let mut state = self.0.borrow_mut();
-        if let Some(copy) = state.copy
-            && let Some(Ok(result)) = state.take()
-        {
-            drop(state);
-            // Not borrowed meanwhile: the result's own code makes the copy.
-            let copied = copy(&result);
-            self.0.borrow_mut().outcome = Outcome::Done(Some(Ok(result)));
-            return Some(Ok(copied));
-        }
-        state.take()
-    }
-
-    /// Resolves the future with a result.
-    ///
-    /// # Errors
-    /// When it is done already, or the future of a task; `result` is dropped.
-    pub fn set_result(&self, result: T) -> Result<(), InvalidState> {
-        self.resolve(Ok(result))
+    /// Returns true if it was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(*self.0.outcome.borrow(), Outcome::Done(Some(Err(Exception::Cancelled))))
     }
 
     // ANCHOR: finish
-    pub(crate) fn finish(&self, end: Result<T, Exception>) -> Result<(), InvalidState> {
-        let mut state = self.0.borrow_mut();
-        let Outcome::Pending(callbacks) = &state.outcome else {
+    /// Resolves the future with a result.
+    ///
+    /// # Errors
+    /// When it is done already. The result is dropped.
+    pub fn set_result(&self, result: T) -> Result<(), InvalidState> {
+        self.finish(Ok(result))
+    }
+
+    /// Cancels the future. Returns false if it was done already.
+    pub fn cancel(&self) -> bool {
+        self.finish(Err(Exception::Cancelled)).is_ok()
+    }
+
+    /// Resolves the future with a result or an exception, and wakes everybody who waits for
+    /// it.
+    ///
+    /// # Errors
+    /// When it is done already. The outcome is dropped.
+    pub fn finish(&self, outcome: Result<T, Exception>) -> Result<(), InvalidState> {
+        let mut state = self.0.outcome.borrow_mut();
+        let Outcome::Pending(waiters) = &mut *state else {
             return Err(InvalidState::Done);
         };
-        state.forget_wakers(callbacks);
-        let done = Outcome::Done(Some(end));
-        let replaced = std::mem::replace(&mut state.outcome, done);
-        // The borrow ends here: the wakers may use this future in any way.
+        let waiters = mem::take(waiters);
+        *state = Outcome::Done(Some(outcome));
+        // A waker is somebody else's code, and may come straight back to this future.
         drop(state);
-        if let Outcome::Pending(callbacks) = replaced {
-            for callback in callbacks {
-                match callback {
-                    Callback::Wake(waker) => waker.wake(),
-                    Callback::Call(_, call) => self.call_soon(call),
-                }
-            }
-        }
+        waiters.wake(self.scheduler());
         Ok(())
     }
     // ANCHOR_END: finish
 
-    fn call_soon(&self, callback: DoneCallback<T>) {
-        let future = self.clone();
-        self.event_loop().call_soon(move || callback(&future));
-    }
-
-    /// Has the loop call `callback` with this future when it is done. It is
-    /// never called from within this function or the one that resolves the
-    /// future. If the future is done already, it is called soon.
-    pub fn add_done_callback(&self, callback: impl FnOnce(&Self) + 'static) -> CallbackId {
-        let mut state = self.0.borrow_mut();
-        let next_id = &state.event_loop.0.next_callback_id;
-        let id = CallbackId(next_id.replace(next_id.get() + 1));
-        if let Outcome::Pending(callbacks) = &mut state.outcome {
-            callbacks.reserve_exact(usize::from(callbacks.is_empty()));
-            callbacks.push(Callback::Call(id, Box::new(callback)));
-        } else {
-            drop(state);
-            self.call_soon(Box::new(callback));
-        }
-        id
-    }
-
-    pub(crate) fn set_task(&self, task: Key) {
-        self.0.borrow_mut().task = Some(task);
-    }
-
-    pub(crate) fn task(&self) -> Option<Key> {
-        self.0.borrow().task
-    }
-
-    // ANCHOR: cancel
-    /// Cancels the future and its task, if it is the future of one: the
-    /// coroutine is dropped where it is suspended. Returns false if the future
-    /// was done already.
-    pub fn cancel(&self) -> bool {
-        if self.finish(Err(Exception::Cancelled)).is_err() {
-            return false;
-        }
-        if let Some(task) = self.task() {
-            self.event_loop().0.scheduler.drop_task(task);
-        }
-        true
-    }
-    // ANCHOR_END: cancel
-}
-
-// ANCHOR: poll
-/// The chapter's `yield from future`. Before it returns `Pending`, the waker is
-/// stored. A future that is done does not suspend the coroutine that awaits it.
-impl<T: 'static> std::future::Future for Future<T> {
-    type Output = Result<T, Exception>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = self.0.borrow_mut();
-        let State { outcome, event_loop, task, .. } = &mut *state;
-        let Outcome::Pending(callbacks) = outcome else {
-            drop(state);
-            return Poll::Ready(self.take_result().ok_or(InvalidState::Taken)?);
-        };
-        event_loop.0.scheduler.may_wait_for(*task)?;
-        event_loop.set_wait(task.map_or(Wait::Future, Wait::Task), None, &mut None);
-        let waker = context.waker();
-        let mut stored = callbacks.iter();
-        if !stored.any(|c| matches!(c, Callback::Wake(it) if it.will_wake(waker))) {
-            event_loop.0.inspector.make_room(callbacks);
-            callbacks.push(Callback::Wake(waker.clone()));
-            event_loop.0.inspector.waker_stored(waker);
-        }
-        Poll::Pending
-    }
-}
-// ANCHOR_END: poll
-
-impl<T> State<T> {
-    /// Moves the result out, or copies the exception, which stays.
-    fn take(&mut self) -> Option<Result<T, Exception>> {
-        let Outcome::Done(outcome) = &mut self.outcome else { return None };
-        self.retrieved = true;
+    /// Moves the result out, or copies the exception. Returns `None` if the future is
+    /// pending or the result has been taken.
+    pub fn take_result(&self) -> Option<Result<T, Exception>> {
+        let Outcome::Done(outcome) = &mut *self.0.outcome.borrow_mut() else { return None };
+        self.0.is_retrieved.set(true);
         match outcome {
             Some(Err(exception)) => Some(Err(exception.clone())),
             _ => outcome.take(),
         }
     }
+
+    /// Shows the outcome to `f`, and leaves it there. Returns `None` if the future is
+    /// pending or the result has been taken.
+    pub fn inspect<R>(&self, f: impl FnOnce(&Result<T, Exception>) -> R) -> Option<R> {
+        let shown = match &mut *self.0.outcome.borrow_mut() {
+            // Taken out while `f` runs, which may come back to this future.
+            Outcome::Done(outcome) => outcome.take()?,
+            Outcome::Pending(_) => return None,
+        };
+        let result = f(&shown);
+        *self.0.outcome.borrow_mut() = Outcome::Done(Some(shown));
+        Some(result)
+    }
+
+    /// Marks the exception as seen: it is not reported when the last handle is dropped.
+    pub fn set_retrieved(&self) {
+        self.0.is_retrieved.set(true);
+    }
+
+    /// Has the loop resume this task when the future is done, as an `.await` in the task
+    /// would. Wakes it at once if the future is done already.
+    pub fn wake_when_done(&self, task: Key) {
+        match &mut *self.0.outcome.borrow_mut() {
+            Outcome::Pending(waiters) => waiters.store_task(self.scheduler(), task),
+            Outcome::Done(_) => self.scheduler().wake(task),
+        }
+    }
+
+    fn scheduler(&self) -> &Scheduler {
+        self.0.event_loop.scheduler()
+    }
 }
+
+// ANCHOR: poll
+/// The chapter's `yield from future`. A future that is done does not suspend the
+/// coroutine that awaits it. Otherwise the waker is stored before the answer is
+/// `Pending`: without a stored waker nobody would ever resume the task.
+impl<T> std::future::Future for Future<T> {
+    type Output = Result<T, Exception>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if let Outcome::Pending(waiters) = &mut *self.0.outcome.borrow_mut() {
+            self.scheduler().check_loop()?;
+            waiters.store(self.scheduler(), context.waker());
+            self.event_loop().waits(Wait::Future, None);
+            return Poll::Pending;
+        }
+        Poll::Ready(self.take_result().unwrap_or(Err(InvalidState::Taken.into())))
+    }
+}
+// ANCHOR_END: poll
 
 impl<T> Clone for Future<T> {
     fn clone(&self) -> Self {
         Self(Rc::clone(&self.0))
     }
 }
+
+impl<T> Drop for State<T> {
+    fn drop(&mut self) {
+        let scheduler = self.event_loop.scheduler();
+        match self.outcome.get_mut() {
+            Outcome::Pending(waiters) => mem::take(waiters).forget(scheduler),
+            Outcome::Done(Some(Err(exception)))
+                if !self.is_retrieved.get() && !exception.is_cancelled() =>
+            {
+                scheduler.observer.unhandled(&Unhandled::NeverRetrieved(exception));
+            }
+            Outcome::Done(_) => {}
+        }
+    }
+}
+
+// ANCHOR: waiters
+/// Those who wait for a future, each of them once, in the order in which they came.
+#[derive(Default)]
+struct Waiters(Vec<Waiter>);
+
+enum Waiter {
+    /// A task of this loop. Its key is all that it takes, and a key becomes stale by
+    /// itself when its task ends.
+    Task(Key),
+    /// Any other waker: of another loop, or of a combinator that has its own.
+    Other(Waker),
+}
+
+impl Waiters {
+    fn store(&mut self, scheduler: &Scheduler, waker: &Waker) {
+        if let Some(task) = scheduler.current_of(waker) {
+            return self.store_task(scheduler, task);
+        }
+        let is_same = |waiter: &Waiter| matches!(waiter, Waiter::Other(it) if it.will_wake(waker));
+        if !self.0.iter().any(is_same) {
+            self.push(scheduler, Waiter::Other(waker.clone()));
+        }
+    }
+
+    fn store_task(&mut self, scheduler: &Scheduler, task: Key) {
+        let is_same = |waiter: &Waiter| matches!(waiter, Waiter::Task(it) if *it == task);
+        if !self.0.iter().any(is_same) {
+            self.push(scheduler, Waiter::Task(task));
+            scheduler.add_stored(task, 1);
+        }
+    }
+
+    fn push(&mut self, scheduler: &Scheduler, waiter: Waiter) {
+        if self.0.len() == self.0.capacity() {
+            // Tasks come, time out and go, and the future may stay: before the list grows,
+            // those that have ended are removed.
+            self.0.retain(|it| {
+                matches!(it, Waiter::Task(task) if scheduler.contains(*task))
+                    || matches!(it, Waiter::Other(_))
+            });
+            // Most futures have one waiter.
+            self.0.reserve_exact(self.0.len().max(1));
+        }
+        self.0.push(waiter);
+    }
+
+    fn wake(self, scheduler: &Scheduler) {
+        for waiter in self.0 {
+            match waiter {
+                Waiter::Task(task) => {
+                    scheduler.add_stored(task, -1);
+                    scheduler.wake(task);
+                }
+                Waiter::Other(waker) => waker.wake(),
+            }
+        }
+    }
+
+    fn forget(self, scheduler: &Scheduler) {
+        for waiter in self.0 {
+            if let Waiter::Task(task) = waiter {
+                scheduler.add_stored(task, -1);
+            }
+        }
+    }
+}
+// ANCHOR_END: waiters

@@ -1,317 +1,365 @@
 //! The scheduler, or executor: the task table, the run queue, and the steps of
 //! the tasks.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::ptr;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Poll, Waker};
+use std::sync::atomic::Ordering::{AcqRel, Relaxed};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use selector_core::{Key, Notifier, Slab};
 
-use crate::asyncio::exceptions::{Exception, InvalidState};
-use crate::asyncio::inspector::{CallSite, Inspector, LoopError, WaitInfo};
-use crate::runtime::inject_queue::{InjectQueue, TaskWaker};
+use super::exception::{Exception, InvalidState};
+use super::observer::{Observer, Origin, StepEnd, Unhandled};
+use super::waker::{Inbox, TaskWaker};
 
 thread_local! {
     /// The scheduler that this thread runs; `None` if it runs none.
     static CURRENT: RefCell<Option<Rc<Scheduler>>> = const { RefCell::new(None) };
 }
 
-/// Calls `f` with the scheduler that this thread runs. Returns `None` if it runs
-/// none, or if the thread is about to end. No foreign code may run in `f`.
-pub(crate) fn with_current<R>(f: impl FnOnce(&Scheduler) -> R) -> Option<R> {
-    CURRENT.try_with(|current| current.borrow().as_deref().map(f)).ok().flatten()
+/// Puts a woken task into the run queue, if this thread runs its loop.
+pub(super) fn schedule_here(task: &TaskWaker) -> bool {
+    let schedule = |current: &RefCell<Option<Rc<Scheduler>>>| match &*current.borrow() {
+        Some(scheduler) if Arc::ptr_eq(&scheduler.inbox, &task.inbox) => {
+            scheduler.schedule(task.key);
+            true
+        }
+        _ => false,
+    };
+    // A thread that is about to end runs no loop any more.
+    CURRENT.try_with(schedule).unwrap_or(false)
 }
 
-/// A guard that marks this thread as running a scheduler, until it is dropped. A stop
-/// that was asked for is over then, too, however the run has ended.
-pub(crate) struct EnterGuard(());
+/// A coroutine that returns nothing and is done with its own result.
+pub(super) type Root<'c> = dyn Future<Output = ()> + 'c;
 
-impl Drop for EnterGuard {
-    fn drop(&mut self) {
-        let Some(scheduler) = CURRENT.take() else { return };
-        scheduler.is_running.set(false);
-        scheduler.is_stopping.set(false);
-    }
+struct Slot {
+    /// `None` while it takes a step. The main coroutine is never here: it stays on the stack
+    /// of the caller of `run_until_complete`.
+    coroutine: Option<Pin<Box<Root<'static>>>>,
+    waker: Arc<TaskWaker>,
+    /// The number of futures of this loop that will wake the task.
+    stored: u32,
 }
 
-/// The state of a task after a step: it waits, or it has ended, perhaps with an
-/// exception that no future has taken.
-pub(crate) type AfterStep = Poll<Option<Exception>>;
-
-/// A task or a callback, as the scheduler sees it: a thing that can take a step.
-pub(crate) trait Runnable {
-    /// Runs until the task waits or ends.
-    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> AfterStep;
-
-    /// Ends the task as cancelled.
-    fn cancel(self: Pin<&mut Self>) {}
-
-    /// Returns the waker that is kept for the next step, if this is a task that has
-    /// taken one.
-    fn kept_waker(&self) -> Option<&Arc<TaskWaker>> {
-        None
-    }
-}
-
-/// The slot of a task, or of a callback, which is a task of one step.
-pub(crate) struct TaskSlot {
-    /// The coroutine; `None` while it takes a step.
-    pub(crate) step: Option<Pin<Box<dyn Runnable>>>,
-    /// The line that spawned the task; `None` for a callback.
-    pub(crate) spawned: Option<CallSite>,
-    pub(crate) wait: WaitInfo,
-}
-
-/// The run queue: the keys of the tasks that are to take a step, in the order
-/// in which they were woken.
-type RunQueue = Vec<Key>;
-
-/// The capacity that a run queue keeps after a burst of wake-ups.
-const KEPT_CAPACITY: usize = 1024;
-
-// ANCHOR: batch
-/// The tasks that take a step before the next tick. If a panic ends the loop,
-/// those that have not taken theirs go back to the front of the run queue.
-pub(crate) struct Batch<'s> {
-    keys: RunQueue,
-    /// The number of keys that have been handed out.
-    taken: usize,
-    run_queue: &'s RefCell<RunQueue>,
-}
-
-impl Batch<'_> {
-    /// Starts over with the tasks that were woken since the last batch.
-    pub(crate) fn refill(&mut self) {
-        self.keys.clear();
-        self.taken = 0;
-        // A burst of wake-ups is rare; its memory is given back.
-        self.keys.shrink_to(KEPT_CAPACITY);
-        std::mem::swap(&mut *self.run_queue.borrow_mut(), &mut self.keys);
-        #[cfg(feature = "explore")]
-        crate::explore::shuffle(&mut self.keys);
-    }
-}
-
-impl Iterator for Batch<'_> {
-    type Item = Key;
-
-    fn next(&mut self) -> Option<Key> {
-        let key = *self.keys.get(self.taken)?;
-        self.taken += 1;
-        Some(key)
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        self.run_queue.borrow_mut().splice(..0, self.keys.drain(self.taken..));
-    }
-}
-// ANCHOR_END: batch
-
-/// Returns the key of the main coroutine, that of `run_until_complete`. It is
-/// in no slot of the table: no table is large enough to have this key.
-pub(crate) fn main_key() -> Key {
-    Key::from_bits(u64::MAX)
+/// What could still resume a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wakers {
+    /// The number of futures of its own loop that will wake it.
+    pub stored: usize,
+    /// The number of its wakers that something else has: a timer, a socket, a thread.
+    pub given_away: usize,
+    /// True if it is in the run queue already.
+    pub is_queued: bool,
 }
 
 /// The tasks of a loop, and the order of their steps.
-pub(crate) struct Scheduler {
+pub struct Scheduler {
     /// The task table: the coroutines are kept here between two steps.
-    pub(crate) tasks: RefCell<Slab<TaskSlot>>,
-    run_queue: RefCell<RunQueue>,
-    /// The wake-ups and calls that come from other threads.
-    pub(crate) inject_queue: Arc<InjectQueue>,
-    /// The task or callback that is taking a step.
-    pub(crate) current_task: Cell<Option<Key>>,
-    /// The number of steps that have been taken.
-    pub(crate) polls: Cell<u64>,
-    pub(crate) is_closed: Cell<bool>,
-    /// True while its thread runs it.
+    tasks: RefCell<Slab<Slot>>,
+    /// The keys of the tasks that are to take a step, in the order in which they were woken.
+    run_queue: RefCell<VecDeque<Key>>,
+    /// The wake-ups that come from other threads.
+    inbox: Arc<Inbox>,
+    /// The task that takes a step.
+    current: Cell<Option<Key>>,
+    /// The address of its waker.
+    current_waker: Cell<*const ()>,
+    main: Cell<Option<Key>>,
+    /// The exceptions that tasks get from their next `.await` of a task.
+    thrown: RefCell<Vec<(Key, Exception)>>,
     is_running: Cell<bool>,
-    /// True if the run is to end with the current batch.
-    pub(crate) is_stopping: Cell<bool>,
-    /// True if the task that takes a step has cancelled itself by its key.
-    pub(crate) is_self_cancelled: Cell<bool>,
-    pub(crate) inspector: Rc<Inspector>,
+    is_closed: Cell<bool>,
+    pub(crate) observer: Box<dyn Observer>,
 }
 
 impl Scheduler {
-    pub(crate) fn new(notifier: Notifier, inspector: Rc<Inspector>) -> Self {
+    pub(super) fn new(notifier: Notifier, observer: Box<dyn Observer>) -> Self {
         Self {
             tasks: RefCell::new(Slab::new()),
             run_queue: RefCell::default(),
-            inject_queue: Arc::new(InjectQueue::new(notifier)),
-            current_task: Cell::new(None),
-            polls: Cell::new(0),
-            is_closed: Cell::new(false),
+            inbox: Arc::new(Inbox::new(notifier)),
+            current: Cell::new(None),
+            current_waker: Cell::new(ptr::null()),
+            main: Cell::new(None),
+            thrown: RefCell::default(),
             is_running: Cell::new(false),
-            is_stopping: Cell::new(false),
-            is_self_cancelled: Cell::new(false),
-            inspector,
+            is_closed: Cell::new(false),
+            observer,
         }
     }
 
-    pub(crate) fn enter(self: &Rc<Self>) -> io::Result<EnterGuard> {
-        if with_current(|_| ()).is_some() {
-            let message = "this thread runs an event loop already";
-            return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
-        }
-        CURRENT.set(Some(Rc::clone(self)));
-        self.is_running.set(true);
-        Ok(EnterGuard(()))
-    }
-
-    /// Returns true if this thread runs this scheduler.
-    pub(crate) fn is_current(&self) -> bool {
-        // No other thread has a handle to it.
-        self.is_running.get()
-    }
-
-    // ANCHOR: may_wait_for
-    /// Checks that the current task may wait for a future of this loop, which
-    /// is the result of `task` if that is given.
-    pub(crate) fn may_wait_for(&self, task: Option<Key>) -> Result<(), Exception> {
-        if !self.is_current() && with_current(|_| ()).is_some() {
-            return Err(InvalidState::OtherLoop.into());
-        }
-        let current = self.current_task.get();
-        let (Some(task), Some(current)) = (task, current) else { return Ok(()) };
-        if task == current {
-            return Err(InvalidState::AwaitsItself.into());
-        }
-        self.inspector.circle(current).map_or(Ok(()), Err)
-    }
-    // ANCHOR_END: may_wait_for
-
-    #[inline]
-    pub(crate) fn add_task(&self, step: impl Runnable + 'static, spawned: Option<CallSite>) -> Key {
-        let slot = TaskSlot { step: Some(Box::pin(step)), spawned, wait: WaitInfo::NONE };
-        let key = self.tasks.borrow_mut().insert(slot);
+    /// Adds a task that takes no step before it is woken. If the loop is closed, the task is
+    /// dropped at once.
+    pub fn add(&self, coroutine: Pin<Box<Root<'static>>>, origin: Origin) -> Key {
+        let key = self.insert(Some(coroutine), origin);
         if self.is_closed.get() {
-            // A closed loop never runs this step, and never frees what it
-            // holds.
-            drop(self.remove_task(key));
+            self.remove(key);
         }
         key
     }
 
-    /// Removes a task and returns its slot. The caller drops the slot, since
-    /// that runs foreign code.
-    #[must_use]
-    #[inline]
-    pub(crate) fn remove_task(&self, key: Key) -> Option<TaskSlot> {
-        self.inspector.forget(key);
-        self.tasks.borrow_mut().remove(key)
+    fn insert(&self, coroutine: Option<Pin<Box<Root<'static>>>>, origin: Origin) -> Key {
+        let key = self.tasks.borrow_mut().insert_with(|key| {
+            let inbox = Arc::clone(&self.inbox);
+            let waker = Arc::new(TaskWaker { key, is_queued: false.into(), inbox });
+            Slot { coroutine, waker, stored: 0 }
+        });
+        self.observer.spawned(key, origin);
+        key
     }
 
-    /// Puts a task at the end of the run queue, to take a step in the next
-    /// batch.
-    pub(crate) fn schedule(&self, key: Key) {
-        if !self.is_closed.get() {
-            self.run_queue.borrow_mut().push(key);
+    /// Drops a task where it is suspended, without an outcome. Does nothing if it has ended.
+    pub fn remove(&self, key: Key) {
+        let removed = self.tasks.borrow_mut().remove(key);
+        // A task that takes a step is dropped at the end of the step.
+        if let Some(coroutine) = removed.and_then(|slot| slot.coroutine) {
+            self.observer.dropped(key);
+            self.contain(|| drop(coroutine));
         }
     }
 
-    // ANCHOR: waker_for_step
-    /// Returns the waker for the next step of a task. It is made for the first
-    /// step, and kept in `kept` for the others.
-    #[inline]
-    pub(crate) fn waker(&self, key: Key, kept: &mut Option<Arc<TaskWaker>>) -> Waker {
-        let waker = kept.get_or_insert_with(|| TaskWaker::new(key, self));
-        // Before the step: an event that comes during the step may have been
-        // missed by it, and must be able to queue the task again.
-        waker.is_queued.store(false, Relaxed);
-        self.inspector.deadlocks.current_waker.set(Arc::as_ptr(waker).cast());
-        Waker::from(Arc::clone(waker))
+    pub(super) fn contains(&self, key: Key) -> bool {
+        self.tasks.borrow().get(key).is_some()
     }
-    // ANCHOR_END: waker_for_step
 
     // ANCHOR: wake
-    /// Schedules a task that was woken, unless it is in the run queue already.
-    pub(crate) fn wake(&self, task: &TaskWaker) {
-        // Load and store need not be one operation: only the thread of the
-        // loop comes here.
-        trace::wake(task.key.to_bits());
-        if !task.is_queued.load(Relaxed) {
-            task.is_queued.store(true, Relaxed);
-            self.schedule(task.key);
+    /// Puts a task at the end of the run queue, unless it is there already or has ended.
+    pub fn wake(&self, key: Key) {
+        // While the loop does not run, wakers use the inbox. What they woke comes first.
+        if !self.is_running.get() {
+            self.take_inbox();
         }
+        let was_queued = |slot: &Slot| slot.waker.is_queued.swap(true, AcqRel);
+        if self.tasks.borrow().get(key).map(was_queued) == Some(false) {
+            self.schedule(key);
+        }
+    }
+
+    fn schedule(&self, key: Key) {
+        self.observer.woken(key);
+        self.run_queue.borrow_mut().push_back(key);
     }
     // ANCHOR_END: wake
 
-    /// Returns a batch without tasks.
-    pub(crate) fn batch(&self) -> Batch<'_> {
-        Batch { keys: RunQueue::new(), taken: 0, run_queue: &self.run_queue }
+    fn take_inbox(&self) {
+        self.inbox.take().into_iter().for_each(|key| self.schedule(key));
     }
 
-    /// Returns true if no task is to take a step, so that the loop may sleep.
-    pub(crate) fn may_sleep(&self) -> bool {
-        self.run_queue.borrow().is_empty() && self.inject_queue.may_sleep()
+    /// Returns true if no task is to take a step, so that the loop may sleep. From then on, a
+    /// wake-up by another thread ends the sleep.
+    pub fn may_sleep(&self) -> bool {
+        self.run_queue.borrow().is_empty() && self.inbox.may_sleep()
     }
+
+    // ANCHOR: run_batch
+    /// Has each task that is in the run queue now take one step, and the main coroutine, too.
+    /// A task that is woken from here on takes its step after the next tick: tasks that keep
+    /// waking each other cannot hold up those that wait for a socket or a timer.
+    pub(super) fn run_batch(&self, mut main: Pin<&mut Root<'_>>) {
+        self.take_inbox();
+        self.observer.order(&mut self.run_queue.borrow_mut());
+        let batch = self.run_queue.borrow().len();
+        for _ in 0..batch {
+            let next = self.run_queue.borrow_mut().pop_front();
+            match next {
+                Some(key) if self.main.get() == Some(key) => self.step_main(key, main.as_mut()),
+                Some(key) => self.step(key),
+                None => return,
+            }
+        }
+        // What was thrown before this batch was for a step in this batch.
+        self.thrown.take();
+    }
+    // ANCHOR_END: run_batch
 
     // ANCHOR: step
-    /// Has a task take one step, and removes it if it ends.
-    pub(crate) fn step(&self, key: Key) {
-        // The coroutine is taken out of its slot, so that it may call any
-        // method of the loop, even cancel itself. A stale key belongs to a task
-        // that has been removed.
-        let step = self.tasks.borrow_mut().get_mut(key).and_then(|it| it.step.take());
-        let Some(mut step) = step else { return };
-        self.polls.update(|polls| polls + 1);
-        self.current_task.set(Some(key));
-        self.trace_step(key);
-        let state = step.as_mut().step(self, key);
-        self.trace_step_end(key, &state);
-        self.current_task.set(None);
-        if state.is_pending()
+    /// Has a task take one step, and removes it if that was its last one.
+    fn step(&self, key: Key) {
+        // The coroutine is taken out of the table: it may call any method of the loop, and
+        // even cancel itself. A stale key belongs to a task that is gone.
+        let taken = self.tasks.borrow_mut().get_mut(key).and_then(|slot| slot.coroutine.take());
+        let Some(mut coroutine) = taken else { return };
+        if self.poll(key, coroutine.as_mut()).is_pending()
             && let Some(slot) = self.tasks.borrow_mut().get_mut(key)
         {
-            slot.step = Some(step);
-            if slot.wait.update(&self.inspector.current_wait) {
-                self.inspector.awaiting_tasks.borrow_mut().push(key);
-            }
+            slot.coroutine = Some(coroutine);
             return;
         }
-        self.inspector.current_wait.set(WaitInfo::NONE);
-        let ended = match state {
-            Poll::Ready(exception) => exception,
-            // It was cancelled in this very step.
-            Poll::Pending => {
-                step.as_mut().cancel();
-                None
-            }
-        };
-        // From here on the key is stale: a destructor cannot cancel the task.
-        drop(self.remove_task(key));
-        self.is_self_cancelled.set(false);
-        let dropped = self.inspector.catch(|| self.drop_step(step));
-        if let (Err(exception), _) | (Ok(()), Some(exception)) = (dropped, ended) {
-            self.inspector.report(&LoopError::Panicked(exception));
+        // The key is stale before the coroutine is dropped, which may run any code.
+        self.tasks.borrow_mut().remove(key);
+        self.contain(|| drop(coroutine));
+    }
+
+    fn step_main(&self, key: Key, main: Pin<&mut Root<'_>>) {
+        if self.poll(key, main).is_ready() {
+            self.tasks.borrow_mut().remove(key);
         }
-        self.inspector.raise_panic();
+    }
+
+    /// Polls the coroutine of a task with the waker of the task. A panic ends it.
+    fn poll(&self, key: Key, coroutine: Pin<&mut Root<'_>>) -> Poll<()> {
+        let waker = match self.tasks.borrow().get(key) {
+            Some(slot) => Arc::clone(&slot.waker),
+            None => return Poll::Ready(()),
+        };
+        // Before the poll: an event that comes during it may be missed by it, and must be
+        // able to queue the task again.
+        waker.is_queued.swap(false, AcqRel);
+        let waker = Waker::from(waker);
+        self.current.set(Some(key));
+        self.current_waker.set(waker.data());
+        self.observer.step_begins(key);
+        let poll = || coroutine.poll(&mut Context::from_waker(&waker));
+        let poll = catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|panic| {
+            self.report(&*panic);
+            Poll::Ready(())
+        });
+        self.current.set(None);
+        self.observer.step_ends(
+            key,
+            match poll {
+                Poll::Ready(()) => StepEnd::Done,
+                Poll::Pending if self.contains(key) => StepEnd::Pending,
+                Poll::Pending => StepEnd::Cancelled,
+            },
+        );
+        poll
     }
     // ANCHOR_END: step
 
+    /// Returns the waker of a task. If the task has ended, the waker does nothing.
+    pub fn waker(&self, key: Key) -> Waker {
+        match self.tasks.borrow().get(key) {
+            Some(slot) => Waker::from(Arc::clone(&slot.waker)),
+            None => Waker::noop().clone(),
+        }
+    }
+
+    // ANCHOR: may_await
+    /// Checks that the current task may wait for `task`.
+    pub(super) fn may_await(&self, task: Key) -> Result<(), Exception> {
+        let Some(current) = self.current.get() else { return Ok(()) };
+        if task == current {
+            return Err(InvalidState::AwaitsItself.into());
+        }
+        let mut thrown = self.thrown.borrow_mut();
+        match thrown.iter().position(|(key, _)| *key == current) {
+            Some(position) => Err(thrown.swap_remove(position).1),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the future is awaited in its own loop. Another one would not be resumed.
+    pub(crate) fn check_loop(&self) -> Result<(), InvalidState> {
+        if !self.is_running.get() && CURRENT.with_borrow(Option::is_some) {
+            return Err(InvalidState::OtherLoop);
+        }
+        Ok(())
+    }
+    // ANCHOR_END: may_await
+
+    /// Resumes a task with an exception, which its next `.await` of a task returns:
+    /// the chapter's `throw`.
+    pub fn throw(&self, task: Key, exception: Exception) {
+        self.thrown.borrow_mut().push((task, exception));
+        self.wake(task);
+    }
+
+    /// Returns the task that takes a step now.
+    pub fn current(&self) -> Option<Key> {
+        self.current.get()
+    }
+
+    /// Returns the task that takes a step now, if this is its waker.
+    pub(super) fn current_of(&self, waker: &Waker) -> Option<Key> {
+        if waker.data() == self.current_waker.get() { self.current.get() } else { None }
+    }
+
+    /// Adds to the number of futures that will wake a task.
+    pub(super) fn add_stored(&self, task: Key, difference: i32) {
+        if let Some(slot) = self.tasks.borrow_mut().get_mut(task) {
+            slot.stored = slot.stored.wrapping_add_signed(difference);
+        }
+    }
+
+    /// Returns what could still resume a task; `None` if the task has ended.
+    pub fn wakers(&self, task: Key) -> Option<Wakers> {
+        let tasks = self.tasks.borrow();
+        let Slot { waker, stored, .. } = tasks.get(task)?;
+        Some(Wakers {
+            stored: *stored as usize,
+            given_away: Arc::strong_count(waker) - 1,
+            is_queued: waker.is_queued.load(Relaxed),
+        })
+    }
+
+    /// Returns the keys of all tasks, callbacks and the main coroutine.
+    pub fn tasks(&self) -> Vec<Key> {
+        self.tasks.borrow().keys().collect()
+    }
+
+    /// Runs code of others, whose panic ends nothing.
+    fn contain(&self, f: impl FnOnce()) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(f)) {
+            self.report(&*panic);
+        }
+    }
+
+    fn report(&self, panic: &(dyn Any + Send)) {
+        self.observer.panicked();
+        self.observer.unhandled(&Unhandled::Panicked(&Exception::panicked(panic)));
+    }
+
+    // ANCHOR: enter
+    /// Marks this thread as running the loop, and puts the main coroutine into the run
+    /// queue, behind all tasks that were woken before.
+    pub(super) fn enter(self: &Rc<Self>, has_main: bool) -> io::Result<Entered> {
+        if CURRENT.with_borrow(Option::is_some) {
+            let message = "this thread runs an event loop already";
+            return Err(io::Error::new(io::ErrorKind::ResourceBusy, message));
+        }
+        if has_main {
+            let main = self.insert(None, Origin::Main);
+            self.main.set(Some(main));
+            self.wake(main);
+        }
+        CURRENT.set(Some(Rc::clone(self)));
+        self.is_running.set(true);
+        Ok(Entered(()))
+    }
+    // ANCHOR_END: enter
+
     /// Drops all tasks, and refuses every later one.
-    pub(crate) fn close(&self) {
+    pub(super) fn close(&self, now: Instant) {
         self.is_closed.set(true);
-        self.inject_queue.close();
         self.run_queue.take();
-        // The table is empty before the tasks are dropped, so that their keys
-        // are stale for the code that this runs.
-        drop(self.tasks.take());
+        for task in self.tasks() {
+            self.observer.unhandled(&Unhandled::Destroyed(task, now));
+        }
+        for task in self.tasks() {
+            self.remove(task);
+        }
     }
 }
 
-impl Drop for Scheduler {
-    /// Empties the inject queue. The wakers in it hold the queue, and without
-    /// this they would keep each other alive for ever.
+/// A guard: this thread runs a loop until it is dropped.
+pub(super) struct Entered(());
+
+impl Drop for Entered {
     fn drop(&mut self) {
-        self.inject_queue.close();
+        let Some(scheduler) = CURRENT.take() else { return };
+        scheduler.is_running.set(false);
+        if let Some(main) = scheduler.main.take() {
+            scheduler.tasks.borrow_mut().remove(main);
+        }
     }
 }

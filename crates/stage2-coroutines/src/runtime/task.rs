@@ -1,123 +1,151 @@
 //! Tasks: each drives one coroutine.
 
-use std::ops::Deref;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use pin_project_lite::pin_project;
 use selector_core::Key;
 
-use crate::runtime::inject_queue::TaskWaker;
-use crate::runtime::scheduler::{AfterStep, Runnable, Scheduler};
-use crate::{Coroutine, EventLoop, Exception, Future};
+use super::event_loop::EventLoop;
+use super::exception::Exception;
+use super::future::Future;
+use super::observer::{Origin, Wait};
 
-/// A handle to a coroutine that the loop drives. A task is a [`Future`] of the
-/// value that its coroutine returns.
+/// A handle to a coroutine that the loop drives. A task can be awaited like the
+/// [`Future`] of the value that its coroutine returns.
 ///
 /// Dropping the handle does not end the task. The task ends when its coroutine
-/// returns, panics or is [cancelled](Future::cancel), or when the loop is
-/// closed.
+/// returns, panics or is [cancelled](Task::cancel), or when the loop is closed.
 #[must_use = "a task runs without its handle, but its outcome is lost"]
 pub struct Task<T> {
-    pub(crate) future: Future<T>,
+    future: Future<T>,
+    key: Key,
 }
 
 impl<T: 'static> Task<T> {
     // ANCHOR: spawn
-    /// Spawns a coroutine as a task. The scheduler puts it at the end of the run
-    /// queue for its first step.
+    /// Spawns a coroutine as a task, which takes its first step in the next batch.
     #[track_caller]
-    pub fn spawn<C>(event_loop: &EventLoop, coroutine: C) -> Self
-    where
-        C: Coroutine<Output = T> + 'static,
-    {
-        let future = Future::new(event_loop);
-        let awaited = future.clone();
-        // Refused if the task was cancelled during this very step.
-        let end = move |outcome| awaited.finish(outcome).err().and(None);
-        Self::start(event_loop, future, Driver { coroutine, end, waker: None })
+    pub fn spawn(
+        event_loop: &EventLoop,
+        coroutine: impl std::future::Future<Output = T> + 'static,
+    ) -> Self {
+        Self::spawn_with(event_loop, coroutine, Ok)
     }
 
-    /// Starts a driver that resolves `future` at its end.
+    /// Spawns a coroutine as a task. `to_outcome` makes the outcome of the task of what the
+    /// coroutine returns.
     #[track_caller]
-    pub(crate) fn start(
-        event_loop: &EventLoop,
-        future: Future<T>,
-        driver: impl Runnable + 'static,
-    ) -> Self {
-        let key = event_loop.0.scheduler.add_task(driver, Some(Location::caller()));
-        future.set_task(key);
-        event_loop.schedule_last(key);
-        Self { future }
+    pub fn spawn_with<C, F>(event_loop: &EventLoop, coroutine: C, to_outcome: F) -> Self
+    where
+        C: std::future::Future + 'static,
+        F: Fn(C::Output) -> Result<T, Exception> + Unpin + 'static,
+    {
+        let future = Future::new(event_loop);
+        let root = Root { coroutine: Box::pin(coroutine), to_outcome, future: future.clone() };
+        let scheduler = event_loop.scheduler();
+        let key = scheduler.add(Box::pin(root), Origin::Task(Location::caller()));
+        scheduler.wake(key);
+        Self { future, key }
     }
     // ANCHOR_END: spawn
+}
+
+impl<T> Task<T> {
+    /// Returns the future of the task. Whoever resolves it takes the task's place: the
+    /// task goes on, and its own result is dropped.
+    pub fn future(&self) -> &Future<T> {
+        &self.future
+    }
 
     /// Returns the key of the task, valid as long as the task is not done.
     pub fn key(&self) -> Key {
-        self.future.task().expect("spawn has told its future")
+        self.key
     }
+
+    // ANCHOR: cancel
+    /// Cancels the task: its coroutine is dropped where it is suspended. Returns false if the
+    /// task was done already. A task that cancels itself finishes its step, and is dropped
+    /// then.
+    pub fn cancel(&self) -> bool {
+        let is_cancelled = self.future.cancel();
+        if is_cancelled {
+            self.future.event_loop().scheduler().remove(self.key);
+        }
+        is_cancelled
+    }
+    // ANCHOR_END: cancel
 }
 
-impl<T> Deref for Task<T> {
-    type Target = Future<T>;
-
-    fn deref(&self) -> &Future<T> {
-        &self.future
-    }
+// ANCHOR: root
+/// The outermost coroutine of a task: polls the one that was spawned, and resolves the
+/// future of the task when that returns or panics.
+struct Root<C, F, T> {
+    coroutine: Pin<Box<C>>,
+    to_outcome: F,
+    future: Future<T>,
 }
 
-impl<T: 'static> std::future::Future for Task<T> {
+impl<C, F, T> std::future::Future for Root<C, F, T>
+where
+    C: std::future::Future,
+    F: Fn(C::Output) -> Result<T, Exception> + Unpin,
+{
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let Self { coroutine, to_outcome, future } = &mut *self;
+        let poll = || coroutine.as_mut().poll(context);
+        let outcome = match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(output)) => to_outcome(output),
+            Err(panic) => {
+                future.event_loop().scheduler().observer.panicked();
+                Err(Exception::panicked(&*panic))
+            }
+        };
+        // Refused if the task was cancelled during this very step.
+        let _ = future.finish(outcome);
+        Poll::Ready(())
+    }
+}
+// ANCHOR_END: root
+
+// ANCHOR: task_poll
+/// Awaiting a task is awaiting its future, once two mistakes are excluded: a task that
+/// awaits itself, and tasks that wait for each other in a circle.
+impl<T> std::future::Future for Task<T> {
     type Output = Result<T, Exception>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.future).poll(context)
-    }
-}
-
-// ANCHOR: driver_fields
-pin_project! {
-    // The driver of a task: its coroutine, and what to do at the end.
-    pub(crate) struct Driver<C, E> {
-        #[pin]
-        pub(crate) coroutine: C,
-        // Called with the outcome. Returns the exception if no future takes
-        // it.
-        pub(crate) end: E,
-        pub(crate) waker: Option<Arc<TaskWaker>>,
-    }
-}
-// ANCHOR_END: driver_fields
-
-impl<C: Coroutine, E> Runnable for Driver<C, E>
-where
-    E: Fn(Result<C::Output, Exception>) -> Option<Exception>,
-{
-    // ANCHOR: driver_step
-    fn step(self: Pin<&mut Self>, scheduler: &Scheduler, key: Key) -> AfterStep {
-        let this = self.project();
-        let waker = scheduler.waker(key, this.waker);
-        let poll = || this.coroutine.poll(&mut Context::from_waker(&waker));
-        let outcome = match catch_unwind(AssertUnwindSafe(poll)) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(value)) => Ok(value),
-            Err(panic) => Err(scheduler.inspector.caught(panic)),
-        };
-        if scheduler.is_self_cancelled.replace(false) {
-            let _ = (this.end)(Err(Exception::Cancelled));
+        if !self.future.done() {
+            self.future.event_loop().scheduler().may_await(self.key)?;
         }
-        // A result that is refused is dropped, and its destructor may panic.
-        let unretrieved = scheduler.inspector.catch(|| (this.end)(outcome));
-        Poll::Ready(unretrieved.unwrap_or_else(Some))
+        let poll = Pin::new(&mut self.future).poll(context);
+        if poll.is_pending() {
+            self.future.event_loop().waits(Wait::Task(self.key), None);
+        }
+        poll
     }
-    // ANCHOR_END: driver_step
+}
+// ANCHOR_END: task_poll
 
-    fn cancel(self: Pin<&mut Self>) {
-        let _ = (self.project().end)(Err(Exception::Cancelled));
+impl<T> Clone for Task<T> {
+    fn clone(&self) -> Self {
+        Self { future: self.future.clone(), key: self.key }
     }
+}
 
-    fn kept_waker(&self) -> Option<&Arc<TaskWaker>> {
-        self.waker.as_ref()
+/// The same result, without the right to cancel the task.
+impl<T> From<Task<T>> for Future<T> {
+    fn from(task: Task<T>) -> Self {
+        task.future
+    }
+}
+
+impl<T> fmt::Debug for Task<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Task").field(&self.future).finish()
     }
 }

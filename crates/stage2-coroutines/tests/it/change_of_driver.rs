@@ -6,7 +6,10 @@ use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, timeout_at, yield_now};
+use asyncio::prelude::*;
+use stage2_coroutines::{
+    Coroutine, EventLoop, Future, Inspect, connect, sleep, system_runtime, timeout_at, yield_now,
+};
 use test_support::event_loops::virtual_loop;
 use transport::TlsLayer;
 
@@ -17,19 +20,21 @@ fn begin_and_hand_over<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Outp
     let mut coroutine = pin!(coroutine);
     let mut noop_context = Context::from_waker(Waker::noop());
     assert!(coroutine.as_mut().poll(&mut noop_context).is_pending());
-    event_loop.run_until_complete(coroutine).unwrap()
+    runtime.run_until_complete(coroutine).unwrap()
 }
 
 #[test]
 fn a_sleep_wakes_the_last_driver() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     begin_and_hand_over(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
     assert_eq!(event_loop.pending_timers(), 0);
 }
 
 #[test]
 fn a_timeout_wakes_the_last_driver() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let deadline = event_loop.now() + Duration::from_secs(1);
     let never = std::future::pending::<()>();
     assert!(begin_and_hand_over(&event_loop, timeout_at(&event_loop, || deadline, never)).is_err());
@@ -37,7 +42,8 @@ fn a_timeout_wakes_the_last_driver() {
 
 #[test]
 fn a_future_wakes_the_last_driver() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::new(&event_loop);
     let resolver = future.clone();
     event_loop.call_later(Duration::from_secs(1), move || resolver.set_result(7).unwrap());
@@ -46,14 +52,16 @@ fn a_future_wakes_the_last_driver() {
 
 #[test]
 fn a_yield_wakes_the_last_driver() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     begin_and_hand_over(&event_loop, yield_now(&event_loop));
 }
 
 #[test]
 fn a_connection_attempt_wakes_the_last_driver() {
     let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let layer = TlsLayer::plain();
     let connecting = connect(&event_loop, listener.local_addr().unwrap(), layer);
     let limit = event_loop.now() + Duration::from_secs(5);

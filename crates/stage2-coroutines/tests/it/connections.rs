@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, connect, read_to_end};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, connect, read_to_end, system_runtime};
 use transport::TlsLayer;
 
 /// Returns what `read_to_end` returns for a response in these pieces, after which the
@@ -24,12 +25,13 @@ fn read_pieces(pieces: &'static [&'static str], limit: usize) -> std::io::Result
             thread::sleep(Duration::from_millis(10));
         }
     });
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let reading = async {
         let mut connection = connect(&event_loop, address, TlsLayer::plain()).await?;
         read_to_end(&mut connection, limit).await
     };
-    let result = event_loop.run_sync(reading, Duration::from_secs(10));
+    let result = runtime.run_sync(reading, Duration::from_secs(10));
     server.join().unwrap();
     result.unwrap()
 }

@@ -25,10 +25,11 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
+use asyncio::{ReturnWhen, as_completed, gather, shield, wait, wait_for};
 use selector_core::{Backend, Event, Key, Notifier, Socket, VirtualClock};
 use stage2_coroutines::{
-    Coroutine, EventLoop, Future, ReturnWhen, Task, as_completed, gather, lookup, shield, sleep,
-    wait, wait_for,
+    Coroutine, EventLoop, Future, Inspect, InspectTask, Task, lookup, runtime_on, sleep,
 };
 use test_support::event_loops::{run, virtual_loop};
 use transport::system_lookup;
@@ -77,7 +78,8 @@ fn holds_itself(event_loop: &EventLoop, until: &Future<()>) -> (Future<()>, Weak
 
 #[test]
 fn a_task_that_holds_its_own_handle_is_freed_when_it_is_done() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let until = Future::new(&event_loop);
     let (_, watch) = holds_itself(&event_loop, &until);
     run_for_a_second(&event_loop);
@@ -89,7 +91,8 @@ fn a_task_that_holds_its_own_handle_is_freed_when_it_is_done() {
 
 #[test]
 fn a_task_that_holds_its_own_handle_is_freed_when_it_is_cancelled() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let until = Future::new(&event_loop);
     let (task, watch) = holds_itself(&event_loop, &until);
     run_for_a_second(&event_loop);
@@ -99,18 +102,17 @@ fn a_task_that_holds_its_own_handle_is_freed_when_it_is_cancelled() {
 
 #[test]
 fn a_task_that_holds_its_own_handle_is_freed_when_its_loop_is_closed() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let until = Future::new(&event_loop);
     let (_, watch) = holds_itself(&event_loop, &until);
     run_for_a_second(&event_loop);
-    event_loop.close();
+    drop(runtime);
     assert!(is_gone(&watch));
 }
 
 /// Adds a callback that holds its own future and a witness.
-fn holds_its_future(
-    event_loop: &EventLoop,
-) -> (Future<()>, stage2_coroutines::CallbackId, Weak<()>) {
+fn holds_its_future(event_loop: &EventLoop) -> (Future<()>, asyncio::CallbackId, Weak<()>) {
     let (held, watch) = witness();
     let future = Future::new(event_loop);
     let own = future.clone();
@@ -120,7 +122,8 @@ fn holds_its_future(
 
 #[test]
 fn a_callback_that_holds_its_future_is_freed_when_the_future_is_resolved() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let (future, _, watch) = holds_its_future(&event_loop);
     future.set_result(()).unwrap();
     run_for_a_second(&event_loop);
@@ -129,16 +132,18 @@ fn a_callback_that_holds_its_future_is_freed_when_the_future_is_resolved() {
 
 #[test]
 fn a_callback_that_holds_its_future_is_freed_when_the_loop_is_closed_before_the_call() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let (future, _, watch) = holds_its_future(&event_loop);
     future.set_result(()).unwrap();
-    event_loop.close();
+    drop(runtime);
     assert!(is_gone(&watch));
 }
 
 #[test]
 fn a_callback_that_holds_its_future_is_freed_by_cancel_and_by_removal() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let (cancelled, _, watch) = holds_its_future(&event_loop);
     cancelled.cancel();
     run_for_a_second(&event_loop);
@@ -150,7 +155,8 @@ fn a_callback_that_holds_its_future_is_freed_by_cancel_and_by_removal() {
 
 #[test]
 fn a_callback_that_holds_its_task_is_freed_when_the_task_is_cancelled() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let (held, watch) = witness();
     let task = Task::spawn(&event_loop, pending::<()>());
     let own: Future<()> = Future::clone(&task);
@@ -184,7 +190,8 @@ fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
 
 #[test]
 fn two_tasks_that_await_each_other_are_freed_when_one_is_cancelled() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let ([first, second], watch) = await_each_other(&event_loop);
     run_for_a_second(&event_loop);
     assert!(!first.done() && !second.done());
@@ -196,11 +203,12 @@ fn two_tasks_that_await_each_other_are_freed_when_one_is_cancelled() {
 
 #[test]
 fn two_tasks_that_await_each_other_are_freed_when_their_loop_is_closed() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let loop_watch = watch_loop(&event_loop);
     let (_, watch) = await_each_other(&event_loop);
     run_for_a_second(&event_loop);
-    event_loop.close();
+    drop(runtime);
     assert!(is_gone(&watch));
     drop(event_loop);
     assert!(is_gone(&loop_watch));
@@ -208,7 +216,8 @@ fn two_tasks_that_await_each_other_are_freed_when_their_loop_is_closed() {
 
 #[test]
 fn a_loop_without_tasks_is_freed_with_its_last_handle() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let watch = watch_loop(&event_loop);
     let other_handle = event_loop.clone();
     let remote = event_loop.remote();
@@ -230,7 +239,8 @@ fn a_loop_without_tasks_is_freed_with_its_last_handle() {
 
 #[test]
 fn a_loop_with_pending_tasks_is_closed_when_its_first_handle_is_dropped() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let reports: Rc<RefCell<Vec<String>>> = Rc::default();
     let log = Rc::clone(&reports);
     event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
@@ -254,7 +264,8 @@ fn a_loop_with_pending_tasks_is_closed_when_its_first_handle_is_dropped() {
 
 #[test]
 fn a_loop_without_pending_tasks_goes_on_without_its_first_handle() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let other_handle = event_loop.clone();
     drop(event_loop);
     run_for_a_second(&other_handle);
@@ -265,13 +276,14 @@ fn a_loop_without_pending_tasks_goes_on_without_its_first_handle() {
 
 #[test]
 fn an_exception_handler_that_holds_its_loop_is_freed_when_it_is_replaced() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let (held, watch) = witness();
     let inside = event_loop.clone();
     event_loop.set_exception_handler(move |_| {
         let _ = (&held, &inside);
     });
-    event_loop.close();
+    drop(runtime);
     assert!(!is_gone(&watch), "closing may have something to complain about");
     event_loop.set_exception_handler(|_| ());
     assert!(is_gone(&watch));
@@ -279,11 +291,12 @@ fn an_exception_handler_that_holds_its_loop_is_freed_when_it_is_replaced() {
 
 #[test]
 fn tasks_hold_their_loop_until_they_are_done() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let watch = watch_loop(&event_loop);
     let inside = event_loop.clone();
     let task = Task::spawn(&event_loop, async move { sleep(&inside, SECOND).await });
-    run(&event_loop, task).unwrap();
+    run(&runtime, task).unwrap();
     drop(event_loop);
     assert!(is_gone(&watch));
 }
@@ -334,14 +347,15 @@ fn after_close_only_handles_outside_hold_a_loop() {
         let _ = blocked.lock().unwrap().recv();
         Ok(Vec::new())
     };
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(never));
+    let runtime = runtime_on(VirtualClock::new(), Arc::new(never));
+    let event_loop = runtime.event_loop().clone();
     let loop_watch = watch_loop(&event_loop);
     let (held, watch) = witness();
     suspend_every_operation(&event_loop, &held);
     drop(held);
     run_for_a_second(&event_loop);
     assert_eq!(watch.strong_count(), 10);
-    event_loop.close();
+    drop(runtime);
     assert!(is_gone(&watch), "{} left", watch.strong_count());
     assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
     drop(event_loop);
@@ -378,19 +392,21 @@ fn a_wake_up_left_in_the_inject_queue_does_not_keep_the_queue_alive() {
     let held = Arc::new(());
     let watch = Arc::downgrade(&held);
     let backend = WatchedNotifier(VirtualClock::new(), held);
-    let event_loop = EventLoop::with_backend(backend, Arc::new(system_lookup));
+    let runtime = runtime_on(backend, Arc::new(system_lookup));
+    let event_loop = runtime.event_loop().clone();
     let wakes_and_returns = std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
         std::task::Poll::Ready(())
     });
-    run(&event_loop, wakes_and_returns);
+    run(&runtime, wakes_and_returns);
     drop(event_loop);
     assert_eq!(watch.strong_count(), 0, "the bell, which in the real world is a descriptor");
 }
 
 #[test]
 fn a_waker_that_outlives_its_loop_holds_neither_task_nor_loop() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let loop_watch = watch_loop(&event_loop);
     let (held, watch) = witness();
     let kept: Rc<RefCell<Option<std::task::Waker>>> = Rc::default();
@@ -407,7 +423,7 @@ fn a_waker_that_outlives_its_loop_holds_neither_task_nor_loop() {
     let waker = kept.take().unwrap();
     // A waker in the inject queue is held by the queue, and holds the queue.
     waker.wake_by_ref();
-    event_loop.close();
+    drop(runtime);
     assert!(is_gone(&watch));
     drop(event_loop);
     assert!(is_gone(&loop_watch));
@@ -416,9 +432,10 @@ fn a_waker_that_outlives_its_loop_holds_neither_task_nor_loop() {
 
 #[test]
 fn a_task_spawned_on_a_closed_loop_is_dropped_at_once() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let loop_watch = watch_loop(&event_loop);
-    event_loop.close();
+    drop(runtime);
     let (held, watch) = witness();
     let task_held = Rc::clone(&held);
     let inside = event_loop.clone();

@@ -12,9 +12,11 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
+use asyncio::prelude::*;
+use asyncio::shield;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, InvalidState, Task, join, select, shield, sleep,
-    timeout_at, yield_now,
+    Coroutine, EventLoop, Exception, Future, Inspect, InspectTask, InvalidState, Task, join,
+    select, sleep, system_runtime, timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -67,7 +69,8 @@ fn a_circle_of_tasks_is_found_when_it_closes() {
 /// for something else; the others wait for it, and may wait for a task later.
 #[test]
 fn one_task_of_a_circle_is_told() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let tasks: Rc<RefCell<Vec<Future<()>>>> = Rc::default();
     let told = Rc::new(RefCell::new(Vec::new()));
     for number in 0..3 {
@@ -89,7 +92,7 @@ fn one_task_of_a_circle_is_told() {
         });
         tasks.borrow_mut().push(task.into());
     }
-    run(&event_loop, sleep(&event_loop, SECOND * 10));
+    run(&runtime, sleep(&event_loop, SECOND * 10));
     assert_eq!(told.take(), [2]);
     assert!(event_loop.all_tasks().is_empty());
 }
@@ -108,9 +111,10 @@ fn leave_a_waker(event_loop: &EventLoop) -> Future<()> {
 
 #[test]
 fn a_waker_of_a_task_that_has_ended_hides_no_deadlock() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let never = leave_a_waker(&event_loop);
-    let error = event_loop.run_until_complete(pending::<()>()).unwrap_err();
+    let error = runtime.run_until_complete(pending::<()>()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadlock);
     drop(never);
 }
@@ -118,17 +122,19 @@ fn a_waker_of_a_task_that_has_ended_hides_no_deadlock() {
 /// The waker that was left makes up for the one that the thread has.
 #[test]
 fn a_waker_of_a_task_that_has_ended_makes_no_deadlock() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let never = leave_a_waker(&event_loop);
     let woken = Task::spawn(&event_loop, woken_by_a_thread());
-    run(&event_loop, woken).unwrap();
+    run(&runtime, woken).unwrap();
     drop(never);
 }
 
 /// As the one before, but the destructor of the task has panicked when it was cancelled.
 #[test]
 fn a_waker_of_a_task_whose_destructor_panicked_makes_no_deadlock() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let never = Future::<()>::new(&event_loop).shared();
     let waiting = Task::spawn(&event_loop, {
         let never = never.clone();
@@ -137,10 +143,10 @@ fn a_waker_of_a_task_whose_destructor_panicked_makes_no_deadlock() {
             never.await.unwrap();
         }
     });
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     catch_unwind(AssertUnwindSafe(|| waiting.cancel())).unwrap_err();
     let woken = Task::spawn(&event_loop, woken_by_a_thread());
-    run(&event_loop, woken).unwrap();
+    run(&runtime, woken).unwrap();
     drop(never);
 }
 
@@ -163,11 +169,12 @@ fn woken_by_a_thread() -> impl Coroutine<Output = ()> {
 /// The foreign waker is in a future, and makes up for the one that the thread has.
 #[test]
 fn a_foreign_waker_makes_no_deadlock() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let never = Future::<()>::new(&event_loop);
     let mut context = Context::from_waker(Waker::noop());
     assert!(pin!(never.clone()).poll(&mut context).is_pending());
-    event_loop.run_until_complete(woken_by_a_thread()).unwrap();
+    runtime.run_until_complete(woken_by_a_thread()).unwrap();
 }
 
 /// A waker that passes each wake-up on, as those of `FuturesUnordered` do.
@@ -182,7 +189,8 @@ impl Wake for PassesOn {
 /// It waits for two tasks, and one of them waits for it: the other can still resume it.
 #[test]
 fn a_task_with_wakers_of_its_own_is_in_no_circle() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let both: Rc<RefCell<Option<Future<()>>>> = Rc::default();
     let awaited = Rc::clone(&both);
     let mut one = Task::spawn(&event_loop, async move {
@@ -201,7 +209,7 @@ fn a_task_with_wakers_of_its_own_is_in_no_circle() {
         }),
     );
     both.replace(Some(Future::from(waits).shared()));
-    run(&event_loop, sleep(&event_loop, SECOND * 2));
+    run(&runtime, sleep(&event_loop, SECOND * 2));
     assert_eq!(event_loop.pending_tasks(), 0);
 }
 
@@ -210,7 +218,8 @@ fn a_task_with_wakers_of_its_own_is_in_no_circle() {
 #[test]
 fn a_task_that_was_woken_already_is_in_no_circle() {
     for yields in [true, false] {
-        let event_loop = virtual_loop();
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
         let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
         let (later, inside) = (Rc::clone(&partner), event_loop.clone());
         let resolved = Future::<()>::new(&event_loop);
@@ -237,14 +246,15 @@ fn a_task_that_was_woken_already_is_in_no_circle() {
             awaited.await.unwrap();
         });
         partner.replace(Some(Future::clone(&waits)));
-        run(&event_loop, waits).unwrap();
+        run(&runtime, waits).unwrap();
     }
 }
 
 /// A wake-up that changes nothing puts the circle off, and does not hide it.
 #[test]
 fn a_circle_is_found_after_a_wake_up_in_vain() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let partner: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
     let later = Rc::clone(&partner);
     let first = Future::from(Task::spawn(&event_loop, async move {
@@ -259,23 +269,25 @@ fn a_circle_is_found_after_a_wake_up_in_vain() {
     }));
     let second = Task::spawn(&event_loop, async move { first.await.is_err() });
     partner.replace(Some(Future::clone(&second).shared()));
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(event_loop.pending_tasks(), 0, "one of them was told");
 }
 
 /// The deadline that is over has no use for the waker any more.
 #[test]
 fn a_deadline_that_is_over_hides_no_deadlock() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let soon = event_loop.now() + Duration::from_millis(20);
     let timed_out = timeout_at(&event_loop, || soon, pending::<()>());
-    let error = event_loop.run_until_complete(join((timed_out, Future::<()>::new(&event_loop))));
+    let error = runtime.run_until_complete(join((timed_out, Future::<()>::new(&event_loop))));
     assert_eq!(error.map(|_| ()).unwrap_err().kind(), ErrorKind::Deadlock);
 }
 
 #[test]
 fn a_circle_is_found_in_real_time() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     // A timer that is pending: the loop does not sleep for ever.
     event_loop.call_later(SECOND * 600, || ());
     check_circle(&event_loop);
@@ -283,7 +295,8 @@ fn a_circle_is_found_in_real_time() {
 
 #[test]
 fn a_task_without_a_name_is_told_by_its_place() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let partner: Rc<RefCell<Option<Future<String>>>> = Rc::default();
     let later = Rc::clone(&partner);
     let first = Future::from(Task::spawn(&event_loop, async move {
@@ -292,14 +305,15 @@ fn a_task_without_a_name_is_told_by_its_place() {
     }));
     let second = Task::spawn(&event_loop, async move { first.await.unwrap_err().to_string() });
     partner.replace(Some(Future::clone(&second).shared()));
-    let text = run(&event_loop, second).unwrap();
+    let text = run(&runtime, second).unwrap();
     let circle = text.strip_prefix("these tasks wait for each other: ").unwrap();
     assert_eq!(circle.matches(&format!("task of {}:", file!())).count(), 3, "{text}");
 }
 
 #[test]
 fn a_wait_that_was_given_up_hides_no_circle() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let partner: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
     let (later, inside) = (Rc::clone(&partner), event_loop.clone());
     let first = Future::from(Task::spawn(&event_loop, async move {
@@ -311,12 +325,13 @@ fn a_wait_that_was_given_up_hides_no_circle() {
     }));
     let second = Task::spawn(&event_loop, async move { first.await.is_err() });
     partner.replace(Some(Future::clone(&second).shared()));
-    assert!(run(&event_loop, second).unwrap(), "it closes the circle");
+    assert!(run(&runtime, second).unwrap(), "it closes the circle");
 }
 
 #[test]
 fn a_task_that_can_still_give_up_is_in_no_circle() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
     let (later, inside) = (Rc::clone(&partner), event_loop.clone());
     let gives_up = Task::spawn(&event_loop, async move {
@@ -327,12 +342,13 @@ fn a_task_that_can_still_give_up_is_in_no_circle() {
     let awaited = Future::clone(&gives_up).shared();
     let waits = Task::spawn(&event_loop, async move { drop(awaited.await) });
     partner.replace(Some(waits.into()));
-    assert!(run(&event_loop, gives_up).unwrap(), "after a second");
+    assert!(run(&runtime, gives_up).unwrap(), "after a second");
 }
 
 #[test]
 fn a_task_that_awaits_itself_is_found_at_once() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let handle: Rc<RefCell<Option<Future<()>>>> = Rc::default();
     let own = Rc::clone(&handle);
     let task = Task::spawn(&event_loop, async move {
@@ -341,19 +357,20 @@ fn a_task_that_awaits_itself_is_found_at_once() {
         assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::AwaitsItself))));
     });
     handle.replace(Some(Future::clone(&task)));
-    run(&event_loop, task).unwrap();
+    run(&runtime, task).unwrap();
 }
 
 /// Runs a loop in real time, which must end by itself.
 fn deadlock(event_loop: &EventLoop) -> String {
-    let error = event_loop.run_forever().unwrap_err();
+    let error = runtime.run_forever().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Deadlock);
     error.to_string()
 }
 
 #[test]
 fn a_loop_in_which_nothing_can_happen_says_so() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     assert!(deadlock(&event_loop).contains("0 tasks"));
     let future: Future<()> = Future::new(&event_loop);
     let shielded = shield(&event_loop, future.clone());
@@ -363,23 +380,24 @@ fn a_loop_in_which_nothing_can_happen_says_so() {
     assert!(text.contains("waiting for a future"), "{text}");
     // Afterwards it can be used again.
     future.set_result(()).unwrap();
-    run(&event_loop, waits).unwrap();
+    run(&runtime, waits).unwrap();
     drop(Task::spawn(&event_loop, pending::<()>()));
     assert!(deadlock(&event_loop).contains("not waiting"));
-    let main = event_loop.run_until_complete(Future::<()>::new(&event_loop));
+    let main = runtime.run_until_complete(Future::<()>::new(&event_loop));
     assert_eq!(main.unwrap_err().kind(), ErrorKind::Deadlock);
 }
 
 #[test]
 fn a_loop_that_another_thread_may_wake_goes_on_waiting() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     // A handle.
     let remote = event_loop.remote();
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(20));
         remote.call_soon(EventLoop::stop);
     });
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     thread.join().unwrap();
     // A waker.
     let (send, wakers) = channel::<std::task::Waker>();
@@ -397,7 +415,7 @@ fn a_loop_that_another_thread_may_wake_goes_on_waiting() {
         send.send(context.waker().clone()).unwrap();
         Poll::Pending
     });
-    run(&event_loop, waits_for_the_thread);
+    run(&runtime, waits_for_the_thread);
     thread.join().unwrap();
     assert!(deadlock(&event_loop).contains("0 tasks"), "and nothing else can wake it");
 }

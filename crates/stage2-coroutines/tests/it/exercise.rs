@@ -12,11 +12,12 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use crawl_core::Options;
 use demo_site::scripted::Server;
 use stage2_coroutines::{
-    Coroutine, Elapsed, EventLoop, Exception, Future, Task, connect, crawl, read_to_end, sleep,
-    timeout_at, yield_now,
+    Coroutine, Elapsed, EventLoop, Exception, Future, Inspect, Task, connect, crawl, read_to_end,
+    sleep, system_runtime, timeout_at, virtual_runtime, yield_now,
 };
 use transport::TlsLayer;
 
@@ -32,7 +33,8 @@ impl Wake for Count {
 
 #[test]
 fn task_1_a_future_wakes_what_awaits_it() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let count = Arc::new(Count::default());
     let waker = Waker::from(Arc::clone(&count));
     let future = Future::new(&event_loop);
@@ -80,7 +82,7 @@ fn poll<C: Coroutine>(coroutine: Pin<&mut C>, waker: &Waker) -> Poll<C::Output> 
 
 #[test]
 fn task_1_a_waker_may_use_the_future_that_wakes_it() {
-    let future = Future::new(&EventLoop::in_virtual_time());
+    let future = Future::new(&virtual_runtime());
     let (looked_at, results) = (future.clone(), Rc::new(RefCell::new(Vec::new())));
     let seen = Rc::clone(&results);
     let waker = ForeignWaker::waker(move || {
@@ -100,37 +102,41 @@ fn spawn_stop(event_loop: &EventLoop) -> Task<()> {
 
 #[test]
 fn task_2_a_step_runs_the_coroutine_and_its_value_is_the_result_of_the_task() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let task = Task::spawn(&event_loop, async { 7 });
     let _stops = spawn_stop(&event_loop);
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert!(matches!(task.take_result(), Some(Ok(7))));
 }
 
 #[test]
 fn task_2_a_panic_is_the_exception_of_its_task_only() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let task = Task::<()>::spawn(&event_loop, async { panic!("expected in this test") });
     let _stops = spawn_stop(&event_loop);
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert!(matches!(task.take_result(), Some(Err(Exception::Panicked(_)))));
 }
 
 #[test]
 fn task_2_a_task_that_cancels_itself_is_cancelled_even_if_it_returns() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let task = Task::spawn(&event_loop, async move {
         inside.stop();
         inside.cancel(inside.current_task().unwrap())
     });
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert!(matches!(task.take_result(), Some(Err(Exception::Cancelled))));
 }
 
 #[test]
 fn task_3_a_task_that_is_woken_twice_takes_one_step() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let (steps, inside) = (Rc::new(Cell::new(0)), event_loop.clone());
     let counted = Rc::clone(&steps);
     let _task = Task::spawn(
@@ -146,29 +152,31 @@ fn task_3_a_task_that_is_woken_twice_takes_one_step() {
             Poll::<()>::Pending
         }),
     );
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert_eq!(steps.get(), 1, "a wake-up runs nothing");
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert_eq!(steps.get(), 2, "the task that was woken takes its step");
     let _stops = spawn_stop(&event_loop);
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert_eq!(steps.get(), 2, "it was in the queue once, though it was woken twice");
 }
 
 #[test]
 fn task_4_a_tick_calls_back_at_the_time_of_a_timer() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let begun = event_loop.now();
     let inside = event_loop.clone();
     event_loop.call_later(Duration::from_secs(2), move || inside.stop());
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert_eq!(event_loop.now() - begun, Duration::from_secs(2));
     assert_eq!(event_loop.pending_timers(), 0);
 }
 
 #[test]
 fn task_5_sleeping_tasks_are_woken_in_the_order_of_their_moments() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let order = Rc::new(RefCell::new(Vec::new()));
     let tasks = [3, 1, 2].map(|seconds| {
         let (inside, order) = (event_loop.clone(), Rc::clone(&order));
@@ -183,7 +191,7 @@ fn task_5_sleeping_tasks_are_woken_in_the_order_of_their_moments() {
             task.await.unwrap();
         }
     };
-    event_loop.run_until_complete(all).unwrap();
+    runtime.run_until_complete(all).unwrap();
     assert_eq!(order.take(), [1, 2, 3]);
     assert!(event_loop.stats().polls - polls < 12, "a sleeping task takes no steps");
     assert_eq!(event_loop.pending_timers(), 0);
@@ -191,12 +199,13 @@ fn task_5_sleeping_tasks_are_woken_in_the_order_of_their_moments() {
 
 #[test]
 fn task_5_a_sleep_that_is_given_up_leaves_no_timer() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let task = Task::spawn(&event_loop, async move {
         sleep(&inside, Duration::from_secs(1000)).await;
     });
-    event_loop.run_until_complete(yield_now(&event_loop)).unwrap();
+    runtime.run_until_complete(yield_now(&event_loop)).unwrap();
     assert_eq!(event_loop.pending_timers(), 1);
     task.cancel();
     assert_eq!(event_loop.pending_timers(), 0);
@@ -213,36 +222,39 @@ impl Wake for Log {
 
 #[test]
 fn task_5_a_timer_that_is_set_stays_where_it_is() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let order = Arc::new(Mutex::new(Vec::new()));
     let [first, second] = [1, 2].map(|number| Waker::from(Arc::new(Log(number, order.clone()))));
     let mut asleep = pin!(sleep(&event_loop, Duration::from_secs(2)));
     let mut other = pin!(sleep(&event_loop, Duration::from_secs(2)));
     assert!(poll(asleep.as_mut(), &first).is_pending());
     assert!(poll(other.as_mut(), &second).is_pending());
-    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
+    runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
     assert!(poll(asleep.as_mut(), &first).is_pending());
-    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
+    runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
     assert_eq!(*order.lock().unwrap(), [1, 2], "as they were set, at the same moment");
 }
 
 #[test]
 fn task_5_a_sleep_that_another_task_polls_wakes_that_one() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let counts = [Arc::new(Count::default()), Arc::new(Count::default())];
     let mut asleep = pin!(sleep(&event_loop, Duration::from_secs(1)));
     for count in &counts {
         assert!(poll(asleep.as_mut(), &Waker::from(Arc::clone(count))).is_pending());
     }
     assert_eq!(event_loop.pending_timers(), 1);
-    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
+    runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
     assert_eq!(counts.map(|count| count.0.load(Relaxed)), [0, 1]);
 }
 
 #[test]
 fn task_5_a_deadline_may_move_to_either_side() {
     for seconds in [1, 5] {
-        let event_loop = EventLoop::in_virtual_time();
+        let runtime = virtual_runtime();
+        let event_loop = runtime.event_loop().clone();
         let begun = event_loop.now();
         let moved = Duration::from_secs(seconds);
         let deadline = Cell::new(begun + Duration::from_secs(3));
@@ -252,7 +264,7 @@ fn task_5_a_deadline_may_move_to_either_side() {
             pending::<()>().await;
         };
         let with_deadline = timeout_at(&event_loop, || deadline.get(), moves);
-        let ended = event_loop.run_until_complete(with_deadline).unwrap();
+        let ended = runtime.run_until_complete(with_deadline).unwrap();
         assert_eq!((ended, event_loop.now() - begun), (Err(Elapsed), moved));
     }
 }
@@ -260,7 +272,8 @@ fn task_5_a_deadline_may_move_to_either_side() {
 /// A test of task 4. Without task 5 there is no foreign waker among the timers.
 #[test]
 fn task_5_a_tick_has_not_borrowed_the_timers_while_it_wakes() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let (inside, looks) = (event_loop.clone(), Rc::new(Cell::new(0)));
     let counted = Rc::clone(&looks);
     let waker = ForeignWaker::waker(move || {
@@ -269,7 +282,7 @@ fn task_5_a_tick_has_not_borrowed_the_timers_while_it_wakes() {
     });
     let mut asleep = pin!(sleep(&event_loop, Duration::from_secs(1)));
     assert!(poll(asleep.as_mut(), &waker).is_pending());
-    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
+    runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(2))).unwrap();
     assert_eq!(looks.get(), 1);
 }
 
@@ -285,12 +298,13 @@ fn task_6_what_is_not_ready_stores_its_waker_and_what_is_ready_does_not_wait() {
             std::thread::sleep(Duration::from_millis(5));
         }
     });
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let read: Pin<Box<dyn Coroutine<Output = _>>> = Box::pin(async {
         let mut connection = connect(&event_loop, address, TlsLayer::plain()).await?;
         read_to_end(&mut connection, 100).await
     });
-    let bytes = event_loop.run_until_complete(read).unwrap().unwrap();
+    let bytes = runtime.run_until_complete(read).unwrap().unwrap();
     serve.join().unwrap();
     assert_eq!(bytes, b"slowly");
     assert!(event_loop.stats().polls < 20, "nothing is polled just to try");
@@ -302,7 +316,8 @@ fn task_6_what_is_not_ready_stores_its_waker_and_what_is_ready_does_not_wait() {
 fn task_6_the_selector_is_not_borrowed_while_a_waker_is_dropped_or_wakes() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let looks = Rc::new(Cell::new(0));
     let mut connecting = pin!(connect(&event_loop, address, TlsLayer::plain()));
     for _ in 0..2 {
@@ -319,7 +334,7 @@ fn task_6_the_selector_is_not_borrowed_while_a_waker_is_dropped_or_wakes() {
             sleep(&event_loop, Duration::from_millis(1)).await;
         }
     };
-    event_loop.run_until_complete(woken).unwrap();
+    runtime.run_until_complete(woken).unwrap();
 }
 
 /// Crawls the URLs of a server, and returns the path and the status of each row.

@@ -11,10 +11,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use selector_core::OsBackend;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Future, LoopError, Task, TaskInfo, Wait, connect, lookup, read, sleep,
-    write_all, yield_now,
+    Coroutine, EventLoop, Future, Inspect, InspectTask, LoopError, Task, TaskInfo, Wait, connect,
+    lookup, read, runtime_on, sleep, system_runtime, write_all, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 use transport::TlsLayer;
@@ -58,7 +59,8 @@ fn loop_errors(event_loop: &EventLoop) -> Rc<RefCell<Vec<String>>> {
 
 #[test]
 fn a_task_shows_its_name_and_the_place_of_its_spawn() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let named = Task::spawn(&event_loop, sleep_for(&event_loop, 1)).named("the sleeper");
     let spawn_line = line!() - 1;
     let nameless = Task::spawn(&event_loop, sleep_for(&event_loop, 1));
@@ -72,7 +74,7 @@ fn a_task_shows_its_name_and_the_place_of_its_spawn() {
     assert_eq!(info.wait, Wait::Nothing, "it has not begun");
     assert_eq!(nameless.get_stack().unwrap().name, None);
 
-    run(&event_loop, sleep(&event_loop, SECOND * 2));
+    run(&runtime, sleep(&event_loop, SECOND * 2));
     assert!(named.get_stack().is_none(), "it is done");
     assert!(event_loop.all_tasks().is_empty());
 }
@@ -84,20 +86,22 @@ fn sleep_for(event_loop: &EventLoop, seconds: u32) -> impl Coroutine<Output = ()
 
 #[test]
 fn callbacks_are_not_tasks() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     event_loop.call_later(SECOND, || ());
     assert!(event_loop.all_tasks().is_empty());
 }
 
 #[test]
 fn a_sleeping_task_shows_the_end_the_start_and_the_place_of_its_sleep() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let sleep_line = line!() + 2;
     spawn(&event_loop, "sleeper", async move {
         sleep(&inside, SECOND * 60).await;
     });
-    run(&event_loop, sleep(&event_loop, SECOND * 20));
+    run(&runtime, sleep(&event_loop, SECOND * 20));
     let task = find(&event_loop, "sleeper");
     assert_eq!(task.wait, Wait::Sleep(60_000));
     assert_eq!(task.waiting, "sleeping for another 40s");
@@ -108,26 +112,28 @@ fn a_sleeping_task_shows_the_end_the_start_and_the_place_of_its_sleep() {
 
 #[test]
 fn a_second_sleep_starts_a_new_wait() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     spawn(&event_loop, "sleeper", async move {
         loop {
             sleep(&inside, SECOND * 10).await;
         }
     });
-    run(&event_loop, sleep(&event_loop, SECOND * 25));
+    run(&runtime, sleep(&event_loop, SECOND * 25));
     assert_eq!(find(&event_loop, "sleeper").waited, SECOND * 5);
 }
 
 #[test]
 fn a_task_that_awaits_a_future_or_a_task_shows_it() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::<()>::new(&event_loop);
     spawn(&event_loop, "for a future", async move { future.await.unwrap() });
     let slow = Task::spawn(&event_loop, sleep_for(&event_loop, 60)).named("slow");
     let slow_key = slow.key();
     spawn(&event_loop, "for a task", async move { slow.await.unwrap() });
-    run(&event_loop, sleep(&event_loop, SECOND * 7));
+    run(&runtime, sleep(&event_loop, SECOND * 7));
 
     let task = find(&event_loop, "for a future");
     assert_eq!(task.wait, Wait::Future);
@@ -149,7 +155,8 @@ fn wait_without_a_record(waker: &Rc<Cell<Option<Waker>>>) -> impl Coroutine<Outp
 
 #[test]
 fn the_wait_of_one_task_is_not_recorded_for_the_next() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waker = Rc::default();
     let inside = event_loop.clone();
     spawn(&event_loop, "waits and returns", async move {
@@ -158,7 +165,7 @@ fn the_wait_of_one_task_is_not_recorded_for_the_next() {
         assert!(once.await.is_pending());
     });
     spawn(&event_loop, "silent", wait_without_a_record(&waker));
-    run(&event_loop, async {
+    run(&runtime, async {
         yield_now(&event_loop).await;
         assert_eq!(find(&event_loop, "silent").wait, Wait::Nothing);
         // It takes its step after the yield, and before the next step of this
@@ -172,7 +179,8 @@ fn the_wait_of_one_task_is_not_recorded_for_the_next() {
 
 #[test]
 fn a_spurious_wake_does_not_begin_the_wait_anew() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::<()>::new(&event_loop);
     let inside = event_loop.clone();
     // Its timer wakes it every second, while its future stays pending.
@@ -181,7 +189,7 @@ fn a_spurious_wake_does_not_begin_the_wait_anew() {
         let deadline = || inside.now().max(start + SECOND * 9) + SECOND;
         let _ = stage2_coroutines::timeout_at(&inside, deadline, future).await;
     });
-    run(&event_loop, sleep(&event_loop, SECOND * 5));
+    run(&runtime, sleep(&event_loop, SECOND * 5));
     assert_eq!(find(&event_loop, "patient").waited, SECOND * 5);
 }
 
@@ -189,7 +197,8 @@ fn a_spurious_wake_does_not_begin_the_wait_anew() {
 fn a_reading_and_a_writing_task_show_the_address_of_their_peer() {
     let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = server.local_addr().unwrap();
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let read_line = line!() + 3;
     spawn(&event_loop, "reader", async move {
@@ -216,7 +225,7 @@ fn a_reading_and_a_writing_task_show_the_address_of_their_peer() {
     let line =
         format!("task reader, spawned at {}, reading from {address} at {at}", reader.spawned);
     assert!(text.contains(&line), "{text}");
-    event_loop.close();
+    drop(runtime);
 }
 
 fn plain() -> TlsLayer {
@@ -227,7 +236,8 @@ fn plain() -> TlsLayer {
 fn a_connecting_task_shows_the_address() {
     let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = server.local_addr().unwrap();
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let connect_line = line!() + 2;
     spawn(&event_loop, "connects", async move {
@@ -236,11 +246,11 @@ fn a_connecting_task_shows_the_address() {
     // Even a local connection is not reported before the next tick.
     let observed = event_loop.clone();
     let observer = Task::spawn(&event_loop, async move { find(&observed, "connects") });
-    let task = run(&event_loop, observer).unwrap();
+    let task = run(&runtime, observer).unwrap();
     assert_eq!(task.waiting, format!("connecting to {address}"));
     let at = task.at.unwrap();
     assert_eq!((at.file(), at.line()), (file!(), connect_line));
-    event_loop.close();
+    drop(runtime);
 }
 
 #[test]
@@ -253,7 +263,8 @@ fn a_task_that_looks_up_a_name_shows_it() {
         let answer = blocked.recv_timeout(SECOND * 10);
         answer.map(|address| vec![address]).map_err(std::io::Error::other)
     };
-    let event_loop = EventLoop::with_backend(OsBackend::new().unwrap(), Arc::new(blocking_lookup));
+    let runtime = runtime_on(OsBackend::new().unwrap(), Arc::new(blocking_lookup));
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let resolved: Rc<RefCell<Option<SocketAddr>>> = Rc::default();
     let result = Rc::clone(&resolved);
@@ -268,7 +279,7 @@ fn a_task_that_looks_up_a_name_shows_it() {
     assert_eq!((info.at.unwrap().file(), info.at.unwrap().line()), (file!(), lookup_line));
 
     answer_with(&answer, 7);
-    run(&event_loop, task).unwrap();
+    run(&runtime, task).unwrap();
     assert_eq!(*resolved.borrow(), Some(address(7)));
 }
 
@@ -282,9 +293,10 @@ fn answer_with(answer: &Sender<SocketAddr>, port: u16) {
 
 #[test]
 fn a_task_describes_itself_in_one_line() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let task = Task::spawn(&event_loop, sleep_for(&event_loop, 2)).named("nap");
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     let mut text = Vec::new();
     task.print_stack(&mut text).unwrap();
     let text = String::from_utf8(text).unwrap();
@@ -293,7 +305,7 @@ fn a_task_describes_itself_in_one_line() {
     assert!(text.contains(&format!(", sleeping for another 1s at {here}:")), "{text}");
     assert!(text.ends_with(" for 1.0s\n"), "{text}");
 
-    run(&event_loop, sleep(&event_loop, SECOND * 2));
+    run(&runtime, sleep(&event_loop, SECOND * 2));
     let mut text = Vec::new();
     task.print_stack(&mut text).unwrap();
     assert_eq!(text, b"the task is done\n");
@@ -316,11 +328,12 @@ fn a_writer_that_fails_is_an_error_and_no_panic() {
 
 #[test]
 fn the_current_task_is_the_one_that_takes_a_step() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let inside = event_loop.clone();
     let task = Task::spawn(&event_loop, async move { inside.current_task() });
     let key = task.key();
-    let (of_task, of_main) = run(&event_loop, async { (task.await, event_loop.current_task()) });
+    let (of_task, of_main) = run(&runtime, async { (task.await, event_loop.current_task()) });
     assert_eq!(of_task.unwrap(), Some(key));
     assert_eq!(of_main, None, "the main coroutine is no task");
     assert_eq!(event_loop.current_task(), None);
@@ -328,14 +341,15 @@ fn the_current_task_is_the_one_that_takes_a_step() {
 
 #[test]
 fn closing_a_loop_reports_each_pending_task() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let errors = loop_errors(&event_loop);
     spawn(&event_loop, "forgotten", sleep_for(&event_loop, 60));
     let cancelled = Task::spawn(&event_loop, sleep_for(&event_loop, 60));
     drop(Task::spawn(&event_loop, async {}));
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     cancelled.cancel();
-    event_loop.close();
+    drop(runtime);
     let errors = errors.take();
     assert_eq!(errors.len(), 1, "{errors:?}");
     assert!(
@@ -347,13 +361,14 @@ fn closing_a_loop_reports_each_pending_task() {
 
 #[test]
 fn an_exception_that_is_never_retrieved_is_reported_once() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let errors = loop_errors(&event_loop);
     drop(Task::spawn(&event_loop, async { panic!("unseen") }));
     let future = Future::<()>::new(&event_loop);
     future.set_exception("unheard").unwrap();
     drop(future);
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     let expected = [
         "exception was never retrieved: unheard",
         "exception was never retrieved: panicked: unseen",
@@ -363,7 +378,8 @@ fn an_exception_that_is_never_retrieved_is_reported_once() {
 
 #[test]
 fn a_retrieved_exception_and_a_cancellation_are_not_reported() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let errors = loop_errors(&event_loop);
     let failed = || {
         let future = Future::<()>::new(&event_loop);
@@ -373,7 +389,7 @@ fn a_retrieved_exception_and_a_cancellation_are_not_reported() {
     assert!(failed().result().is_err());
     assert!(failed().exception().unwrap().is_some());
     assert!(failed().take_result().unwrap().is_err());
-    assert!(run(&event_loop, failed()).is_err());
+    assert!(run(&runtime, failed()).is_err());
     let cancelled = Future::<()>::new(&event_loop);
     cancelled.cancel();
     drop(cancelled);
@@ -385,7 +401,8 @@ fn a_retrieved_exception_and_a_cancellation_are_not_reported() {
 
 #[test]
 fn a_test_of_the_state_and_an_early_call_do_not_retrieve_the_exception() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let errors = loop_errors(&event_loop);
     let future = Future::<()>::new(&event_loop);
     assert!(future.result().is_err() && future.exception().is_err(), "too early");
@@ -397,7 +414,8 @@ fn a_test_of_the_state_and_an_early_call_do_not_retrieve_the_exception() {
 
 #[test]
 fn only_the_last_exception_handler_is_called() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let first = loop_errors(&event_loop);
     let kinds: Rc<RefCell<Vec<&str>>> = Rc::default();
     let log = Rc::clone(&kinds);
@@ -411,8 +429,8 @@ fn only_the_last_exception_handler_is_called() {
     event_loop.call_soon(|| panic!("in a callback"));
     drop(Task::spawn(&event_loop, async { panic!("in a task") }));
     spawn(&event_loop, "forgotten", std::future::pending());
-    run(&event_loop, sleep(&event_loop, SECOND));
-    event_loop.close();
+    run(&runtime, sleep(&event_loop, SECOND));
+    drop(runtime);
     assert!(first.borrow().is_empty());
     assert_eq!(kinds.take(), ["callback panicked", "never retrieved", "task destroyed"]);
 }

@@ -1,9 +1,7 @@
 //! The tests of stage 2, in one program.
 #![allow(clippy::unwrap_used, missing_docs)]
 
-mod callbacks;
 mod change_of_driver;
-mod combinators;
 mod connections;
 mod cycles;
 mod deadlock;
@@ -14,13 +12,10 @@ mod exercise;
 mod generator;
 mod inspect;
 mod million;
-mod model;
-mod names_table;
 mod reentrancy;
 mod runtime;
 mod smallest_runtime;
 #[allow(unreachable_pub)] // In the exercise it is a library.
 #[path = "../../examples/smallest_runtime.rs"]
 mod smallest_runtime_example;
-mod traceback;
 mod traced;

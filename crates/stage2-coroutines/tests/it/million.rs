@@ -6,14 +6,17 @@ use std::future::pending;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stage2_coroutines::{Future, Task, gather, sleep, yield_now};
+use asyncio::gather;
+use asyncio::prelude::*;
+use stage2_coroutines::{Future, Inspect, Task, sleep, yield_now};
 use test_support::event_loops::{run, virtual_loop};
 
 const MANY: u64 = 100_000;
 
 #[test]
 fn many_tasks_await_a_future_each_and_take_two_steps() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let futures: Vec<Future<u64>> = (0..MANY).map(|_| Future::new(&event_loop)).collect();
     let sum = Rc::new(Cell::new(0));
     for future in &futures {
@@ -23,13 +26,13 @@ fn many_tasks_await_a_future_each_and_take_two_steps() {
             sum.set(sum.get() + number);
         }));
     }
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     assert_eq!(event_loop.pending_tasks() as u64, MANY);
     let before = event_loop.stats();
     for (number, future) in (0..).zip(&futures) {
         future.set_result(number).unwrap();
     }
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     assert_eq!(sum.get(), (0..MANY).sum::<u64>());
     assert_eq!(event_loop.pending_tasks(), 0);
     let after = event_loop.stats();
@@ -39,7 +42,8 @@ fn many_tasks_await_a_future_each_and_take_two_steps() {
 
 #[test]
 fn many_sleepers_wake_in_the_order_of_the_clock() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let start = event_loop.now();
     let awake: Rc<Cell<u64>> = Rc::default();
     // Those spawned last sleep least.
@@ -50,9 +54,9 @@ fn many_sleepers_wake_in_the_order_of_the_clock() {
             assert_eq!(awake.replace(number + 1), number);
         }));
     }
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     assert!(event_loop.pending_timers() as u64 >= MANY - 1);
-    run(&event_loop, sleep(&event_loop, Duration::from_micros(MANY)));
+    run(&runtime, sleep(&event_loop, Duration::from_micros(MANY)));
     assert_eq!(awake.get(), MANY);
     assert_eq!(event_loop.now() - start, Duration::from_micros(MANY));
     assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
@@ -60,15 +64,17 @@ fn many_sleepers_wake_in_the_order_of_the_clock() {
 
 #[test]
 fn many_tasks_are_gathered() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let tasks: Vec<_> = (0..MANY).map(|n| Task::spawn(&event_loop, async move { n })).collect();
-    let results = run(&event_loop, gather(&event_loop, tasks)).unwrap();
+    let results = run(&runtime, gather(&event_loop, tasks)).unwrap();
     assert!(results.into_iter().eq(0..MANY));
 }
 
 #[test]
 fn many_tasks_are_cancelled() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let alive = Rc::new(());
     let tasks: Vec<Task<()>> = (0..MANY)
         .map(|_| {
@@ -79,7 +85,7 @@ fn many_tasks_are_cancelled() {
             })
         })
         .collect();
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     assert_eq!(Rc::strong_count(&alive) as u64, MANY + 1);
     assert!(tasks.iter().all(|task| task.cancel()));
     assert_eq!(Rc::strong_count(&alive), 1);

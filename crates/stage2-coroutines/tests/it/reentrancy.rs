@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use stage2_coroutines::{
-    Coroutine, EventLoop, Exception, Future, Gather, Task, gather, shield, sleep, wait_for,
-    yield_now,
-};
+use asyncio::prelude::*;
+use asyncio::{Gather, gather, shield, wait_for};
+use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Inspect, Task, sleep, yield_now};
 use test_support::event_loops::{run, virtual_loop};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -59,7 +58,7 @@ fn use_loop(event_loop: &EventLoop, effects: &Rc<Cell<u32>>) {
     let cancelled = Task::spawn(event_loop, async { unreachable!("it was cancelled") });
     let _: &Task<()> = &cancelled;
     cancelled.cancel();
-    let refused = event_loop.run_until_complete(async {});
+    let refused = runtime.run_until_complete(async {});
     let _ = (refused, event_loop.describe_tasks(), event_loop.stats(), event_loop.now());
 }
 
@@ -68,7 +67,8 @@ const EFFECTS_PER_USE: u32 = 4;
 
 /// Returns a loop, the counter of effects, and a function that uses the loop.
 fn loop_with_use() -> (EventLoop, Rc<Cell<u32>>, impl FnMut() + Clone) {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let effects: Rc<Cell<u32>> = Rc::default();
     let (inside, counter) = (event_loop.clone(), Rc::clone(&effects));
     (event_loop, effects, move || use_loop(&inside, &counter))
@@ -128,7 +128,8 @@ fn a_dropped_callback_may_use_the_loop() {
 
 #[test]
 fn a_dropped_callback_may_use_the_future_that_held_it() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let uses = Rc::new(Cell::new(0));
     let make_callback = |future: &Future<()>| {
         let (future, uses) = (future.clone(), Rc::clone(&uses));
@@ -181,7 +182,7 @@ fn an_unwinding_panic_may_use_the_loop() {
         let _on_drop = on_drop;
         panic!("on purpose");
     });
-    let outcome: Result<(), Exception> = run(&event_loop, task);
+    let outcome: Result<(), Exception> = run(&runtime, task);
     assert!(matches!(outcome, Err(Exception::Panicked(_))));
     assert_loop_works(&event_loop, &effects, 1);
 }
@@ -202,7 +203,8 @@ fn an_exception_handler_may_use_the_loop() {
 
 #[test]
 fn an_exception_handler_may_install_another_one() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let handlers: Rc<RefCell<Vec<&str>>> = Rc::default();
     let (inside, log) = (event_loop.clone(), Rc::clone(&handlers));
     event_loop.set_exception_handler(move |_| {
@@ -253,7 +255,8 @@ fn a_foreign_waker_may_use_the_loop() {
             self.task.wake_by_ref();
         }
     }
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::<()>::new(&event_loop);
     let own_waker: Rc<RefCell<Option<Waker>>> = Rc::default();
     let slot = Rc::clone(&own_waker);
@@ -267,7 +270,7 @@ fn a_foreign_waker_may_use_the_loop() {
             if count.get() < 2 { Poll::Pending } else { Poll::Ready(()) }
         }),
     );
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     let foreign_waker =
         ForeignWaker { remote: event_loop.remote(), task: own_waker.take().unwrap() };
     let waker = Waker::from(Arc::new(foreign_waker));
@@ -277,14 +280,15 @@ fn a_foreign_waker_may_use_the_loop() {
     assert!(awaited.as_mut().poll(context).is_pending());
     drop(waker);
     future.set_result(()).unwrap();
-    event_loop.run_forever().expect("the destructor of the waker stops it");
+    runtime.run_forever().expect("the destructor of the waker stops it");
     assert_eq!(steps.get(), 2);
     assert!(task.done());
 }
 
 #[test]
 fn one_cancelled_coroutine_cancels_another_which_cancels_a_third() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let order: Rc<RefCell<Vec<u32>>> = Rc::default();
     let ends = |number: u32, next: Option<Task<()>>| {
         let order = Rc::clone(&order);
@@ -308,7 +312,8 @@ fn one_cancelled_coroutine_cancels_another_which_cancels_a_third() {
 
 #[test]
 fn two_coroutines_that_cancel_each_other_are_dropped_once_each() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let tasks: Rc<RefCell<Vec<Future<()>>>> = Rc::default();
     let ended = Rc::new(Cell::new(0));
     for other in [1, 0] {
@@ -330,7 +335,8 @@ fn two_coroutines_that_cancel_each_other_are_dropped_once_each() {
 
 #[test]
 fn a_task_cancels_itself_and_others_in_the_middle_of_its_step() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let all: Rc<RefCell<Vec<Future<u32>>>> = Rc::default();
     let ended = Rc::new(Cell::new(0));
     let steps = Rc::new(Cell::new(0));
@@ -365,7 +371,8 @@ fn a_task_cancels_itself_and_others_in_the_middle_of_its_step() {
 
 #[test]
 fn a_task_that_cancels_itself_and_returns_is_cancelled() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     type Slot = Rc<RefCell<Option<Future<OnDrop<Box<dyn FnMut()>>>>>>;
     let own: Slot = Rc::default();
     let dropped = Rc::new(Cell::new(false));
@@ -382,19 +389,21 @@ fn a_task_that_cancels_itself_and_returns_is_cancelled() {
 
 #[test]
 fn a_destructor_may_resolve_a_future_of_another_task() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::new(&event_loop);
     let resolved = future.clone();
     let ends = ends_with(&event_loop, move || resolved.set_result("with my last breath").unwrap());
     let waits = Task::spawn(&event_loop, async move { future.await.unwrap() });
     run_for_a_second(&event_loop);
     ends.cancel();
-    assert_eq!(run(&event_loop, waits).unwrap(), "with my last breath");
+    assert_eq!(run(&runtime, waits).unwrap(), "with my last breath");
 }
 
 #[test]
 fn a_destructor_may_wake_another_task() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
     let (stored, woken) = (Rc::clone(&waker), Rc::new(Cell::new(false)));
     let flag = Rc::clone(&woken);
@@ -416,12 +425,13 @@ fn a_destructor_may_wake_another_task() {
     });
     run_for_a_second(&event_loop);
     wakes.cancel();
-    run(&event_loop, task).unwrap();
+    run(&runtime, task).unwrap();
 }
 
 #[test]
 fn several_wakes_from_a_destructor_are_one_step() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waker: Rc<RefCell<Option<Waker>>> = Rc::default();
     let (stored, steps) = (Rc::clone(&waker), Rc::new(Cell::new(0)));
     let count = Rc::clone(&steps);
@@ -447,7 +457,8 @@ fn several_wakes_from_a_destructor_are_one_step() {
 
 #[test]
 fn a_destructor_may_cancel_the_task_that_awaits_it() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waits: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
     let inside = Rc::clone(&waits);
     let ends = ends_with(&event_loop, move || {
@@ -468,7 +479,8 @@ fn a_destructor_may_cancel_the_task_that_awaits_it() {
 
 #[test]
 fn a_combinator_may_be_cancelled_by_the_future_it_waits_for() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     for kind in 0..3 {
         let waits: Rc<RefCell<Option<Future<bool>>>> = Rc::default();
         let inside = Rc::clone(&waits);
@@ -498,7 +510,8 @@ fn a_combinator_may_be_cancelled_by_the_future_it_waits_for() {
 
 #[test]
 fn a_task_may_drop_its_own_handle_and_all_others() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let handles: Rc<RefCell<Vec<Task<()>>>> = Rc::default();
     let steps = Rc::new(Cell::new(0));
     for _ in 0..3 {
@@ -516,7 +529,8 @@ fn a_task_may_drop_its_own_handle_and_all_others() {
 
 #[test]
 fn a_task_may_close_the_loop_that_runs_it() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let ended = Rc::new(Cell::new(0));
     let count = || {
         let ended = Rc::clone(&ended);
@@ -535,7 +549,7 @@ fn a_task_may_close_the_loop_that_runs_it() {
     }));
     // All tasks are gone, so there is none to be woken.
     for _ in 0..2 {
-        let error = event_loop.run_until_complete(sleep(&event_loop, SECOND)).unwrap_err();
+        let error = runtime.run_until_complete(sleep(&event_loop, SECOND)).unwrap_err();
         assert!(error.to_string().contains("closed"), "{error}");
     }
     assert_eq!(ended.get(), 2);
@@ -544,7 +558,8 @@ fn a_task_may_close_the_loop_that_runs_it() {
 
 #[test]
 fn a_destructor_may_use_the_loop_while_it_is_closed() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let effects: Rc<Cell<u32>> = Rc::default();
     let ends = |cancels: Option<Future<()>>| {
         let (inside, counter) = (event_loop.clone(), Rc::clone(&effects));
@@ -560,10 +575,10 @@ fn a_destructor_may_use_the_loop_while_it_is_closed() {
     let third: Future<()> = ends(Some(second)).into();
     drop((first, third));
     run_for_a_second(&event_loop);
-    event_loop.close();
+    drop(runtime);
     assert_eq!(effects.get(), 0, "a closed loop begins nothing");
     assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
-    event_loop.close();
+    drop(runtime);
 }
 
 /// A value that panics when it is dropped.
@@ -577,7 +592,8 @@ impl Drop for Bomb {
 
 #[test]
 fn a_panicking_destructor_is_reported_and_the_loop_goes_on() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let errors: Rc<RefCell<Vec<String>>> = Rc::default();
     let log = Rc::clone(&errors);
     event_loop.set_exception_handler(move |c| log.borrow_mut().push(c.to_string()));
@@ -589,7 +605,7 @@ fn a_panicking_destructor_is_reported_and_the_loop_goes_on() {
         own.borrow().as_ref().unwrap().cancel();
         Bomb
     })));
-    event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
+    runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
     assert_eq!(event_loop.pending_tasks(), 0);
     assert_eq!(event_loop.current_task(), None);
     let expected = "exception in a callback or destructor: panicked: dropped";
@@ -609,7 +625,8 @@ impl Clone for OnClone {
 /// All children are done, so there is nothing to cancel.
 #[test]
 fn a_gather_is_not_cancelled_while_its_results_are_copied() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let gathered: Rc<RefCell<Option<Gather<OnClone>>>> = Rc::default();
     let child = Future::new(&event_loop);
     let all = gather(&event_loop, [child.clone()]);
@@ -625,7 +642,8 @@ fn a_gather_is_not_cancelled_while_its_results_are_copied() {
 /// Its key is no key of a task any more, nor that of another one.
 #[test]
 fn a_destructor_at_the_end_of_a_task_cannot_cancel_it() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let (inside, own_key) = (event_loop.clone(), Rc::new(Cell::new(None)));
     let (key, tried) = (Rc::clone(&own_key), Rc::new(Cell::new(None)));
     let result = Rc::clone(&tried);
@@ -640,7 +658,7 @@ fn a_destructor_at_the_end_of_a_task_cannot_cancel_it() {
     );
     own_key.set(Some(first.key()));
     let second = Task::spawn(&event_loop, async { 2 });
-    assert_eq!(run(&event_loop, first).unwrap(), 1);
-    assert_eq!(run(&event_loop, second).unwrap(), 2);
+    assert_eq!(run(&runtime, first).unwrap(), 1);
+    assert_eq!(run(&runtime, second).unwrap(), 2);
     assert_eq!(tried.get(), Some(false));
 }

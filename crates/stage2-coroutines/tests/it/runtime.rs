@@ -10,8 +10,10 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
 use stage2_coroutines::{
-    Elapsed, EventLoop, Exception, Future, InvalidState, Task, sleep, timeout_at, yield_now,
+    Elapsed, EventLoop, Exception, Future, Inspect, InvalidState, Task, sleep, system_runtime,
+    timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -30,7 +32,8 @@ async fn suspend(waker: &Cell<Option<Waker>>) {
 
 #[test]
 fn a_future_is_resolved_once_and_calls_back_in_order() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::new(&event_loop);
     let calls = Rc::new(RefCell::new(Vec::new()));
     for name in ["first", "second"] {
@@ -43,7 +46,7 @@ fn a_future_is_resolved_once_and_calls_back_in_order() {
     let late = Rc::clone(&calls);
     future.add_done_callback(move |_| late.borrow_mut().push("late"));
     assert!(calls.borrow().is_empty(), "never called in place");
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert_eq!(*calls.borrow(), ["first", "second", "late"]);
     assert_eq!(future.result().unwrap(), 7);
     assert_eq!(future.take_result().unwrap().unwrap(), 7);
@@ -53,16 +56,18 @@ fn a_future_is_resolved_once_and_calls_back_in_order() {
 
 #[test]
 fn awaiting_a_resolved_future_does_not_suspend() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let future = Future::new(&event_loop);
     future.set_result("there").unwrap();
-    assert_eq!(run(&event_loop, future).unwrap(), "there");
+    assert_eq!(run(&runtime, future).unwrap(), "there");
     assert_eq!(event_loop.stats().polls, 1);
 }
 
 #[test]
 fn tasks_run_in_the_order_in_which_they_were_spawned() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let order = Rc::new(RefCell::new(Vec::new()));
     let tasks: Vec<_> = (0..3)
         .map(|n| {
@@ -73,7 +78,7 @@ fn tasks_run_in_the_order_in_which_they_were_spawned() {
             })
         })
         .collect();
-    let results = run(&event_loop, async {
+    let results = run(&runtime, async {
         let mut results = Vec::new();
         for task in tasks {
             results.push(task.await.unwrap());
@@ -88,7 +93,8 @@ fn tasks_run_in_the_order_in_which_they_were_spawned() {
 #[test]
 fn a_wake_from_another_thread_ends_the_wait() {
     // On a real selector: the loop really sleeps.
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let (sender, receiver) = channel::<Waker>();
     let thread = thread::spawn(move || {
         let waker = receiver.recv().unwrap();
@@ -105,7 +111,7 @@ fn a_wake_from_another_thread_ends_the_wait() {
         }
         Poll::Ready(())
     });
-    let result = run(&event_loop, timeout_at(&event_loop, || deadline, woken));
+    let result = run(&runtime, timeout_at(&event_loop, || deadline, woken));
     assert_eq!(result, Ok(()));
     assert!((1..=3).contains(&event_loop.stats().ticks), "{:?}", event_loop.stats());
     thread.join().unwrap();
@@ -113,7 +119,8 @@ fn a_wake_from_another_thread_ends_the_wait() {
 
 #[test]
 fn a_task_woken_here_and_from_another_thread_is_stepped_once() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let steps = Rc::new(Cell::new(0));
     let waker = Rc::new(Cell::new(None));
     let (count, stored) = (Rc::clone(&steps), Rc::clone(&waker));
@@ -125,10 +132,10 @@ fn a_task_woken_here_and_from_another_thread_is_stepped_once() {
             Poll::Pending
         }),
     );
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     let waker: Waker = waker.take().unwrap();
     let from_afar = waker.clone();
-    run(&event_loop, async {
+    run(&runtime, async {
         thread::spawn(move || (0..3).for_each(|_| from_afar.wake_by_ref())).join().unwrap();
         (0..3).for_each(|_| waker.wake_by_ref());
         yield_now(&event_loop).await;
@@ -140,7 +147,8 @@ fn a_task_woken_here_and_from_another_thread_is_stepped_once() {
 
 #[test]
 fn tasks_woken_while_the_loop_does_not_run_keep_their_order() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Rc::new(RefCell::new(Vec::new()));
     let adder = |name| {
         let log = Rc::clone(&log);
@@ -156,18 +164,19 @@ fn tasks_woken_while_the_loop_does_not_run_keep_their_order() {
     };
     waits(&first, Box::new(adder("woken first")));
     waits(&second, Box::new(adder("woken third")));
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     first.set_result(()).unwrap();
     event_loop.call_soon(adder("called second"));
     second.set_result(()).unwrap();
     event_loop.call_soon(adder("called fourth"));
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     assert_eq!(*log.borrow(), ["woken first", "called second", "woken third", "called fourth"]);
 }
 
 #[test]
 fn a_task_woken_twice_is_stepped_once() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waker = Rc::new(Cell::new(None));
     let inner = Rc::clone(&waker);
     let task = Task::spawn(&event_loop, async move {
@@ -175,13 +184,13 @@ fn a_task_woken_twice_is_stepped_once() {
         // It does not end: a task that has ended would take no step anyway.
         pending::<()>().await;
     });
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     let before = event_loop.stats().polls;
     let woken: Waker = waker.take().unwrap();
     woken.wake_by_ref();
     woken.wake_by_ref();
     woken.wake();
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     // One step of the task, and two of the coroutine that sleeps beside it.
     assert_eq!(event_loop.stats().polls - before, 3);
     task.cancel();
@@ -189,7 +198,8 @@ fn a_task_woken_twice_is_stepped_once() {
 
 #[test]
 fn waking_a_task_that_has_ended_does_nothing() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waker = Rc::new(Cell::new(None));
     let inner = Rc::clone(&waker);
     let task = Task::spawn(&event_loop, async move {
@@ -199,32 +209,33 @@ fn waking_a_task_that_has_ended_does_nothing() {
         })
         .await;
     });
-    run(&event_loop, task).unwrap();
+    run(&runtime, task).unwrap();
     let stale = waker.take().unwrap();
 
     // The next task gets the slot of the one before.
     let inner = Rc::clone(&waker);
     let next = Task::spawn(&event_loop, async move { suspend(&inner).await });
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     let before = event_loop.stats().polls;
     stale.wake();
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert_eq!(event_loop.stats().polls - before, 2, "only the sleeper");
     assert!(!next.done());
     waker.take().unwrap().wake();
-    run(&event_loop, next).unwrap();
+    run(&runtime, next).unwrap();
     drop(event_loop);
 }
 
 #[test]
 fn a_waker_may_outlive_its_loop() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let waker = Rc::new(Cell::new(None));
     let inner = Rc::clone(&waker);
     let task = Task::spawn(&event_loop, async move { suspend(&inner).await });
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     drop(task);
-    event_loop.close();
+    drop(runtime);
     drop(event_loop);
     let waker: Waker = waker.take().unwrap();
     waker.wake_by_ref();
@@ -233,17 +244,19 @@ fn a_waker_may_outlive_its_loop() {
 
 #[test]
 fn a_panic_is_the_outcome_of_its_task_only() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let bad = Task::spawn(&event_loop, async { panic!("number {}", 13) });
     let good = Task::spawn(&event_loop, async { "well" });
-    let (bad, good): (Result<(), _>, _) = run(&event_loop, async { (bad.await, good.await) });
+    let (bad, good): (Result<(), _>, _) = run(&runtime, async { (bad.await, good.await) });
     assert_eq!(bad.unwrap_err().to_string(), "panicked: number 13");
     assert_eq!(good.unwrap(), "well");
 }
 
 #[test]
 fn a_detached_task_runs_to_its_end_and_its_panic_is_reported() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let errors: Rc<RefCell<Vec<String>>> = Rc::default();
     let log = Rc::clone(&errors);
     event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
@@ -254,13 +267,13 @@ fn a_detached_task_runs_to_its_end_and_its_panic_is_reported() {
         end.set(true);
     });
     event_loop.spawn_detached(async { panic!("number {}", 14) });
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(2)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(2)));
     assert!(ended.get());
     assert_eq!(errors.take(), ["exception in a callback or destructor: panicked: number 14"]);
     event_loop.spawn_detached(pending());
-    run(&event_loop, yield_now(&event_loop));
+    run(&runtime, yield_now(&event_loop));
     assert_eq!(event_loop.pending_tasks(), 1);
-    event_loop.close();
+    drop(runtime);
     let error = errors.take().join("\n");
     assert!(error.starts_with("destroyed but pending: task without a name"), "{error}");
 }
@@ -276,37 +289,40 @@ impl Drop for Witness {
 
 #[test]
 fn cancelling_drops_the_coroutine_where_it_is_suspended() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let dropped = Rc::new(Cell::new(false));
     let witness = Witness(Rc::clone(&dropped));
     let task = Task::spawn(&event_loop, async move {
         let _witness = witness;
         pending::<()>().await;
     });
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert!(!dropped.get());
     assert!(task.cancel());
     assert!(dropped.get());
-    assert!(matches!(run(&event_loop, task), Err(Exception::Cancelled)));
+    assert!(matches!(run(&runtime, task), Err(Exception::Cancelled)));
     assert_eq!(event_loop.pending_tasks(), 0);
 }
 
 #[test]
 fn a_task_cancelled_before_its_first_step_never_runs() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let ran = Rc::new(Cell::new(false));
     let flag = Rc::clone(&ran);
     let task = Task::spawn(&event_loop, async move { flag.set(true) });
     assert!(task.cancel());
     assert!(!task.cancel(), "it was cancelled already");
-    assert!(matches!(run(&event_loop, task), Err(Exception::Cancelled)));
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    assert!(matches!(run(&runtime, task), Err(Exception::Cancelled)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert!(!ran.get());
 }
 
 #[test]
 fn a_task_may_cancel_itself_and_ends_at_its_next_suspension() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let dropped = Rc::new(Cell::new(false));
     let steps = Rc::new(Cell::new(0));
     let slot: Rc<RefCell<Option<Task<()>>>> = Rc::default();
@@ -320,7 +336,7 @@ fn a_task_may_cancel_itself_and_ends_at_its_next_suspension() {
         count.set(2);
     });
     slot.replace(Some(task));
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert_eq!(steps.get(), 1);
     assert!(dropped.get());
     assert_eq!(event_loop.pending_tasks(), 0);
@@ -336,39 +352,42 @@ fn a_destructor_may_spawn_a_task() {
             task.add_done_callback(|task| task.result().unwrap());
         }
     }
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let ran = Rc::new(Cell::new(false));
     let spawner = Spawner(event_loop.clone(), Rc::clone(&ran));
     let task = Task::spawn(&event_loop, async move {
         let _spawner = spawner;
         pending::<()>().await;
     });
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     task.cancel();
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert!(ran.get());
 }
 
 #[test]
 fn virtual_time_advances_to_the_next_timer() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let start = event_loop.now();
     let day = Duration::from_secs(24 * 3600);
-    run(&event_loop, sleep(&event_loop, day));
+    run(&runtime, sleep(&event_loop, day));
     assert_eq!(event_loop.now() - start, day);
 
     let deadline = event_loop.now() + day;
     let late = timeout_at(&event_loop, || deadline, pending::<()>());
-    assert_eq!(run(&event_loop, late), Err(Elapsed));
+    assert_eq!(run(&runtime, late), Err(Elapsed));
     assert_eq!(event_loop.now() - start, day * 2);
     let on_time = timeout_at(&event_loop, || deadline + day, sleep(&event_loop, day / 2));
-    assert_eq!(run(&event_loop, on_time), Ok(()));
+    assert_eq!(run(&runtime, on_time), Ok(()));
     assert_eq!(event_loop.pending_timers(), 0, "none is left behind");
 }
 
 #[test]
 fn a_moving_deadline_needs_one_timer() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let start = event_loop.now();
     let second = Duration::from_secs(1);
     let deadline = Cell::new(start + second * 2);
@@ -381,20 +400,22 @@ fn a_moving_deadline_needs_one_timer() {
         pending::<()>().await;
     };
     let result = timeout_at(&event_loop, || deadline.get(), extended_every_second);
-    assert_eq!(run(&event_loop, result), Err(Elapsed));
+    assert_eq!(run(&runtime, result), Err(Elapsed));
     assert_eq!(event_loop.now() - start, second * 7);
 }
 
 #[test]
 fn waiting_for_ever_is_an_error_in_virtual_time() {
-    let event_loop = virtual_loop();
-    let error = event_loop.run_until_complete(pending::<()>()).unwrap_err();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
+    let error = runtime.run_until_complete(pending::<()>()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Deadlock);
 }
 
 #[test]
 fn tasks_that_keep_waking_each_other_do_not_hold_up_a_timer() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let stop = Rc::new(Cell::new(false));
     let flag = Rc::clone(&stop);
     let busy = Task::spawn(
@@ -413,21 +434,22 @@ fn tasks_that_keep_waking_each_other_do_not_hold_up_a_timer() {
         sleep(&event_loop, Duration::ZERO).await;
         stop.set(true);
     };
-    run(&event_loop, timer_fired);
-    run(&event_loop, busy).unwrap();
+    run(&runtime, timer_fired);
+    run(&runtime, busy).unwrap();
 }
 
 #[test]
 fn a_task_that_was_woken_before_the_loop_returned_runs_in_the_next_run() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let ran = Rc::new(Cell::new(false));
     let flag = Rc::clone(&ran);
-    run(&event_loop, async {
+    run(&runtime, async {
         let task = Task::spawn(&event_loop, async move { flag.set(true) });
         drop(task);
     });
     assert!(!ran.get());
-    run(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    run(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert!(ran.get());
 }
 
@@ -461,7 +483,8 @@ fn no_wake_up_is_lost_between_threads() {
             }
         }
     });
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let mut sender = Some(sender);
     let task = Task::spawn(
         &event_loop,
@@ -474,7 +497,7 @@ fn no_wake_up_is_lost_between_threads() {
             if latest == ROUNDS { Poll::Ready(()) } else { Poll::Pending }
         }),
     );
-    let result = run(&event_loop, timeout_at(&event_loop, || deadline, task));
+    let result = run(&runtime, timeout_at(&event_loop, || deadline, task));
     assert!(result.is_ok(), "a wake-up was lost");
     thread.join().unwrap();
 }
@@ -491,7 +514,8 @@ fn a_unix_socket_is_read_and_written() {
         std::io::Read::read_exact(&mut stream, &mut bytes).unwrap();
         std::io::Write::write_all(&mut stream, &bytes).unwrap();
     });
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let exchange = async {
         let mut connection =
             stage2_coroutines::connect_unix(&event_loop, &path, transport::TlsLayer::plain())
@@ -499,11 +523,11 @@ fn a_unix_socket_is_read_and_written() {
         stage2_coroutines::write_all(&mut connection, b"ping").await?;
         stage2_coroutines::read_to_end(&mut connection, 8).await
     };
-    let echoed = event_loop.run_sync(exchange, std::time::Duration::from_secs(20)).unwrap();
+    let echoed = runtime.run_sync(exchange, std::time::Duration::from_secs(20)).unwrap();
     assert_eq!(echoed.unwrap(), b"ping");
     echo.join().unwrap();
     std::fs::remove_file(&path).unwrap();
     let missing = stage2_coroutines::connect_unix(&event_loop, &path, transport::TlsLayer::plain());
-    let refused = event_loop.run_sync(missing, std::time::Duration::from_secs(20)).unwrap();
+    let refused = runtime.run_sync(missing, std::time::Duration::from_secs(20)).unwrap();
     assert_eq!(refused.err().unwrap().kind(), std::io::ErrorKind::NotFound);
 }

@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Task, sleep};
+use stage2_coroutines::{EventLoop, Task, sleep, system_runtime};
 use test_support::event_loops::virtual_loop;
 use trace::{Event, Trace, Tracer};
 
@@ -35,8 +35,9 @@ fn steps(trace: &Trace) -> Vec<(&str, &'static str)> {
 #[test]
 fn the_main_coroutine_is_done_when_it_has_returned() {
     let trace = traced(|| {
-        let event_loop = virtual_loop();
-        event_loop.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
+        runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(1))).unwrap();
     });
     assert_eq!(steps(&trace), [("main", "pending"), ("main", "done")]);
 }
@@ -44,7 +45,8 @@ fn the_main_coroutine_is_done_when_it_has_returned() {
 #[test]
 fn a_task_that_another_one_cancels_is_over() {
     let trace = traced(|| {
-        let event_loop = virtual_loop();
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
         let other = Task::spawn(&event_loop, {
             let event_loop = event_loop.clone();
             async move { sleep(&event_loop, Duration::from_secs(9)).await }
@@ -53,7 +55,7 @@ fn a_task_that_another_one_cancels_is_over() {
             sleep(&event_loop, Duration::from_secs(1)).await;
             other.cancel();
         };
-        event_loop.run_until_complete(main).unwrap();
+        runtime.run_until_complete(main).unwrap();
     });
     let of_other: Vec<_> = steps(&trace).into_iter().filter(|(name, _)| *name != "main").collect();
     assert_eq!(of_other, [("unnamed", "pending"), ("unnamed", "cancelled")]);
@@ -63,7 +65,8 @@ fn a_task_that_another_one_cancels_is_over() {
 #[test]
 fn a_wake_up_of_another_thread_is_told_as_one() {
     let trace = traced(|| {
-        let event_loop = EventLoop::new().unwrap();
+        let runtime = system_runtime().unwrap();
+        let event_loop = runtime.event_loop().clone();
         let (sender, wakers) = channel::<Waker>();
         let thread = thread::spawn(move || wakers.recv().unwrap().wake());
         let mut is_first = true;
@@ -74,7 +77,7 @@ fn a_wake_up_of_another_thread_is_told_as_one() {
             }
             false => Poll::Ready(()),
         });
-        event_loop.run_until_complete(woken).unwrap();
+        runtime.run_until_complete(woken).unwrap();
         thread.join().unwrap();
     });
     let causes = trace.records.iter().filter_map(|record| match record.event {

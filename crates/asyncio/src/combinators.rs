@@ -9,13 +9,16 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, VecDeque};
 use std::error::Error;
+use std::panic::Location;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::{
-    CallbackId, Coroutine, EventLoop, Exception, Future, InvalidState, ensure_future, timeout_at,
-    yield_now,
+use stage2_coroutines::sync::WaitQueue;
+use stage2_coroutines::{
+    Coroutine, Elapsed, EventLoop, Exception, Future, InvalidState, Wait, timeout_at, yield_now,
 };
+
+use crate::{AnyFuture, CallbackId, FutureExt, ensure_future};
 
 /// The condition on which [`wait`] returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub async fn wait<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
     return_when: ReturnWhen,
     timeout: Option<Duration>,
-) -> (Vec<Future<T>>, Vec<Future<T>>) {
+) -> (Vec<AnyFuture<T>>, Vec<AnyFuture<T>>) {
     let futures = each_once(event_loop, awaitables);
     let watch = Watch::new(event_loop, &futures, move |future| match return_when {
         ReturnWhen::FirstCompleted => true,
@@ -44,9 +47,9 @@ pub async fn wait<T: 'static, E: Into<Box<dyn Error>> + 'static>(
         ReturnWhen::AllCompleted => false,
     });
     // In time or not, the futures themselves tell which of them are done.
-    let _ = with_timeout(event_loop, timeout, watch.settled()).await;
+    let _ = watch.settled(event_loop, timeout).await;
     drop(watch);
-    futures.into_iter().partition(Future::done)
+    futures.into_iter().partition(FutureExt::done)
 }
 
 // ANCHOR: wait_for
@@ -61,7 +64,7 @@ pub async fn wait_for<T: 'static, E: Into<Box<dyn Error>> + 'static>(
 ) -> Result<T, Exception> {
     let child = CancelOnDrop(ensure_future(event_loop, awaitable));
     let wait = Watch::new(event_loop, std::slice::from_ref(&child.0), |_| false);
-    match with_timeout(event_loop, Some(timeout), wait.settled()).await {
+    match wait.settled(event_loop, Some(timeout)).await {
         // A future that is done exactly at the deadline is in time.
         Err(exception) if !child.0.done() => Err(exception),
         _ => child.0.outcome(),
@@ -76,21 +79,20 @@ pub async fn wait_for<T: 'static, E: Into<Box<dyn Error>> + 'static>(
 pub fn shield<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitable: impl Coroutine<Output = Result<T, E>> + 'static,
-) -> Future<T> {
+) -> AnyFuture<T> {
     let inner = ensure_future(event_loop, awaitable).shared();
     if inner.done() {
         return inner;
     }
     let outer = Future::new(event_loop);
-    // Weak: if the outer future is gone, the outcome is not for it.
-    let shielded = outer.downgrade();
-    inner.add_done_callback(move |inner| {
-        // One that was cancelled takes no outcome: it is not retrieved.
-        if let Some(outer) = shielded().filter(|outer| !outer.done()) {
-            let _ = outer.finish(inner.outcome());
+    let (shielded, watched) = (outer.clone(), inner.clone());
+    let callback = DoneCallback::add(&inner, move |_| {
+        // If the outer one was cancelled, the outcome is not retrieved.
+        if !shielded.done() {
+            let _ = shielded.finish(watched.outcome());
         }
     });
-    outer
+    AnyFuture::from(outer).with_guard(callback)
 }
 // ANCHOR_END: shield
 
@@ -101,46 +103,37 @@ pub fn as_completed<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
     timeout: Option<Duration>,
 ) -> AsCompleted<T> {
-    let completed: Rc<RefCell<Completed<T>>> = Rc::default();
-    let futures = each_once(event_loop, awaitables);
-    let remaining = futures.len();
-    for future in futures {
-        let completed = Rc::clone(&completed);
-        future.add_done_callback(move |future| {
-            let mut completed = completed.borrow_mut();
-            completed.futures.push_back(future.clone());
-            let waiter = completed.waiter.take();
-            drop(completed);
-            if let Some(waiter) = waiter {
-                // Refused only if `next` has stopped waiting.
-                let _ = waiter.set_result(());
-            }
-        });
-    }
+    let completed =
+        Rc::new(Completed { futures: RefCell::default(), waiting: WaitQueue::new(event_loop) });
+    let add = |future: AnyFuture<T>| {
+        let (completed, done) = (Rc::clone(&completed), future.clone());
+        DoneCallback::add(&future, move |_| {
+            completed.futures.borrow_mut().push_back(done);
+            completed.waiting.wake_one();
+        })
+    };
+    let callbacks: Vec<_> = each_once(event_loop, awaitables).into_iter().map(add).collect();
     let deadline = timeout.and_then(|timeout| event_loop.now().checked_add(timeout));
-    AsCompleted { event_loop: event_loop.clone(), completed, remaining, deadline }
+    let event_loop = event_loop.clone();
+    AsCompleted { event_loop, completed, remaining: callbacks.len(), callbacks, deadline }
 }
 
 /// The outcomes that [`as_completed`] returns one by one.
 pub struct AsCompleted<T: 'static> {
     event_loop: EventLoop,
-    completed: Rc<RefCell<Completed<T>>>,
+    completed: Rc<Completed<T>>,
     /// The number of outcomes that `next` has not returned yet.
     remaining: usize,
+    /// Removed when it is dropped, and when there will be no further outcome.
+    callbacks: Vec<DoneCallback<T>>,
     deadline: Option<Instant>,
 }
 
 /// The futures that are done and not yet returned, and the caller of `next`
 /// that waits for one.
-struct Completed<T> {
-    futures: VecDeque<Future<T>>,
-    waiter: Option<Future<()>>,
-}
-
-impl<T> Default for Completed<T> {
-    fn default() -> Self {
-        Self { futures: VecDeque::new(), waiter: None }
-    }
+struct Completed<T: 'static> {
+    futures: RefCell<VecDeque<AnyFuture<T>>>,
+    waiting: WaitQueue,
 }
 
 impl<T: 'static> AsCompleted<T> {
@@ -151,21 +144,21 @@ impl<T: 'static> AsCompleted<T> {
         if self.remaining == 0 {
             return None;
         }
-        if self.completed.borrow().futures.is_empty() {
-            let waiter = Future::new(&self.event_loop);
-            self.completed.borrow_mut().waiter = Some(waiter.clone());
-            let timeout =
-                self.deadline.map(|at| at.saturating_duration_since(self.event_loop.now()));
-            if let Err(exception) = with_timeout(&self.event_loop, timeout, waiter).await {
+        if self.completed.futures.borrow().is_empty() {
+            let wait = Wait::Other(&"waiting for the next of several futures");
+            // If the turn is not taken, the future is still in the list.
+            let turn = self.completed.waiting.wait(wait, Location::caller(), || ());
+            if let Err(Elapsed) = until(&self.event_loop, self.deadline, turn).await {
                 // One may be done whose callback is in the run queue still.
                 yield_now(&self.event_loop).await;
-                if self.completed.borrow().futures.is_empty() {
+                if self.completed.futures.borrow().is_empty() {
                     self.remaining = 0;
-                    return Some(Err(exception));
+                    self.callbacks.clear();
+                    return Some(Err(Exception::TimedOut));
                 }
             }
         }
-        let future = self.completed.borrow_mut().futures.pop_front()?;
+        let future = self.completed.futures.borrow_mut().pop_front()?;
         self.remaining -= 1;
         Some(future.outcome())
     }
@@ -175,38 +168,31 @@ impl<T: 'static> AsCompleted<T> {
 fn each_once<T: 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
-) -> Vec<Future<T>> {
+) -> Vec<AnyFuture<T>> {
+    let mut futures: Vec<AnyFuture<T>> = Vec::new();
+    for awaitable in awaitables {
+        futures.push(ensure_future(event_loop, awaitable));
+    }
     let mut addresses = BTreeSet::new();
-    let mut futures: Vec<Future<T>> =
-        awaitables.into_iter().map(|awaitable| ensure_future(event_loop, awaitable)).collect();
     futures.retain(|future| addresses.insert(future.address()));
     futures
 }
 
-impl<T: 'static> Future<T> {
-    /// Moves the outcome out, or copies it if it is [shared](Future::shared). A
-    /// future without one gives [`InvalidState`].
-    pub(crate) fn outcome(&self) -> Result<T, Exception> {
-        let missing = if self.done() { InvalidState::Taken } else { InvalidState::Pending };
-        self.take_result().unwrap_or(Err(missing.into()))
-    }
-}
-
-/// Awaits a future, no longer than `timeout` if there is one.
-async fn with_timeout(
+/// Awaits a coroutine, but no longer than until `deadline` if there is one.
+async fn until<T>(
     event_loop: &EventLoop,
-    timeout: Option<Duration>,
-    settled: Future<()>,
-) -> Result<(), Exception> {
-    let Some(deadline) = timeout.and_then(|timeout| event_loop.now().checked_add(timeout)) else {
-        return settled.await;
-    };
-    timeout_at(event_loop, || deadline, settled).await.unwrap_or(Err(Exception::TimedOut))
+    deadline: Option<Instant>,
+    coroutine: impl Coroutine<Output = T>,
+) -> Result<T, Elapsed> {
+    match deadline {
+        Some(deadline) => timeout_at(event_loop, || deadline, coroutine).await,
+        None => Ok(coroutine.await),
+    }
 }
 
 // ANCHOR: cancel_on_drop
 /// A drop guard that cancels its future.
-struct CancelOnDrop<T: 'static>(Future<T>);
+struct CancelOnDrop<T: 'static>(AnyFuture<T>);
 
 impl<T: 'static> Drop for CancelOnDrop<T> {
     fn drop(&mut self) {
@@ -215,51 +201,67 @@ impl<T: 'static> Drop for CancelOnDrop<T> {
 }
 // ANCHOR_END: cancel_on_drop
 
+/// A done callback that is removed when this is dropped: whoever stops waiting for a
+/// future leaves nothing behind in it.
+struct DoneCallback<T: 'static> {
+    future: AnyFuture<T>,
+    id: CallbackId,
+}
+
+impl<T: 'static> DoneCallback<T> {
+    fn add(future: &AnyFuture<T>, callback: impl FnOnce(&Future<T>) + 'static) -> Self {
+        Self { future: future.clone(), id: future.add_done_callback(callback) }
+    }
+}
+
+impl<T: 'static> Drop for DoneCallback<T> {
+    fn drop(&mut self) {
+        self.future.remove_done_callback(self.id);
+    }
+}
+
 /// Done callbacks on several futures, which resolve `settled` when all of them
-/// are done, or when one meets a condition. Dropping it removes the callbacks.
+/// are done, or when one meets a condition.
 struct Watch<T: 'static> {
-    watched: Vec<(Future<T>, CallbackId)>,
+    _callbacks: Vec<DoneCallback<T>>,
     settled: Future<()>,
 }
 
 impl<T: 'static> Watch<T> {
     fn new(
         event_loop: &EventLoop,
-        futures: &[Future<T>],
-        settles: impl Fn(&Future<T>) -> bool + Copy + 'static,
+        futures: &[AnyFuture<T>],
+        settles: impl Fn(&AnyFuture<T>) -> bool + Copy + 'static,
     ) -> Self {
         let settled = Future::new(event_loop);
         let pending = Rc::new(Cell::new(futures.len()));
         // Not refused: no other code has a handle to `settled` yet.
         if futures.is_empty() {
             let _ = settled.set_result(());
-        } else if futures.iter().any(|future| !future.event_loop().is(event_loop)) {
+        } else if futures.iter().any(|future| !future.as_future().event_loop().is(event_loop)) {
             let _ = settled.finish(Err(InvalidState::OtherLoop.into()));
         }
-        let watch = |future: &Future<T>| {
+        let watch = |future: &AnyFuture<T>| {
             let (settled, pending) = (settled.clone(), Rc::clone(&pending));
-            let id = future.add_done_callback(move |future| {
+            let watched = future.clone();
+            DoneCallback::add(future, move |_| {
                 pending.set(pending.get() - 1);
-                if pending.get() == 0 || settles(future) {
+                if pending.get() == 0 || settles(&watched) {
                     // Refused if an earlier future has resolved it.
                     let _ = settled.set_result(());
                 }
-            });
-            (future.clone(), id)
+            })
         };
-        let watched = futures.iter().map(watch).collect();
-        Self { watched, settled }
+        Self { _callbacks: futures.iter().map(watch).collect(), settled }
     }
 
-    fn settled(&self) -> Future<()> {
-        self.settled.clone()
-    }
-}
-
-impl<T: 'static> Drop for Watch<T> {
-    fn drop(&mut self) {
-        for (future, id) in &self.watched {
-            future.remove_done_callback(*id);
-        }
+    /// Waits until it is settled, but no longer than `timeout`.
+    async fn settled(
+        &self,
+        event_loop: &EventLoop,
+        timeout: Option<Duration>,
+    ) -> Result<(), Exception> {
+        let deadline = timeout.and_then(|timeout| event_loop.now().checked_add(timeout));
+        until(event_loop, deadline, self.settled.clone()).await?
     }
 }

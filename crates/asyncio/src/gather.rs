@@ -3,12 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::ops::Deref;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll};
 
-use crate::{Coroutine, EventLoop, Exception, Future, InvalidState, ensure_future};
+use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, InvalidState};
+
+use crate::{AnyFuture, FutureExt, ensure_future};
 
 type Outcomes<T> = Vec<Result<T, Exception>>;
 
@@ -45,7 +46,7 @@ pub fn gather_outcomes<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
 fn shared<T: Clone + 'static, E: Into<Box<dyn Error>> + 'static>(
     event_loop: &EventLoop,
     awaitables: impl IntoIterator<Item: Coroutine<Output = Result<T, E>> + 'static>,
-) -> Vec<Future<T>> {
+) -> Vec<AnyFuture<T>> {
     let shared = |awaitable| ensure_future(event_loop, awaitable).shared();
     awaitables.into_iter().map(shared).collect()
 }
@@ -90,7 +91,7 @@ pub struct Gather<T: 'static, R: 'static = Vec<T>>(Rc<Gathering<T, R>>);
 struct Gathering<T: 'static, R: 'static> {
     outer: Future<R>,
     /// The children, until the outer future is done.
-    children: RefCell<Vec<Future<T>>>,
+    children: RefCell<Vec<AnyFuture<T>>>,
     pending: Cell<usize>,
     /// True if the first exception settles the outcome.
     raises: bool,
@@ -100,16 +101,18 @@ struct Gathering<T: 'static, R: 'static> {
 impl<T: 'static, R: 'static> Gathering<T, R> {
     /// Counts a child that is done. The last one settles the outcome, or the first
     /// that has an exception.
-    fn child_done(&self, child: &Future<T>) {
+    fn child_done(&self, child: &AnyFuture<T>) {
         self.pending.update(|pending| pending - 1);
-        // Asked of every child, so that its exception counts as retrieved.
+        // Every exception counts as retrieved, also one that is not raised.
         let exception = child.exception().unwrap_or_else(Some);
-        if let Some(exception) = exception.filter(|_| self.raises) {
-            self.settle(Err(exception));
-        } else if self.pending.get() == 0 && !self.outer.done() {
-            // Not borrowed while results are copied, by foreign code.
-            let children = self.children.borrow().clone();
-            self.settle((self.collect)(children.iter().map(Future::outcome).collect()));
+        match exception {
+            Some(exception) if self.raises => self.settle(Err(exception)),
+            _ if self.pending.get() > 0 || self.outer.done() => {}
+            _ => {
+                // Not borrowed while results are copied, by foreign code.
+                let children = self.children.borrow().clone();
+                self.settle((self.collect)(children.iter().map(AnyFuture::outcome).collect()));
+            }
         }
     }
 
@@ -124,7 +127,7 @@ impl<T: 'static, R: 'static> Gathering<T, R> {
 impl<T: 'static, R: 'static> Gather<T, R> {
     fn new(
         event_loop: &EventLoop,
-        children: Vec<Future<T>>,
+        children: Vec<AnyFuture<T>>,
         raises: bool,
         collect: fn(Outcomes<T>) -> Result<R, Exception>,
     ) -> Self {
@@ -139,12 +142,13 @@ impl<T: 'static, R: 'static> Gather<T, R> {
         });
         if children.is_empty() {
             gathering.settle(collect(Vec::new()));
-        } else if children.iter().any(|child| !child.event_loop().is(event_loop)) {
+        } else if children.iter().any(|child| !child.as_future().event_loop().is(event_loop)) {
             gathering.settle(Err(InvalidState::OtherLoop.into()));
         }
         for child in children {
             let gathering = Rc::clone(&gathering);
-            child.add_done_callback(move |child| gathering.child_done(child));
+            let done = child.clone();
+            child.add_done_callback(move |_| gathering.child_done(&done));
         }
         Self(gathering)
     }
@@ -161,15 +165,13 @@ impl<T: 'static, R: 'static> Gather<T, R> {
     }
 }
 
-impl<T: 'static, R: 'static> Deref for Gather<T, R> {
-    type Target = Future<R>;
-
-    fn deref(&self) -> &Future<R> {
+impl<T: 'static, R: 'static> FutureExt<R> for Gather<T, R> {
+    fn as_future(&self) -> &Future<R> {
         &self.0.outer
     }
 }
 
-impl<T: 'static, R: 'static> std::future::Future for Gather<T, R> {
+impl<T: 'static, R: 'static> Coroutine for Gather<T, R> {
     type Output = Result<R, Exception>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {

@@ -4,9 +4,13 @@
 //! event or a timer does nothing but put a task into the run queue. So one shuffle of
 //! each batch explores the orders of tasks, events and timers of the same moment.
 
+use std::any::Any;
 use std::cell::Cell;
+use std::collections::VecDeque;
 
 use selector_core::Key;
+
+use crate::runtime::observer::Observer;
 
 thread_local! {
     /// The state of the generator of random numbers; zero for none.
@@ -32,21 +36,29 @@ impl Drop for Exploration {
     }
 }
 
-// ANCHOR: shuffle
-/// Shuffles a batch, if this thread explores.
-pub(crate) fn shuffle(keys: &mut [Key]) {
-    let mut state = RANDOM.get();
-    if state == 0 {
-        return;
+/// The observer that shuffles each batch, if this thread explores.
+pub struct Explore;
+
+impl Observer for Explore {
+    // ANCHOR: shuffle
+    fn order(&self, batch: &mut VecDeque<Key>) {
+        let mut state = RANDOM.get();
+        if state == 0 {
+            return;
+        }
+        // Fisher and Yates, with the generator xorshift64*.
+        for last in (1..batch.len()).rev() {
+            state ^= state >> 12;
+            state ^= state << 25;
+            state ^= state >> 27;
+            let random = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
+            batch.swap(last, random as usize % (last + 1));
+        }
+        RANDOM.set(state);
     }
-    // Fisher and Yates, with the generator xorshift64*.
-    for last in (1..keys.len()).rev() {
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        let random = state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 32;
-        keys.swap(last, random as usize % (last + 1));
+    // ANCHOR_END: shuffle
+
+    fn visit<'o>(&'o self, visit: &mut dyn FnMut(&'o dyn Any)) {
+        visit(self);
     }
-    RANDOM.set(state);
 }
-// ANCHOR_END: shuffle

@@ -1,16 +1,15 @@
-//! `join` and `select`: coroutines of different types within one task.
+//! `join` and `select`: coroutines of different types within one task; and `catch`.
 //!
-//! Both poll their coroutines whenever the task takes a step, and spawn nothing.
+//! They poll their coroutines whenever the task takes a step, and spawn nothing.
 
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::{Pin, pin};
 use std::task::Poll;
 
-use crate::Coroutine;
-use crate::asyncio::inspector::WaitInfo;
-use crate::runtime::scheduler::with_current;
+use crate::{Coroutine, Exception};
 
 /// Waits for all coroutines of a tuple, two to four, and returns their values as
 /// a tuple. If it is dropped, all are dropped where they are suspended.
@@ -27,10 +26,9 @@ pub fn join<J: Join>(coroutines: J) -> impl Coroutine<Output = J::Output> {
 /// Cancel safety: a coroutine that is dropped while it waits must lose nothing if
 /// it is called again. That holds for [`crate::read`], [`crate::yield_now`],
 /// [`crate::lookup()`], and for awaiting a [`crate::Future`] or a [`crate::Task`],
-/// which go on. A [`crate::sleep`] that is called again begins anew. It does not hold
+/// which go on. A [`crate::sleep`] that is called again starts again. It does not hold
 /// for [`crate::write_all`] and [`crate::read_all`], which forget what they have
-/// written or read; nor for [`crate::gather`] and [`crate::wait_for`], which cancel
-/// their children.
+/// written or read.
 pub fn select<S: Select>(coroutines: S) -> impl Coroutine<Output = S::Output> {
     coroutines.select()
 }
@@ -70,7 +68,7 @@ pub enum Selected<A, B, C = Infallible, D = Infallible> {
 /// Returns a random number below `limit`.
 ///
 /// Not a counter: a loop of two calls of [`select`] would give each of them the same
-/// order for ever.
+/// order forever.
 fn random(limit: usize) -> usize {
     thread_local! {
         static RANDOM: Cell<u32> = const { Cell::new(0x9E37_79B9) };
@@ -134,10 +132,6 @@ macro_rules! for_tuples {
                             if place == 0
                                 && let Poll::Ready(ready) = $coroutine.as_mut().poll(context)
                             {
-                                // The others wait no longer.
-                                with_current(|scheduler| {
-                                    scheduler.inspector.current_wait.set(WaitInfo::NONE);
-                                });
                                 return Poll::Ready(Selected::$place(ready));
                             }
                             place = place.wrapping_sub(1);
@@ -157,3 +151,18 @@ for_tuples! {
     (a: A, a_value, First; b: B, b_value, Second; c: C, c_value, Third;)
     (a: A, a_value, First; b: B, b_value, Second; c: C, c_value, Third; d: D, d_value, Fourth;)
 }
+
+// ANCHOR: catch
+/// Runs a coroutine and returns its panic as an error.
+pub fn catch<T>(
+    mut coroutine: Pin<&mut impl Coroutine<Output = T>>,
+) -> impl Coroutine<Output = Result<T, Exception>> {
+    poll_fn(move |context| {
+        let poll = || coroutine.as_mut().poll(context);
+        match catch_unwind(AssertUnwindSafe(poll)) {
+            Ok(poll) => poll.map(Ok),
+            Err(panic) => Poll::Ready(Err(Exception::panicked(&*panic))),
+        }
+    })
+}
+// ANCHOR_END: catch

@@ -17,11 +17,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
+use asyncio::{
+    CallbackId, ReturnWhen, as_completed, gather, gather_outcomes, shield, wait, wait_for,
+};
 use proptest::prelude::*;
 use selector_core::VirtualClock;
 use stage2_coroutines::{
-    CallbackId, Coroutine, EventLoop, Exception, Future, InvalidState, ReturnWhen, Task,
-    as_completed, gather, gather_outcomes, shield, sleep, wait, wait_for, yield_now,
+    Coroutine, EventLoop, Exception, Future, Inspect, InvalidState, Task, runtime_on, sleep,
+    yield_now,
 };
 use transport::system_lookup;
 
@@ -653,11 +657,12 @@ async fn run_wait(
 }
 
 fn run_model(programs: Vec<Vec<Op>>, at_first: usize) -> Result<(), TestCaseError> {
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let runtime = runtime_on(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = runtime.event_loop().clone();
     let model = Model::new(&event_loop, programs);
     (0..at_first).for_each(|_| model.spawn_next());
     let run_until_nothing_happens = || {
-        let ended = event_loop.run_forever().map_err(|error| error.kind());
+        let ended = runtime.run_forever().map_err(|error| error.kind());
         prop_assert_eq!(ended, Err(ErrorKind::Deadlock), "too many steps");
         model.check_all_waits();
         prop_assert_eq!(event_loop.pending_timers(), 0);
@@ -671,7 +676,7 @@ fn run_model(programs: Vec<Vec<Op>>, at_first: usize) -> Result<(), TestCaseErro
     (0..model.programs.len() * 9).for_each(|_| model.put());
     run_until_nothing_happens()?;
 
-    event_loop.close();
+    drop(runtime);
     prop_assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
     let spawned = FUTURES + model.spawned.get();
     for task in FUTURES..spawned {

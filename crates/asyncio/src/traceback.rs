@@ -8,7 +8,7 @@
 //! place that it passes. As long as there is no error, this costs nothing.
 //!
 //! ```
-//! use stage2_coroutines::traceback::{Traced, TracedIn};
+//! use asyncio::traceback::{Traced, TracedIn};
 //!
 //! async fn parse(text: &str) -> Result<i32, Traced<std::num::ParseIntError>> {
 //!     text.parse().map_err(|error| Traced::raised_in("parse", error))
@@ -19,8 +19,8 @@
 //!     let two = parse("two").await.traced_in("sum")?; // this line
 //!     Ok(one + two)
 //! }
-//! # let event_loop = stage2_coroutines::EventLoop::new()?;
-//! # let traced = event_loop.run_until_complete(sum())?.unwrap_err();
+//! # let runtime = stage2_coroutines::system_runtime()?;
+//! # let traced = runtime.run_until_complete(sum())?.unwrap_err();
 //! # let functions: Vec<_> = traced.frames().map(|frame| frame.function.unwrap()).collect();
 //! # assert_eq!(functions, ["sum", "parse"]);
 //! # Ok::<(), std::io::Error>(())

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use selector_core::VirtualClock;
 use stage2_coroutines::traceback::{Traced, TracedIn};
-use stage2_coroutines::{EventLoop, Task, sleep};
+use stage2_coroutines::{EventLoop, Task, runtime_on, sleep};
 use transport::system_lookup;
 
 type Traceable<T> = Result<T, Traced<ParseIntError>>;
@@ -32,10 +32,11 @@ async fn outer(event_loop: &EventLoop, text: &str) -> Traceable<i32> {
 }
 
 fn run(text: &'static str) -> Traceable<i32> {
-    let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+    let runtime = runtime_on(VirtualClock::new(), Arc::new(system_lookup));
+    let event_loop = runtime.event_loop().clone();
     let task_loop = event_loop.clone();
     let task = Task::spawn(&event_loop, async move { outer(&task_loop, text).await });
-    event_loop.run_until_complete(task).unwrap().unwrap()
+    runtime.run_until_complete(task).unwrap().unwrap()
 }
 
 #[test]

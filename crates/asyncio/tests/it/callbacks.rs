@@ -10,7 +10,8 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Future, LoopError, Task, sleep};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Future, Inspect, LoopError, Task, sleep, system_runtime};
 use test_support::event_loops::{run, virtual_loop};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -45,17 +46,19 @@ fn loop_errors(event_loop: &EventLoop) -> Log {
 /// The way of asyncio to run one round.
 #[test]
 fn a_run_that_is_to_stop_at_once_looks_at_sockets_and_timers() {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     event_loop.call_later(Duration::ZERO, log.push_later("a timer"));
     event_loop.stop();
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert_eq!(log.take(), ["a timer"]);
 }
 
 #[test]
 fn a_handler_that_panics_ends_nothing() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let handler_log = log.clone();
     event_loop.set_exception_handler(move |error| {
@@ -63,13 +66,14 @@ fn a_handler_that_panics_ends_nothing() {
         panic!("{error}");
     });
     event_loop.call_soon(|| panic!("a callback"));
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["called"]);
 }
 
 #[test]
 fn call_soon_runs_callbacks_and_tasks_in_the_order_of_the_calls() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     event_loop.call_soon(log.push_later("first"));
     let task_log = log.clone();
@@ -81,8 +85,8 @@ fn call_soon_runs_callbacks_and_tasks_in_the_order_of_the_calls() {
         again.call_soon(later_log.push_later("sixth, asked for by the fourth"));
     });
     event_loop.call_soon(log.push_later("fifth"));
-    run(&event_loop, sleep(&event_loop, SECOND));
-    run(&event_loop, task).unwrap();
+    run(&runtime, sleep(&event_loop, SECOND));
+    run(&runtime, task).unwrap();
     let expected =
         ["first", "second, a task", "third", "fourth", "fifth", "sixth, asked for by the fourth"];
     assert_eq!(log.take(), expected);
@@ -90,7 +94,8 @@ fn call_soon_runs_callbacks_and_tasks_in_the_order_of_the_calls() {
 
 #[test]
 fn call_later_runs_callbacks_in_the_order_of_their_times() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let start = event_loop.now();
     event_loop.call_later(SECOND * 2, log.push_later("two seconds"));
@@ -99,7 +104,7 @@ fn call_later_runs_callbacks_in_the_order_of_their_times() {
     event_loop.call_at(start, log.push_later("at once"));
     event_loop.call_later(Duration::ZERO, log.push_later("in no time"));
     event_loop.call_later(Duration::MAX, log.push_later("never"));
-    run(&event_loop, sleep(&event_loop, SECOND * 3));
+    run(&runtime, sleep(&event_loop, SECOND * 3));
     let expected =
         ["at once", "in no time", "one second", "one second, asked for second", "two seconds"];
     assert_eq!(log.take(), expected);
@@ -108,20 +113,22 @@ fn call_later_runs_callbacks_in_the_order_of_their_times() {
 
 #[test]
 fn a_callback_is_called_at_its_time_and_not_before() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let start = event_loop.now();
     let called: Rc<Cell<Option<Duration>>> = Rc::default();
     let (clock, when) = (event_loop.clone(), Rc::clone(&called));
     event_loop.call_later(SECOND * 5, move || when.set(Some(clock.now() - start)));
-    run(&event_loop, sleep(&event_loop, SECOND * 4));
+    run(&runtime, sleep(&event_loop, SECOND * 4));
     assert_eq!(called.get(), None);
-    run(&event_loop, sleep(&event_loop, SECOND * 4));
+    run(&runtime, sleep(&event_loop, SECOND * 4));
     assert_eq!(called.get(), Some(SECOND * 5));
 }
 
 #[test]
 fn a_cancelled_callback_is_not_called_and_leaves_nothing_behind() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let alive = Rc::new(());
     let held = Rc::clone(&alive);
@@ -133,50 +140,53 @@ fn a_cancelled_callback_is_not_called_and_leaves_nothing_behind() {
     again.cancel();
     assert_eq!(Rc::strong_count(&alive), 1, "the callback is gone, not only mute");
     assert_eq!((event_loop.pending_timers(), event_loop.pending_tasks()), (0, 0));
-    run(&event_loop, sleep(&event_loop, SECOND * 2));
+    run(&runtime, sleep(&event_loop, SECOND * 2));
     assert!(log.take().is_empty());
 }
 
 #[test]
 fn cancelling_a_called_callback_does_not_cancel_its_successor() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let called = event_loop.call_soon(log.push_later("called"));
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     // It gets the slot that the first one had.
     event_loop.call_soon(log.push_later("its successor"));
     called.cancel();
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["called", "its successor"]);
 }
 
 #[test]
 fn a_callback_may_cancel_itself_and_the_next_one() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
-    let handles: Rc<RefCell<Vec<stage2_coroutines::Handle>>> = Rc::default();
+    let handles: Rc<RefCell<Vec<asyncio::CallbackHandle>>> = Rc::default();
     let (taken, first_log) = (Rc::clone(&handles), log.clone());
     let first = event_loop.call_soon(move || {
         first_log.add("first");
-        taken.borrow().iter().for_each(stage2_coroutines::Handle::cancel);
+        taken.borrow().iter().for_each(asyncio::CallbackHandle::cancel);
     });
     let second = event_loop.call_soon(log.push_later("second"));
     handles.borrow_mut().extend([first, second]);
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["first"]);
     assert_eq!(event_loop.pending_tasks(), 0);
 }
 
 #[test]
 fn a_panic_in_a_callback_is_reported_and_the_next_callback_runs() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = loop_errors(&event_loop);
     event_loop.call_soon(|| panic!("oops"));
     event_loop.call_soon(log.push_later("the next one"));
     let future = Future::new(&event_loop);
     future.add_done_callback(|_| panic!("oops again"));
     future.set_result(()).unwrap();
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     let expected = [
         "exception in a callback or destructor: panicked: oops",
         "the next one",
@@ -189,7 +199,8 @@ fn a_panic_in_a_callback_is_reported_and_the_next_callback_runs() {
 
 #[test]
 fn a_done_callback_is_removed_once() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let future = Future::new(&event_loop);
     let add = |line: &str| {
@@ -201,7 +212,7 @@ fn a_done_callback_is_removed_once() {
     assert_eq!(future.remove_done_callback(second), 0);
     future.set_result(()).unwrap();
     assert_eq!(future.remove_done_callback(first), 0, "it is about to be called");
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(future.remove_done_callback(third), 0);
     assert_eq!(log.take(), ["first", "third"]);
 }
@@ -209,7 +220,8 @@ fn a_done_callback_is_removed_once() {
 #[test]
 fn another_thread_calls_through_a_remote() {
     // On a real selector: the loop really sleeps, and the call wakes it.
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let remote = event_loop.remote();
     let here = thread::current().id();
     let (sender, receiver) = channel();
@@ -229,7 +241,7 @@ fn another_thread_calls_through_a_remote() {
         let event_loop = event_loop.clone();
         move || event_loop.stop()
     });
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     watchdog.cancel();
     thread.join().unwrap();
     let calls: Vec<_> = receiver.try_iter().collect();
@@ -238,29 +250,32 @@ fn another_thread_calls_through_a_remote() {
 
 #[test]
 fn a_remote_call_that_panics_is_reported() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = loop_errors(&event_loop);
     let remote = event_loop.remote();
     thread::spawn(move || remote.call_soon(|_| panic!("from afar"))).join().unwrap();
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["exception in a callback or destructor: panicked: from afar"]);
 }
 
 #[test]
 fn a_remote_call_to_a_closed_loop_is_dropped() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let remote = event_loop.remote();
     let alive = Arc::new(());
     let [before, after] = [Arc::clone(&alive), Arc::clone(&alive)];
     remote.call_soon(move |_| drop(before));
-    event_loop.close();
+    drop(runtime);
     remote.call_soon(move |_| drop(after));
     assert_eq!(Arc::strong_count(&alive), 1, "dropped, the waiting one and the late one");
 }
 
 #[test]
 fn run_forever_runs_until_the_loop_is_stopped() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let (stops, stop_log) = (event_loop.clone(), log.clone());
     event_loop.call_later(SECOND, move || {
@@ -269,30 +284,32 @@ fn run_forever_runs_until_the_loop_is_stopped() {
         stops.call_soon(stop_log.push_later("after"));
     });
     event_loop.call_later(SECOND, log.push_later("in the same round"));
-    event_loop.run_forever().unwrap();
+    runtime.run_forever().unwrap();
     assert_eq!(log.take(), ["in the same round"]);
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["after"]);
 }
 
 #[test]
 fn run_until_complete_fails_if_the_loop_is_stopped_first() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let stops = event_loop.clone();
     event_loop.call_soon(move || stops.stop());
-    let error = event_loop.run_until_complete(pending::<()>()).unwrap_err();
+    let error = runtime.run_until_complete(pending::<()>()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Other);
     assert!(error.to_string().contains("stopped"), "{error}");
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
 }
 
 #[test]
 fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let log = Log::default();
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let mut is_first = true;
-        event_loop.run_until_complete(poll_fn(|context| {
+        runtime.run_until_complete(poll_fn(|context| {
             if !std::mem::take(&mut is_first) {
                 event_loop.call_soon(log.push_later("woken later"));
                 panic!("the main coroutine panics");
@@ -305,48 +322,50 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     }));
     assert!(caught.is_err());
     assert!(log.take().is_empty());
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["whose turn it was", "woken later"]);
 }
 
 /// A stop ends one run, even if a panic goes through the loop in the same batch.
 #[test]
 fn a_panic_that_goes_through_a_loop_that_stops_stops_no_later_run() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     event_loop.raise_panics(true);
     event_loop.call_soon({
         let event_loop = event_loop.clone();
         move || event_loop.stop()
     });
     event_loop.call_soon(|| panic!("in the same batch"));
-    let run_all = || event_loop.run_forever();
+    let run_all = || runtime.run_forever();
     assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).is_err());
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
 }
 
 #[test]
 fn a_panic_goes_through_the_loop_if_that_is_asked_for() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     event_loop.raise_panics(true);
     let panics = Task::spawn(&event_loop, async { panic!("an exit") });
     let panics: Future<()> = panics.into();
     let log = Log::default();
     event_loop.call_soon(log.push_later("the rest of the batch"));
-    let run_all = || run(&event_loop, sleep(&event_loop, SECOND));
+    let run_all = || run(&runtime, sleep(&event_loop, SECOND));
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).unwrap_err();
     assert_eq!(caught.downcast_ref::<&str>(), Some(&"an exit"));
     let recorded = panics.exception().unwrap().unwrap();
     assert_eq!(recorded.to_string(), "panicked: an exit");
     // The loop can be run again, and nothing of it is lost.
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
     assert_eq!(log.take(), ["the rest of the batch"]);
 
     event_loop.call_soon(|| panic!("in a callback"));
-    let run_all = || run(&event_loop, sleep(&event_loop, SECOND));
+    let run_all = || run(&runtime, sleep(&event_loop, SECOND));
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).unwrap_err();
     assert_eq!(caught.downcast_ref::<&str>(), Some(&"in a callback"));
 
     event_loop.raise_panics(false);
     event_loop.call_soon(|| panic!("stays"));
-    run(&event_loop, sleep(&event_loop, SECOND));
+    run(&runtime, sleep(&event_loop, SECOND));
 }
