@@ -6,7 +6,7 @@ use std::alloc::System;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
-use stage2_coroutines::{Coroutine, EventLoop, Future, Task, yield_now};
+use stage2_coroutines::{Coroutine, EventLoop, Future, Inspect, Task, virtual_runtime, yield_now};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 /// The counting allocator. It counts the requested bytes, before the allocator
@@ -44,8 +44,9 @@ fn awaited_future(event_loop: &EventLoop) -> usize {
 /// The one test of this program, since the allocator counts for all threads.
 #[test]
 fn many_waiting_tasks_take_little_memory_and_all_end() {
-    let event_loop = EventLoop::in_virtual_time();
-    let run_once = || event_loop.run_until_complete(yield_now(&event_loop)).unwrap();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
+    let run_once = || runtime.run_until_complete(yield_now(&event_loop)).unwrap();
     run_once();
     let future_size = awaited_future(&event_loop);
     let mut futures: Vec<Future<u64>> = Vec::with_capacity(TASKS);
@@ -77,7 +78,7 @@ fn many_waiting_tasks_take_little_memory_and_all_end() {
 
     futures.clear();
     tasks.clear();
-    event_loop.close();
+    drop(runtime);
     let remaining = heap(&region);
     println!("{remaining} bytes are left of all of them");
     assert!(remaining < TASKS, "{remaining} bytes");

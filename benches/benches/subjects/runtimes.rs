@@ -9,7 +9,7 @@ use std::task::Poll;
 use async_executor::LocalExecutor;
 use futures::executor::{LocalPool, LocalSpawner, block_on};
 use futures::task::LocalSpawnExt;
-use stage2_coroutines::{EventLoop, Task};
+use stage2_coroutines::{EventLoop, Task, system_runtime};
 use tokio::runtime::{Builder, LocalRuntime};
 use tokio::task::spawn_local;
 
@@ -36,7 +36,7 @@ impl Runtime for Ours {
     const NAME: &'static str = "ours";
 
     fn new() -> Self {
-        Self(EventLoop::new().unwrap())
+        Self(system_runtime().unwrap())
     }
 
     fn run<T: 'static>(&self, main: impl Future<Output = T> + 'static) -> T {

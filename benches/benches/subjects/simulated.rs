@@ -81,20 +81,19 @@ fn page(site: Site, number: usize) -> Response {
 
 /// Crawls with callbacks.
 pub(crate) fn callbacks(Prepared { network, options }: Prepared) {
-    let mut event_loop =
-        stage1_callbacks::EventLoop::with_backend(network, Arc::new(system_lookup));
+    let mut event_loop = stage1_callbacks::runtime_on(network, Arc::new(system_lookup));
     check(|sink| stage1_callbacks::crawl_on(&mut event_loop, options, sink).map(drop));
 }
 
 /// Crawls with coroutines.
 pub(crate) fn coroutines(Prepared { network, options }: Prepared) {
-    let event_loop = stage2_coroutines::EventLoop::with_backend(network, Arc::new(system_lookup));
+    let event_loop = stage2_coroutines::runtime_on(network, Arc::new(system_lookup));
     check(|sink| stage2_coroutines::crawl_on(&event_loop, options, sink).map(drop));
 }
 
 /// Crawls with workers around a queue.
 pub(crate) fn queue(Prepared { network, options }: Prepared) {
-    let event_loop = stage2_coroutines::EventLoop::with_backend(network, Arc::new(system_lookup));
+    let event_loop = stage2_coroutines::runtime_on(network, Arc::new(system_lookup));
     check(|sink| stage3_queue::crawl_on(&event_loop, options, sink).map(drop));
 }
 

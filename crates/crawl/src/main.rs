@@ -17,7 +17,7 @@ use std::time::Duration;
 use cli::{Invocation, Progress};
 use crawl::{Builder, Crawler, Stopper};
 use crawl_core::{CrawlSummary, StopReason};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, Inspect, system_runtime};
 
 use crate::files::Checked;
 use crate::recorded::{Recording, Replay};
@@ -47,12 +47,13 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     if let Some(replay) = replay {
         return replay.run(prepared(crawler, invocation), warn);
     }
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     event_loop.report_to(cli::print)?;
     let stopper = crawler.stopper();
     let _guard = signals::watch(max_time, move |reason| stopper.stop(reason), warn)?;
     let Some(files) = invocation.files.take() else {
-        return prepared(crawler, invocation).run_on(&event_loop);
+        return prepared(crawler, invocation).run_on(runtime);
     };
     let (mut options, stopper) = (invocation.options.clone(), crawler.stopper());
     if let Some(max_time) = options.max_time.take() {
@@ -62,7 +63,7 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     let Checked { crawl, left, num_aliases, warning } =
         files::check(&files, options, &mut invocation.sink, || stopper.is_stopped())?;
     crawler = crawler.begun(crawl, left);
-    let mut summary = prepared(crawler, invocation).run_on(&event_loop)?;
+    let mut summary = prepared(crawler, invocation).run_on(runtime)?;
     summary.done = summary.done.saturating_sub(num_aliases);
     summary.warnings.extend(warning);
     Ok(summary)

@@ -5,7 +5,7 @@ use std::io;
 use cli::{FrontierAction, FrontierArguments, Invocation, Progress};
 use crawl_core::{CrawlSummary, Options};
 use frontier_redis::{RedisOptions, Server, delete, report, status, work};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, Inspect, system_runtime};
 use stage3_queue::Stopper;
 
 use crate::signals;
@@ -28,32 +28,34 @@ pub(crate) fn crawl(
     invocation: Invocation,
 ) -> io::Result<CrawlSummary> {
     let redis = redis_options(frontier, &invocation.options)?;
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     event_loop.report_to(cli::print)?;
     let Invocation { options, mut sink, mut progress, warn, .. } = invocation;
     let summary = if frontier.action == FrontierAction::Report {
-        event_loop.run_until_complete(report(&event_loop, &redis, &mut sink))?
+        runtime.run_until_complete(report(&event_loop, &redis, &mut sink))?
     } else {
         let stopper = Stopper::new();
         let stop = stopper.clone();
         let _guard = signals::watch(options.max_time, move |reason| stop.stop(reason), warn)?;
         let watch = (Progress::INTERVAL, |counts: &_| progress.show(counts));
-        event_loop.run_until_complete(work(&event_loop, redis, options, sink, stopper, watch))?
+        runtime.run_until_complete(work(&event_loop, redis, options, sink, stopper, watch))?
     };
-    event_loop.close();
+    drop(runtime);
     summary
 }
 
 /// Returns the state of a crawl as a text, or deletes it.
 pub(crate) fn manage(frontier: &FrontierArguments, options: &Options) -> io::Result<String> {
     let redis = redis_options(frontier, options)?;
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     event_loop.report_to(cli::print)?;
     let text = if frontier.action == FrontierAction::Drop {
-        event_loop.run_until_complete(delete(&event_loop, &redis))?.map(|()| String::new())
+        runtime.run_until_complete(delete(&event_loop, &redis))?.map(|()| String::new())
     } else {
-        event_loop.run_until_complete(status(&event_loop, &redis))?.map(|status| status.to_string())
+        runtime.run_until_complete(status(&event_loop, &redis))?.map(|status| status.to_string())
     };
-    event_loop.close();
+    drop(runtime);
     text
 }

@@ -14,7 +14,7 @@ use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted
 use selector_core::{Backend, OsBackend};
 use signal_hook::consts::SIGUSR1;
 use signal_hook::flag;
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, Inspect, runtime_on};
 use transport::{TapeGuard, system_lookup};
 
 use crate::signals;
@@ -68,7 +68,8 @@ impl Recording {
         let external = recorder.external(backend.notifier());
         let backend = recorder.backend(backend, stop_on(stopper));
         let lookup = recorder.lookup(Arc::new(system_lookup));
-        let event_loop = EventLoop::with_backend(backend, lookup);
+        let runtime = runtime_on(backend, lookup);
+        let event_loop = runtime.event_loop().clone();
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
         ignore_questions()?;
         let stop = move |reason| {
@@ -78,7 +79,7 @@ impl Recording {
         };
         let _guard = signals::watch(max_time, stop, warn)?;
         let tape = TapeGuard::enter(recorder.tape());
-        let summary = crawler.run_on(&event_loop);
+        let summary = crawler.run_on(runtime);
         drop((event_loop, tape));
         let recorded = recorder.finish();
         let mut summary = summary?;
@@ -134,10 +135,11 @@ impl Replay {
         // Nothing is under way that could have time.
         let _guard = signals::watch(None, stop, Arc::new(move |_: &str| warn("stopping")))?;
         let backend = player.backend(stop_on(crawler.stopper()));
-        let event_loop = EventLoop::with_backend(backend, player.lookup());
+        let runtime = runtime_on(backend, player.lookup());
+        let event_loop = runtime.event_loop().clone();
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
         let tape = TapeGuard::enter(player.tape());
-        let summary = crawler.run_on(&event_loop);
+        let summary = crawler.run_on(runtime);
         drop((event_loop, tape));
         match player.departure() {
             Some(departure) => Err(io::Error::other(departure)),

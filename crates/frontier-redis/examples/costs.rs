@@ -21,7 +21,7 @@ use crawl_core::{CrawlSummary, Options};
 use demo_site::scripted;
 use frontier_redis::{RedisOptions, Server, work};
 use sha1_smol::Sha1;
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::Stopper;
 
 /// The memory of a job beyond its text is measured on so many that wait.
@@ -278,10 +278,11 @@ fn options(root: &str) -> Options {
 }
 
 fn crawl(redis: &RedisOptions, options: Options) -> io::Result<CrawlSummary> {
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let watch = (Duration::from_secs(1), |_: &_| ());
     let working = work(&event_loop, redis.clone(), options, Box::new(drop), Stopper::new(), watch);
-    event_loop.run_until_complete(working)?
+    runtime.run_until_complete(working)?
 }
 
 fn used_cpu(socket: &Path) -> io::Result<f64> {

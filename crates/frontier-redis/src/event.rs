@@ -3,7 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 
-use stage2_coroutines::{EventLoop, Future};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Future, system_runtime};
 
 /// An event: set by one task, and waited for by others. An event that is set while
 /// none waits is kept for the next one that does.
@@ -53,7 +54,8 @@ mod tests {
 
     #[test]
     fn an_event_is_kept_if_all_have_stopped_waiting() {
-        let event_loop = EventLoop::new().unwrap();
+        let runtime = system_runtime().unwrap();
+        let event_loop = runtime.event_loop().clone();
         let event = Event::default();
         let waiting = async {
             for _ in 0..3 {
@@ -64,6 +66,6 @@ mod tests {
             event.set();
             event.wait(&event_loop).await;
         };
-        event_loop.run_sync(waiting, Duration::from_secs(5)).expect("the event is lost");
+        runtime.run_sync(waiting, Duration::from_secs(5)).expect("the event is lost");
     }
 }

@@ -14,7 +14,7 @@ use crawl_core::{
     Finished, HostWait, Job, JournalEntry, LocalAdmission, LocalCompletion, Options, Outcome, Row,
     Sink, StopReason, Via, Visit, Warnings,
 };
-use stage2_coroutines::{EventLoop, Future, Task, join, select, sleep, timeout_at};
+use stage2_coroutines::{EventLoop, Future, InspectTask, Task, join, select, sleep, timeout_at};
 use stage3_queue::{Claim, Frontier, Health, Rules, Stopper};
 use url::Url;
 use web::Address;

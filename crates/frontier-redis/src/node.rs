@@ -9,12 +9,13 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::encode::encode_borrowed;
 use redis_protocol::resp2::types::{BorrowedFrame, OwnedFrame};
 use stage2_coroutines::{
     Connection, EventLoop, Future, Selected, Task, connect, connect_unix, lookup, read, select,
-    sleep, timeout_at, write_all, yield_now,
+    sleep, system_runtime, timeout_at, write_all, yield_now,
 };
 use transport::{TlsConnector, TlsLayer};
 
@@ -467,9 +468,10 @@ mod tests {
         assert!(waiting.len() < 500, "it is not full");
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let addresses = [address, server.local_addr().unwrap()];
-        let event_loop = EventLoop::new().unwrap();
+        let runtime = system_runtime().unwrap();
+        let event_loop = runtime.event_loop().clone();
         let connecting = connect_to_one(&event_loop, &addresses, || Ok(TlsLayer::plain()));
-        let connected = event_loop.run_sync(connecting, TIMEOUT);
+        let connected = runtime.run_sync(connecting, TIMEOUT);
         connected.expect("the first address has taken all time").unwrap();
     }
 
@@ -492,7 +494,8 @@ mod tests {
 
     #[test]
     fn a_server_that_falls_silent_is_noticed_although_calls_are_added() {
-        let event_loop = EventLoop::new().unwrap();
+        let runtime = system_runtime().unwrap();
+        let event_loop = runtime.event_loop().clone();
         let tls = Rc::new(TlsConnector::new(&[], false));
         let (losses, max_wait) = (Rc::new(Cell::new(0)), Duration::from_secs(60));
         let node = Rc::new(Node::new(&event_loop, falls_silent(), &tls, max_wait, &losses));
@@ -504,7 +507,7 @@ mod tests {
                 sleep(&event_loop, TIMEOUT / 20).await;
             }
         };
-        event_loop.run_sync(adding, TIMEOUT * 5).expect("its silence is not noticed");
-        event_loop.close();
+        runtime.run_sync(adding, TIMEOUT * 5).expect("its silence is not noticed");
+        drop(runtime);
     }
 }

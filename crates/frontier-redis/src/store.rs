@@ -10,13 +10,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use crawl_core::{
     BusyHost, Candidate, Crawl, CrawlSummary, JournalEntry, LocalAdmission, Options, Outcome,
     Purpose, Row, Settings, StopReason,
 };
 use redis_protocol::resp2::types::OwnedFrame;
 use siphasher::sip128::{Hasher128, SipHasher13};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, system_runtime};
 use transport::TlsConnector;
 
 use crate::RedisOptions;
@@ -941,7 +942,8 @@ mod tests {
         let server = Server::parse(&format!("redis://127.0.0.1:{}/", ports[0])).unwrap();
         let redis = RedisOptions::new(server, "clocks");
         let path = std::env::temp_dir().join(format!("clocks-{}", std::process::id()));
-        let event_loop = EventLoop::new().unwrap();
+        let runtime = system_runtime().unwrap();
+        let event_loop = runtime.event_loop().clone();
         let moving = async {
             let options = Options::new(Vec::new());
             let store = Store::open(&event_loop, &redis, &options, false).await?;
@@ -949,7 +951,7 @@ mod tests {
             let local = RefCell::new(LocalAdmission::new(options));
             store.move_journal(&local, "worker", Duration::from_secs(60), &mut file).await
         };
-        event_loop.run_sync(moving, Duration::from_secs(20)).unwrap().unwrap();
+        runtime.run_sync(moving, Duration::from_secs(20)).unwrap().unwrap();
         std::fs::remove_file(path).unwrap();
         let ends: Vec<_> = ends.try_iter().collect();
         assert_eq!(ends, [(0, "40000".to_owned()), (1, "140000".to_owned())]);

@@ -141,6 +141,14 @@ impl<T> Slab<T> {
             .filter_map(|(key, slot)| matches!(slot, Slot::Taken(_)).then_some(key))
     }
 
+    /// Returns all values, in the order of their indices.
+    pub fn into_values(self) -> impl Iterator<Item = T> {
+        self.slots.into_iter().filter_map(|slot| match slot {
+            Slot::Taken(value) => Some(value),
+            Slot::Vacant(_) => None,
+        })
+    }
+
     /// Removes and returns the value; from now on its key finds nothing.
     pub fn remove(&mut self, key: Key) -> Option<T> {
         self.get(key)?;

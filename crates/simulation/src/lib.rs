@@ -23,9 +23,10 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, Outcome, Row, Settings, StopReason};
 use sim_net::{Link, Request, Response, SimNet};
-use stage2_coroutines::{EventLoop, explore};
+use stage2_coroutines::{EventLoop, Inspect, explore, runtime_on};
 use stage3_queue::Crawler;
 
 pub use crate::orders::{SEEDS, run_orders, run_with_early_task_done};
@@ -231,7 +232,8 @@ impl Run {
             watch.borrow_mut().kill_at(tick);
         }
         let backend = Watched::new(net.clone(), Rc::clone(&watch));
-        let event_loop = EventLoop::with_backend(backend, net.lookup());
+        let runtime = runtime_on(backend, net.lookup());
+        let event_loop = runtime.event_loop().clone();
         flap(&event_loop, &net, &plan.site);
         let mut crawler = Crawler::builder(options);
         if let Some((path, _)) = journal {
@@ -261,7 +263,7 @@ impl Run {
                     twice = Some(row.url);
                 }
             })
-            .run_on(&event_loop);
+            .run_on(runtime);
         drop(exploration);
         totals.crawls += 1;
         totals.steps += event_loop.stats().polls;
@@ -273,7 +275,7 @@ impl Run {
         let summary = match result {
             Ok(summary) => summary,
             Err(_) if watch.borrow().was_killed() => {
-                event_loop.close();
+                drop(runtime);
                 if let Some((path, End::Kill(_, lost))) = journal {
                     tear(path, before, lost).map_err(|error| error.to_string())?;
                     if lost == 0 {

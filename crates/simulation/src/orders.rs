@@ -7,9 +7,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::rc::Rc;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use sim_net::{Link, SimNet, text};
 use stage2_coroutines::{
-    EventLoop, Future, Task, connect, explore, read, sleep, timeout_at, write_all, yield_now,
+    EventLoop, Future, Inspect, Task, connect, explore, read, runtime_on, sleep, timeout_at,
+    write_all, yield_now,
 };
 use stage3_queue::JoinableQueue;
 use transport::TlsLayer;
@@ -48,17 +50,18 @@ fn run<T>(
     net: &SimNet,
     program: impl AsyncFnOnce(EventLoop) -> T,
 ) -> Result<(T, u64), String> {
-    let event_loop = EventLoop::with_backend(net.clone(), net.lookup());
+    let runtime = runtime_on(net.clone(), net.lookup());
+    let event_loop = runtime.event_loop().clone();
     net.seed(seed);
     let exploration = explore(seed);
     let limited = async {
         let deadline = event_loop.now() + LIMIT;
         timeout_at(&event_loop, || deadline, std::pin::pin!(program(event_loop.clone()))).await
     };
-    let result = event_loop.run_until_complete(limited);
+    let result = runtime.run_until_complete(limited);
     drop(exploration);
     let steps = event_loop.stats().polls;
-    event_loop.close();
+    drop(runtime);
     let result = result.map_err(|error| error.to_string())?;
     let result = result.map_err(|_elapsed| format!("no end after {LIMIT:?}"))?;
     match (event_loop.connections(), net.connections()) {

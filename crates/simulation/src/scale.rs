@@ -16,7 +16,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use sim_net::{SimNet, silence};
-use stage2_coroutines::{EventLoop, Future, select, sleep};
+use stage2_coroutines::{EventLoop, Future, runtime_on, select, sleep};
 
 use crate::random::Random;
 
@@ -126,13 +126,14 @@ impl Scale {
     /// When the loop fails.
     pub fn run(&self, moments: impl IntoIterator<Item = Duration>) -> io::Result<Vec<State>> {
         let net = SimNet::new(|_| silence());
-        let event_loop = EventLoop::with_backend(net.clone(), net.lookup());
+        let runtime = runtime_on(net.clone(), net.lookup());
+        let event_loop = runtime.event_loop().clone();
         let model = Rc::new(Model::new(*self, event_loop.clone()));
         for _ in 0..self.workers {
             Worker::spawn(&model);
         }
         let mut states = Vec::new();
-        event_loop.run_until_complete(async {
+        runtime.run_until_complete(async {
             for moment in moments {
                 let pause = moment.saturating_sub(model.now());
                 select((sleep(&event_loop, pause), model.ended.clone())).await;
@@ -142,7 +143,7 @@ impl Scale {
                 }
             }
         })?;
-        event_loop.close();
+        drop(runtime);
         Ok(states)
     }
 }

@@ -12,10 +12,9 @@ use std::task::{Poll, Waker};
 use std::thread::spawn;
 use std::time::Duration;
 
-use stage2_coroutines::{
-    EventLoop, Exception, Future, ReturnWhen, Task, as_completed, gather, gather_outcomes, sleep,
-    timeout_at,
-};
+use asyncio::prelude::*;
+use asyncio::{ReturnWhen, as_completed, gather, gather_outcomes};
+use stage2_coroutines::{EventLoop, Exception, Future, Task, sleep, system_runtime, timeout_at};
 use stage3_queue::JoinableQueue;
 
 const SECOND: Duration = Duration::from_millis(200);
@@ -27,7 +26,7 @@ async fn greeting(event_loop: EventLoop) -> &'static str {
 }
 
 fn run(event_loop: &EventLoop) -> io::Result<()> {
-    let value = event_loop.run_until_complete(greeting(event_loop.clone()))?;
+    let value = runtime.run_until_complete(greeting(event_loop.clone()))?;
     println!("{value}");
     Ok(())
 }
@@ -194,9 +193,10 @@ async fn others(event_loop: &EventLoop) -> Result<(), Exception> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     println!("run:");
     run(&event_loop)?;
-    event_loop.run_until_complete(others(&event_loop))??;
+    runtime.run_until_complete(others(&event_loop))??;
     Ok(())
 }

@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, Task, connect, read, write_all};
+use stage2_coroutines::{EventLoop, Task, connect, read, system_runtime, write_all};
 use stage3_queue::JoinableQueue;
 use transport::TlsLayer;
 use web::links::{ExtractOptions, LinkExtractor};
@@ -97,8 +97,9 @@ fn main() -> io::Result<()> {
         "/old" => reply.status(301, "Moved Permanently", &[("Location", "/new")], ""),
         path => reply.status(302, "Found", &[("Location", &format!("{path}1"))], ""),
     })?;
-    let event_loop = EventLoop::new()?;
+    let runtime = system_runtime()?;
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     let crawler = Rc::new(Crawler { event_loop, site, q, seen_urls: RefCell::default() });
-    crawler.event_loop.run_until_complete(crawler.crawl())
+    crawler.runtime.run_until_complete(crawler.crawl())
 }

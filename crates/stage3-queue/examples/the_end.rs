@@ -5,7 +5,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use stage2_coroutines::{EventLoop, Task, sleep};
+use stage2_coroutines::{EventLoop, Task, sleep, virtual_runtime};
 use stage3_queue::JoinableQueue;
 
 type Queue = JoinableQueue<&'static str>;
@@ -45,13 +45,14 @@ async fn work(q: Queue, log: Log, worker: usize, hands_back_early: bool) {
 // ANCHOR: crawl
 fn crawl(hands_back_early: bool) -> io::Result<()> {
     // In virtual time, seconds take no time.
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let log = Log { begun: event_loop.now(), event_loop: event_loop.clone() };
     let q = Queue::new(&event_loop);
     q.put_nowait("/");
     let worker = |n| work(q.clone(), log.clone(), n, hands_back_early);
     let workers = [1, 2].map(|n| Task::spawn(&event_loop, worker(n)));
-    event_loop.run_until_complete(q.join())?;
+    runtime.run_until_complete(q.join())?;
     log.print(&q, "join returns");
     for worker in &workers {
         worker.cancel();

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::rc::Rc;
 
 use crawl_core::{CrawlProgress, CrawlSummary, Finished, HostWait, Options, Sink};
-use stage2_coroutines::{EventLoop, Task, catch};
+use stage2_coroutines::{EventLoop, InspectTask, Task, catch};
 
 use crate::Stopper;
 use crate::connector::Connector;

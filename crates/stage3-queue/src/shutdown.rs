@@ -157,6 +157,7 @@ impl fmt::Debug for Stopper {
 
 #[cfg(test)]
 mod tests {
+    use stage2_coroutines::runtime_on;
     use std::io;
 
     use selector_core::VirtualClock;
@@ -166,9 +167,10 @@ mod tests {
 
     /// Supervises work that is done at once.
     fn supervise(stopper: &Stopper) -> Option<StopReason> {
-        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
+        let runtime = runtime_on(VirtualClock::new(), Arc::new(system_lookup));
+        let event_loop = runtime.event_loop().clone();
         let supervise = stopper.supervise(&event_loop, None, async {}, || ());
-        event_loop.run_until_complete(supervise).unwrap()
+        runtime.run_until_complete(supervise).unwrap()
     }
 
     #[test]

@@ -258,6 +258,7 @@ impl ConnectAnswer {
 
 #[cfg(test)]
 mod tests {
+    use stage2_coroutines::runtime_on;
     use std::io;
     use std::net::SocketAddr;
     use std::sync::Arc;
@@ -280,7 +281,8 @@ mod tests {
         };
         let net = SimNet::new(|_| not_found());
         net.go_down(Duration::ZERO, Fault::Refuse);
-        let event_loop = EventLoop::with_backend(net, Arc::new(lookup));
+        let runtime = runtime_on(net, Arc::new(lookup));
+        let event_loop = runtime.event_loop().clone();
         let proxy = Proxy::parse("socks5://10.0.0.9").unwrap();
         let mut options = Options::new(Vec::new());
         options.proxies = options.proxies.through(proxy.clone());
@@ -291,7 +293,7 @@ mod tests {
         let visit = Visit::for_file(&url, 1, &options, event_loop.now());
         let deadline = Deadline::new(&options, event_loop.now());
         let connecting = tunnels.connect(&proxy, &visit, &deadline);
-        let error = event_loop.run_until_complete(connecting).unwrap().err().unwrap();
+        let error = runtime.run_until_complete(connecting).unwrap().err().unwrap();
         assert_eq!(lookups.load(Ordering::Relaxed), 3);
         assert!(error.message.contains("10.0.0.9"), "{error:?}");
     }

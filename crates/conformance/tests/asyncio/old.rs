@@ -11,11 +11,45 @@ use std::io;
 mod runtime {
     pub(crate) use selector_core::Key;
     pub(crate) use stage2_coroutines::{
-        CallbackId, Coroutine, EventLoop, EventLoop as Runtime, Exception, Future, Gather, Handle,
-        LoopError, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield, sleep,
-        timeout_at, wait, wait_for,
+        CallbackId, Coroutine, EventLoop, EventLoop as Runtime, Exception, Future,
+        Future as AnyFuture, Gather, Handle as CallbackHandle, LoopError, ReturnWhen, Task,
+        as_completed, gather, gather_outcomes, shield, sleep, timeout_at, wait, wait_for,
     };
     pub(crate) use stage3_queue::{Item, JoinableQueue};
+
+    pub(crate) fn virtual_runtime() -> Runtime {
+        Runtime::in_virtual_time()
+    }
+
+    pub(crate) fn close(runtime: Runtime) {
+        runtime.close();
+    }
+
+    pub(crate) trait Owner {
+        fn event_loop(&self) -> &EventLoop;
+    }
+
+    impl Owner for Runtime {
+        fn event_loop(&self) -> &EventLoop {
+            self
+        }
+    }
+
+    pub(crate) trait AsFuture<T> {
+        fn as_future(&self) -> &Future<T>;
+    }
+
+    impl<T: 'static> AsFuture<T> for Future<T> {
+        fn as_future(&self) -> &Future<T> {
+            self
+        }
+    }
+
+    impl<T: 'static, R: 'static> AsFuture<R> for Gather<T, R> {
+        fn as_future(&self) -> &Future<R> {
+            self
+        }
+    }
 }
 
 fn main() -> io::Result<()> {

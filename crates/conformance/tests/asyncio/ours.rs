@@ -10,25 +10,22 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use crate::program::{End, FUTURES, Job, Kind, Many, One, Op, Program, Step, When};
-use crate::runtime::{
-    CallbackId, Coroutine, EventLoop, Exception, Future, Gather, Handle, Item, JoinableQueue, Key,
-    LoopError, ReturnWhen, Runtime, Task, as_completed, gather, gather_outcomes, shield, sleep,
-    timeout_at, wait, wait_for,
-};
+#[allow(clippy::wildcard_imports, reason = "old.rs has other traits")]
+use crate::runtime::*;
 
 struct Run {
     event_loop: EventLoop,
     start: Instant,
     program: Program,
     queue: JoinableQueue<u64>,
-    futures: RefCell<Vec<Option<Future<u64>>>>,
+    futures: RefCell<Vec<Option<AnyFuture<u64>>>>,
     keys: RefCell<Vec<Option<Key>>>,
     /// The number of steps that each script has begun: those of the tasks, and then those
     /// of the main coroutines.
     begun: Vec<Cell<usize>>,
     at_drop: RefCell<Vec<(usize, Op)>>,
     callbacks: RefCell<Vec<(usize, CallbackId)>>,
-    handles: RefCell<Vec<Handle>>,
+    handles: RefCell<Vec<CallbackHandle>>,
     forgotten: RefCell<Vec<Forgotten>>,
     hanging: RefCell<Vec<Waker>>,
     log: RefCell<Vec<String>>,
@@ -65,10 +62,11 @@ const RUNS: usize = 100;
 /// Runs a program until nothing can happen any more, and returns its log: one line
 /// for each event, with its time in nanoseconds and its actor.
 pub(crate) fn run(program: &Program) -> Vec<String> {
-    let runtime = Runtime::in_virtual_time();
-    let event_loop = runtime.clone();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let (tasks, mains) = (program.tasks.len(), program.mains.len());
-    let futures = (0..FUTURES).map(|_| Some(Future::new(&event_loop)));
+    let future = || AnyFuture::from(Future::new(&event_loop)).shared();
+    let futures = (0..FUTURES).map(|_| Some(future()));
     let run = Rc::new(Run {
         start: event_loop.now(),
         program: program.clone(),
@@ -111,7 +109,7 @@ pub(crate) fn run(program: &Program) -> Vec<String> {
         }
         run.say("loop", how_ended(&ended));
     }
-    run.end()
+    run.end(runtime)
 }
 
 fn how_ended<T>(ended: &std::thread::Result<io::Result<T>>) -> String {
@@ -211,9 +209,10 @@ impl Run {
 
     /// Closes the loop, and returns the log with the states in which the futures are left,
     /// and with the complaints.
-    fn end(self: Rc<Self>) -> Vec<String> {
+    fn end(self: Rc<Self>, runtime: Runtime) -> Vec<String> {
+        let mut runtime = Some(runtime);
         if self.program.kind == Kind::Alone {
-            self.close();
+            self.close(runtime.take());
         }
         let mut last: Vec<String> = (0..self.futures.borrow().len())
             .map(|number| format!("{} {}", self.name(number), self.state(number)))
@@ -224,7 +223,7 @@ impl Run {
         let begun: usize = self.begun.iter().map(Cell::get).sum();
         last.push(format!("carried out: {begun} of {}", all + mains));
         self.is_over.set(true);
-        self.event_loop.close();
+        runtime.map(close);
         // They hold the run, through the callbacks of their futures.
         drop(self.forgotten.take());
         drop(self.handles.take());
@@ -239,24 +238,19 @@ impl Run {
     }
 
     /// Closes the loop. In which order it drops its tasks says nothing.
-    fn close(&self) {
+    fn close(&self, runtime: Option<Runtime>) {
         let from = self.log.borrow().len();
-        if catch_unwind(AssertUnwindSafe(|| self.event_loop.close())).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| runtime.map(close))).is_err() {
             self.say("loop", "panicked in close");
         }
         self.log.borrow_mut()[from..].sort();
     }
 
-    fn future(&self, of: usize) -> Option<Future<u64>> {
+    fn future(&self, of: usize) -> Option<AnyFuture<u64>> {
         self.futures.borrow().get(of).cloned().flatten()
     }
 
-    /// Returns the future of this number, shared: others may await it, too.
-    fn shared(&self, of: usize) -> Option<Future<u64>> {
-        self.future(of).map(Future::shared)
-    }
-
-    fn several(&self, of: &[usize]) -> Vec<Future<u64>> {
+    fn several(&self, of: &[usize]) -> Vec<AnyFuture<u64>> {
         of.iter().filter_map(|&of| self.future(of)).collect()
     }
 
@@ -277,7 +271,9 @@ impl Run {
 
     fn resolve(&self, of: usize, actor: impl Display) {
         let Some(future) = self.future(of) else { return };
-        let is_set = future.set_result(self.value()).is_ok();
+        let value = self.value();
+        // The result of a task is what its coroutine returns.
+        let is_set = of < FUTURES && future.as_future().set_result(value).is_ok();
         self.say(actor, if is_set { "set" } else { "refused" });
     }
 
@@ -294,7 +290,7 @@ impl Run {
                 Task::try_spawn(&self.event_loop, coroutine)
             };
             self.keys.borrow_mut()[me] = Some(task.key());
-            self.futures.borrow_mut()[me] = Some(task.into());
+            self.futures.borrow_mut()[me] = Some(AnyFuture::from(task).shared());
         }
     }
 
@@ -407,7 +403,7 @@ impl Run {
                 say("slept".into());
             }
             Op::Await { of } => {
-                if let Some(future) = self.shared(*of) {
+                if let Some(future) = self.future(*of) {
                     say(format!("await {}", told(&future.await)));
                 }
             }
@@ -431,7 +427,7 @@ impl Run {
             Op::WaitFor { of, ns } => {
                 let timeout = Duration::from_nanos(*ns);
                 let outcome = match of {
-                    One::Future(of) => match self.shared(*of) {
+                    One::Future(of) => match self.future(*of) {
                         Some(future) => wait_for(event_loop, future, timeout).await,
                         None => return,
                     },
@@ -476,7 +472,7 @@ impl Run {
                 let timeout = ns.map(Duration::from_nanos);
                 let mut completed = match of {
                     Many::Futures(of) => {
-                        let futures: Vec<_> = of.iter().filter_map(|&of| self.shared(of)).collect();
+                        let futures: Vec<_> = of.iter().filter_map(|&of| self.future(of)).collect();
                         as_completed(event_loop, futures, timeout)
                     }
                     Many::Jobs(jobs) => as_completed(event_loop, self.jobs(jobs), timeout),
@@ -526,7 +522,8 @@ impl Run {
             Op::SetResult { of } => self.resolve(*of, self.name(me)),
             Op::SetException { of } => {
                 let Some(future) = self.future(*of) else { return };
-                let is_set = future.set_exception(Raised(self.value())).is_ok();
+                let exception = Raised(self.value());
+                let is_set = *of < FUTURES && future.as_future().set_exception(exception).is_ok();
                 say(if is_set { "set exception" } else { "refused" }.into());
             }
             Op::Cancel { of } => {
@@ -548,7 +545,7 @@ impl Run {
             }
             Op::ForgetNested { of } => {
                 let gather = gather(event_loop, vec![gather(event_loop, self.several(of))]);
-                self.note_end(me, &gather);
+                self.note_end(me, gather.as_future());
                 self.forgotten.borrow_mut().push(Forgotten::Nested(gather));
             }
             Op::ForgetGather { of } => {
@@ -556,7 +553,7 @@ impl Run {
                     Many::Futures(of) => gather(event_loop, self.several(of)),
                     Many::Jobs(jobs) => gather(event_loop, self.jobs(jobs)),
                 };
-                self.note_end(me, &gather);
+                self.note_end(me, gather.as_future());
                 self.forgotten.borrow_mut().push(Forgotten::Flat(gather));
             }
             Op::CancelGather | Op::DropGather => {
@@ -613,7 +610,11 @@ impl Run {
             Op::Put => self.put(),
             Op::Probe { of } => {
                 let key = event_loop.current_task();
-                let is_current = key.is_some() && self.keys.borrow().get(me) == Some(&key);
+                // The old runtime has no current task after a task has cancelled itself.
+                let is_over = self.program.kind == Kind::Alone
+                    && self.future(me).is_some_and(|future| future.done());
+                let is_mine = key.is_some() && self.keys.borrow().get(me) == Some(&key);
+                let is_current = is_mine && !is_over;
                 say(format!("{} is {}, {is_current}", self.name(*of), self.state(*of)));
             }
             Op::Stop => {
@@ -623,7 +624,6 @@ impl Run {
                 }
                 say(format!("stop {may_stop}"));
             }
-            Op::Close => self.close(),
             Op::Wake { is_remote } => {
                 let waker = self.hanging.borrow_mut().pop();
                 match waker {
@@ -634,14 +634,7 @@ impl Run {
                     None => {}
                 }
             }
-            Op::CancelKey { of } => {
-                let key = self.keys.borrow().get(*of).copied().flatten();
-                if let Some(key) = key {
-                    say(format!("cancel key {}", event_loop.cancel(key)));
-                }
-            }
             Op::AtDrop { then } => self.at_drop.borrow_mut().push((me, Op::clone(then))),
-            Op::RaisePanics => event_loop.raise_panics(true),
             Op::Panic => panic_with(self.value()),
             other => panic!("it waits: {other:?}"),
         }
@@ -725,7 +718,7 @@ impl Run {
             return;
         }
         let (done, pending) = wait(event_loop, futures, return_when, timeout).await;
-        let number = |future: &Future<u64>| {
+        let number = |future: &AnyFuture<u64>| {
             let futures = self.futures.borrow();
             let position =
                 futures.iter().position(|it| it.as_ref().is_some_and(|it| it.is(future)));

@@ -2,10 +2,19 @@
 //! those of an earlier commit: what is named in another way since then is made equal in one
 //! of the two, and the programs stay as they are.
 
+pub(crate) use asyncio::prelude::*;
+pub(crate) use asyncio::{
+    AnyFuture, CallbackHandle, CallbackId, Gather, ReturnWhen, as_completed, gather,
+    gather_outcomes, shield, wait, wait_for,
+};
 pub(crate) use selector_core::Key;
 pub(crate) use stage2_coroutines::{
-    CallbackId, Coroutine, EventLoop, EventLoop as Runtime, Exception, Future, Gather, Handle,
-    LoopError, ReturnWhen, Task, as_completed, gather, gather_outcomes, shield, sleep, timeout_at,
-    wait, wait_for,
+    Coroutine, EventLoop, Exception, Future, Inspect, LoopError, Runtime, Task, sleep, timeout_at,
+    virtual_runtime,
 };
 pub(crate) use stage3_queue::{Item, JoinableQueue};
+
+/// Closes a loop.
+pub(crate) fn close(runtime: Runtime) {
+    drop(runtime);
+}

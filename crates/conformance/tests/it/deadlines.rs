@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{ErrorClass, Options, Outcome, Row};
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, Task, sleep};
+use stage2_coroutines::{EventLoop, Inspect, Task, sleep, system_runtime};
 
 use crate::common::{Crawled, Stage, WATCHDOG, links, options, options_for, serve};
 
@@ -101,7 +101,7 @@ fn a_fetch_has_at_most_one_timer() {
         let seen = Arc::clone(&rows);
         let sink = Box::new(move |row| seen.lock().unwrap().push(row));
         let max_timers = Arc::new(AtomicUsize::new(0));
-        let (event_loop, peak) = (EventLoop::new().unwrap(), Arc::clone(&max_timers));
+        let (event_loop, peak) = (system_runtime().unwrap(), Arc::clone(&max_timers));
         let observed = event_loop.clone();
         // The observer has a timer itself, but not while it counts.
         let _observer = Task::spawn(&event_loop, async move {

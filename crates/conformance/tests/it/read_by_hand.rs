@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 use selector_core::{Backend, Event, Key, MockSocket, Notifier, Readiness, Socket};
-use stage2_coroutines::{Connection, EventLoop, Stats, connect, read, read_all, read_by_hand};
+use stage2_coroutines::{
+    Connection, EventLoop, Inspect, Stats, connect, read, read_all, read_by_hand, runtime_on,
+};
 use test_support::cases;
 use transport::{TlsLayer, system_lookup};
 
@@ -119,7 +121,8 @@ fn run(
 ) -> ReadResult {
     let script = Rc::new(RefCell::new(script.iter().cloned().collect()));
     let backend = ScriptedBackend { script, key: None };
-    let event_loop = EventLoop::with_backend(backend, Arc::new(system_lookup));
+    let runtime = runtime_on(backend, Arc::new(system_lookup));
+    let event_loop = runtime.event_loop().clone();
     let (mut chunks, mut seen) = (Vec::new(), 0);
     let mut sink = |bytes: &[u8]| {
         chunks.push(bytes.to_vec());
@@ -132,7 +135,7 @@ fn run(
         let mut connection = connect(&event_loop, address, layer).await.unwrap();
         reader(&mut connection, &mut sink).await
     };
-    let result = event_loop.run_until_complete(reading).unwrap();
+    let result = runtime.run_until_complete(reading).unwrap();
     let result = result.map_err(|error| error.kind());
     ReadResult { chunks, result, stats: event_loop.stats() }
 }

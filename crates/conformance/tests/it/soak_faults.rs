@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crawl_core::{ErrorClass, Options, Outcome, Row};
 use sim_net::{Request, Response, SimNet, hang_up, not_found, redirect, response, silence, text};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, Inspect, runtime_on};
 use stage3_queue::Crawler;
 
 const ROOT: &str = "http://10.0.0.1/";
@@ -199,16 +199,17 @@ fn run(seed: u64, pages: u64) {
         response.after(after)
     });
     let no_names = |host: &str, _| panic!("{host} is looked up");
-    let event_loop = EventLoop::with_backend(net, Arc::new(no_names));
+    let runtime = runtime_on(net, Arc::new(no_names));
+    let event_loop = runtime.event_loop().clone();
     let mut options = Options::new(vec![ROOT.parse().unwrap()]);
     options.max_tasks = Some(1 + mix(seed, 1) as usize % 100);
     let rows = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&rows);
     let sink = Box::new(move |row: Row| sink.lock().unwrap().push(row));
     let crawler = Crawler::new(&event_loop, options, sink);
-    let summary = event_loop.run_until_complete(crawler.crawl()).unwrap();
+    let summary = runtime.run_until_complete(crawler.crawl()).unwrap();
     drop(crawler);
-    event_loop.close();
+    drop(runtime);
     assert_eq!((summary.todo, event_loop.connections()), (0, 0), "seed {seed}");
     let mut actual = BTreeMap::new();
     for row in std::mem::take(&mut *rows.lock().unwrap()) {

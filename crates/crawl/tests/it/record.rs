@@ -17,7 +17,7 @@ use rustls::{ServerConnection, StreamOwned};
 use selector_core::{Backend, Event as Ready, Key, Notifier, Socket};
 use serde_json::Value;
 use sim_net::{Fault, Link, Request, Response, SimNet, cut, hang_up, page, redirect, reset};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, runtime_on};
 use test_support::authority::Authority;
 use trace::{Event, Tracer};
 
@@ -392,7 +392,7 @@ fn crawl_traced(event_loop: impl FnOnce() -> EventLoop, seed: u64) -> (String, S
     Crawler::builder(options)
         .on_row(move |row| *sink.lock().unwrap() += &(serde_json::to_string(&row).unwrap() + "\n"))
         .watch(cli::Progress::INTERVAL, |_| ())
-        .run_on(&event_loop)
+        .run_on(runtime)
         .unwrap();
     drop((event_loop, guard));
     let trace = tracer.take();
@@ -419,7 +419,7 @@ fn record_simulated(seed: u64, path: &Path) -> (String, String) {
         || {
             let net = network(seed);
             let lookup = recorder.lookup(net.lookup());
-            EventLoop::with_backend(recorder.backend(net, Box::new(|_| ())), lookup)
+            runtime_on(recorder.backend(net, Box::new(|_| ())), lookup)
         },
         seed,
     );
@@ -436,8 +436,7 @@ fn a_simulated_crawl_is_replayed_to_the_last_event() {
         let recorded = record_simulated(seed, record.path());
         assert!(recorded.0.lines().count() > 3, "seed {seed}: {}", recorded.0);
         let player = Player::new(Record::open(record.path()).unwrap());
-        let on_player =
-            || EventLoop::with_backend(player.backend(Box::new(|_| ())), player.lookup());
+        let on_player = || runtime_on(player.backend(Box::new(|_| ())), player.lookup());
         let replayed = crawl_traced(on_player, seed);
         assert_eq!(player.departure(), None, "seed {seed}");
         assert_eq!(replayed.0, recorded.0, "seed {seed}");
@@ -493,7 +492,7 @@ fn an_interrupted_replay_has_no_row_that_the_recorded_run_has_not() {
         let mut recorded = HashSet::new();
         Crawler::builder(options.clone())
             .on_row(|row| _ = recorded.insert(serde_json::to_string(&row).unwrap()))
-            .run_on(&EventLoop::with_backend(backend, lookup))
+            .run_on(runtime_on(backend, lookup))
             .unwrap();
         recorder.finish().unwrap();
         for num_waits in 0.. {
@@ -510,8 +509,9 @@ fn an_interrupted_replay_has_no_row_that_the_recorded_run_has_not() {
                 assert!(recorded.contains(&row), "seed {seed}, after {num_waits} waits: {row}");
                 num_rows += 1;
             };
-            let event_loop = EventLoop::with_backend(backend, lookup);
-            let summary = crawler.on_row(sink).run_on(&event_loop).unwrap();
+            let runtime = runtime_on(backend, lookup);
+            let event_loop = runtime.event_loop().clone();
+            let summary = crawler.on_row(sink).run_on(runtime).unwrap();
             if summary.stopped.is_none() {
                 assert_eq!(num_rows, recorded.len(), "seed {seed}");
                 break;

@@ -5,10 +5,11 @@ use std::io::Read;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use serde_json::Value;
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, virtual_runtime};
 use stage3_queue::Crawler;
 
 use crate::program::{Running, Scratch, WATCHDOG, crawl, rows, run, wait_until};
@@ -25,14 +26,15 @@ fn in_virtual_time(
     options.settings.robots = false;
     options.settings.max_tries = u32::MAX;
     change(&mut options);
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let crawler = Crawler::builder(options);
     for &at in stop_times {
         let stopper = crawler.stopper();
         event_loop.call_later(at, move || stopper.stop(StopReason::Signal(2)));
     }
     let begun = event_loop.now();
-    let summary = crawler.run_on(&event_loop).unwrap();
+    let summary = crawler.run_on(runtime).unwrap();
     (summary, event_loop.now() - begun)
 }
 

@@ -8,11 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, HostOptions, HostPattern, Options, Row, Settings, StopReason};
 use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
-use stage2_coroutines::{EventLoop, Task};
+use stage2_coroutines::{EventLoop, Task, system_runtime};
 use stage3_queue::{Frontier, Stopper};
 use test_support::settings::{by_name, changed, with_one_changed};
 
@@ -107,17 +108,18 @@ fn a_crawl_has_a_state_and_can_be_deleted() {
     let site = DemoSite::start(SiteOptions::default()).unwrap();
     let (summary, _) = run(redis.options("state"), options(&site.root()));
     run(redis.options("other"), options(&site.root()));
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let wait = Duration::from_secs(20);
     let of_state = redis.options("state");
     let state = status(&event_loop, &of_state);
-    let state = event_loop.run_sync(state, wait).unwrap().unwrap();
+    let state = runtime.run_sync(state, wait).unwrap().unwrap();
     assert!(state.is_done() && state.done() == summary.done, "{state}");
     assert!(state.to_string().contains("0 workers"), "{state}");
     let deleting = delete(&event_loop, &of_state);
-    event_loop.run_sync(deleting, wait).unwrap().unwrap();
+    runtime.run_sync(deleting, wait).unwrap().unwrap();
     let state = status(&event_loop, &of_state);
-    let error = event_loop.run_sync(state, wait).unwrap().unwrap_err();
+    let error = runtime.run_sync(state, wait).unwrap().unwrap_err();
     assert!(error.to_string().contains("there is no crawl 'state'"), "{error}");
     run(redis.options("other"), options(&site.root()));
     let keys = redis.command(&["EVAL", "return #redis.call('KEYS', '{state*')", "0"]);
@@ -130,7 +132,8 @@ fn a_worker_with_other_settings_is_refused() {
     let redis = Redis::start();
     let site = DemoSite::start(SiteOptions::default()).unwrap();
     run(redis.options("settings"), options(&site.root()));
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let open = |options| {
         let opening = frontier_redis::RedisFrontier::open(
             &event_loop,
@@ -139,7 +142,7 @@ fn a_worker_with_other_settings_is_refused() {
             Box::new(drop),
             Stopper::new(),
         );
-        event_loop.run_sync(opening, Duration::from_secs(20)).unwrap()
+        runtime.run_sync(opening, Duration::from_secs(20)).unwrap()
     };
     let mut other = options(&site.root());
     other.settings.delay = Duration::from_secs(1);
@@ -179,13 +182,14 @@ fn a_worker_with_other_settings_is_refused() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_worker_that_joins_has_all_settings_of_the_crawl() {
     let redis = Redis::start();
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let open = |name: &str, settings: Settings| {
         let mut options = Options::new(Vec::new());
         options.settings = settings;
         let (redis, sink) = (redis.options(name), Box::new(drop));
         let opening = RedisFrontier::open(&event_loop, redis, options, sink, Stopper::new());
-        let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
+        let opened = runtime.run_sync(opening, Duration::from_secs(20)).unwrap();
         opened.map_err(|error| error.to_string())
     };
     let root = "http://b.test/".parse().unwrap();
@@ -241,11 +245,12 @@ fn the_journal_moves_to_a_file() {
     text += &format!("{last}\n{}", &last[..20]);
     std::fs::write(path, text).unwrap();
     assert_same(&journal(&of_moved), &expected);
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let (without, mut rows) = (redis.options("moved"), 0);
     let mut count = |_| rows += 1;
     let reporting = report(&event_loop, &without, &mut count);
-    let error = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
+    let error = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
     assert!(error.to_string().contains("records are in a file"), "{error}");
     let foreign = redis.folder.join("foreign");
     std::fs::write(&foreign, "precious\n").unwrap();
@@ -261,12 +266,12 @@ fn the_journal_moves_to_a_file() {
             Box::new(drop),
             stopper,
         );
-        let opened = event_loop.run_sync(open, Duration::from_secs(20)).unwrap();
+        let opened = runtime.run_sync(open, Duration::from_secs(20)).unwrap();
         let error = opened.err().unwrap().to_string();
         assert!(error.contains(why), "{error}");
         let mut count = |_| ();
         let reporting = report(&event_loop, &of_moved, &mut count);
-        let error = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
+        let error = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap_err();
         assert!(error.to_string().contains(why), "{error}");
     }
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "precious\n");
@@ -283,13 +288,14 @@ fn a_journal_is_of_one_crawl() {
     nightly.journal = vec![redis.folder.join("journal")];
     run(nightly.clone(), options(&site.root()));
     assert!(!journal(&nightly).is_empty());
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let wait = Duration::from_secs(20);
-    event_loop.run_sync(delete(&event_loop, &nightly), wait).unwrap().unwrap();
+    runtime.run_sync(delete(&event_loop, &nightly), wait).unwrap().unwrap();
     run(redis.options("nightly"), options(&site.root()));
     let mut ignore = drop;
     let reporting = report(&event_loop, &nightly, &mut ignore);
-    let error = event_loop.run_sync(reporting, wait).unwrap().unwrap_err();
+    let error = runtime.run_sync(reporting, wait).unwrap().unwrap_err();
     assert!(error.to_string().contains("no journal of this crawl"), "{error}");
 }
 
@@ -328,9 +334,10 @@ fn a_report_finds_what_is_moved_meanwhile() {
         }
         rows.push(row.url.to_string());
     };
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let reporting = report(&event_loop, &moving, &mut sink);
-    event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
     assert_eq!((rows.len(), rows.into_iter().collect::<HashSet<_>>().len()), (301, 301));
 }
 
@@ -343,10 +350,10 @@ fn a_report_says_that_the_crawl_is_not_done() {
     first.max_pages = Some(1);
     run(redis.options("begun"), first);
     let left_out = || {
-        let (event_loop, begun) = (EventLoop::new().unwrap(), redis.options("begun"));
+        let (event_loop, begun) = (system_runtime().unwrap(), redis.options("begun"));
         let mut ignore = drop;
         let reporting = report(&event_loop, &begun, &mut ignore);
-        let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+        let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
         summary.left_out()
     };
     assert_eq!(left_out().as_deref(), Some("3 URLs left to do: the crawl is not done yet"));
@@ -403,9 +410,9 @@ fn reason_of_end(redis: &Redis, with_journal: bool, change_of_record: Option<&[&
         let script = ["EVAL", script, "1", "{anew:0}:crawl"];
         redis.command(&[&script, change].concat());
     } else {
-        let (event_loop, anew) = (EventLoop::new().unwrap(), redis.options("anew"));
+        let (event_loop, anew) = (system_runtime().unwrap(), redis.options("anew"));
         let deleting = delete(&event_loop, &anew);
-        event_loop.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
+        runtime.run_sync(deleting, Duration::from_secs(20)).unwrap().unwrap();
     }
     // Otherwise it would wait for ever.
     is_soon(|| working.is_finished());
@@ -453,9 +460,9 @@ fn the_record_of_a_crawl_is_deleted_last() {
     let mut many = redis.options("many");
     many.partitions = Some(16);
     run(many.clone(), options(&site.url("/")));
-    let (event_loop, wait) = (EventLoop::new().unwrap(), Duration::from_secs(20));
+    let (event_loop, wait) = (system_runtime().unwrap(), Duration::from_secs(20));
     let commands = redis.monitor();
-    event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
+    runtime.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
     let lines = commands.lines();
     let unlinks: Vec<_> = lines.iter().filter(|line| line.contains("\"UNLINK\"")).collect();
     let of_record = unlinks.iter().position(|line| line.contains("\"{many:0}:crawl\""));
@@ -465,13 +472,13 @@ fn the_record_of_a_crawl_is_deleted_last() {
     let first = lines.iter().position(|line| line.contains("\"UNLINK\""));
     assert!(mark.is_some() && mark < first, "{mark:?} {first:?}");
     redis.command(&["HSET", "{many:0}:crawl", "format", "deleted"]);
-    let error = event_loop.run_sync(status(&event_loop, &many), wait).unwrap().unwrap_err();
+    let error = runtime.run_sync(status(&event_loop, &many), wait).unwrap().unwrap_err();
     assert!(error.to_string().contains("is being deleted"), "{error}");
     // What a worker has put in meanwhile is deleted without it.
     redis.command(&["SADD", "{many:3}:seen", "x"]);
-    event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
+    runtime.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap();
     assert_eq!(redis.command(&["EXISTS", "{many:3}:seen"]), "0");
-    let error = event_loop.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap_err();
+    let error = runtime.run_sync(delete(&event_loop, &many), wait).unwrap().unwrap_err();
     assert!(error.to_string().contains("there is no crawl 'many'"), "{error}");
 }
 
@@ -535,13 +542,13 @@ fn a_report_counts_its_rows() {
     let mut wanted = options(&site.url("/"));
     wanted.settings.traps.segments = 3;
     run(redis.options("counts"), wanted.clone());
-    let (event_loop, mut of_counts) = (EventLoop::new().unwrap(), redis.options("counts"));
+    let (event_loop, mut of_counts) = (system_runtime().unwrap(), redis.options("counts"));
     let mut report_of = |keep_redirects: bool| {
         of_counts.keep_redirects = keep_redirects;
         let mut rows = Vec::new();
         let mut sink = |row| rows.push(row);
         let reporting = report(&event_loop, &of_counts, &mut sink);
-        let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+        let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
         (summary, rows)
     };
     let (summary, rows) = report_of(false);
@@ -571,10 +578,10 @@ fn a_report_tells_what_pages_leave_out() {
     wanted.settings.robots = true;
     let (of_worker, _) = run(redis.options("lacks"), wanted);
     assert_eq!((of_worker.nofollow, of_worker.warnings.len()), (1, 1));
-    let (event_loop, of_lacks) = (EventLoop::new().unwrap(), redis.options("lacks"));
+    let (event_loop, of_lacks) = (system_runtime().unwrap(), redis.options("lacks"));
     let mut ignore = drop;
     let reporting = report(&event_loop, &of_lacks, &mut ignore);
-    let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
     assert_eq!((summary.nofollow, summary.warnings), (of_worker.nofollow, of_worker.warnings));
 }
 
@@ -587,10 +594,10 @@ fn a_report_does_not_count_what_it_has_not_read() {
     let mut first = options(&site.url("/"));
     first.max_pages = Some(1);
     run(redis.options("meanwhile"), first);
-    let (event_loop, meanwhile) = (EventLoop::new().unwrap(), redis.options("meanwhile"));
+    let (event_loop, meanwhile) = (system_runtime().unwrap(), redis.options("meanwhile"));
     let mut complete = |_| drop(redis.command(&["HINCRBY", "{meanwhile:0}", "done", "3"]));
     let reporting = report(&event_loop, &meanwhile, &mut complete);
-    let summary = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    let summary = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
     let left_out = summary.left_out();
     assert_eq!(left_out.as_deref(), Some("3 URLs left to do: the crawl is not done yet"));
 }
@@ -599,16 +606,17 @@ fn a_report_does_not_count_what_it_has_not_read() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn a_summary_has_at_most_a_hundred_warnings_and_counts_the_others() {
     let redis = Redis::start();
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let (of_warnings, wanted) = (redis.options("warnings"), options("http://a.test/"));
     let (sink, stopper) = (Box::new(drop), Stopper::new());
     let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, stopper);
-    let frontier = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
+    let frontier = runtime.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     (0..200).for_each(|n| frontier.warn(format!("{n}")));
     let warnings = frontier.end().warnings;
     assert_eq!(warnings.len(), 101);
     assert_eq!(warnings[100], "further warnings were left out: 100");
-    event_loop.close();
+    drop(runtime);
 }
 
 /// The sink gets no more rows, the crawl ends, and the panic is passed on.
@@ -619,12 +627,13 @@ fn a_sink_that_panics_ends_the_crawl() {
     let site = list(30);
     let mut wanted = options(&site.url("/"));
     wanted.max_tasks = Some(2);
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let watch = (Duration::from_secs(1), |_: &_| ());
     let sink = Box::new(|row: Row| panic!("no room for {}", row.url));
     let of_sink = redis.options("sink");
     let working = work(&event_loop, of_sink, wanted, sink, Stopper::new(), watch);
-    let run = || event_loop.run_sync(working, Duration::from_secs(20)).map(|_| ());
+    let run = || runtime.run_sync(working, Duration::from_secs(20)).map(|_| ());
     let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("the panic is lost");
     let message = panic.downcast_ref::<String>().expect("a text");
     assert_eq!(*message, format!("no room for {}", site.url("/")));
@@ -666,7 +675,8 @@ fn a_worker_with_many_partitions_leaves_all_of_them() {
         let script = format!("return #redis.call('KEYS', '{{many:*:{what}')");
         redis.command(&["EVAL", &script, "0"])
     };
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let open = |redis| {
         let (sink, stopper) = (Box::new(drop), Stopper::new());
         RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, stopper)
@@ -687,6 +697,6 @@ fn a_worker_with_many_partitions_leaves_all_of_them() {
         drop(claims);
         frontier.close().await;
     };
-    event_loop.run_sync(working, Duration::from_secs(60)).expect("it does not end");
+    runtime.run_sync(working, Duration::from_secs(60)).expect("it does not end");
     assert_eq!((count("workers"), count("leases")), ("0".to_owned(), "0".to_owned()));
 }

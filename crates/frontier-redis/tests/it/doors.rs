@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use demo_site::{DemoSite, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, Server, report, status};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::Stopper;
 use test_support::authority::Authority;
 use test_support::free_port;
@@ -34,8 +35,9 @@ fn assert_crawls(redis: &RedisOptions) {
 
 /// Returns the error with which a crawl of this name is not shown.
 fn refusal(redis: &RedisOptions) -> String {
-    let event_loop = EventLoop::new().unwrap();
-    let state = event_loop.run_sync(status(&event_loop, redis), Duration::from_secs(20));
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
+    let state = runtime.run_sync(status(&event_loop, redis), Duration::from_secs(20));
     state.unwrap().unwrap_err().to_string()
 }
 
@@ -70,7 +72,8 @@ fn a_server_with_tls_is_known_by_its_certificate() {
     assert_crawls(&secure);
     let (mut any, mut rows) = (at(&format!("rediss://127.0.0.1:{port}/"), "tls"), 0);
     any.insecure = true;
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let mut count = |_| rows += 1;
     let report: io::Result<_> = event_loop
         .run_sync(report(&event_loop, &any, &mut count), Duration::from_secs(20))
@@ -185,10 +188,11 @@ fn a_call_that_is_repeated_at_another_node_is_still_a_repeated_one() {
 
 /// Returns the error with which a crawl of this name is not begun.
 fn refusal_to_begin(redis: RedisOptions) -> String {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let (sink, stopper) = (Box::new(drop), Stopper::new());
     let opening = RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, stopper);
-    let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
+    let opened = runtime.run_sync(opening, Duration::from_secs(20)).unwrap();
     opened.err().unwrap().to_string()
 }
 

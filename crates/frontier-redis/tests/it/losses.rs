@@ -12,10 +12,11 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use asyncio::prelude::*;
 use crawl_core::{Options, Outcome};
 use demo_site::scripted::Server;
 use frontier_redis::{RedisFrontier, RedisOptions, Step};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::Stopper;
 
 use crate::redis::{LOSE, Redis, start_cluster};
@@ -23,10 +24,11 @@ use crate::worker::{journal, options, run};
 
 /// A worker that joins a crawl, and leaves it before it has done anything.
 pub(crate) fn join_and_leave(redis: RedisOptions, options: Options) {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let opening = RedisFrontier::open(&event_loop, redis, options, Box::new(drop), Stopper::new());
-    event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
-    event_loop.close();
+    runtime.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
+    drop(runtime);
 }
 
 /// Waits until this is so. Returns false if it takes too long.

@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use asyncio::prelude::*;
 use crawl_core::{ErrorClass, FetchError, Options, Outcome, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::{Rules, Stopper};
 
 use crate::losses::is_soon;
@@ -222,11 +223,12 @@ fn a_host_that_is_busy_all_the_time_is_named() {
     let mut wanted = options(&server.url("/"));
     wanted.settings.max_wait = Duration::from_secs(1);
     let (summary, rows) = run(redis.options("gone"), wanted);
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let of_gone = redis.options("gone");
     let mut ignore = drop;
     let reporting = report(&event_loop, &of_gone, &mut ignore);
-    let reported = event_loop.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
+    let reported = runtime.run_sync(reporting, Duration::from_secs(20)).unwrap().unwrap();
     for summary in [summary, reported] {
         let [busy_host] = &summary.busy_hosts[..] else { panic!("{:?}", summary.busy_hosts) };
         let host = server.address().to_string();

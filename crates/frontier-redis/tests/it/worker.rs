@@ -5,9 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, Options, Row};
 use frontier_redis::{RedisOptions, Server, Step, report, work};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, system_runtime};
 use stage3_queue::Stopper;
 
 /// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
@@ -43,11 +44,12 @@ pub(crate) fn run_with(
     let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
     let taken = Arc::clone(&rows);
     let sink = Box::new(move |row| taken.lock().unwrap().push(row));
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let watch = (Duration::from_secs(1), |_: &_| ());
     let working = work(&event_loop, redis, options, sink, stopper, watch);
-    let summary = event_loop.run_sync(working, watchdog()).expect("the crawl hangs").unwrap();
-    event_loop.close();
+    let summary = runtime.run_sync(working, watchdog()).expect("the crawl hangs").unwrap();
+    drop(runtime);
     let rows = std::mem::take(&mut *rows.lock().unwrap());
     (summary, rows)
 }
@@ -57,14 +59,15 @@ pub(crate) fn run_with(
 /// # Panics
 /// When a URL has two rows.
 pub(crate) fn journal(redis: &RedisOptions) -> BTreeMap<String, Row> {
-    let event_loop = EventLoop::new().unwrap();
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
     let mut rows = BTreeMap::new();
     let mut sink = |row: Row| {
         let url = row.url.to_string();
         assert!(rows.insert(url.clone(), row).is_none(), "two rows of {url}");
     };
-    event_loop.run_sync(report(&event_loop, redis, &mut sink), watchdog()).unwrap().unwrap();
-    event_loop.close();
+    runtime.run_sync(report(&event_loop, redis, &mut sink), watchdog()).unwrap().unwrap();
+    drop(runtime);
     rows
 }
 

@@ -146,7 +146,10 @@ impl Inspector {
     }
 
     fn forget(&self, task: Key) {
-        if let Some(entry) = self.tasks.borrow_mut().get_mut(task.index()) {
+        // A task that cancels itself and spawns another one has left it its index.
+        if let Some(entry) = self.tasks.borrow_mut().get_mut(task.index())
+            && entry.generation == generation(task)
+        {
             entry.spawned = None;
             entry.waiting = None;
         }

@@ -1,7 +1,6 @@
 //! The steps and waits of tasks in the trace.
 
 use std::any::Any;
-use std::cell::Cell;
 use std::rc::Rc;
 
 use selector_core::Key;
@@ -9,13 +8,12 @@ use trace::Event;
 
 use crate::inspect::Inspector;
 use crate::inspect::inspector::Waiting;
-use crate::runtime::observer::{Observer, StepEnd, Unhandled, Wait};
+use crate::runtime::observer::{Observer, StepEnd, Wait};
 
 /// The observer that writes steps, waits and wake-ups to the trace, if there is one. It
 /// stands before the inspector in a pair, so that it still sees what a task waited for.
 pub struct Trace {
     inspector: Rc<Inspector>,
-    is_closing: Cell<bool>,
 }
 
 impl Trace {
@@ -24,7 +22,7 @@ impl Trace {
 
     /// Returns a tracer that takes names and waits from the inspector of the same loop.
     pub fn new(inspector: &Rc<Inspector>) -> Self {
-        Self { inspector: Rc::clone(inspector), is_closing: Cell::new(false) }
+        Self { inspector: Rc::clone(inspector) }
     }
 
     fn id(&self, task: Key) -> u64 {
@@ -93,17 +91,11 @@ impl Observer for Trace {
     }
 
     fn dropped(&self, task: Key) {
-        if !self.is_closing.get() {
-            trace::cancelled(task.to_bits());
-        }
+        trace::cancelled(task.to_bits());
     }
 
     fn panicked(&self) {
         trace::panicked();
-    }
-
-    fn unhandled(&self, what: &Unhandled<'_>) {
-        self.is_closing.set(matches!(what, Unhandled::Destroyed(..)));
     }
 
     fn visit<'o>(&'o self, visit: &mut dyn FnMut(&'o dyn Any)) {

@@ -95,7 +95,7 @@ pub trait Observer: Any {
     /// The step ends.
     fn step_ends(&self, _task: Key, _end: StepEnd) {}
 
-    /// A task is dropped between two steps: it was cancelled, or the loop is closed.
+    /// A task was cancelled between two steps.
     fn dropped(&self, _task: Key) {}
 
     /// A coroutine, a callback or a destructor has panicked.

@@ -345,8 +345,11 @@ impl Scheduler {
         for task in self.tasks() {
             self.observer.unhandled(&Unhandled::Destroyed(task, now));
         }
-        for task in self.tasks() {
-            self.remove(task);
+        // The table is empty before the tasks are dropped, so their keys are stale for the
+        // code that this runs.
+        let tasks = self.tasks.take();
+        for slot in tasks.into_values() {
+            self.contain(|| drop(slot));
         }
     }
 }

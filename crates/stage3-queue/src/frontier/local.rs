@@ -6,11 +6,13 @@ use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use asyncio::CallbackHandle;
+use asyncio::prelude::*;
 use crawl_core::{
     Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait,
     Job, Options, Sink, Visit,
 };
-use stage2_coroutines::{EventLoop, Future, Handle, sleep, yield_now};
+use stage2_coroutines::{EventLoop, Future, sleep, yield_now};
 use url::Url;
 use web::Address;
 
@@ -36,7 +38,7 @@ pub(crate) struct Inner {
     crawl: RefCell<Crawl>,
     row_writer: RowWriter,
     /// The time at which the next host wakes up.
-    timer: RefCell<Option<(Instant, Handle)>>,
+    timer: RefCell<Option<(Instant, CallbackHandle)>>,
     /// Tasks that wait for the rules of an origin, or for the end.
     waiters: RefCell<Vec<Future<()>>>,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crawl_core::{CrawlSummary, ErrorClass, Options, Row};
 use sim_net::{Request, Response, SimNet};
-use stage2_coroutines::{EventLoop, Stats};
+use stage2_coroutines::{EventLoop, Inspect, Stats, runtime_on};
 use stage3_queue::Crawler;
 
 /// Returns the options of most crawls: ten fetches at a time.
@@ -47,15 +47,16 @@ pub(crate) fn crawl(
 /// Crawls this simulated network and checks the invariants of every crawl.
 pub(crate) fn crawl_on(net: &SimNet, options: Options) -> Crawled {
     let no_names = |host: &str, _| panic!("{host} is looked up");
-    let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+    let runtime = runtime_on(net.clone(), Arc::new(no_names));
+    let event_loop = runtime.event_loop().clone();
     let rows = Arc::new(Mutex::new(Vec::new()));
     let sink = Arc::clone(&rows);
     let crawler =
         Crawler::new(&event_loop, options, Box::new(move |row| sink.lock().unwrap().push(row)));
-    let summary = event_loop.run_until_complete(crawler.crawl()).unwrap();
+    let summary = runtime.run_until_complete(crawler.crawl()).unwrap();
     let stats = event_loop.stats();
     drop(crawler);
-    event_loop.close();
+    drop(runtime);
     assert_eq!(event_loop.pending_tasks(), 0);
     assert_eq!(event_loop.pending_timers(), 0);
     assert_eq!(event_loop.connections(), 0);

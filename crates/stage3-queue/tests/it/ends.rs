@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::common::{Crawled, class, crawl, options};
+use asyncio::prelude::*;
 use crawl_core::{CrawlSummary, ErrorClass, Options, Outcome, Row, StopReason};
 use sim_net::{Request, Response, SimNet, not_found, page, redirect, response, silence, text};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, runtime_on};
 use stage3_queue::Crawler;
 
 const A: &str = "http://10.0.0.1/";
@@ -171,11 +172,12 @@ fn in_runs(
     let run = |max_pages: &Option<u64>| {
         let no_names = |host: &str, _| panic!("{host} is looked up");
         let net = SimNet::new(answer.clone());
-        let event_loop = EventLoop::with_backend(net, Arc::new(no_names));
+        let runtime = runtime_on(net, Arc::new(no_names));
+        let event_loop = runtime.event_loop().clone();
         let mut rows = Vec::new();
         let options = Options { max_pages: *max_pages, ..options.clone() };
         let crawler = Crawler::builder(options).journal(&path);
-        let summary = crawler.on_row(|row| rows.push(row)).run_on(&event_loop).unwrap();
+        let summary = crawler.on_row(|row| rows.push(row)).run_on(runtime).unwrap();
         (rows, summary)
     };
     let runs = max_pages.iter().map(run).collect();
@@ -245,8 +247,9 @@ fn roots_that_are_too_long_for_a_journal_are_refused_at_once() {
     let options = options(&[&*long; 65]);
     let path = std::env::temp_dir().join(format!("long-{}.journal", std::process::id()));
     let no_names = |host: &str, _| panic!("{host} is looked up");
-    let event_loop = EventLoop::with_backend(SimNet::new(|_| not_found()), Arc::new(no_names));
-    let result = Crawler::builder(options).journal(&path).run_on(&event_loop);
+    let runtime = runtime_on(SimNet::new(|_| not_found()), Arc::new(no_names));
+    let event_loop = runtime.event_loop().clone();
+    let result = Crawler::builder(options).journal(&path).run_on(runtime);
     let length = fs::metadata(&path).unwrap().len();
     fs::remove_file(&path).unwrap();
     let error = result.unwrap_err().to_string();
@@ -263,10 +266,11 @@ fn a_new_journal_without_a_root_to_ask_is_not_said_to_be_done() {
     let path = std::env::temp_dir().join(format!("ends-new-{}", std::process::id()));
     let warnings = |options: Options| {
         let no_names = |host: &str, _| panic!("{host} is looked up");
-        let event_loop = EventLoop::with_backend(SimNet::new(|_| not_found()), Arc::new(no_names));
+        let runtime = runtime_on(SimNet::new(|_| not_found()), Arc::new(no_names));
+        let event_loop = runtime.event_loop().clone();
         let mut warnings = 0;
         let crawler = Crawler::builder(options).journal(&path);
-        crawler.on_warning(|_| warnings += 1).run_on(&event_loop).unwrap();
+        crawler.on_warning(|_| warnings += 1).run_on(runtime).unwrap();
         warnings
     };
     let mut excluded = options(&[A]);
@@ -321,7 +325,8 @@ fn a_stop_is_heard_in_every_state() {
         for is_signal in [true, false] {
             let net = SimNet::new(answer);
             let no_names = |host: &str, _| panic!("{host} is looked up");
-            let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+            let runtime = runtime_on(net.clone(), Arc::new(no_names));
+            let event_loop = runtime.event_loop().clone();
             let mut options = options(&[A]);
             options.settings.sitemap = state.ends_with("sitemap");
             options.max_time = Some(AT).filter(|_| !is_signal);
@@ -330,7 +335,7 @@ fn a_stop_is_heard_in_every_state() {
             if is_signal {
                 event_loop.call_later(AT, move || stopper.stop(StopReason::Signal(15)));
             }
-            let summary = crawler.run_on(&event_loop).unwrap();
+            let summary = crawler.run_on(runtime).unwrap();
             let is_right = match summary.stopped {
                 Some(StopReason::Signal(15)) => is_signal,
                 Some(StopReason::MaxTime) => !is_signal,

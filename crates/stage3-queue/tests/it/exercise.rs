@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use crawl_core::Options;
 use demo_site::scripted::Server;
-use stage2_coroutines::{EventLoop, Task, yield_now};
+use stage2_coroutines::{EventLoop, Task, virtual_runtime, yield_now};
 use stage3_queue::{JoinableQueue, crawl};
 
 type Taken = Rc<RefCell<Vec<u32>>>;
@@ -30,12 +30,13 @@ fn run_a_while(event_loop: &EventLoop) {
             yield_now(event_loop).await;
         }
     };
-    event_loop.run_until_complete(a_while).unwrap();
+    runtime.run_until_complete(a_while).unwrap();
 }
 
 #[test]
 fn task_1_an_item_that_is_put_in_waits_and_is_unfinished() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     q.put_nowait(1);
     q.put_nowait(2);
@@ -44,7 +45,8 @@ fn task_1_an_item_that_is_put_in_waits_and_is_unfinished() {
 
 #[test]
 fn task_2_items_go_to_getters_in_the_order_of_both() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let (q, taken) = (JoinableQueue::new(&event_loop), Taken::default());
     // Put in first, and later as well: in both cases a get has an item.
     q.put_nowait(1);
@@ -59,13 +61,14 @@ fn task_2_items_go_to_getters_in_the_order_of_both() {
             let _ = getter.await;
         }
     };
-    event_loop.run_until_complete(all).unwrap();
+    runtime.run_until_complete(all).unwrap();
     assert_eq!(taken.take(), [1, 2, 3]);
 }
 
 #[test]
 fn task_3_join_waits_for_the_end_of_all_work_and_can_be_used_again() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::<u32>::new(&event_loop);
     let done = Rc::new(Cell::new(0));
     let (queue, inside, counted) = (q.clone(), event_loop.clone(), Rc::clone(&done));
@@ -82,17 +85,18 @@ fn task_3_join_waits_for_the_end_of_all_work_and_can_be_used_again() {
     });
     for round in 1..=2 {
         q.put_nowait(3);
-        event_loop.run_until_complete(q.join()).unwrap();
+        runtime.run_until_complete(q.join()).unwrap();
         assert_eq!((done.get(), q.unfinished()), (4 * round, 0));
     }
-    event_loop.run_until_complete(q.join()).unwrap();
+    runtime.run_until_complete(q.join()).unwrap();
     // Closed, the loop would give up the getter, which only the fourth task is about.
     std::mem::forget(event_loop);
 }
 
 #[test]
 fn task_4_a_getter_that_is_cancelled_passes_its_item_on() {
-    let event_loop = EventLoop::in_virtual_time();
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop().clone();
     let (q, taken) = (JoinableQueue::new(&event_loop), Taken::default());
     let [first, second, third] = [(); 3].map(|()| spawn_getter(&event_loop, &q, &taken));
     run_a_while(&event_loop);
@@ -100,7 +104,7 @@ fn task_4_a_getter_that_is_cancelled_passes_its_item_on() {
     second.cancel();
     q.put_nowait(7);
     first.cancel();
-    event_loop.run_until_complete(third).unwrap().unwrap();
+    runtime.run_until_complete(third).unwrap().unwrap();
     assert_eq!((taken.take(), q.len()), (vec![7], 0));
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::options;
 use crawl_core::Row;
 use sim_net::{Request, Response, SimNet, page, redirect, text};
-use stage2_coroutines::EventLoop;
+use stage2_coroutines::{EventLoop, runtime_on};
 use stage3_queue::Crawler;
 
 const A: &str = "http://10.0.0.1/";
@@ -41,14 +41,15 @@ fn crawl(
 ) -> io::Result<(Vec<Row>, usize)> {
     let net = SimNet::new(answer);
     let no_names = |host: &str, _| panic!("{host} is looked up");
-    let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+    let runtime = runtime_on(net.clone(), Arc::new(no_names));
+    let event_loop = runtime.event_loop().clone();
     let mut options = options(&[A]);
     (options.settings.external, options.settings.robots, options.settings.sitemap) =
         (true, false, sitemap);
     options.settings.max_depth = Some(3);
     let mut rows = Vec::new();
     let builder = Crawler::builder(options).external_cache(cache, Duration::from_secs(3_600));
-    builder.on_row(|row| rows.push(row)).run_on(&event_loop)?;
+    builder.on_row(|row| rows.push(row)).run_on(runtime)?;
     let requests = net.take_requests();
     Ok((rows, requests.iter().filter(|request| request.host == "10.0.0.2").count()))
 }

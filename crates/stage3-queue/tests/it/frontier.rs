@@ -18,7 +18,7 @@ use crawl_core::{
     Row, Visit,
 };
 use proptest::prelude::*;
-use stage2_coroutines::{Coroutine, EventLoop, sleep};
+use stage2_coroutines::{Coroutine, EventLoop, sleep, system_runtime};
 use stage3_queue::{Claim, Crawler, Frontier, LocalClaim, LocalFrontier, Rules, Stopper};
 use test_support::event_loops::virtual_loop;
 use url::Url;
@@ -97,7 +97,8 @@ struct Model {
 
 impl Model {
     fn new(mut options: Options) -> Self {
-        let event_loop = virtual_loop();
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
         let sink = Arc::clone(&rows);
         let robots = options.settings.robots;
@@ -225,7 +226,7 @@ impl Model {
     }
 
     fn sleep(&self, duration: Duration) {
-        self.event_loop.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
+        self.runtime.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
     }
 
     /// Checks what holds after each step.
@@ -271,7 +272,7 @@ impl Model {
         let summary = self.frontier.end();
         assert_eq!(summary.done as usize, self.rows.lock().unwrap().len());
         assert_eq!((summary.done + summary.todo) as usize, self.known.len());
-        self.event_loop.close();
+        self.drop(runtime);
     }
 }
 
@@ -637,7 +638,8 @@ fn another_frontier_drives_the_same_worker() {
     let expected = urls(&rows);
     assert_eq!(expected.len(), 51);
     for tasks in [1, 3, 20] {
-        let event_loop = EventLoop::new().unwrap();
+        let runtime = system_runtime().unwrap();
+        let event_loop = runtime.event_loop().clone();
         let mut options = options(&[&root]);
         options.max_tasks = Some(tasks);
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
@@ -647,8 +649,8 @@ fn another_frontier_drives_the_same_worker() {
         let crawl = RefCell::new(Crawl::new(options.clone()));
         let frontier = RemoteFrontier { event_loop: event_loop.clone(), crawl, messages };
         let crawler = Crawler::with_frontier(&event_loop, options, frontier, Stopper::new());
-        event_loop.run_until_complete(crawler.crawl()).unwrap();
-        event_loop.close();
+        runtime.run_until_complete(crawler.crawl()).unwrap();
+        drop(runtime);
         drop(crawler);
         thread.join().unwrap();
         assert_eq!(urls(&rows), expected, "{tasks}");

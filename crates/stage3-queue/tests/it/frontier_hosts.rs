@@ -65,7 +65,8 @@ type Fetch = (LocalClaim, Visit);
 
 impl Worker {
     fn new(options: Options) -> Self {
-        let event_loop = virtual_loop();
+        let runtime = virtual_loop();
+        let event_loop = runtime.event_loop().clone();
         let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
         let sink = Arc::clone(&rows);
         let sink = Box::new(move |row| sink.lock().unwrap().push(row));
@@ -74,7 +75,7 @@ impl Worker {
     }
 
     fn sleep(&self, duration: Duration) {
-        self.event_loop.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
+        self.runtime.run_until_complete(sleep(&self.event_loop, duration)).unwrap();
     }
 
     /// Takes a claim, if a job may start now.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::common::{Crawled, class, crawl, crawl_on, options, paths};
 use crawl_core::{ErrorClass, Outcome};
 use sim_net::{Fault, Request, Response, SimNet, not_found, page, response, silence};
-use stage2_coroutines::{EventLoop, Task, sleep};
+use stage2_coroutines::{EventLoop, Task, runtime_on, sleep};
 use stage3_queue::Crawler;
 
 const A: &str = "http://10.0.0.1/";
@@ -334,10 +334,11 @@ fn a_resumed_crawl_asks_what_was_left_to_do() {
     let run = |answer: fn(&Request) -> Response| {
         let net = SimNet::new(answer);
         let no_names = |host: &str, _| panic!("{host} is looked up");
-        let event_loop = EventLoop::with_backend(net.clone(), Arc::new(no_names));
+        let runtime = runtime_on(net.clone(), Arc::new(no_names));
+        let event_loop = runtime.event_loop().clone();
         let mut rows = Vec::new();
         let crawler = Crawler::builder(options(&[A])).journal(&path);
-        let summary = crawler.on_row(|row| rows.push(row)).run_on(&event_loop).unwrap();
+        let summary = crawler.on_row(|row| rows.push(row)).run_on(runtime).unwrap();
         (rows, summary)
     };
     let (rows, summary) = run(|request| match &*request.path {
@@ -362,7 +363,8 @@ fn waits_have_names() {
         _ => site(request, 3),
     });
     let no_names = |host: &str, _| panic!("{host} is looked up");
-    let event_loop = EventLoop::with_backend(net, Arc::new(no_names));
+    let runtime = runtime_on(net, Arc::new(no_names));
+    let event_loop = runtime.event_loop().clone();
     let mut options = options(&[A, "http://10.0.0.2/"]);
     options.settings.delay = secs(2);
     let crawler = Crawler::new(&event_loop, options, Box::new(drop));

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use stage2_coroutines::{Coroutine, Exception, Task, sleep};
+use stage2_coroutines::{Coroutine, Exception, Inspect, Task, sleep};
 use stage3_queue::{Item, JoinableQueue, Reservation};
 use test_support::event_loops::{run, virtual_loop};
 
@@ -94,7 +94,8 @@ fn join_can_be_called_again() {
 
 #[test]
 fn join_waits_for_items_put_in_before_old_work_is_handed_back() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     q.put_nowait(5);
     let seen = Rc::new(RefCell::new(Vec::new()));
@@ -110,7 +111,7 @@ fn join_waits_for_items_put_in_before_old_work_is_handed_back() {
             }
         }
     });
-    event_loop.run_until_complete(q.join()).unwrap();
+    runtime.run_until_complete(q.join()).unwrap();
     assert_eq!(*seen.borrow(), [5, 4, 3, 2, 1, 0]);
     worker.cancel();
 }
@@ -161,7 +162,8 @@ fn a_getter_that_is_cancelled_loses_nothing() {
 
 #[test]
 fn a_worker_that_panics_hands_its_item_back() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     for n in 0..10 {
         q.put_nowait(n);
@@ -175,9 +177,9 @@ fn a_worker_that_panics_hands_its_item_back() {
             })
         })
         .collect();
-    event_loop.run_until_complete(q.join()).unwrap();
+    runtime.run_until_complete(q.join()).unwrap();
     for (n, worker) in workers.into_iter().enumerate() {
-        let outcome = event_loop.run_until_complete(worker).unwrap();
+        let outcome = runtime.run_until_complete(worker).unwrap();
         let message = outcome.unwrap_err().to_string();
         assert_eq!(message, format!("panicked: on item {n}"));
     }
@@ -185,7 +187,8 @@ fn a_worker_that_panics_hands_its_item_back() {
 
 #[test]
 fn workers_share_the_work_and_sleep_meanwhile() {
-    let event_loop = virtual_loop();
+    let runtime = virtual_loop();
+    let event_loop = runtime.event_loop().clone();
     let q = JoinableQueue::new(&event_loop);
     for n in 0..100 {
         q.put_nowait(n);
@@ -204,7 +207,7 @@ fn workers_share_the_work_and_sleep_meanwhile() {
         })
         .collect();
     let start = event_loop.now();
-    event_loop.run_until_complete(q.join()).unwrap();
+    runtime.run_until_complete(q.join()).unwrap();
     assert_eq!(done.get(), 100);
     assert_eq!(event_loop.now() - start, A_SECOND * 10, "ten at a time");
     for worker in &workers {

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Task, sleep};
+use asyncio::prelude::*;
+use stage2_coroutines::{EventLoop, Inspect, InspectTask, Task, sleep};
 
 const WORK: Duration = Duration::from_millis(200);
 const TICK: Duration = Duration::from_millis(20);
@@ -50,6 +51,6 @@ pub(crate) fn run() -> crate::Outcome {
         sleep(&event_loop, TICK).await;
         Ok::<_, stage2_coroutines::Exception>(())
     };
-    event_loop.run_until_complete(all)??;
+    runtime.run_until_complete(all)??;
     Ok(true)
 }

@@ -2,7 +2,8 @@
 
 use std::panic::Location;
 
-use stage2_coroutines::{Future, Task, Wait, with_wait};
+use asyncio::prelude::*;
+use stage2_coroutines::{Future, InspectTask, Task, Wait, leaf_at};
 
 pub(crate) fn run() -> crate::Outcome {
     let event_loop = crate::event_loop()?;
@@ -19,7 +20,7 @@ pub(crate) fn run() -> crate::Outcome {
         }
         waiter.await
     };
-    let value = event_loop.run_until_complete(all)???;
+    let value = runtime.run_until_complete(all)???;
     println!("waiter: {value}");
     Ok(true)
 }

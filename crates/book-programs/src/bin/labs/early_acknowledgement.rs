@@ -77,7 +77,7 @@ fn crawl(event_loop: &EventLoop, messages: usize) -> std::io::Result<usize> {
     let worker = Worker { event_loop: event_loop.clone(), plan: Rc::default() };
     worker.plan.borrow_mut().put("/");
     let killed = Task::spawn(event_loop, worker.clone().work());
-    event_loop.run_until_complete(async {
+    runtime.run_until_complete(async {
         // Its first message comes before the first step of this coroutine.
         for _ in 1..messages {
             yield_now(event_loop).await;
@@ -89,7 +89,7 @@ fn crawl(event_loop: &EventLoop, messages: usize) -> std::io::Result<usize> {
     let leased = std::mem::take(&mut plan.leased);
     plan.queued.extend(leased);
     drop(plan);
-    event_loop.run_until_complete(worker.clone().work())?;
+    runtime.run_until_complete(worker.clone().work())?;
     Ok(worker.plan.borrow().done.len())
 }
 

@@ -1,7 +1,7 @@
 //! One worker and a site of four pages: the last worker on the last page must put in
 //! the links of it before it counts as done.
 
-use stage2_coroutines::{EventLoop, Task, yield_now};
+use stage2_coroutines::{EventLoop, InspectTask, Task, yield_now};
 use stage3_queue::JoinableQueue;
 
 type Queue = JoinableQueue<&'static str>;
@@ -33,7 +33,7 @@ pub(crate) fn run() -> crate::Outcome {
     let q = Queue::new(&event_loop);
     q.put_nowait("/");
     let worker = Task::spawn(&event_loop, work(event_loop.clone(), q.clone())).named("worker");
-    event_loop.run_until_complete(q.join())?;
+    runtime.run_until_complete(q.join())?;
     println!("join returns: in the queue {}, unfinished {}", q.len(), q.unfinished());
     worker.print_stack(&mut std::io::stdout())?;
     Ok(q.is_empty())

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use stage2_coroutines::{Coroutine, Task, with_wait};
+use stage2_coroutines::{Coroutine, InspectTask, Task, leaf_at};
 
 /// The place where the value and the waker meet.
 #[derive(Default)]

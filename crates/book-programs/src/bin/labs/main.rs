@@ -29,7 +29,8 @@ use std::process::exit;
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{Coroutine, EventLoop};
+use asyncio::prelude::*;
+use stage2_coroutines::{Coroutine, EventLoop, Inspect, system_runtime};
 
 /// The time after which a program that has not ended is asked what it waits for.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -88,7 +89,7 @@ fn end(code: i32) -> ! {
 
 /// Creates the loop on which a program runs.
 fn event_loop() -> Result<EventLoop, Box<dyn Error>> {
-    Ok(EventLoop::new()?)
+    Ok(system_runtime()?)
 }
 
 /// Runs a coroutine. If it has not ended after [`LIMIT`], prints what each task
@@ -105,5 +106,5 @@ fn run_watched<T>(
             end(1);
         });
     });
-    event_loop.run_until_complete(coroutine)
+    runtime.run_until_complete(coroutine)
 }

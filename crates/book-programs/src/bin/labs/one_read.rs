@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Task, connect, read, sleep};
+use stage2_coroutines::{EventLoop, InspectTask, Task, connect, read, sleep};
 use transport::TlsLayer;
 
 const LENGTH: usize = 16 * 1024;

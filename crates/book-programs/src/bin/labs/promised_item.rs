@@ -1,7 +1,7 @@
 //! Two workers wait for a page. One comes, the first worker is woken for it, and is
 //! cancelled before it has taken it.
 
-use stage2_coroutines::{Task, yield_now};
+use stage2_coroutines::{InspectTask, Task, yield_now};
 use stage3_queue::JoinableQueue;
 
 async fn work(name: &'static str, q: JoinableQueue<&'static str>) {
@@ -22,7 +22,7 @@ pub(crate) fn run() -> crate::Outcome {
         println!("first is cancelled, in the queue: {}", queue.len());
         queue.join().await;
     });
-    let result = event_loop.run_until_complete(main.named("main"));
+    let result = runtime.run_until_complete(main.named("main"));
     println!("in the queue: {}, unfinished: {}", q.len(), q.unfinished());
     result??;
     Ok(true)

@@ -1,6 +1,6 @@
 //! Two workers and three pages, of which one cannot be fetched.
 
-use stage2_coroutines::{EventLoop, Task, yield_now};
+use stage2_coroutines::{EventLoop, InspectTask, Task, yield_now};
 use stage3_queue::JoinableQueue;
 
 type Queue = JoinableQueue<&'static str>;
@@ -33,7 +33,7 @@ pub(crate) fn run() -> crate::Outcome {
     }
     let joined = q.clone();
     let join = Task::spawn(&event_loop, async move { joined.join().await });
-    event_loop.run_until_complete(join.named("main"))??;
+    runtime.run_until_complete(join.named("main"))??;
     println!("join returns, unfinished: {}", q.unfinished());
     Ok(true)
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stage2_coroutines::{Task, sleep, yield_now};
+use stage2_coroutines::{InspectTask, Task, sleep, yield_now};
 
 pub(crate) fn run() -> crate::Outcome {
     let event_loop = crate::event_loop()?;

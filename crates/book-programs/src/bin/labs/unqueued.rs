@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stage2_coroutines::{Task, sleep};
+use stage2_coroutines::{InspectTask, Task, sleep};
 
 pub(crate) fn run() -> crate::Outcome {
     let event_loop = crate::event_loop()?;

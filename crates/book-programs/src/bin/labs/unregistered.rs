@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::net::TcpListener;
 
-use stage2_coroutines::{Future, Task, connect};
+use stage2_coroutines::{Future, Inspect, InspectTask, Task, connect};
 use transport::TlsLayer;
 
 pub(crate) fn run() -> crate::Outcome {
@@ -17,7 +17,7 @@ pub(crate) fn run() -> crate::Outcome {
         }
         std::io::Result::Ok(())
     });
-    event_loop.run_until_complete(opener)???;
+    runtime.run_until_complete(opener)???;
     let count = event_loop.connections();
     println!("100 connections were closed, and {count} are registered");
     // Nothing can resolve this. The loop says so, unless it believes that one of
@@ -27,6 +27,6 @@ pub(crate) fn run() -> crate::Outcome {
     if count > 0 {
         drop(crate::run_watched(&event_loop, never)?);
     }
-    let error = event_loop.run_forever().err();
+    let error = runtime.run_forever().err();
     Ok(error.is_some_and(|error| error.kind() == ErrorKind::Deadlock))
 }

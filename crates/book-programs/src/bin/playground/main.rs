@@ -57,8 +57,7 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
     });
     let summary = match settings.stage {
         Stage::Callbacks => {
-            let mut event_loop =
-                stage1_callbacks::EventLoop::with_backend(net.clone(), net.lookup());
+            let mut event_loop = stage1_callbacks::runtime_on(net.clone(), net.lookup());
             stage1_callbacks::crawl_on(&mut event_loop, options, sink)
         }
         Stage::Coroutines => stage2_coroutines::crawl_on(&on(&net), options, sink),
@@ -98,5 +97,5 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
 
 /// Makes a loop of stages 2 and 3 on a network.
 fn on(net: &SimNet) -> stage2_coroutines::EventLoop {
-    stage2_coroutines::EventLoop::with_backend(net.clone(), net.lookup())
+    stage2_coroutines::runtime_on(net.clone(), net.lookup())
 }

@@ -84,7 +84,7 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
         let text = if outcome.is_ok() { "the task has ended" } else { "the task is cancelled" };
         scene.add_with(CALLER, text, [state(&shelves)]);
     };
-    event_loop.run_until_complete(program).map_err(failed)?;
+    runtime.run_until_complete(program).map_err(failed)?;
     scene.end(match *shelves.borrow() {
         [None, None] => "The parcel is lost: it was in the frame, and nowhere else.",
         [Some(_), _] => "The parcel is where it was.",

@@ -53,7 +53,7 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
     scene.add(CRAWL, "starts two workers, and waits in join");
     let worker = |n| work(event_loop.clone(), q.clone(), scene.clone(), n, done_first);
     let workers = [0, 1].map(|n| Task::spawn(&event_loop, worker(n)));
-    event_loop.run_until_complete(q.join()).map_err(failed)?;
+    runtime.run_until_complete(q.join()).map_err(failed)?;
     let left = q.unfinished();
     scene.add_with(CRAWL, "join returns: the workers are cancelled", state(&q));
     for worker in &workers {

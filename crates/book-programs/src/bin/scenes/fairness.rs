@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use asyncio::prelude::*;
 use stage2_coroutines::{Task, sleep, yield_now};
 
 use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
@@ -35,7 +36,7 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
         // One more round, in which what is due may fire.
         sleep(&event_loop, Duration::from_millis(1)).await;
     };
-    event_loop.run_until_complete(program).map_err(failed)?;
+    runtime.run_until_complete(program).map_err(failed)?;
     scene.end(if yields {
         "Each round, every task that is ready makes one step; then the loop looks at timers and sockets."
     } else {

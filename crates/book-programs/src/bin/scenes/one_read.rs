@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
 use sim_net::{Link, SimNet, text};
-use stage2_coroutines::{EventLoop, connect, read, write_all};
+use stage2_coroutines::{EventLoop, connect, read, runtime_on, write_all};
 use trace::{Event, Record, Tracer};
 use transport::TlsLayer;
 
@@ -25,14 +25,15 @@ pub(crate) fn play(_choices: &Choices<'_>) -> Result<Scene, String> {
     let net = SimNet::new(|_| text("hello"));
     let latency = Duration::from_millis(40);
     net.link(host.into(), Link { latency, ..Link::DEFAULT });
-    let event_loop = EventLoop::with_backend(net.clone(), net.lookup());
+    let runtime = runtime_on(net.clone(), net.lookup());
+    let event_loop = runtime.event_loop().clone();
     let fetch = async {
         let address = SocketAddr::from((host, 80));
         let mut connection = connect(&event_loop, address, TlsLayer::plain()).await?;
         write_all(&mut connection, b"GET / HTTP/1.1\r\nHost: 10.0.0.1\r\n\r\n").await?;
         read(&mut connection, <[u8]>::len).await
     };
-    let result = event_loop.run_until_complete(fetch).map_err(failed)?;
+    let result = runtime.run_until_complete(fetch).map_err(failed)?;
     drop(entered);
     let length = result.map_err(failed)?.unwrap_or(0);
     let trace = tracer.take();

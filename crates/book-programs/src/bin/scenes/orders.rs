@@ -74,7 +74,7 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
         done_first,
     });
     let workers = [0, 1].map(|n| Task::spawn(&event_loop, work(Rc::clone(&crawl), n)));
-    let result = event_loop.run_until_complete(q.join());
+    let result = runtime.run_until_complete(q.join());
     drop(exploration);
     result.map_err(failed)?;
     scene.add_with(CRAWL, "join returns", state(&q));

@@ -38,7 +38,7 @@ pub(crate) fn play(choices: &Choices<'_>) -> Result<Scene, String> {
             getter.cancel();
         }
     };
-    event_loop.run_until_complete(program).map_err(failed)?;
+    runtime.run_until_complete(program).map_err(failed)?;
     scene.end(if is_cancelled {
         "The item was promised anew, and none is lost."
     } else {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use stage2_coroutines::{Coroutine, Exception, Future, Task};
+use asyncio::prelude::*;
+use stage2_coroutines::{Coroutine, Exception, Future, Inspect, Task};
 
 use crate::scene::{Choices, Scene, event_loop_in_virtual_time, failed};
 
@@ -76,7 +77,7 @@ pub(crate) fn play(_choices: &Choices<'_>) -> Result<Scene, String> {
         let _ = future.set_result("news");
         says.add(LOOP, "takes the task from the run queue, and polls it again");
     });
-    let result = event_loop.run_until_complete(task);
+    let result = runtime.run_until_complete(task);
     SCENE.set(None);
     result.map_err(failed)?.map_err(failed)?;
     let steps = event_loop.stats().polls;

@@ -71,23 +71,23 @@ impl Stage {
         self.run_with_watchdog(options, move |options, sink| {
             let backend = InterceptedBackend::new(interceptor);
             if self == Self::Callbacks {
-                let mut event_loop = stage1_callbacks::EventLoop::with_backend(backend, lookup);
+                let mut event_loop = stage1_callbacks::runtime_on(backend, lookup);
                 let summary = stage1_callbacks::crawl_on(&mut event_loop, options, sink)?;
                 let stage1_callbacks::Stats { ticks, callbacks } = event_loop.stats();
                 let calls = callbacks;
                 return Ok((summary, LoopStats { ticks, calls }));
             }
-            let event_loop = stage2_coroutines::EventLoop::with_backend(backend, lookup);
+            let event_loop = stage2_coroutines::runtime_on(backend, lookup);
             let summary = match self {
                 Self::Coroutines => stage2_coroutines::crawl_on(&event_loop, options, sink),
                 Self::Queue => {
                     let crawler = Crawler::new(&event_loop, options, sink);
-                    event_loop.run_until_complete(crawler.crawl())
+                    runtime.run_until_complete(crawler.crawl())
                 }
                 Self::Threads | Self::Callbacks => unreachable!("no loop of stage 2's"),
             };
             let stage2_coroutines::Stats { ticks, polls } = event_loop.stats();
-            event_loop.close();
+            drop(runtime);
             assert_eq!(event_loop.pending_tasks(), 0);
             assert_eq!(event_loop.pending_timers(), 0);
             assert_eq!(event_loop.connections(), 0);
