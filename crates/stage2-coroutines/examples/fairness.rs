@@ -3,7 +3,6 @@
 
 use std::io;
 
-use asyncio::prelude::*;
 use asyncio::{ReturnWhen, wait};
 use stage2_coroutines::{EventLoop, Future, Task, virtual_runtime, yield_now};
 

@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, system_runtime, virtual_runtime};
+use stage2_coroutines::{EventLoop, virtual_runtime};
 
 /// Prints the greeting and has itself called again. A callback cannot wait in a
 /// loop statement; it can only return and be called later. Compare

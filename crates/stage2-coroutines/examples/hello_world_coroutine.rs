@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, sleep, system_runtime, virtual_runtime};
+use stage2_coroutines::{EventLoop, sleep, virtual_runtime};
 
 /// Prints the greeting for ever, and yet blocks no other code: at the `await` it
 /// is suspended, and the loop is free for two seconds.

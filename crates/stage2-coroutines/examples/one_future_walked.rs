@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Inspect, Task, virtual_runtime};
+use stage2_coroutines::{Coroutine, Exception, Future, Inspect, Task, virtual_runtime};
 
 // ANCHOR: watched
 /// A wrapper that polls a future, and prints each call.

@@ -7,7 +7,6 @@
 use std::io;
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use asyncio::{ReturnWhen, wait};
 use stage2_coroutines::{EventLoop, Task, sleep, virtual_runtime};
 

@@ -8,9 +8,7 @@ use std::hint::black_box;
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 
-use stage2_coroutines::{
-    Coroutine, EventLoop, connect, read, read_all, read_by_hand, system_runtime,
-};
+use stage2_coroutines::{Coroutine, connect, read, read_all, read_by_hand, system_runtime};
 use transport::TlsLayer;
 
 // ANCHOR: functions

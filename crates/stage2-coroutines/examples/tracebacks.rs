@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::thread;
 
-use stage2_coroutines::traceback::{Traced, TracedIn};
+use asyncio::traceback::{Traced, TracedIn};
 use stage2_coroutines::{Connection, EventLoop, connect, read_all, system_runtime, write_all};
 use transport::TlsLayer;
 

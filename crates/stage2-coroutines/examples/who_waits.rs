@@ -5,7 +5,7 @@
 use std::io;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Future, Inspect, InspectTask, Task, sleep, virtual_runtime};
+use stage2_coroutines::{Future, Inspect, InspectTask, Task, sleep, virtual_runtime};
 
 // ANCHOR: main
 fn main() -> io::Result<()> {

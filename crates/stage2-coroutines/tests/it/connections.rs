@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, connect, read_to_end, system_runtime};
+use stage2_coroutines::{connect, read_to_end, system_runtime};
 use transport::TlsLayer;
 
 /// Returns what `read_to_end` returns for a response in these pieces, after which the

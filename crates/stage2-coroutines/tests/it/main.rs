@@ -18,4 +18,5 @@ mod smallest_runtime;
 #[allow(unreachable_pub)] // In the exercise it is a library.
 #[path = "../../examples/smallest_runtime.rs"]
 mod smallest_runtime_example;
+mod sync;
 mod traced;

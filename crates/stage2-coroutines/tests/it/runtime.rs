@@ -407,7 +407,6 @@ fn a_moving_deadline_needs_one_timer() {
 #[test]
 fn waiting_for_ever_is_an_error_in_virtual_time() {
     let runtime = virtual_loop();
-    let event_loop = runtime.event_loop().clone();
     let error = runtime.run_until_complete(pending::<()>()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Deadlock);
 }
