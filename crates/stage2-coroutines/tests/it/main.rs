@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod change_of_driver;
-mod connections;
 mod cycles;
 mod deadlock;
 mod examples;
 mod examples_book;
-mod examples_generator;
 mod exercise;
 mod generator;
 mod inspect;
