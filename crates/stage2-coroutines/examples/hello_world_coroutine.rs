@@ -21,10 +21,10 @@ fn main() {
     // In virtual time a second costs nothing. With `system_runtime()` the
     // program takes the five seconds it is given below.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
     // This prints nothing: the call only makes the coroutine.
-    let greeting = greet_every_two_seconds(&event_loop);
+    let greeting = greet_every_two_seconds(event_loop);
     if let Err(error) = runtime.run_sync(greeting, Duration::from_secs(5)) {
         println!("That is enough: {error}.");
     }

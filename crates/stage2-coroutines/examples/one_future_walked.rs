@@ -41,11 +41,11 @@ impl Wake for Loud {
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
-    let future = Future::new(&event_loop);
+    let future = Future::new(event_loop);
     let awaited = Watched(future.clone());
-    let task = Task::spawn(&event_loop, async move {
+    let task = Task::spawn(event_loop, async move {
         println!("task: awaits the future");
         let result = awaited.await;
         println!("task: goes on, with {result:?}");

@@ -87,8 +87,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("of this crate:");
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let runtime = system_runtime()?;
-    let event_loop = runtime.event_loop().clone();
-    let connecting = connect(&event_loop, listener.local_addr()?, TlsLayer::plain());
+    let event_loop = runtime.event_loop();
+    let connecting = connect(event_loop, listener.local_addr()?, TlsLayer::plain());
     line("connect", &connecting);
     let mut connection = runtime.run_until_complete(connecting)??;
     let sink = |_: &[u8]| ControlFlow::<()>::Continue(());

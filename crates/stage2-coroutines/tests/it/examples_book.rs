@@ -19,14 +19,18 @@ begun in:
   main
   run_until_complete
   run
+  run_batch
   step
+  poll
   crawl
   fetch
 failed in:
   main
   run_until_complete
   run
+  run_batch
   step
+  poll
   crawl
   fetch
   parse_links
