@@ -28,6 +28,18 @@ pub fn raised(error: impl Into<Box<dyn Error>>) -> Exception {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallbackId(Key);
 
+impl CallbackId {
+    /// Removes the callback. Returns false if it was called or is about to be.
+    pub(crate) fn remove(self, event_loop: &EventLoop) -> bool {
+        let scheduler = event_loop.scheduler();
+        let is_waiting = scheduler.wakers(self.0).is_some_and(|wakers| !wakers.is_queued);
+        if is_waiting {
+            scheduler.remove(self.0);
+        }
+        is_waiting
+    }
+}
+
 /// What asyncio's futures can do besides, and its tasks, too.
 pub trait FutureExt<T: 'static> {
     /// Returns the future itself.
@@ -106,13 +118,8 @@ pub trait FutureExt<T: 'static> {
 
     /// Removes a callback and returns the number of removed ones: one, or zero
     /// if it was called or is about to be.
-    fn remove_done_callback(&self, CallbackId(key): CallbackId) -> usize {
-        let scheduler = self.as_future().event_loop().scheduler();
-        let is_waiting = scheduler.wakers(key).is_some_and(|wakers| !wakers.is_queued);
-        if is_waiting {
-            scheduler.remove(key);
-        }
-        is_waiting.into()
+    fn remove_done_callback(&self, id: CallbackId) -> usize {
+        id.remove(self.as_future().event_loop()).into()
     }
 
     /// Returns this future, whose result is shared: every `.await` of the returned handle and

@@ -125,7 +125,7 @@ pub struct AsCompleted<T: 'static> {
     /// The number of outcomes that `next` has not returned yet.
     remaining: usize,
     /// Removed when it is dropped, and when there will be no further outcome.
-    callbacks: Vec<DoneCallback<T>>,
+    callbacks: Vec<DoneCallback>,
     deadline: Option<Instant>,
 }
 
@@ -202,33 +202,35 @@ impl<T: 'static> Drop for CancelOnDrop<T> {
 // ANCHOR_END: cancel_on_drop
 
 /// A done callback that is removed when this is dropped: whoever stops waiting for a
-/// future leaves nothing behind in it.
-struct DoneCallback<T: 'static> {
-    future: AnyFuture<T>,
+/// future leaves nothing behind in it. It does not hold the future, whose exception is
+/// reported when nobody else does.
+struct DoneCallback {
+    event_loop: EventLoop,
     id: CallbackId,
 }
 
-impl<T: 'static> DoneCallback<T> {
-    fn add(future: &AnyFuture<T>, callback: impl FnOnce(&Future<T>) + 'static) -> Self {
-        Self { future: future.clone(), id: future.add_done_callback(callback) }
+impl DoneCallback {
+    fn add<T: 'static>(future: &AnyFuture<T>, callback: impl FnOnce(&Future<T>) + 'static) -> Self {
+        let event_loop = future.as_future().event_loop().clone();
+        Self { event_loop, id: future.add_done_callback(callback) }
     }
 }
 
-impl<T: 'static> Drop for DoneCallback<T> {
+impl Drop for DoneCallback {
     fn drop(&mut self) {
-        self.future.remove_done_callback(self.id);
+        self.id.remove(&self.event_loop);
     }
 }
 
 /// Done callbacks on several futures, which resolve `settled` when all of them
 /// are done, or when one meets a condition.
-struct Watch<T: 'static> {
-    _callbacks: Vec<DoneCallback<T>>,
+struct Watch {
+    _callbacks: Vec<DoneCallback>,
     settled: Future<()>,
 }
 
-impl<T: 'static> Watch<T> {
-    fn new(
+impl Watch {
+    fn new<T: 'static>(
         event_loop: &EventLoop,
         futures: &[AnyFuture<T>],
         settles: impl Fn(&AnyFuture<T>) -> bool + Copy + 'static,

@@ -20,8 +20,9 @@ mod gather;
 
 pub mod traceback;
 
-#[doc = include_str!("names_of_asyncio.md")]
 pub mod names_of_asyncio {
+    #![doc = include_str!("names_of_asyncio.md")]
+
     // The links of the page are resolved from here.
     #[cfg(doc)]
     use crate::{prelude::*, *};

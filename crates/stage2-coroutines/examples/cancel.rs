@@ -130,8 +130,8 @@ async fn waiters(event_loop: &EventLoop) {
 fn main() -> io::Result<()> {
     // In virtual time: the seconds cost nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
-    runtime.run_until_complete(three_ways(&event_loop))?;
-    runtime.run_until_complete(carry(&event_loop))?;
-    runtime.run_until_complete(waiters(&event_loop))
+    let event_loop = runtime.event_loop();
+    runtime.run_until_complete(three_ways(event_loop))?;
+    runtime.run_until_complete(carry(event_loop))?;
+    runtime.run_until_complete(waiters(event_loop))
 }

@@ -25,9 +25,9 @@ async fn print_sum(event_loop: &EventLoop, x: u32, y: u32) {
 fn main() -> io::Result<()> {
     // In virtual time: the second costs nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
-    runtime.run_until_complete(print_sum(&event_loop, 1, 2))?;
+    runtime.run_until_complete(print_sum(event_loop, 1, 2))?;
     // One step up to the sleep, and one from there to the end.
     println!("{} steps for the whole chain", event_loop.stats().polls);
     Ok(())

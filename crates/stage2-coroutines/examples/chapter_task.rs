@@ -92,9 +92,9 @@ fn timer(event_loop: &EventLoop, n: u32) -> Future<Option<u32>> {
 
 fn main() -> io::Result<()> {
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
-    let run = || runtime.run_until_complete(sleep(&event_loop, Duration::from_secs(9)));
-    let task = |denies| Task::new(countdown(event_loop.clone(), denies), &event_loop);
+    let event_loop = runtime.event_loop();
+    let run = || runtime.run_until_complete(sleep(event_loop, Duration::from_secs(9)));
+    let task = |denies| Task::new(countdown(event_loop.clone(), denies), event_loop);
     println!("to its end:");
     task(false);
     run()?;

@@ -103,10 +103,10 @@ impl<'l> Clock<'l> {
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
-    runtime.run_until_complete(gathered(&event_loop))??;
-    runtime.run_until_complete(waited(&event_loop))??;
-    runtime.run_until_complete(limited(&event_loop))??;
+    let event_loop = runtime.event_loop();
+    runtime.run_until_complete(gathered(event_loop))??;
+    runtime.run_until_complete(waited(event_loop))??;
+    runtime.run_until_complete(limited(event_loop))??;
     drop(runtime);
     Ok(())
 }

@@ -47,7 +47,7 @@ fn main() -> io::Result<()> {
     println!("closed:");
     drop(runtime);
     let pending = event_loop.pending_tasks();
-    println!("  {pending} tasks are pending, and the clock {:?}", *clock);
+    println!("  {pending} tasks are pending, and the clock {:?}", clock.future());
     Ok(())
 }
 // ANCHOR_END: main

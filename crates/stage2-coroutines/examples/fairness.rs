@@ -3,7 +3,6 @@
 
 use std::io;
 
-use asyncio::prelude::*;
 use asyncio::{ReturnWhen, wait};
 use stage2_coroutines::{EventLoop, Future, Task, virtual_runtime, yield_now};
 
@@ -40,11 +39,11 @@ where
     C: stage2_coroutines::Coroutine<Output = ()> + 'static,
 {
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
     print!("{title:<20}");
-    let spawn = |name| Task::spawn(&event_loop, function(event_loop.clone(), name));
+    let spawn = |name| Task::spawn(event_loop, function(event_loop.clone(), name));
     let tasks = ['a', 'b', 'c'].map(spawn);
-    let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);
+    let all = wait(event_loop, tasks, ReturnWhen::AllCompleted, None);
     drop(runtime.run_until_complete(all)?);
     println!();
     Ok(())

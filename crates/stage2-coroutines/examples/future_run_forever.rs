@@ -29,11 +29,11 @@ fn got_result(future: &Future<&'static str>) {
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
-    let future = Future::new(&event_loop);
+    let future = Future::new(event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());
-    let task = Task::spawn(&event_loop, operation);
+    let task = Task::spawn(event_loop, operation);
     // Early enough: no task takes a step before the loop runs.
     future.add_done_callback(got_result);
 

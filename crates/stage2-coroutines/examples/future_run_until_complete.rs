@@ -23,11 +23,11 @@ async fn slow_operation(
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
-    let future = Future::new(&event_loop);
+    let future = Future::new(event_loop);
     let operation = slow_operation(event_loop.clone(), future.clone());
-    let task = Task::spawn(&event_loop, operation);
+    let task = Task::spawn(event_loop, operation);
     println!("before: the future is done: {}", future.done());
 
     let result = runtime.run_until_complete(future)??;

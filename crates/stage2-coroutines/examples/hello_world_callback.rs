@@ -7,7 +7,7 @@ use std::io;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, system_runtime, virtual_runtime};
+use stage2_coroutines::{EventLoop, virtual_runtime};
 
 /// Prints the greeting and has itself called again. A callback cannot wait in a
 /// loop statement; it can only return and be called later. Compare
@@ -22,7 +22,7 @@ fn main() -> io::Result<()> {
     // In virtual time a second costs nothing. With `system_runtime()?` the
     // program takes the five seconds it is given below.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
     let first = event_loop.clone();
     event_loop.call_soon(move || greet(first));

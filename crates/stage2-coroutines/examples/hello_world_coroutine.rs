@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, sleep, system_runtime, virtual_runtime};
+use stage2_coroutines::{EventLoop, sleep, virtual_runtime};
 
 /// Prints the greeting for ever, and yet blocks no other code: at the `await` it
 /// is suspended, and the loop is free for two seconds.
@@ -21,10 +21,10 @@ fn main() {
     // In virtual time a second costs nothing. With `system_runtime()` the
     // program takes the five seconds it is given below.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
     // This prints nothing: the call only makes the coroutine.
-    let greeting = greet_every_two_seconds(&event_loop);
+    let greeting = greet_every_two_seconds(event_loop);
     if let Err(error) = runtime.run_sync(greeting, Duration::from_secs(5)) {
         println!("That is enough: {error}.");
     }

@@ -209,6 +209,6 @@ async fn program(event_loop: &EventLoop) {
 
 fn main() -> io::Result<()> {
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
-    runtime.run_until_complete(program(&event_loop))
+    let event_loop = runtime.event_loop();
+    runtime.run_until_complete(program(event_loop))
 }

@@ -12,7 +12,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use asyncio::prelude::*;
-use stage2_coroutines::{Coroutine, EventLoop, Future, connect, sleep, virtual_runtime, yield_now};
+use stage2_coroutines::{
+    Coroutine, EventLoop, Future, Runtime, connect, sleep, system_runtime, virtual_runtime,
+    yield_now,
+};
 use transport::TlsLayer;
 
 // ANCHOR: naive
@@ -64,29 +67,30 @@ fn table() -> io::Result<()> {
     let address = listener.local_addr()?;
 
     println!("{:<21} {:<30} the event loop", "", "the naive driver");
-    line("yield three times", EventLoop::new, |event_loop| {
+    line("yield three times", system_runtime, |event_loop| {
         Box::pin(yield_three_times(event_loop))
     })?;
-    line("sleep for 20 ms", EventLoop::new, |event_loop| {
+    line("sleep for 20 ms", system_runtime, |event_loop| {
         Box::pin(sleep(event_loop, Duration::from_millis(20)))
     })?;
     // The virtual clock advances only when the loop waits.
-    line("be called in a second", virtual_time, |event_loop| Box::pin(be_called(event_loop)))?;
-    line("make a connection", EventLoop::new, |event_loop| Box::pin(dial(event_loop, address)))
+    let in_virtual_time = || Ok(virtual_runtime());
+    line("be called in a second", in_virtual_time, |event_loop| Box::pin(be_called(event_loop)))?;
+    line("make a connection", system_runtime, |event_loop| Box::pin(dial(event_loop, address)))
 }
 
 fn line(
     what: &str,
-    new_loop: impl Fn() -> io::Result<EventLoop>,
+    new_loop: impl Fn() -> io::Result<Runtime>,
     coroutine: impl Fn(&EventLoop) -> Boxed<'_>,
 ) -> io::Result<()> {
-    let event_loop = new_loop()?;
-    let (value, polls) = naive(coroutine(&event_loop));
+    let runtime = new_loop()?;
+    let (value, polls) = naive(coroutine(runtime.event_loop()));
     let end = if value.is_some() { "done" } else { "given up" };
     let naive = format!("{} resumes, {end}", in_words(polls));
 
-    let event_loop = new_loop()?;
-    let mut coroutine = coroutine(&event_loop);
+    let runtime = new_loop()?;
+    let mut coroutine = coroutine(runtime.event_loop());
     let mut polls = 0;
     runtime.run_until_complete(poll_fn(|context| {
         polls += 1;
@@ -130,8 +134,9 @@ async fn dial(event_loop: &EventLoop, address: SocketAddr) {
 /// Python the second step hits an assertion. Here it returns `Pending` once
 /// more.
 fn twice_by_hand() -> io::Result<()> {
-    let event_loop = virtual_time()?;
-    let done = Future::new(&event_loop);
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop();
+    let done = Future::new(event_loop);
     let mut coroutine = pin!(slow_operation(event_loop.clone(), done.clone()));
     let mut context = Context::from_waker(Waker::noop());
     println!("\nslow_operation, resumed twice:");
@@ -151,8 +156,9 @@ fn twice_by_hand() -> io::Result<()> {
 /// Resolves the inner future by hand, so that two steps are enough. But the
 /// second has not passed.
 fn cheat() -> io::Result<()> {
-    let event_loop = virtual_time()?;
-    let (inner, done) = (Future::new(&event_loop), Future::new(&event_loop));
+    let runtime = virtual_runtime();
+    let event_loop = runtime.event_loop();
+    let (inner, done) = (Future::new(event_loop), Future::new(event_loop));
     let (inner_handle, done_handle) = (inner.clone(), done.clone());
     let mut coroutine = pin!(async move {
         let _ = inner.await;
@@ -168,11 +174,6 @@ fn cheat() -> io::Result<()> {
     Ok(())
 }
 // ANCHOR_END: cheat
-
-/// Returns a loop with a virtual clock, which jumps to the next timer.
-fn virtual_time() -> io::Result<EventLoop> {
-    Ok(virtual_runtime())
-}
 
 fn resolve<T: 'static>(future: &Future<T>, value: T) {
     if let Err(error) = future.set_result(value) {

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{Coroutine, EventLoop, Exception, Future, Inspect, Task, virtual_runtime};
+use stage2_coroutines::{Coroutine, Exception, Future, Inspect, Task, virtual_runtime};
 
 // ANCHOR: watched
 /// A wrapper that polls a future, and prints each call.
@@ -41,11 +41,11 @@ impl Wake for Loud {
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the second costs nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
 
-    let future = Future::new(&event_loop);
+    let future = Future::new(event_loop);
     let awaited = Watched(future.clone());
-    let task = Task::spawn(&event_loop, async move {
+    let task = Task::spawn(event_loop, async move {
         println!("task: awaits the future");
         let result = awaited.await;
         println!("task: goes on, with {result:?}");

@@ -7,7 +7,6 @@
 use std::io;
 use std::time::Duration;
 
-use asyncio::prelude::*;
 use asyncio::{ReturnWhen, wait};
 use stage2_coroutines::{EventLoop, Task, sleep, virtual_runtime};
 
@@ -25,15 +24,14 @@ fn main() -> io::Result<()> {
     // In virtual time: the three seconds cost nothing, and the order of the
     // lines is always the same.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
+    let event_loop = runtime.event_loop();
     let begin = event_loop.now();
 
     // A task belongs to the loop from the moment it is spawned. It runs even if
     // no code awaits it.
-    let tasks = [("A", 2), ("B", 3), ("C", 4)].map(|(name, number)| {
-        Task::spawn(&event_loop, factorial(event_loop.clone(), name, number))
-    });
-    let all = wait(&event_loop, tasks, ReturnWhen::AllCompleted, None);
+    let tasks = [("A", 2), ("B", 3), ("C", 4)]
+        .map(|(name, number)| Task::spawn(event_loop, factorial(event_loop.clone(), name, number)));
+    let all = wait(event_loop, tasks, ReturnWhen::AllCompleted, None);
     let (done, pending) = runtime.run_until_complete(all)?;
 
     println!("{} done, {} pending", done.len(), pending.len());

@@ -8,9 +8,7 @@ use std::hint::black_box;
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 
-use stage2_coroutines::{
-    Coroutine, EventLoop, connect, read, read_all, read_by_hand, system_runtime,
-};
+use stage2_coroutines::{Coroutine, connect, read, read_all, read_by_hand, system_runtime};
 use transport::TlsLayer;
 
 // ANCHOR: functions
@@ -89,8 +87,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("of this crate:");
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     let runtime = system_runtime()?;
-    let event_loop = runtime.event_loop().clone();
-    let connecting = connect(&event_loop, listener.local_addr()?, TlsLayer::plain());
+    let event_loop = runtime.event_loop();
+    let connecting = connect(event_loop, listener.local_addr()?, TlsLayer::plain());
     line("connect", &connecting);
     let mut connection = runtime.run_until_complete(connecting)??;
     let sink = |_: &[u8]| ControlFlow::<()>::Continue(());

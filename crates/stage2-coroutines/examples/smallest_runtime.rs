@@ -159,7 +159,7 @@ impl EventLoop {
 // ANCHOR: main
 #[allow(clippy::print_stdout, dead_code)] // For people; a test does not call it.
 fn main() {
-    let event_loop = system_runtime();
+    let event_loop = EventLoop::new();
     let inside = event_loop.clone();
     let answer = event_loop.spawn(async move {
         println!("one sleeps");

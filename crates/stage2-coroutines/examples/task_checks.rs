@@ -11,10 +11,12 @@ use std::fmt::Debug;
 use std::rc::Rc;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, Exception, Future, Inspect, Task, virtual_runtime, yield_now};
+use stage2_coroutines::{
+    EventLoop, Exception, Future, Inspect, Runtime, Task, virtual_runtime, yield_now,
+};
 
-/// Returns a loop in virtual time, where waiting for ever is an error.
-fn new_loop() -> EventLoop {
+/// Returns a loop in virtual time, where waiting forever is an error.
+fn new_loop() -> Runtime {
     virtual_runtime()
 }
 
@@ -29,17 +31,18 @@ fn say(title: &str, outcome: Result<impl Debug, Exception>) {
 /// Awaits a task from within itself, and a future of another loop. A task can
 /// have its own handle only if that is passed in after the spawn.
 async fn waits_for_the_wrong_one(event_loop: &EventLoop) {
-    let handle: Rc<Cell<Option<Future<()>>>> = Rc::default();
+    let handle: Rc<Cell<Option<Task<()>>>> = Rc::default();
     let own = Rc::clone(&handle);
     let task = Task::spawn(event_loop, async move {
         if let Some(myself) = own.take() {
             say("a task awaits itself", myself.await);
         }
     });
-    handle.set(Some(Future::clone(&task)));
+    handle.set(Some(task.clone()));
     say("and is done with that", task.await);
 
-    let foreign = Future::<()>::new(&new_loop());
+    let other = new_loop();
+    let foreign = Future::<()>::new(other.event_loop());
     say("a future of another loop", foreign.await);
 }
 // ANCHOR_END: wrong_one
@@ -96,10 +99,11 @@ async fn is_resumed(event_loop: &EventLoop) -> Result<(), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let event_loop = new_loop();
+    let runtime = new_loop();
+    let event_loop = runtime.event_loop();
     runtime.run_until_complete(async {
-        waits_for_the_wrong_one(&event_loop).await;
-        is_cancelled_before_a_step(&event_loop).await?;
-        is_resumed(&event_loop).await
+        waits_for_the_wrong_one(event_loop).await;
+        is_cancelled_before_a_step(event_loop).await?;
+        is_resumed(event_loop).await
     })?
 }

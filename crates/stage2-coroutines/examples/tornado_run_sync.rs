@@ -53,12 +53,12 @@ async fn yield_twice(event_loop: EventLoop, name: &'static str) -> Result<(), Ex
 fn main() -> Result<(), Box<dyn Error>> {
     // In virtual time: the seconds cost nothing.
     let runtime = virtual_runtime();
-    let event_loop = runtime.event_loop().clone();
-    runtime.run_sync(get_all(&event_loop), Duration::from_secs(10))??;
+    let event_loop = runtime.event_loop();
+    runtime.run_sync(get_all(event_loop), Duration::from_secs(10))??;
 
     println!("a moment for the others:");
     let players = ["ping", "pong"].map(|name| yield_twice(event_loop.clone(), name));
-    runtime.run_until_complete(multi(&event_loop, players))??;
+    runtime.run_until_complete(multi(event_loop, players))??;
 
     println!("too slow:");
     let slow = get(event_loop.clone(), "/slow", 60);

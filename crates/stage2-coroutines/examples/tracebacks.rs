@@ -8,7 +8,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::thread;
 
-use stage2_coroutines::traceback::{Traced, TracedIn};
+use asyncio::traceback::{Traced, TracedIn};
 use stage2_coroutines::{Connection, EventLoop, connect, read_all, system_runtime, write_all};
 use transport::TlsLayer;
 
@@ -85,8 +85,8 @@ const LIMIT: usize = 64 * 1024;
 fn main() -> io::Result<()> {
     let address = serve()?;
     let runtime = system_runtime()?;
-    let event_loop = runtime.event_loop().clone();
-    let result = runtime.run_until_complete(crawl(&event_loop, address))?;
+    let event_loop = runtime.event_loop();
+    let result = runtime.run_until_complete(crawl(event_loop, address))?;
     if let Err(error) = result.traced_in("main") {
         println!("{error}");
     }

@@ -50,10 +50,10 @@ fn main() -> io::Result<()> {
         println!("the workers are cancelled: {cancel_workers}");
         // In virtual time: the ten seconds cost nothing.
         let runtime = virtual_runtime();
-        let event_loop = runtime.event_loop().clone();
+        let event_loop = runtime.event_loop();
         // A library prints nothing: the program sets a handler that does.
         event_loop.set_exception_handler(|error| eprintln!("{error}"));
-        runtime.run_until_complete(crawl(&event_loop, cancel_workers))?;
+        runtime.run_until_complete(crawl(event_loop, cancel_workers))?;
         println!("  {} tasks are pending", event_loop.pending_tasks());
         drop(runtime);
     }

@@ -16,8 +16,8 @@ use transport::TlsLayer;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = serve()?;
     let runtime = system_runtime()?;
-    let event_loop = runtime.event_loop().clone();
-    let task = Task::spawn(&event_loop, crawl(event_loop.clone(), address));
+    let event_loop = runtime.event_loop();
+    let task = Task::spawn(event_loop, crawl(event_loop.clone(), address));
     runtime.run_until_complete(task)??;
     Ok(())
 }

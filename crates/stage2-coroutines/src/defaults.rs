@@ -1,6 +1,5 @@
 //! Loops with what the stages and the tool use: inspection, traces, and a resolver.
 
-use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::net::lookups::Lookups;
 /// # Errors
 /// When the process may not open another descriptor.
 #[cfg(feature = "os")]
-pub fn system_runtime() -> io::Result<Runtime> {
+pub fn system_runtime() -> std::io::Result<Runtime> {
     let backend = selector_core::OsBackend::new()?;
     Ok(runtime_on(backend, Arc::new(transport::system_lookup)))
 }

@@ -86,12 +86,12 @@ mod tests {
             size_of::<E>()
         }
         let frames = [
-            ("exchange: 4 arguments and a loop, and read_all", four(Client::exchange), 176),
+            ("exchange: 4 arguments and a loop, and read_all", four(Client::exchange), 208),
             ("connect: 3 arguments, the addresses, a box", three(Connector::connect), 144),
             ("connection: a socket, its registration, a guard", size_of::<Connection>(), 72),
-            ("attempt: 3 arguments, connection and exchange", three(Client::attempt), 304),
+            ("attempt: 3 arguments, connection and exchange", three(Client::attempt), 336),
             ("deadline", size_of::<Deadline>(), 40),
-            ("fetch: 2 arguments, deadline, timer and attempt", two(Client::fetch), 440),
+            ("fetch: 2 arguments, deadline, timer and attempt", two(Client::fetch), 472),
         ];
         for (what, size, limit) in frames {
             println!("{size:4} {what}");

@@ -1,8 +1,10 @@
 //! Callbacks: their order, their time, and calls from other threads.
 
+use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
 use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -11,7 +13,10 @@ use std::thread;
 use std::time::Duration;
 
 use asyncio::prelude::*;
-use stage2_coroutines::{EventLoop, Future, Inspect, LoopError, Task, sleep, system_runtime};
+use selector_core::VirtualClock;
+use stage2_coroutines::{
+    EventLoop, Future, Inspect, LoopError, Observer, Runtime, Task, sleep, system_runtime,
+};
 use test_support::event_loops::{run, virtual_loop};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -307,7 +312,7 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
     let log = Log::default();
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+    let caught = catch_unwind(AssertUnwindSafe(|| {
         let mut is_first = true;
         runtime.run_until_complete(poll_fn(|context| {
             if !std::mem::take(&mut is_first) {
@@ -321,9 +326,9 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
         }))
     }));
     assert!(caught.is_err());
-    assert!(log.take().is_empty());
+    assert_eq!(log.take(), ["whose turn it was"], "the batch is finished");
     run(&runtime, sleep(&event_loop, SECOND));
-    assert_eq!(log.take(), ["whose turn it was", "woken later"]);
+    assert_eq!(log.take(), ["woken later"]);
 }
 
 /// A stop ends one run, even if a panic goes through the loop in the same batch.
@@ -331,41 +336,60 @@ fn a_panic_of_the_main_coroutine_ends_the_run_and_keeps_the_run_queue() {
 fn a_panic_that_goes_through_a_loop_that_stops_stops_no_later_run() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
-    event_loop.raise_panics(true);
     event_loop.call_soon({
         let event_loop = event_loop.clone();
         move || event_loop.stop()
     });
-    event_loop.call_soon(|| panic!("in the same batch"));
-    let run_all = || runtime.run_forever();
-    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).is_err());
+    let run_all = || runtime.run_until_complete(async { panic!("in the same batch") });
+    assert!(catch_unwind(AssertUnwindSafe(run_all)).is_err());
     run(&runtime, sleep(&event_loop, SECOND));
 }
 
+/// An observer that ends the run in which something panics, for programs that want no task
+/// to go on then.
+#[derive(Default)]
+struct StopAtPanic {
+    has_panicked: Cell<bool>,
+}
+
+impl Observer for StopAtPanic {
+    fn panicked(&self) {
+        self.has_panicked.set(true);
+    }
+
+    fn batch_ends(&self, event_loop: &EventLoop) {
+        if self.has_panicked.get() {
+            event_loop.stop();
+        }
+    }
+
+    fn visit<'o>(&'o self, visit: &mut dyn FnMut(&'o dyn Any)) {
+        visit(self);
+    }
+}
+
 #[test]
-fn a_panic_goes_through_the_loop_if_that_is_asked_for() {
-    let runtime = virtual_loop();
+fn a_panic_goes_through_the_loop_if_an_observer_stops_it() {
+    let runtime = Runtime::with(VirtualClock::new(), StopAtPanic::default());
     let event_loop = runtime.event_loop().clone();
-    event_loop.raise_panics(true);
-    let panics = Task::spawn(&event_loop, async { panic!("an exit") });
-    let panics: Future<()> = panics.into();
+    let observer: &StopAtPanic = event_loop.observer().unwrap();
     let log = Log::default();
+    let panics: Task<()> = Task::spawn(&event_loop, async { panic!("an exit") });
     event_loop.call_soon(log.push_later("the rest of the batch"));
-    let run_all = || run(&runtime, sleep(&event_loop, SECOND));
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).unwrap_err();
-    assert_eq!(caught.downcast_ref::<&str>(), Some(&"an exit"));
-    let recorded = panics.exception().unwrap().unwrap();
-    assert_eq!(recorded.to_string(), "panicked: an exit");
-    // The loop can be run again, and nothing of it is lost.
-    run(&runtime, sleep(&event_loop, SECOND));
+    let run_all = || {
+        let result = runtime.run_until_complete(sleep(&event_loop, SECOND));
+        if observer.has_panicked.take() {
+            panic!("{}", panics.exception().unwrap().unwrap());
+        }
+        result
+    };
+    let caught = catch_unwind(AssertUnwindSafe(run_all)).unwrap_err();
+    assert_eq!(caught.downcast_ref::<String>().unwrap(), "panicked: an exit");
     assert_eq!(log.take(), ["the rest of the batch"]);
 
     event_loop.call_soon(|| panic!("in a callback"));
-    let run_all = || run(&runtime, sleep(&event_loop, SECOND));
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run_all)).unwrap_err();
-    assert_eq!(caught.downcast_ref::<&str>(), Some(&"in a callback"));
-
-    event_loop.raise_panics(false);
-    event_loop.call_soon(|| panic!("stays"));
+    runtime.run_until_complete(sleep(&event_loop, SECOND)).expect_err("the loop was stopped");
+    assert!(observer.has_panicked.take());
+    // The loop can be run again, and nothing of it is lost.
     run(&runtime, sleep(&event_loop, SECOND));
 }

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use asyncio::prelude::*;
 use asyncio::{
-    ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi, multi_map, shield,
-    wait, wait_for,
+    AnyFuture, ReturnWhen, as_completed, ensure_future, gather, gather_outcomes, multi, multi_map,
+    raised, shield, wait, wait_for,
 };
 use stage2_coroutines::{
-    Elapsed, EventLoop, Exception, Future, Inspect, InvalidState, Selected, Task, join, select,
-    sleep, sleep_and_return, timeout_at, yield_now,
+    Elapsed, EventLoop, Exception, Future, Inspect, InvalidState, Runtime, Selected, Task, join,
+    select, sleep, sleep_and_return, timeout_at, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 
@@ -61,8 +61,8 @@ fn is_timed_out<T>(outcome: &Result<T, Exception>) -> bool {
 }
 
 /// Runs one round of the loop, so that a spawned task begins to wait.
-fn run_one_round(event_loop: &EventLoop) {
-    run(event_loop, yield_now(event_loop));
+fn run_one_round(runtime: &Runtime) {
+    run(runtime, yield_now(runtime.event_loop()));
 }
 
 mod gathering {
@@ -104,7 +104,7 @@ mod gathering {
         let event_loop = runtime.event_loop().clone();
         let start = event_loop.now();
         let slow = later(&event_loop, 3, 3);
-        let slow_result: Future<u32> = Future::clone(&slow);
+        let slow_result = slow.clone();
         let fails = panics_later(&event_loop, 1, "no luck");
         let outcome = run(&runtime, gather(&event_loop, [slow, fails]));
         assert_eq!(outcome.unwrap_err().to_string(), "panicked: no luck");
@@ -131,7 +131,7 @@ mod gathering {
         let event_loop = runtime.event_loop().clone();
         let done = later(&event_loop, 0, 0);
         let children = [done, later(&event_loop, 2, 2), later(&event_loop, 3, 3)];
-        let watched: Vec<Future<u32>> = children.iter().map(|child| Future::clone(child)).collect();
+        let watched = children.clone();
         let gathers = {
             let event_loop = event_loop.clone();
             async move { gather(&event_loop, children).await }
@@ -139,9 +139,9 @@ mod gathering {
         let gathers = Task::spawn(&event_loop, gathers);
         run(&runtime, sleep(&event_loop, SECOND));
         gathers.cancel();
-        let cancelled: Vec<bool> = watched.iter().map(Future::cancelled).collect();
+        let cancelled = watched.map(|child| child.cancelled());
         assert_eq!(cancelled, [false, true, true], "what is done stays as it is");
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         assert_eq!(event_loop.pending_tasks(), 0);
         assert_eq!(event_loop.pending_timers(), 0);
     }
@@ -152,7 +152,7 @@ mod gathering {
         let event_loop = runtime.event_loop().clone();
         let cancelled = later(&event_loop, 3, 3);
         let other = later(&event_loop, 3, 3);
-        let others_result: Future<u32> = Future::clone(&other);
+        let others_result = other.clone();
         cancelled.cancel();
         let gathers = {
             let event_loop = event_loop.clone();
@@ -191,7 +191,7 @@ mod gathering {
     fn the_same_future_may_be_given_twice_and_keeps_its_result() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let future: Future<u32> = later(&event_loop, 1, 5).into();
+        let future: AnyFuture<u32> = later(&event_loop, 1, 5).into();
         let twice = gather(&event_loop, [future.clone(), future.clone()]);
         assert_eq!(run(&runtime, twice).unwrap(), [5, 5]);
         assert_eq!(run(&runtime, future).unwrap(), 5);
@@ -234,8 +234,8 @@ mod gathering {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let start = event_loop.now();
-        let slow = Future::from(later(&event_loop, 3, 3));
-        let fails = Future::from(Task::try_spawn(&event_loop, fails(event_loop.clone())));
+        let slow = AnyFuture::from(later(&event_loop, 3, 3));
+        let fails = AnyFuture::from(Task::try_spawn(&event_loop, fails(event_loop.clone())));
         let outcome = run(&runtime, gather(&event_loop, [slow, fails]));
         assert_eq!(outcome.unwrap_err().to_string(), "no route");
         assert_eq!(event_loop.now() - start, SECOND);
@@ -297,7 +297,7 @@ mod gathering {
 mod waiting {
     use super::*;
 
-    fn numbers(futures: &[Future<u32>]) -> Vec<u32> {
+    fn numbers(futures: &[AnyFuture<u32>]) -> Vec<u32> {
         futures.iter().map(|future| future.result().unwrap()).collect()
     }
 
@@ -412,13 +412,13 @@ mod waiting {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let task = later(&event_loop, 2, 2);
-        let result: Future<u32> = Future::clone(&task);
+        let result = task.clone();
         let waits = {
             let event_loop = event_loop.clone();
             async move { drop(wait(&event_loop, [task], ReturnWhen::AllCompleted, None).await) }
         };
         let waits = Task::spawn(&event_loop, waits);
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         waits.cancel();
         assert_eq!(run(&runtime, result).unwrap(), 2);
     }
@@ -441,7 +441,7 @@ mod waiting {
         let event_loop = runtime.event_loop().clone();
         let start = event_loop.now();
         let task = later(&event_loop, 9, ());
-        let watched: Future<()> = Future::clone(&task);
+        let watched = task.clone();
         let outcome = run(&runtime, wait_for(&event_loop, task, SECOND));
         assert!(is_timed_out(&outcome));
         assert_eq!(event_loop.now() - start, SECOND);
@@ -454,7 +454,7 @@ mod waiting {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let task = later(&event_loop, 1, "just so");
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         let result = run(&runtime, wait_for(&event_loop, task, SECOND));
         assert_eq!(result.unwrap(), "just so");
     }
@@ -477,13 +477,13 @@ mod waiting {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let task = later(&event_loop, 9, ());
-        let watched: Future<()> = Future::clone(&task);
+        let watched = task.clone();
         let waits = {
             let event_loop = event_loop.clone();
             async move { wait_for(&event_loop, task, SECOND * 5).await }
         };
         let waits = Task::spawn(&event_loop, waits);
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         waits.cancel();
         assert!(watched.cancelled());
         assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
@@ -566,7 +566,7 @@ mod as_they_complete {
         let event_loop = runtime.event_loop().clone();
         let start = event_loop.now();
         let slow = later(&event_loop, 9, 9);
-        let slow_result: Future<u32> = Future::clone(&slow);
+        let slow_result = slow.clone();
         let tasks = [later(&event_loop, 1, 1), slow];
         run(&runtime, async {
             let mut completed = as_completed(&event_loop, tasks, Some(SECOND * 3));
@@ -621,7 +621,7 @@ mod shielding {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let task = later(&event_loop, 1, 1);
-        let inner: Future<u32> = Future::clone(&task);
+        let inner = task.clone();
         let outer = shield(&event_loop, task);
         assert!(outer.cancel());
         assert!(outer.cancelled() && !inner.done());
@@ -647,7 +647,7 @@ mod shielding {
         let inner = Future::<()>::new(&event_loop);
         let outer = shield(&event_loop, inner.clone());
         inner.cancel();
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         assert!(outer.cancelled());
     }
 
@@ -656,7 +656,7 @@ mod shielding {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let task = later(&event_loop, 2, 2);
-        let inner: Future<u32> = Future::clone(&task);
+        let inner = task.clone();
         let outcome = run(&runtime, wait_for(&event_loop, shield(&event_loop, task), SECOND));
         assert!(is_timed_out(&outcome));
         assert_eq!(run(&runtime, inner).unwrap(), 2);
@@ -667,7 +667,7 @@ mod shielding_the_result {
     use super::*;
 
     /// A task that awaits a shield of the future.
-    fn awaits_shield(event_loop: &EventLoop, inner: &Future<&'static str>) -> Task<()> {
+    fn awaits_shield(event_loop: &EventLoop, inner: &AnyFuture<&'static str>) -> Task<()> {
         let outer = shield(event_loop, inner.clone());
         event_loop.create_task(async move { drop(outer.await) })
     }
@@ -676,7 +676,7 @@ mod shielding_the_result {
     fn it_is_there_when_the_task_that_awaited_the_shield_is_cancelled() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let inner = Future::from(later(&event_loop, 2, "a page"));
+        let inner = AnyFuture::from(later(&event_loop, 2, "a page"));
         let waits = awaits_shield(&event_loop, &inner);
         run(&runtime, sleep(&event_loop, SECOND));
         waits.cancel();
@@ -688,11 +688,11 @@ mod shielding_the_result {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let inner: Future<&'static str> = Future::new(&event_loop);
-        let waits = awaits_shield(&event_loop, &inner);
-        run_one_round(&event_loop);
+        let waits = awaits_shield(&event_loop, &inner.clone().into());
+        run_one_round(&runtime);
         inner.set_result("a page").unwrap();
         // In the batch after this one the outer future gets its copy.
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         waits.cancel();
         assert_eq!(run(&runtime, inner).unwrap(), "a page");
     }
@@ -701,7 +701,7 @@ mod shielding_the_result {
     fn it_is_there_after_a_timeout_and_after_a_drop() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let inner = Future::from(later(&event_loop, 2, "a page"));
+        let inner = AnyFuture::from(later(&event_loop, 2, "a page"));
         let deadline = event_loop.now() + SECOND;
         let shielded = shield(&event_loop, inner.clone());
         assert!(run(&runtime, timeout_at(&event_loop, || deadline, shielded)).is_err());
@@ -713,7 +713,7 @@ mod shielding_the_result {
     fn both_the_shield_and_the_future_give_it() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let inner = Future::from(later(&event_loop, 1, "a page"));
+        let inner = AnyFuture::from(later(&event_loop, 1, "a page"));
         let outer = shield(&event_loop, inner.clone());
         assert_eq!(run(&runtime, outer).unwrap(), "a page");
         assert_eq!(run(&runtime, inner.clone()).unwrap(), "a page");
@@ -747,7 +747,7 @@ mod coroutines_that_raise {
     fn the_error_is_the_exception_of_the_task() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let task = raises(&event_loop, Exception::raised("no route"));
+        let task = raises(&event_loop, raised("no route"));
         run(&runtime, sleep(&event_loop, SECOND * 2));
         assert_eq!(task.exception().unwrap().unwrap().to_string(), "no route");
         assert_eq!(run(&runtime, task).unwrap_err().to_string(), "no route");
@@ -767,7 +767,7 @@ mod coroutines_that_raise {
         let event_loop = runtime.event_loop().clone();
         let start = event_loop.now();
         let slow: Task<()> = later(&event_loop, 3, ());
-        let tasks = [slow, raises(&event_loop, Exception::raised("no route"))];
+        let tasks = [slow, raises(&event_loop, raised("no route"))];
         let first = wait(&event_loop, tasks, ReturnWhen::FirstException, None);
         assert_eq!(run(&runtime, first).0.len(), 1);
         assert_eq!(event_loop.now() - start, SECOND);
@@ -778,7 +778,7 @@ mod coroutines_that_raise {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let reports = reports(&event_loop);
-        drop(raises(&event_loop, Exception::raised("no route")));
+        drop(raises(&event_loop, raised("no route")));
         run(&runtime, sleep(&event_loop, SECOND * 2));
         assert_eq!(reports.take(), ["exception was never retrieved: no route"]);
     }
@@ -799,7 +799,7 @@ mod coroutines_that_raise {
         let task = raises(&event_loop, Elapsed);
         let outcome = run(&runtime, task);
         assert!(is_timed_out(&outcome));
-        assert!(matches!(Exception::raised(Elapsed), Exception::TimedOut));
+        assert!(matches!(raised(Elapsed), Exception::TimedOut));
         let error = std::io::Error::from(outcome.unwrap_err());
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
         assert_eq!(std::io::Error::from(Elapsed).kind(), std::io::ErrorKind::TimedOut);
@@ -814,7 +814,7 @@ mod results_that_many_have {
     fn every_await_of_a_shared_future_gives_the_result() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let future = Future::from(later(&event_loop, 1, String::from("a page"))).shared();
+        let future = AnyFuture::from(later(&event_loop, 1, String::from("a page"))).shared();
         let all = [0; 3].map(|_| future.clone());
         assert_eq!(run(&runtime, multi(&event_loop, all)).unwrap(), ["a page"; 3]);
         assert_eq!(run(&runtime, future.clone()).unwrap(), "a page");
@@ -834,7 +834,7 @@ mod results_that_many_have {
     }
 
     /// A value whose copy looks at its own future.
-    struct Nosy(Rc<RefCell<Option<Future<Nosy>>>>);
+    struct Nosy(Rc<RefCell<Option<AnyFuture<Nosy>>>>);
 
     impl Clone for Nosy {
         fn clone(&self) -> Self {
@@ -870,7 +870,7 @@ mod results_that_many_have {
     }
 }
 
-mod tasks_by_key {
+mod tasks_themselves {
     use super::*;
 
     #[test]
@@ -878,11 +878,10 @@ mod tasks_by_key {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
         let tasks = [later(&event_loop, 1, 1), later(&event_loop, 2, 2)];
-        event_loop.spawn_detached(pending());
-        run_one_round(&event_loop);
-        for task in event_loop.all_tasks() {
-            assert!(event_loop.cancel(task.key));
-            assert!(!event_loop.cancel(task.key), "it is done");
+        run_one_round(&runtime);
+        for task in &tasks {
+            assert!(task.cancel());
+            assert!(!task.cancel(), "it is done");
         }
         assert!(tasks.iter().all(|task| task.cancelled()));
         assert_eq!((event_loop.pending_tasks(), event_loop.pending_timers()), (0, 0));
@@ -893,13 +892,15 @@ mod tasks_by_key {
         for returns in [false, true] {
             let runtime = virtual_loop();
             let event_loop = runtime.event_loop().clone();
-            let inside = event_loop.clone();
+            let handle: Rc<RefCell<Option<Task<()>>>> = Rc::default();
+            let own = Rc::clone(&handle);
             let task = event_loop.create_task(async move {
-                assert!(inside.cancel(inside.current_task().unwrap()));
+                assert!(own.take().unwrap().cancel());
                 if !returns {
                     pending::<()>().await;
                 }
             });
+            handle.replace(Some(task.clone()));
             assert!(is_cancelled(&run(&runtime, task)));
             assert_eq!(event_loop.pending_tasks(), 0);
         }
@@ -923,13 +924,16 @@ mod tasks_by_key {
     }
 
     #[test]
-    fn a_task_is_resolved_by_its_coroutine_only() {
+    fn whoever_resolves_the_future_of_a_task_takes_its_place() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let task = later(&event_loop, 1, 1);
-        assert_eq!(task.set_result(99), Err(InvalidState::IsTask));
-        assert_eq!(task.set_exception("no route"), Err(InvalidState::IsTask));
-        assert_eq!(run(&runtime, task).unwrap(), 1);
+        let result = Rc::new(1);
+        let task = later(&event_loop, 1, Rc::clone(&result));
+        task.future().set_result(Rc::new(99)).unwrap();
+        assert_eq!(*run(&runtime, task).unwrap(), 99);
+        assert_eq!(event_loop.pending_tasks(), 1, "its coroutine goes on");
+        run(&runtime, sleep(&event_loop, SECOND * 2));
+        assert_eq!((event_loop.pending_tasks(), Rc::strong_count(&result)), (0, 1));
     }
 }
 
@@ -983,7 +987,6 @@ mod of_different_types {
     #[test]
     fn select_is_fair() {
         let runtime = virtual_loop();
-        let event_loop = runtime.event_loop().clone();
         let mut counts = [0; 3];
         for _ in 0..3000 {
             let ready = std::future::ready::<()>;
@@ -1000,7 +1003,6 @@ mod of_different_types {
     #[test]
     fn select_is_fair_among_those_that_are_ready() {
         let runtime = virtual_loop();
-        let event_loop = runtime.event_loop().clone();
         let mut firsts = 0;
         for _ in 0..3000 {
             let (ready, pending) = (std::future::ready::<()>, std::future::pending::<()>);
@@ -1014,7 +1016,7 @@ mod of_different_types {
     fn what_select_drops_loses_nothing_if_it_is_a_future() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let page = Future::from(later(&event_loop, 2, "a page"));
+        let page = AnyFuture::from(later(&event_loop, 2, "a page"));
         let first = select((page.clone(), sleep(&event_loop, SECOND)));
         assert!(matches!(run(&runtime, first), Selected::Second(())));
         assert_eq!(run(&runtime, page).unwrap(), "a page");
@@ -1088,7 +1090,7 @@ mod single_coroutines {
         let event_loop = runtime.event_loop().clone();
         let future = ensure_future(&event_loop, async { Ok::<_, Infallible>(5) });
         assert!(!future.done());
-        run_one_round(&event_loop);
+        run_one_round(&runtime);
         assert_eq!(future.result().unwrap(), 5);
     }
 
@@ -1157,7 +1159,7 @@ mod single_coroutines {
         let inside = event_loop.clone();
         let resting = async move { sleep_and_return(&inside, SECOND * 3, "rested").await };
         let task = Task::spawn(&event_loop, resting);
-        let handle = Future::clone(&task);
+        let handle = task.clone();
         runtime.run_sync(task, SECOND).unwrap_err();
         let start = event_loop.now();
         assert_eq!(run(&runtime, handle).unwrap(), "rested");
@@ -1187,7 +1189,7 @@ mod invalid_states {
     fn a_task_that_awaits_itself_gets_an_error() {
         let runtime = virtual_loop();
         let event_loop = runtime.event_loop().clone();
-        let own: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+        let own: Rc<RefCell<Option<Task<()>>>> = Rc::default();
         let outcome: Future<Result<(), Exception>> = Future::new(&event_loop);
         let task = {
             let (own, outcome) = (Rc::clone(&own), outcome.clone());
@@ -1196,7 +1198,7 @@ mod invalid_states {
                 outcome.set_result(own.await).unwrap();
             })
         };
-        own.replace(Some(Future::clone(&task)));
+        own.replace(Some(task.clone()));
         run(&runtime, task).unwrap();
         let outcome = outcome.result().unwrap();
         assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::AwaitsItself))));
@@ -1204,8 +1206,8 @@ mod invalid_states {
 
     #[test]
     fn awaiting_a_future_of_another_loop_is_an_error() {
-        let (event_loop, other) = (virtual_loop(), virtual_loop());
-        let foreign = Future::<()>::new(&other);
+        let (runtime, other) = (virtual_loop(), virtual_loop());
+        let foreign = Future::<()>::new(other.event_loop());
         let outcome = run(&runtime, foreign.clone());
         assert!(matches!(outcome, Err(Exception::InvalidState(InvalidState::OtherLoop))));
         foreign.set_result(()).unwrap();
@@ -1214,10 +1216,9 @@ mod invalid_states {
 
     #[test]
     fn running_a_loop_within_a_loop_is_an_error() {
-        let (event_loop, other) = (virtual_loop(), virtual_loop());
+        let (runtime, other) = (virtual_loop(), virtual_loop());
         let nested = async {
-            [&event_loop, &other]
-                .map(|inner| inner.run_until_complete(async {}).unwrap_err().kind())
+            [&runtime, &other].map(|inner| inner.run_until_complete(async {}).unwrap_err().kind())
         };
         assert_eq!(run(&runtime, nested), [std::io::ErrorKind::ResourceBusy; 2]);
         run(&other, async {});
@@ -1263,10 +1264,11 @@ mod invalid_states {
 #[test]
 fn gathering_what_belongs_to_another_loop_is_an_error() {
     let (here, there) = (virtual_loop(), virtual_loop());
-    let foreign = || -> Future<()> { Future::new(&there) };
-    let result = here.run_until_complete(gather(&here, [foreign()])).unwrap();
+    let event_loop = here.event_loop();
+    let foreign = || -> Future<()> { Future::new(there.event_loop()) };
+    let result = here.run_until_complete(gather(event_loop, [foreign()])).unwrap();
     assert!(matches!(result, Err(Exception::InvalidState(InvalidState::OtherLoop))));
-    let wait = wait_for(&here, foreign(), Duration::from_secs(1));
+    let wait = wait_for(event_loop, foreign(), Duration::from_secs(1));
     let result = here.run_until_complete(wait).unwrap();
     assert!(matches!(result, Err(Exception::InvalidState(InvalidState::OtherLoop))));
 }

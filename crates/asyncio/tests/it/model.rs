@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 
 use asyncio::prelude::*;
 use asyncio::{
-    CallbackId, ReturnWhen, as_completed, gather, gather_outcomes, shield, wait, wait_for,
+    AnyFuture, CallbackId, ReturnWhen, as_completed, gather, gather_outcomes, shield, wait,
+    wait_for,
 };
 use proptest::prelude::*;
 use selector_core::VirtualClock;
@@ -118,12 +119,10 @@ enum Waits {
 
 /// The record of one future in the model.
 struct Record {
-    future: Option<Future<u32>>,
+    future: Option<AnyFuture<u32>>,
     final_state: Option<FinalState>,
     /// True if an operation has moved the result out.
     is_taken: bool,
-    /// True if an operation has shared the result: then every `.await` copies it.
-    is_shared: bool,
     /// True if the future was passed to an operation that cancels it when it
     /// stops waiting.
     may_be_cancelled: bool,
@@ -163,12 +162,11 @@ impl Model {
             future,
             final_state: None,
             is_taken: false,
-            is_shared: false,
             may_be_cancelled: false,
             waits: Waits::NotForLong,
             is_dropped: false,
         };
-        let futures = (0..FUTURES).map(|_| record(Some(Future::new(event_loop))));
+        let futures = (0..FUTURES).map(|_| record(Some(Future::new(event_loop).into())));
         let records = futures.chain(programs.iter().map(|_| record(None))).collect();
         let model = Rc::new(Self {
             event_loop: event_loop.clone(),
@@ -197,11 +195,6 @@ impl Model {
         self.future(of).unwrap().add_done_callback(record);
     }
 
-    /// Records that the results of these futures are shared from now on.
-    fn share(&self, of: &[usize]) {
-        of.iter().for_each(|&of| self.record(of, |record| record.is_shared = true));
-    }
-
     /// Returns true if a task waits for itself, through tasks that each wait for one
     /// other and are not done.
     fn is_in_circle(&self, task: usize) -> bool {
@@ -225,11 +218,11 @@ impl Model {
     }
 
     /// Returns the future of this number, unless its task has not begun.
-    fn future(&self, of: usize) -> Option<Future<u32>> {
+    fn future(&self, of: usize) -> Option<AnyFuture<u32>> {
         self.records.borrow().get(of)?.future.clone()
     }
 
-    fn futures(&self, of: &[usize]) -> (Vec<usize>, Vec<Future<u32>>) {
+    fn futures(&self, of: &[usize]) -> (Vec<usize>, Vec<AnyFuture<u32>>) {
         of.iter().filter_map(|&of| Some((of, self.future(of)?))).unzip()
     }
 
@@ -273,7 +266,7 @@ impl Model {
 
     fn set_result(&self, of: usize) {
         let result = self.results.replace(self.results.get() + 1);
-        let accepted = self.future(of).unwrap().set_result(result).is_ok();
+        let accepted = self.future(of).unwrap().as_future().set_result(result).is_ok();
         self.record_end(of, FinalState::Result(result), accepted);
     }
 
@@ -292,9 +285,13 @@ impl Model {
         };
         let known = self.final_state(of);
         self.check(known == Some(final_state), "told something else", (of, final_state, known));
+    }
+
+    /// As `check_outcome`, for an operation that moves the result out.
+    fn check_moved(&self, of: usize, outcome: &Result<u32, Exception>) {
+        self.check_outcome(of, outcome);
         if outcome.is_ok() {
-            let before = self
-                .record(of, |record| std::mem::replace(&mut record.is_taken, !record.is_shared));
+            let before = self.record(of, |record| std::mem::replace(&mut record.is_taken, true));
             self.check(!before, "given to two", of);
         }
     }
@@ -507,12 +504,11 @@ async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
                 Err(Exception::Circle(names)) => {
                     model.check(of != me && of >= FUTURES, "no circle", names);
                 }
-                outcome => model.check_outcome(of, &outcome),
+                outcome => model.check_moved(of, &outcome),
             }
         }
         Op::AwaitShielded(of) => {
             let Some(future) = model.future(of) else { return };
-            model.share(&[of]);
             waits(Waits::All(vec![of]));
             let outcome = shield(event_loop, future).await;
             model.check_outcome(of, &outcome);
@@ -530,14 +526,13 @@ async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
                     of,
                 );
             } else {
-                model.check_outcome(of, &outcome);
+                model.check_moved(of, &outcome);
             }
         }
         Op::Gather(of) => run_gather(model, me, &of).await,
         Op::GatherOutcomes(of) => {
             let (of, futures) = model.futures(&of);
             of.iter().for_each(|&of| model.record(of, |record| record.may_be_cancelled = true));
-            model.share(&of);
             waits(Waits::All(of.clone()));
             let outcomes = gather_outcomes(event_loop, futures).await.unwrap();
             model.check(outcomes.len() == of.len(), "how many", outcomes.len());
@@ -559,7 +554,7 @@ async fn run_op(model: &Rc<Model>, me: usize, op: Op) {
                 let about = (&remaining, &outcome);
                 model.check(index.is_some(), "completed, but none of these", about);
                 let Some(index) = index else { return };
-                model.check_outcome(remaining.remove(index), &outcome);
+                model.check_moved(remaining.remove(index), &outcome);
                 waits(Waits::AnotherOf(of.clone(), of.len() - remaining.len()));
             }
             model.check(remaining.is_empty(), "left out", remaining);
@@ -610,7 +605,6 @@ async fn run_gather(model: &Rc<Model>, me: usize, of: &[usize]) {
     let (of, futures) = model.futures(of);
     of.iter().for_each(|&of| model.record(of, |record| record.may_be_cancelled = true));
     model.record(me, |record| record.waits = Waits::Gather(of.clone()));
-    model.share(&of);
     let is_done = |of: &usize| model.future(*of).unwrap().done();
     let (at_call, later): (Vec<usize>, Vec<usize>) = of.iter().copied().partition(is_done);
     match gather(&model.event_loop, futures).await {
@@ -651,8 +645,8 @@ async fn run_wait(
     let (done, pending) = wait(event_loop, futures, return_when, timeout).await;
     let is_timed_out = deadline.is_some_and(|at| event_loop.now() == at);
     model.check(is_timed_out || model.is_settled(&of, return_when), "returned early", &of);
-    model.check(done.iter().all(Future::done), "called done", &of);
-    model.check(!pending.iter().any(Future::done), "called pending", &of);
+    model.check(done.iter().all(FutureExt::done), "called done", &of);
+    model.check(!pending.iter().any(FutureExt::done), "called pending", &of);
     model.check(done.len() + pending.len() == of.len(), "all of them", &of);
 }
 

@@ -5,8 +5,9 @@ use std::num::ParseIntError;
 use std::sync::Arc;
 use std::time::Duration;
 
+use asyncio::traceback::{Traced, TracedIn};
 use selector_core::VirtualClock;
-use stage2_coroutines::traceback::{Traced, TracedIn};
+
 use stage2_coroutines::{EventLoop, Task, runtime_on, sleep};
 use transport::system_lookup;
 

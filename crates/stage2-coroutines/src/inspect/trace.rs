@@ -8,12 +8,14 @@ use trace::Event;
 
 use crate::inspect::Inspector;
 use crate::inspect::inspector::Waiting;
-use crate::runtime::observer::{Observer, StepEnd, Wait};
+use crate::runtime::observer::{Observer, Origin, StepEnd, Wait};
 
 /// The observer that writes steps, waits and wake-ups to the trace, if there is one. It
 /// stands before the inspector in a pair, so that it still sees what a task waited for.
 pub struct Trace {
     inspector: Rc<Inspector>,
+    /// True from the begin of a run until its main coroutine is woken for its first step.
+    is_main_new: Cell<bool>,
 }
 
 impl Trace {
@@ -22,7 +24,8 @@ impl Trace {
 
     /// Returns a tracer that takes names and waits from the inspector of the same loop.
     pub fn new(inspector: &Rc<Inspector>) -> Self {
-        Self { inspector: Rc::clone(inspector) }
+        let inspector = Rc::clone(inspector);
+        Self { inspector, is_main_new: Cell::new(false) }
     }
 
     fn id(&self, task: Key) -> u64 {
@@ -72,9 +75,19 @@ fn stored(wait: Wait) -> (&'static str, Option<Key>) {
 }
 
 impl Observer for Trace {
+    fn spawned(&self, _task: Key, origin: Origin) {
+        if origin == Origin::Main {
+            self.is_main_new.set(trace::is_on());
+        }
+    }
+
     fn woken(&self, task: Key) {
         if trace::is_on() {
-            trace::wake(self.id(task));
+            let id = self.id(task);
+            // The first step of a main coroutine has no cause but the run itself.
+            if id != Self::MAIN || !self.is_main_new.take() {
+                trace::wake(id);
+            }
         }
     }
 

@@ -210,7 +210,7 @@ mod tests {
     use transport::{TlsLayer, system_lookup};
 
     use super::*;
-    use crate::connect;
+    use crate::{connect, runtime_on, timeout_at};
 
     /// A backend that opens one connection and has no descriptor for another.
     struct OneDescriptor(OsBackend, bool);
@@ -244,17 +244,20 @@ mod tests {
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = server.local_addr().unwrap();
         let backend = OneDescriptor(OsBackend::new().unwrap(), false);
-        let event_loop = EventLoop::with_backend(backend, Arc::new(system_lookup));
+        let runtime = runtime_on(backend, Arc::new(system_lookup));
+        let event_loop = runtime.event_loop().clone();
         let connecting = connect(&event_loop, address, TlsLayer::plain());
-        let _kept = event_loop.run_until_complete(connecting).unwrap().unwrap();
+        let _kept = runtime.run_until_complete(connecting).unwrap().unwrap();
         let url = format!("http://{address}/").parse().unwrap();
         let options = Options::new(Vec::new());
         let visit = Visit::for_file(&url, 1, &options, event_loop.now());
         let deadline = Deadline::new(&options, event_loop.now());
         let connector = Connector::new(&event_loop, &options, || false);
-        let watchdog = Duration::from_secs(20);
-        let result = event_loop.run_sync(connector.connect(&visit, &deadline), watchdog);
-        let error = result.expect("it waits for ever").err().unwrap();
+        let watchdog = event_loop.now() + Duration::from_secs(20);
+        let connecting = connector.connect(&visit, &deadline);
+        let connecting = timeout_at(&event_loop, || watchdog, connecting);
+        let result = runtime.run_until_complete(connecting).unwrap();
+        let error = result.expect("it waits forever").err().unwrap();
         assert_eq!(error.class, ErrorClass::Connect, "{error:?}");
     }
 }

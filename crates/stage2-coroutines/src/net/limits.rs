@@ -174,25 +174,21 @@ impl<F: Fn()> Drop for PassOn<F> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
-    use selector_core::VirtualClock;
-    use transport::system_lookup;
-
     use super::*;
-    use crate::{Coroutine, Task, sleep, wait_for};
+    use crate::{Coroutine, Inspect, Runtime, Task, sleep, timeout_at, virtual_runtime};
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn limits() -> (EventLoop, Rc<Limits>) {
-        let event_loop = EventLoop::with_backend(VirtualClock::new(), Arc::new(system_lookup));
-        let limits = Rc::new(Limits::new(&event_loop));
-        (event_loop, limits)
+    fn limits() -> (Runtime, Rc<Limits>) {
+        let runtime = virtual_runtime();
+        let limits = Rc::new(Limits::new(runtime.event_loop()));
+        (runtime, limits)
     }
 
-    fn run<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
-        event_loop.run_until_complete(coroutine).unwrap()
+    fn run<T>(runtime: &Runtime, coroutine: impl Coroutine<Output = T>) -> T {
+        runtime.run_until_complete(coroutine).unwrap()
     }
 
     fn address() -> SocketAddr {
@@ -201,10 +197,11 @@ mod tests {
 
     #[test]
     fn a_cancelled_waiter_leaves_the_descriptor_to_the_next() {
-        let (event_loop, limits) = limits();
+        let (runtime, limits) = limits();
+        let event_loop = runtime.event_loop().clone();
         // Cancelled before it is woken, or after that and before it is resumed.
         for is_woken_first in [false, true] {
-            let mut guard = run(&event_loop, limits.acquire(&address(), || ()));
+            let mut guard = run(&runtime, limits.acquire(&address(), || ()));
             guard.opened();
             assert!(limits.has_open_connections());
             let waits = || {
@@ -212,7 +209,7 @@ mod tests {
                 Task::spawn(&event_loop, async move { limits.fd_freed().await })
             };
             let (first, second) = (waits(), waits());
-            run(&event_loop, sleep(&event_loop, SECOND));
+            run(&runtime, sleep(&event_loop, SECOND));
             assert!(limits.has_fd_waiters());
             if is_woken_first {
                 drop(guard);
@@ -221,29 +218,32 @@ mod tests {
                 first.cancel();
                 drop(guard);
             }
-            let result = run(&event_loop, wait_for(&event_loop, second, SECOND));
-            result.expect("one descriptor was freed, and one waits for it");
+            let deadline = event_loop.now() + SECOND;
+            let result = run(&runtime, timeout_at(&event_loop, || deadline, second));
+            result.expect("one descriptor was freed, and one waits for it").unwrap();
             assert!(!limits.has_fd_waiters() && !limits.has_open_connections());
         }
     }
 
     #[test]
     fn a_task_that_waits_is_freed_by_close() {
-        let (event_loop, limits) = limits();
+        let (runtime, limits) = limits();
+        let event_loop = runtime.event_loop().clone();
         let inside = Rc::clone(&limits);
         drop(Task::spawn(&event_loop, async move { inside.fd_freed().await }));
-        run(&event_loop, sleep(&event_loop, SECOND));
+        run(&runtime, sleep(&event_loop, SECOND));
         assert_eq!(Rc::strong_count(&limits), 2);
-        event_loop.close();
+        drop(runtime);
         assert_eq!(Rc::strong_count(&limits), 1);
         assert_eq!(event_loop.pending_tasks(), 0);
     }
 
     #[test]
     fn a_cancelled_waiter_leaves_the_permit_to_the_next() {
-        let (event_loop, limits) = limits();
+        let (runtime, limits) = limits();
+        let event_loop = runtime.event_loop().clone();
         let mut guards: Vec<ConnectionGuard> = (0..Limiter::MAX_PENDING)
-            .map(|_| run(&event_loop, limits.acquire(&address(), || ())))
+            .map(|_| run(&runtime, limits.acquire(&address(), || ())))
             .collect();
         for is_granted_first in [false, true] {
             let waits = || {
@@ -251,7 +251,7 @@ mod tests {
                 Task::spawn(&event_loop, async move { limits.acquire(&address(), || ()).await })
             };
             let (first, second) = (waits(), waits());
-            run(&event_loop, async { crate::yield_now(&event_loop).await });
+            run(&runtime, async { crate::yield_now(&event_loop).await });
             if is_granted_first {
                 drop(guards.pop());
                 first.cancel();
@@ -260,15 +260,15 @@ mod tests {
                 drop(guards.pop());
             }
             let begun = event_loop.now();
-            guards.push(run(&event_loop, second).unwrap());
+            guards.push(run(&runtime, second).unwrap());
             assert_eq!(event_loop.now(), begun, "no grace period was needed");
         }
         // Without a release, the next batch is granted after the grace period.
         let begun = event_loop.now();
-        guards.push(run(&event_loop, limits.acquire(&address(), || ())));
+        guards.push(run(&runtime, limits.acquire(&address(), || ())));
         assert_eq!(event_loop.now() - begun, Limiter::GRACE_PERIOD);
         drop(guards);
-        run(&event_loop, sleep(&event_loop, SECOND));
+        run(&runtime, sleep(&event_loop, SECOND));
         let limiter = format!("{:?}", limits.connect_limiter.borrow());
         assert!(limiter.contains("addresses: 0"), "{limiter}");
     }

@@ -8,15 +8,15 @@ use std::time::Duration;
 
 use asyncio::prelude::*;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Future, Inspect, connect, sleep, system_runtime, timeout_at, yield_now,
+    Coroutine, Future, Inspect, Runtime, connect, sleep, system_runtime, timeout_at, yield_now,
 };
 use test_support::event_loops::virtual_loop;
 use transport::TlsLayer;
 
 /// Polls a coroutine once with a waker that does nothing, then runs it on the
-/// loop. If that waker is kept, the loop waits for ever, which is an error in
+/// loop. If that waker is kept, the loop waits forever, which is an error in
 /// virtual time.
-fn begin_and_hand_over<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Output = T>) -> T {
+fn begin_and_hand_over<T>(runtime: &Runtime, coroutine: impl Coroutine<Output = T>) -> T {
     let mut coroutine = pin!(coroutine);
     let mut noop_context = Context::from_waker(Waker::noop());
     assert!(coroutine.as_mut().poll(&mut noop_context).is_pending());
@@ -27,7 +27,7 @@ fn begin_and_hand_over<T>(event_loop: &EventLoop, coroutine: impl Coroutine<Outp
 fn a_sleep_wakes_the_last_driver() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
-    begin_and_hand_over(&event_loop, sleep(&event_loop, Duration::from_secs(1)));
+    begin_and_hand_over(&runtime, sleep(&event_loop, Duration::from_secs(1)));
     assert_eq!(event_loop.pending_timers(), 0);
 }
 
@@ -37,7 +37,7 @@ fn a_timeout_wakes_the_last_driver() {
     let event_loop = runtime.event_loop().clone();
     let deadline = event_loop.now() + Duration::from_secs(1);
     let never = std::future::pending::<()>();
-    assert!(begin_and_hand_over(&event_loop, timeout_at(&event_loop, || deadline, never)).is_err());
+    assert!(begin_and_hand_over(&runtime, timeout_at(&event_loop, || deadline, never)).is_err());
 }
 
 #[test]
@@ -47,14 +47,14 @@ fn a_future_wakes_the_last_driver() {
     let future = Future::new(&event_loop);
     let resolver = future.clone();
     event_loop.call_later(Duration::from_secs(1), move || resolver.set_result(7).unwrap());
-    assert_eq!(begin_and_hand_over(&event_loop, future).unwrap(), 7);
+    assert_eq!(begin_and_hand_over(&runtime, future).unwrap(), 7);
 }
 
 #[test]
 fn a_yield_wakes_the_last_driver() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
-    begin_and_hand_over(&event_loop, yield_now(&event_loop));
+    begin_and_hand_over(&runtime, yield_now(&event_loop));
 }
 
 #[test]
@@ -65,7 +65,6 @@ fn a_connection_attempt_wakes_the_last_driver() {
     let layer = TlsLayer::plain();
     let connecting = connect(&event_loop, listener.local_addr().unwrap(), layer);
     let limit = event_loop.now() + Duration::from_secs(5);
-    let connection =
-        begin_and_hand_over(&event_loop, timeout_at(&event_loop, || limit, connecting));
+    let connection = begin_and_hand_over(&runtime, timeout_at(&event_loop, || limit, connecting));
     assert!(connection.unwrap().is_ok());
 }

@@ -4,17 +4,13 @@
 //!
 //! - A waiting task is held by its loop alone. The coroutine of a task holds
 //!   everything that it captured, which may be its own handle or the loop.
-//!   **Completion, cancelling and `close` drop the coroutine**, and all it
+//!   **Completion, cancelling and closing drop the coroutine**, and all it
 //!   holds with it.
-//! - The callbacks of a future are held by the future. **Resolving and
-//!   cancelling it pass them to the loop**, which drops each after its call.
-//!   If the future is never resolved, they are dropped with its last handle. A
-//!   callback that holds its own future is the one cycle that `close` does not
-//!   free, since the loop does not know the future: resolve it, cancel it, or
-//!   remove the callback.
-//! - A loop is held by its handles, and each pending task or callback may hold
-//!   one. **After `close` only handles outside hold it**, and its exception
-//!   handler if that holds one: then set another.
+//! - A done callback is a task that waits for its future, and is held by the loop, too.
+//!   **Its call, its removal and closing drop it**, even if it holds its own future and
+//!   nobody resolves that.
+//! - The drop of its owner closes a loop. After that only handles outside hold the loop,
+//!   and its exception handler if that holds one: then set another.
 
 use std::cell::RefCell;
 use std::future::pending;
@@ -29,15 +25,15 @@ use asyncio::prelude::*;
 use asyncio::{ReturnWhen, as_completed, gather, shield, wait, wait_for};
 use selector_core::{Backend, Event, Key, Notifier, Socket, VirtualClock};
 use stage2_coroutines::{
-    Coroutine, EventLoop, Future, Inspect, InspectTask, Task, lookup, runtime_on, sleep,
+    Coroutine, EventLoop, Future, Inspect, InspectTask, Runtime, Task, lookup, runtime_on, sleep,
 };
 use test_support::event_loops::{run, virtual_loop};
 use transport::system_lookup;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-fn run_for_a_second(event_loop: &EventLoop) {
-    run(event_loop, sleep(event_loop, SECOND));
+fn run_for_a_second(runtime: &Runtime) {
+    run(runtime, sleep(runtime.event_loop(), SECOND));
 }
 
 /// Returns a value to be held, and a weak reference that shows if it is freed.
@@ -63,17 +59,17 @@ fn watch_loop(event_loop: &EventLoop) -> Weak<()> {
 
 /// Spawns a task whose coroutine holds its own handle and a witness, and waits
 /// for `until`.
-fn holds_itself(event_loop: &EventLoop, until: &Future<()>) -> (Future<()>, Weak<()>) {
+fn holds_itself(event_loop: &EventLoop, until: &Future<()>) -> (Task<()>, Weak<()>) {
     let (held, watch) = witness();
-    let own: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let own: Rc<RefCell<Option<Task<()>>>> = Rc::default();
     let (inside, until) = (Rc::clone(&own), until.clone());
     let task = Task::spawn(event_loop, async move {
         let _held = (inside, held);
         // It ends, one way or the other.
         let _ = until.await;
     });
-    own.replace(Some(Future::clone(&task)));
-    (task.into(), watch)
+    own.replace(Some(task.clone()));
+    (task, watch)
 }
 
 #[test]
@@ -82,10 +78,10 @@ fn a_task_that_holds_its_own_handle_is_freed_when_it_is_done() {
     let event_loop = runtime.event_loop().clone();
     let until = Future::new(&event_loop);
     let (_, watch) = holds_itself(&event_loop, &until);
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(!is_gone(&watch));
     until.set_result(()).unwrap();
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(is_gone(&watch));
 }
 
@@ -95,7 +91,7 @@ fn a_task_that_holds_its_own_handle_is_freed_when_it_is_cancelled() {
     let event_loop = runtime.event_loop().clone();
     let until = Future::new(&event_loop);
     let (task, watch) = holds_itself(&event_loop, &until);
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     task.cancel();
     assert!(is_gone(&watch));
 }
@@ -106,7 +102,7 @@ fn a_task_that_holds_its_own_handle_is_freed_when_its_loop_is_closed() {
     let event_loop = runtime.event_loop().clone();
     let until = Future::new(&event_loop);
     let (_, watch) = holds_itself(&event_loop, &until);
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     drop(runtime);
     assert!(is_gone(&watch));
 }
@@ -126,18 +122,21 @@ fn a_callback_that_holds_its_future_is_freed_when_the_future_is_resolved() {
     let event_loop = runtime.event_loop().clone();
     let (future, _, watch) = holds_its_future(&event_loop);
     future.set_result(()).unwrap();
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(is_gone(&watch));
 }
 
 #[test]
 fn a_callback_that_holds_its_future_is_freed_when_the_loop_is_closed_before_the_call() {
-    let runtime = virtual_loop();
-    let event_loop = runtime.event_loop().clone();
-    let (future, _, watch) = holds_its_future(&event_loop);
-    future.set_result(()).unwrap();
-    drop(runtime);
-    assert!(is_gone(&watch));
+    for is_resolved in [true, false] {
+        let runtime = virtual_loop();
+        let (future, _, watch) = holds_its_future(runtime.event_loop());
+        if is_resolved {
+            future.set_result(()).unwrap();
+        }
+        drop((future, runtime));
+        assert!(is_gone(&watch));
+    }
 }
 
 #[test]
@@ -146,7 +145,7 @@ fn a_callback_that_holds_its_future_is_freed_by_cancel_and_by_removal() {
     let event_loop = runtime.event_loop().clone();
     let (cancelled, _, watch) = holds_its_future(&event_loop);
     cancelled.cancel();
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(is_gone(&watch));
     let (future, id, watch) = holds_its_future(&event_loop);
     future.remove_done_callback(id);
@@ -159,19 +158,19 @@ fn a_callback_that_holds_its_task_is_freed_when_the_task_is_cancelled() {
     let event_loop = runtime.event_loop().clone();
     let (held, watch) = witness();
     let task = Task::spawn(&event_loop, pending::<()>());
-    let own: Future<()> = Future::clone(&task);
+    let own = task.clone();
     task.add_done_callback(move |_| drop((own, held)));
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     task.cancel();
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(is_gone(&watch));
 }
 
 /// Spawns two tasks that await a shield of each other; only cancelling or closing
 /// ends them. (If they awaited each other directly, one would get an error.)
-fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
+fn await_each_other(event_loop: &EventLoop) -> ([Task<()>; 2], Weak<()>) {
     let (held, watch) = witness();
-    let partner: Rc<RefCell<Option<Future<()>>>> = Rc::default();
+    let partner: Rc<RefCell<Option<Task<()>>>> = Rc::default();
     let (later, first_held, inside) = (Rc::clone(&partner), Rc::clone(&held), event_loop.clone());
     let first = Task::spawn(event_loop, async move {
         let _held = first_held;
@@ -179,13 +178,13 @@ fn await_each_other(event_loop: &EventLoop) -> ([Future<()>; 2], Weak<()>) {
         // It ends, one way or the other.
         let _ = second.await;
     });
-    let awaited = shield(event_loop, Future::clone(&first));
+    let awaited = shield(event_loop, first.clone());
     let second = Task::spawn(event_loop, async move {
         let _held = held;
         let _ = awaited.await;
     });
-    partner.replace(Some(Future::clone(&second)));
-    ([first.into(), second.into()], watch)
+    partner.replace(Some(second.clone()));
+    ([first, second], watch)
 }
 
 #[test]
@@ -193,10 +192,10 @@ fn two_tasks_that_await_each_other_are_freed_when_one_is_cancelled() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
     let ([first, second], watch) = await_each_other(&event_loop);
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(!first.done() && !second.done());
     first.cancel();
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert!(second.done() && !second.cancelled());
     assert!(is_gone(&watch));
 }
@@ -207,7 +206,7 @@ fn two_tasks_that_await_each_other_are_freed_when_their_loop_is_closed() {
     let event_loop = runtime.event_loop().clone();
     let loop_watch = watch_loop(&event_loop);
     let (_, watch) = await_each_other(&event_loop);
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     drop(runtime);
     assert!(is_gone(&watch));
     drop(event_loop);
@@ -219,42 +218,42 @@ fn a_loop_without_tasks_is_freed_with_its_last_handle() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
     let watch = watch_loop(&event_loop);
-    let other_handle = event_loop.clone();
     let remote = event_loop.remote();
-    run_for_a_second(&event_loop);
-    drop(event_loop);
-    assert!(!is_gone(&watch));
+    run_for_a_second(&runtime);
     let held = Arc::new(());
     let call = || {
         let held = Arc::clone(&held);
         remote.call_soon(move |_| drop(held));
     };
     call();
-    drop(other_handle);
-    assert!(is_gone(&watch), "a remote does not hold it");
-    assert_eq!(Arc::strong_count(&held), 1, "the call is dropped with the loop");
+    drop(runtime);
+    assert_eq!(Arc::strong_count(&held), 1, "the call is dropped when the loop is closed");
     call();
     assert_eq!(Arc::strong_count(&held), 1, "and a later one at once");
+    assert!(!is_gone(&watch));
+    drop(event_loop);
+    assert!(is_gone(&watch), "a remote does not hold it");
 }
 
+/// Only the owner closes the loop, whichever handle was the first.
 #[test]
-fn a_loop_with_pending_tasks_is_closed_when_its_first_handle_is_dropped() {
+fn a_loop_with_pending_tasks_is_closed_when_its_owner_is_dropped() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
     let reports: Rc<RefCell<Vec<String>>> = Rc::default();
     let log = Rc::clone(&reports);
     event_loop.set_exception_handler(move |error| log.borrow_mut().push(error.to_string()));
     let (held, watch) = witness();
-    let (inside, other_handle) = (event_loop.clone(), event_loop.clone());
+    let inside = event_loop.clone();
     let task = Task::spawn(&event_loop, async move {
         let _held = held;
         sleep(&inside, SECOND * 600).await;
     });
     drop(task.named("sleeper"));
-    run_for_a_second(&event_loop);
-    drop(other_handle);
-    assert!(reports.borrow().is_empty() && !is_gone(&watch), "a clone is not the first");
+    run_for_a_second(&runtime);
     drop(event_loop);
+    assert!(reports.borrow().is_empty() && !is_gone(&watch), "a handle closes nothing");
+    drop(runtime);
     assert!(is_gone(&watch));
     let reports = reports.take();
     let [report] = &reports[..] else { panic!("{reports:?}") };
@@ -262,16 +261,22 @@ fn a_loop_with_pending_tasks_is_closed_when_its_first_handle_is_dropped() {
     assert!(report.contains("sleeping for another 599s at "), "{report}");
 }
 
+/// What is left is a clock, and a loop in which nothing happens.
 #[test]
-fn a_loop_without_pending_tasks_goes_on_without_its_first_handle() {
+fn the_handles_of_a_loop_outlive_its_owner() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
-    let other_handle = event_loop.clone();
-    drop(event_loop);
-    run_for_a_second(&other_handle);
-    drop(Task::spawn(&other_handle, pending::<()>()));
-    run_for_a_second(&other_handle);
-    other_handle.close();
+    let task = Task::spawn(&event_loop, pending::<()>());
+    let (future, begun) = (Future::new(&event_loop), event_loop.now());
+    run_for_a_second(&runtime);
+    drop(runtime);
+    assert_eq!(event_loop.now() - begun, SECOND);
+    event_loop.stop();
+    future.set_result(7).unwrap();
+    assert_eq!(future.result().unwrap(), 7, "a future needs no loop that runs");
+    assert!(!task.done() && task.get_stack().is_none());
+    assert!(task.cancel() && task.cancelled());
+    assert_eq!((event_loop.pending_tasks(), event_loop.connections()), (0, 0));
 }
 
 #[test]
@@ -297,7 +302,7 @@ fn tasks_hold_their_loop_until_they_are_done() {
     let inside = event_loop.clone();
     let task = Task::spawn(&event_loop, async move { sleep(&inside, SECOND).await });
     run(&runtime, task).unwrap();
-    drop(event_loop);
+    drop((event_loop, runtime));
     assert!(is_gone(&watch));
 }
 
@@ -353,7 +358,7 @@ fn after_close_only_handles_outside_hold_a_loop() {
     let (held, watch) = witness();
     suspend_every_operation(&event_loop, &held);
     drop(held);
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     assert_eq!(watch.strong_count(), 10);
     drop(runtime);
     assert!(is_gone(&watch), "{} left", watch.strong_count());
@@ -393,13 +398,12 @@ fn a_wake_up_left_in_the_inject_queue_does_not_keep_the_queue_alive() {
     let watch = Arc::downgrade(&held);
     let backend = WatchedNotifier(VirtualClock::new(), held);
     let runtime = runtime_on(backend, Arc::new(system_lookup));
-    let event_loop = runtime.event_loop().clone();
     let wakes_and_returns = std::future::poll_fn(|context| {
         context.waker().wake_by_ref();
         std::task::Poll::Ready(())
     });
     run(&runtime, wakes_and_returns);
-    drop(event_loop);
+    drop(runtime);
     assert_eq!(watch.strong_count(), 0, "the bell, which in the real world is a descriptor");
 }
 
@@ -419,7 +423,7 @@ fn a_waker_that_outlives_its_loop_holds_neither_task_nor_loop() {
         })
         .await;
     }));
-    run_for_a_second(&event_loop);
+    run_for_a_second(&runtime);
     let waker = kept.take().unwrap();
     // A waker in the inject queue is held by the queue, and holds the queue.
     waker.wake_by_ref();

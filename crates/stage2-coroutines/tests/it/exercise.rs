@@ -82,7 +82,8 @@ fn poll<C: Coroutine>(coroutine: Pin<&mut C>, waker: &Waker) -> Poll<C::Output> 
 
 #[test]
 fn task_1_a_waker_may_use_the_future_that_wakes_it() {
-    let future = Future::new(&virtual_runtime());
+    let runtime = virtual_runtime();
+    let future = Future::new(runtime.event_loop());
     let (looked_at, results) = (future.clone(), Rc::new(RefCell::new(Vec::new())));
     let seen = Rc::clone(&results);
     let waker = ForeignWaker::waker(move || {
@@ -124,11 +125,13 @@ fn task_2_a_panic_is_the_exception_of_its_task_only() {
 fn task_2_a_task_that_cancels_itself_is_cancelled_even_if_it_returns() {
     let runtime = virtual_runtime();
     let event_loop = runtime.event_loop().clone();
-    let inside = event_loop.clone();
+    let (inside, handle) = (event_loop.clone(), Rc::<RefCell<Option<Task<bool>>>>::default());
+    let own = Rc::clone(&handle);
     let task = Task::spawn(&event_loop, async move {
         inside.stop();
-        inside.cancel(inside.current_task().unwrap())
+        own.take().unwrap().cancel()
     });
+    handle.replace(Some(task.clone()));
     runtime.run_forever().unwrap();
     assert!(matches!(task.take_result(), Some(Err(Exception::Cancelled))));
 }

@@ -14,8 +14,8 @@ use std::time::Duration;
 use asyncio::prelude::*;
 use selector_core::OsBackend;
 use stage2_coroutines::{
-    Coroutine, EventLoop, Future, Inspect, InspectTask, LoopError, Task, TaskInfo, Wait, connect,
-    lookup, read, runtime_on, sleep, system_runtime, write_all, yield_now,
+    Coroutine, EventLoop, Future, Inspect, InspectTask, LoopError, Runtime, Task, TaskInfo, Wait,
+    connect, lookup, read, runtime_on, sleep, system_runtime, write_all, yield_now,
 };
 use test_support::event_loops::{run, virtual_loop};
 use transport::TlsLayer;
@@ -36,12 +36,13 @@ fn find(event_loop: &EventLoop, name: &str) -> TaskInfo {
 
 /// Runs a loop with real sockets and real time until this task waits in this
 /// way.
-fn run_until_it_waits(event_loop: &EventLoop, name: &str, waits: fn(Wait) -> bool) -> TaskInfo {
+fn run_until_it_waits(runtime: &Runtime, name: &str, waits: fn(Wait) -> bool) -> TaskInfo {
+    let event_loop = runtime.event_loop();
     let watchdog = event_loop.now() + SECOND * 10;
-    run(event_loop, async {
+    run(runtime, async {
         loop {
             let task = find(event_loop, name);
-            if waits(task.wait) {
+            if task.wait.is_some_and(waits) {
                 return task;
             }
             assert!(event_loop.now() < watchdog, "{task}");
@@ -71,7 +72,7 @@ fn a_task_shows_its_name_and_the_place_of_its_spawn() {
     assert_eq!(info.name.as_deref(), Some("the sleeper"));
     assert_eq!(info.spawned.file(), file!());
     assert_eq!(info.spawned.line(), spawn_line);
-    assert_eq!(info.wait, Wait::Nothing, "it has not begun");
+    assert_eq!(info.wait, None, "it has not begun");
     assert_eq!(nameless.get_stack().unwrap().name, None);
 
     run(&runtime, sleep(&event_loop, SECOND * 2));
@@ -96,14 +97,14 @@ fn callbacks_are_not_tasks() {
 fn a_sleeping_task_shows_the_end_the_start_and_the_place_of_its_sleep() {
     let runtime = virtual_loop();
     let event_loop = runtime.event_loop().clone();
-    let inside = event_loop.clone();
+    let (inside, begun) = (event_loop.clone(), event_loop.now());
     let sleep_line = line!() + 2;
     spawn(&event_loop, "sleeper", async move {
         sleep(&inside, SECOND * 60).await;
     });
     run(&runtime, sleep(&event_loop, SECOND * 20));
     let task = find(&event_loop, "sleeper");
-    assert_eq!(task.wait, Wait::Sleep(60_000));
+    assert_eq!(task.wait, Some(Wait::Sleep(Some(begun + SECOND * 60))));
     assert_eq!(task.waiting, "sleeping for another 40s");
     assert_eq!(task.waited, SECOND * 20);
     let at = task.at.unwrap();
@@ -136,11 +137,11 @@ fn a_task_that_awaits_a_future_or_a_task_shows_it() {
     run(&runtime, sleep(&event_loop, SECOND * 7));
 
     let task = find(&event_loop, "for a future");
-    assert_eq!(task.wait, Wait::Future);
+    assert_eq!(task.wait, Some(Wait::Future));
     assert_eq!(task.waiting, "waiting for a future");
     assert_eq!(task.waited, SECOND * 7);
     let task = find(&event_loop, "for a task");
-    assert_eq!(task.wait, Wait::Task(slow_key));
+    assert_eq!(task.wait, Some(Wait::Task(slow_key)));
     assert_eq!(task.waiting, "waiting for task slow");
 }
 
@@ -167,13 +168,13 @@ fn the_wait_of_one_task_is_not_recorded_for_the_next() {
     spawn(&event_loop, "silent", wait_without_a_record(&waker));
     run(&runtime, async {
         yield_now(&event_loop).await;
-        assert_eq!(find(&event_loop, "silent").wait, Wait::Nothing);
+        assert_eq!(find(&event_loop, "silent").wait, None);
         // It takes its step after the yield, and before the next step of this
         // coroutine.
         waker.take().unwrap().wake();
         yield_now(&event_loop).await;
         assert!(waker.take().is_some());
-        assert_eq!(find(&event_loop, "silent").wait, Wait::Nothing);
+        assert_eq!(find(&event_loop, "silent").wait, None);
     });
 }
 
@@ -211,11 +212,11 @@ fn a_reading_and_a_writing_task_show_the_address_of_their_peer() {
         // More than any system buffers for a peer that does not read.
         write_all(&mut connection, &vec![0; 32 * 1024 * 1024]).await.unwrap();
     });
-    let reader = run_until_it_waits(&event_loop, "reader", |wait| matches!(wait, Wait::Read(_)));
+    let reader = run_until_it_waits(&runtime, "reader", |wait| matches!(wait, Wait::Read(_)));
     assert_eq!(reader.waiting, format!("reading from {address}"));
     let at = reader.at.unwrap();
     assert_eq!((at.file(), at.line()), (file!(), read_line));
-    let writer = run_until_it_waits(&event_loop, "writer", |wait| matches!(wait, Wait::Write(_)));
+    let writer = run_until_it_waits(&runtime, "writer", |wait| matches!(wait, Wait::Write(_)));
     assert_eq!(writer.waiting, format!("writing to {address}"));
 
     let mut text = Vec::new();
@@ -274,7 +275,7 @@ fn a_task_that_looks_up_a_name_shows_it() {
         result.replace(Some(addresses[0]));
     })
     .named("asks");
-    let info = run_until_it_waits(&event_loop, "asks", |wait| wait == Wait::Lookup);
+    let info = run_until_it_waits(&runtime, "asks", |wait| wait == Wait::Lookup);
     assert_eq!(info.waiting, "looking up a name");
     assert_eq!((info.at.unwrap().file(), info.at.unwrap().line()), (file!(), lookup_line));
 
@@ -322,7 +323,7 @@ fn a_writer_that_fails_is_an_error_and_no_panic() {
             Ok(())
         }
     }
-    let error = virtual_loop().print_tasks(&mut Full).unwrap_err();
+    let error = virtual_loop().event_loop().print_tasks(&mut Full).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::StorageFull);
 }
 

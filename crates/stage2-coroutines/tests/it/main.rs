@@ -2,12 +2,10 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod change_of_driver;
-mod connections;
 mod cycles;
 mod deadlock;
 mod examples;
 mod examples_book;
-mod examples_generator;
 mod exercise;
 mod generator;
 mod inspect;
@@ -18,4 +16,5 @@ mod smallest_runtime;
 #[allow(unreachable_pub)] // In the exercise it is a library.
 #[path = "../../examples/smallest_runtime.rs"]
 mod smallest_runtime_example;
+mod sync;
 mod traced;

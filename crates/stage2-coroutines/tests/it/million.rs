@@ -7,7 +7,6 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use asyncio::gather;
-use asyncio::prelude::*;
 use stage2_coroutines::{Future, Inspect, Task, sleep, yield_now};
 use test_support::event_loops::{run, virtual_loop};
 

@@ -1,4 +1,4 @@
-//! The runtime: tasks, futures, wakers and time.
+//! The runtime: tasks, futures, wakers, time and connections.
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
@@ -407,7 +407,6 @@ fn a_moving_deadline_needs_one_timer() {
 #[test]
 fn waiting_for_ever_is_an_error_in_virtual_time() {
     let runtime = virtual_loop();
-    let event_loop = runtime.event_loop().clone();
     let error = runtime.run_until_complete(pending::<()>()).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::Deadlock);
 }
@@ -500,6 +499,46 @@ fn no_wake_up_is_lost_between_threads() {
     let result = run(&runtime, timeout_at(&event_loop, || deadline, task));
     assert!(result.is_ok(), "a wake-up was lost");
     thread.join().unwrap();
+}
+
+/// Returns what `read_to_end` returns for a response in these pieces, after which the
+/// server closes the connection.
+fn read_pieces(pieces: &'static [&'static str], limit: usize) -> std::io::Result<Vec<u8>> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        stream.set_nodelay(true).unwrap();
+        for piece in pieces {
+            // The client may have heard enough.
+            if std::io::Write::write_all(&mut stream, piece.as_bytes()).is_err() {
+                return;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
+    let runtime = system_runtime().unwrap();
+    let event_loop = runtime.event_loop().clone();
+    let reading = async {
+        let mut connection =
+            stage2_coroutines::connect(&event_loop, address, transport::TlsLayer::plain()).await?;
+        stage2_coroutines::read_to_end(&mut connection, limit).await
+    };
+    let result = runtime.run_sync(reading, Duration::from_secs(10));
+    server.join().unwrap();
+    result.unwrap()
+}
+
+#[test]
+fn read_to_end_returns_all_bytes_until_the_server_closes() {
+    assert_eq!(read_pieces(&["one ", "and ", "all"], 11).unwrap(), b"one and all");
+    assert_eq!(read_pieces(&[], 0).unwrap(), b"");
+}
+
+#[test]
+fn read_to_end_stops_at_its_limit() {
+    let error = read_pieces(&["one ", "and ", "all"], 10).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
 }
 
 /// A Unix socket is a connection like any other.

@@ -77,7 +77,7 @@ fn task_1_a_waker_may_use_the_future_that_wakes_it() {
 
 /// Runs two tasks that yield to each other, and returns the order of their steps.
 fn yielding() -> String {
-    let event_loop = system_runtime();
+    let event_loop = EventLoop::new();
     let order = Rc::new(RefCell::new(String::new()));
     for name in ['a', 'b'] {
         let order = Rc::clone(&order);
@@ -104,7 +104,7 @@ fn task_2_a_wake_up_puts_the_task_at_the_end_of_the_run_queue() {
 #[test]
 fn task_2_no_wake_up_of_another_thread_is_lost() {
     const ROUNDS: usize = 2000;
-    let event_loop = system_runtime();
+    let event_loop = EventLoop::new();
     let (ask, asked) = channel::<Waker>();
     let answers = Arc::new(AtomicUsize::new(0));
     let answering = Arc::clone(&answers);
@@ -176,13 +176,13 @@ const LITTLE: Duration = Duration::from_millis(50);
 
 #[test]
 fn task_2_an_idle_loop_takes_no_processor_time() {
-    let (_, used) = woken_by_a_thread(&system_runtime());
+    let (_, used) = woken_by_a_thread(&EventLoop::new());
     assert!(used <= LITTLE, "{used:?} while it had nothing to do");
 }
 
 #[test]
 fn task_3_another_thread_wakes_although_a_timer_is_far() {
-    let (event_loop, far) = (system_runtime(), MILLISECOND * 10_000);
+    let (event_loop, far) = (EventLoop::new(), MILLISECOND * 10_000);
     let _timer = event_loop.sleep(far);
     let (elapsed, used) = woken_by_a_thread(&event_loop);
     assert!(elapsed < far, "the wake-up was lost until the timer was due");
@@ -191,7 +191,7 @@ fn task_3_another_thread_wakes_although_a_timer_is_far() {
 
 #[test]
 fn task_3_a_waker_may_set_a_timer() {
-    let event_loop = system_runtime();
+    let event_loop = EventLoop::new();
     let (inside, calls) = (event_loop.clone(), Rc::new(Cell::new(0)));
     let counted = Rc::clone(&calls);
     let waker = ForeignWaker::waker(move || {
@@ -208,7 +208,7 @@ fn task_3_a_waker_may_set_a_timer() {
 
 #[test]
 fn task_3_a_timer_wakes_its_task_and_waiting_takes_no_steps() {
-    let event_loop = system_runtime();
+    let event_loop = EventLoop::new();
     let order = Rc::new(RefCell::new(Vec::new()));
     let polls = Rc::new(Cell::new(0));
     let begun = Instant::now();

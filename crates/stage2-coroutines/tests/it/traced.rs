@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use stage2_coroutines::{EventLoop, Task, sleep, system_runtime};
+use stage2_coroutines::{Task, sleep, system_runtime};
 use test_support::event_loops::virtual_loop;
 use trace::{Event, Trace, Tracer};
 
@@ -66,7 +66,6 @@ fn a_task_that_another_one_cancels_is_over() {
 fn a_wake_up_of_another_thread_is_told_as_one() {
     let trace = traced(|| {
         let runtime = system_runtime().unwrap();
-        let event_loop = runtime.event_loop().clone();
         let (sender, wakers) = channel::<Waker>();
         let thread = thread::spawn(move || wakers.recv().unwrap().wake());
         let mut is_first = true;
