@@ -147,6 +147,20 @@ impl Tracer {
         EnterGuard(())
     }
 
+    /// Has this thread write to the trace until it ends, on a lane with this name. A
+    /// thread that has entered a tracer already keeps it, and one that has a lane keeps
+    /// the lane.
+    pub fn enter_thread(&self, name: &str) {
+        if !is_on() {
+            std::mem::forget(self.enter());
+        }
+        when_on(|current| {
+            if current.lane == RUN_QUEUE {
+                current.lane = current.tracer.state().new_named_lane(0, Some(name));
+            }
+        });
+    }
+
     /// Takes the trace, which ends here.
     pub fn take(&self) -> Trace {
         let trace = &mut self.state().trace;
@@ -185,6 +199,14 @@ impl State {
         self.trace.tasks.push(TaskLane::default());
         let lane = RUN_QUEUE + self.trace.tasks.len() as u32;
         self.lanes.insert(id, lane);
+        lane
+    }
+
+    fn new_named_lane(&mut self, id: u64, name: Option<&str>) -> u32 {
+        let lane = self.new_lane(id);
+        if let Some(task) = self.task(lane) {
+            task.name = name.map(str::to_owned);
+        }
         lane
     }
 
@@ -474,12 +496,7 @@ pub struct LaneGuard(Option<(u32, Option<usize>)>);
 pub fn enter_lane(id: u64, name: Option<&str>) -> LaneGuard {
     let mut outer = None;
     when_on(|current| {
-        let mut state = current.tracer.state();
-        let lane = state.new_lane(id);
-        if let Some(task) = state.task(lane) {
-            task.name = name.map(str::to_owned);
-        }
-        drop(state);
+        let lane = current.tracer.state().new_named_lane(id, name);
         outer = Some((current.lane, current.span.take()));
         current.lane = lane;
     });
