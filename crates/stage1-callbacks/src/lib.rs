@@ -8,8 +8,9 @@
 //! 2. **A callback is a bound method**: an object and a function. Python writes
 //!    `self.connected`; here it is the pair of a box and a function pointer.
 //! 3. **The state travels with the callback.** A method that is called owns the
-//!    [`Fetcher`] again, and either passes it to the next callback or ends it.
-//!    It cannot be forgotten, and no other code can touch it.
+//!    [`Fetcher`] again, and no other code can touch it. It has to pass the Fetcher to
+//!    the next callback, or end the fetch. The compiler does not check this: if a method
+//!    just drops its Fetcher, the URL gets no row, and the crawl does not end.
 //! 4. **Collect, then call.** A callback may register and unregister any socket.
 //!    An event for a socket that is gone by then is ignored.
 //!

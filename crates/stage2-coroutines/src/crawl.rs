@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
 
+use crate::fetch::Client;
 use crate::{Connector, EventLoop, Exception, Future, catch};
 
 /// Crawls a site with one coroutine per fetch, and at most `max_tasks` at a
@@ -49,13 +50,6 @@ pub fn crawl_on(event_loop: &EventLoop, options: Options, sink: Sink) -> io::Res
     let mut state = crawl_state.state.borrow_mut();
     let num_todo = state.urls_todo.len();
     Ok(state.crawl.end(num_todo, max_tasks))
-}
-
-/// The HTTP client that all fetches share.
-pub(crate) struct Client {
-    pub(crate) event_loop: EventLoop,
-    pub(crate) options: Options,
-    pub(crate) connector: Connector,
 }
 
 /// The state of the crawl.
