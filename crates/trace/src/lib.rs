@@ -383,14 +383,14 @@ pub fn by_threads() {
     when_on(|current| current.cause = "thread");
 }
 
-/// Begins a callback on the lane of its state, if that is a fetch, by the address of
-/// its function and the key of its socket. It ends when the next one begins, or the
-/// loop waits.
+/// Begins a callback on the lane of its state, if that is a fetch, by the name of its
+/// function and the key of its socket. It ends when the next one begins, or the loop
+/// waits.
 #[inline(always)]
-pub fn callback<T>(state: &T, function: usize, key: impl FnOnce() -> u64) {
+pub fn callback<T>(state: &T, name: &'static str, key: Option<u64>) {
     when_on(move |current| {
         let lane = current.tracer.state().lanes.get(&id(state)).copied();
-        let event = Event::CallbackBegin { function, key: Some(key()) };
+        let event = Event::CallbackBegin { name, key };
         current.begin(lane.unwrap_or(RUN_QUEUE), "callback", event);
     });
 }
@@ -399,7 +399,7 @@ pub fn callback<T>(state: &T, function: usize, key: impl FnOnce() -> u64) {
 #[inline(always)]
 pub fn closure<F>(call: F) -> F {
     when_on(move |current| {
-        let event = Event::CallbackBegin { function: 0, key: None };
+        let event = Event::CallbackBegin { name: "closure", key: None };
         current.begin(RUN_QUEUE, "callback", event);
     });
     call

@@ -162,7 +162,7 @@ fn a_task_that_another_one_cancels_is_over() {
 #[test]
 fn a_callback_ends_before_a_timer_fires() {
     let trace = traced(100, || {
-        trace::callback(&"state", 1, || 9);
+        trace::callback(&"state", "state", Some(9));
         trace::timer_fired(0);
         trace::closure(());
         trace::timer_fired(1);
@@ -243,7 +243,7 @@ fn a_callback_is_on_the_lane_of_its_fetch() {
         let lane = trace::enter_fetch(&*fetcher, "http://a.test/");
         trace::callback_stored(&*fetcher, true, || 9);
         drop(lane);
-        trace::callback(&*fetcher, 1, || 9);
+        trace::callback(&*fetcher, "fetcher", Some(9));
         trace::emit(|| Event::Read { key: 9, result: Ok(1) });
         trace::closure(());
         trace::emit(|| Event::TickEnd);
