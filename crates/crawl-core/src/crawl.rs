@@ -308,61 +308,78 @@ impl Crawl {
         self.note_accepted(&mut row);
         // A URL that is skipped, because of a 429 for example, counts as no page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
-        match discovery {
+        match &discovery {
             Discovery::Nothing => {
                 let settled = if row.is_broken() { Settled::Broken } else { Settled::Fine };
                 self.admission.settle(job, settled);
             }
             // ANCHOR: a_redirect_leads_on
-            Discovery::Redirect(ref target) => {
+            Discovery::Redirect(target) => {
                 if let Ok(address) = Address::of(target) {
                     self.redirect(job, address, &mut row, &mut findings);
                 }
             }
             // ANCHOR_END: a_redirect_leads_on
-            Discovery::Page(ref page, _) => {
-                let status = row.status.unwrap_or_default();
-                let ids: Vec<&str> = page.found.ids().collect();
-                let settled =
-                    if page.is_html { Settled::Page(status, &ids) } else { Settled::Fine };
-                self.admission.settle(job, settled);
-                if self.keeps_out_links {
-                    findings.ids = ids.into_iter().map(str::to_owned).collect();
-                }
-                let content = page.content;
-                findings.content = content.filter(|_| self.keeps_out_links);
-                self.admission.begin_page(job, content);
+            Discovery::Page(page, _) => {
+                self.settle_page(job, page, row.status, &mut findings);
+                self.admission.begin_page(job, page.content);
                 self.admission.prefetch(page);
-                let mut left_out = u64::from(page.found.left_out());
-                let limit = self.admission.memory() + MAX_PAGE_MEMORY;
-                findings.nofollow = discovery.candidates(|found, link| {
-                    if self.admission.memory() + findings.out_link_memory > limit {
-                        left_out += 1;
-                        return;
-                    }
-                    match (found, link) {
-                        (Ok(address), Some(link)) => {
-                            self.admit(address, Via::Element(job, link), &mut findings);
-                        }
-                        (Ok(address), None) => self.admit(address, Via::Link(job), &mut findings),
-                        (Err(no_url), Some(link)) => {
-                            self.refuse_no_url(no_url, job, link, &mut findings);
-                        }
-                        (Err(_), None) => {}
-                    }
-                });
+                let left_out = self.admit_links(job, &discovery, &mut findings);
+                let left_out = left_out + u64::from(page.found.left_out());
                 findings.lacks = lacks_of_page(job, page, left_out, &self.options);
-                self.end_page(job, content, &findings);
+                self.end_page(job, page.content, &findings);
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
         }
-        let has_links = |page: &Page| page.found.links().len() > 0 || !findings.lacks.is_empty();
-        let has_links = matches!(&discovery, Discovery::Page(page, _) if has_links(page));
+        let has_links = match &discovery {
+            Discovery::Page(page, _) => page.found.links().len() > 0 || !findings.lacks.is_empty(),
+            Discovery::Nothing | Discovery::Redirect(_) => false,
+        };
         self.note_root(job, &row, &findings, has_links);
         findings.jobs.extend(self.admission.levels.take_ready());
         findings.jobs.extend(self.ended(1));
         self.finish(row, findings)
+    }
+
+    /// Settles the URL of a page, with the ids that links to it may name. They are kept for
+    /// a journal, like the hash of its content.
+    fn settle_page(
+        &mut self,
+        job: &Job,
+        page: &Page,
+        status: Option<u16>,
+        findings: &mut Findings,
+    ) {
+        let ids: Vec<&str> = page.found.ids().collect();
+        let status = status.unwrap_or_default();
+        let settled = if page.is_html { Settled::Page(status, &ids) } else { Settled::Fine };
+        self.admission.settle(job, settled);
+        if self.keeps_out_links {
+            findings.ids = ids.into_iter().map(str::to_owned).collect();
+            findings.content = page.content;
+        }
+    }
+
+    /// Passes the links of a page to the admission. Returns the number of those that were
+    /// left out because the page has added too much to the memory.
+    fn admit_links(&mut self, job: &Job, page: &Discovery, findings: &mut Findings) -> u64 {
+        let limit = self.admission.memory() + MAX_PAGE_MEMORY;
+        let mut left_out = 0;
+        let nofollow = page.candidates(|found, link| {
+            if self.admission.memory() + findings.out_link_memory > limit {
+                left_out += 1;
+                return;
+            }
+            match (found, link) {
+                (Ok(address), Some(link)) => self.admit(address, Via::Element(job, link), findings),
+                (Ok(address), None) => self.admit(address, Via::Link(job), findings),
+                (Err(no_url), Some(link)) => self.refuse_no_url(no_url, job, link, findings),
+                (Err(_), None) => {}
+            }
+        });
+        findings.nofollow = nofollow;
+        left_out
     }
 
     /// Completes a job without a visit. The URL is skipped if robots.txt or a

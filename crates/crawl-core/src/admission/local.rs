@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use url::Url;
 
-use super::{Admission, Job, TrapCount, Via, ceilings};
+use super::{Admission, Job, LinkCandidate, TrapCount, Via, ceilings};
 use crate::crawl::{MAX_PAGE_MEMORY, lacks_of_page};
 use crate::finished::{Discovery, Finished};
 use crate::visit::FetchPolicy;
@@ -120,7 +120,7 @@ impl LocalAdmission {
     pub fn refusal(&self, job: &Job, count: Option<usize>) -> Option<FetchError> {
         match count {
             Some(count) => self.trap_counts(job).nth(count).map(|count| count.error()),
-            None => self.admission.traps.check_alone(job.address(), job.purpose).err(),
+            None => self.admission.checks.traps.check_alone(job.address(), job.purpose).err(),
         }
     }
 
@@ -133,7 +133,7 @@ impl LocalAdmission {
 
     /// Returns the counts to which the URL of a job adds if it is new.
     pub fn trap_counts<'a>(&self, job: &'a Job) -> impl Iterator<Item = TrapCount<'a>> + use<'a> {
-        self.admission.traps.counts_of(job.address(), job.depth, job.purpose)
+        self.admission.checks.traps.counts_of(job.address(), job.depth, job.purpose)
     }
 
     /// Settles the result of a job as far as this process alone can.
@@ -225,7 +225,7 @@ impl LocalAdmission {
         let is_external = candidate.job.purpose == Purpose::External;
         // This process does not know which URLs are new: of a page with too many copies,
         // no link is followed.
-        if !is_external && self.admission.ceilings.check(address).is_err() {
+        if !is_external && self.admission.checks.ceilings.check(address).is_err() {
             return;
         }
         let is_repeated = !findings.seen.insert(Arc::clone(&candidate.job.url));
@@ -256,14 +256,14 @@ impl LocalAdmission {
         let admission = &mut self.admission;
         let purpose = admission.purpose(address, via)?;
         let (redirects_left, depth) = admission.redirects_and_depth(via)?;
-        let is_external = purpose == Purpose::External;
+        let candidate = LinkCandidate { purpose, redirects_left, depth, via };
+        let is_external = candidate.is_external();
         let address = if is_external { address } else { admission.strip_query.strip(address) };
-        let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        if !admission.filters.allow(address, is_included) {
+        if !admission.checks.is_wanted(address, candidate) {
             return None;
         }
-        let refusal = admission.traps.check_alone(address, purpose).err();
-        let url = admission.traps.shorten(address.as_str());
+        let refusal = admission.checks.traps.check_alone(address, purpose).err();
+        let url = admission.checks.traps.shorten(address.as_str());
         Some(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
     }
 }
