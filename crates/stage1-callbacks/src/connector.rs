@@ -262,7 +262,7 @@ impl Connector {
         let Options { settings, ca_certificates, insecure, .. } = options;
         let roots = settings.roots.iter().filter_map(|root| root.host_str());
         let notifier = event_loop.selector.notifier();
-        let resolver = Resolver::new(lookup, notifier.has_no_threads(), move || notifier.notify());
+        let resolver = Resolver::new(lookup, move || notifier.notify());
         let connector = Rc::new(Self {
             policy: ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private),
             resolver: RefCell::new(resolver),

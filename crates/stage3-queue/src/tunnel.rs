@@ -280,7 +280,7 @@ mod tests {
         };
         let net = SimNet::new(|_| not_found());
         net.go_down(Duration::ZERO, Fault::Refuse);
-        let event_loop = EventLoop::with_backend(net, Arc::new(lookup));
+        let event_loop = EventLoop::with_backend(net, Arc::new(transport::Immediate(lookup)));
         let proxy = Proxy::parse("socks5://10.0.0.9").unwrap();
         let mut options = Options::new(Vec::new());
         options.proxies = options.proxies.through(proxy.clone());
