@@ -73,7 +73,7 @@ impl Job {
         Self { url: url.into(), redirects_left, depth, purpose, number: 0 }
     }
 
-    /// Creates the job of a file such as robots.txt, which is no page and does
+    /// Creates the job of a file such as robots.txt, which is not a page and does
     /// not pass through the admission.
     pub fn for_file(url: &str) -> Self {
         Self {
@@ -233,10 +233,10 @@ impl Admission {
     ///
     /// The checks, in this order: the URL belongs to the site, or external URLs
     /// are checked; its chain of redirects is not too long; unless it is known, it is not
-    /// excluded, and it is included if it is a page and no root; it is not too deep; its
-    /// host has not too many pages; and it is no trap. All links of one page must be
-    /// passed one after the other, because [`Decision::Repeated`] compares with the last
-    /// referrer only.
+    /// excluded, and it is included, if it is a page and not a start URL; it is not too deep;
+    /// its host does not have too many pages; and it is not a trap. Pass all links of one page
+    /// one after the other, because [`Decision::Repeated`] compares with the last referrer
+    /// only.
     ///
     /// An external URL is never stripped or too deep, and it is a trap only if it
     /// is too long. A URL that a page loads has the depth of the page, unless that
@@ -260,8 +260,7 @@ impl Admission {
     }
     // ANCHOR_END: admit
 
-    /// Records a link of a page that is no URL. Returns its text and its depth if it is
-    /// new.
+    /// Records a link that is not a URL. Returns its text and its depth if it is new.
     pub(crate) fn admit_no_url(
         &mut self,
         text: &str,
@@ -315,7 +314,9 @@ impl Admission {
         // Each URL, with the index of the one that it redirects to.
         let mut before = vec![(to, 0)];
         let mut n = 0;
-        while let Some(&(number, _)) = before.get(n).filter(|_| n < MAX_CIRCLE) {
+        while n < MAX_CIRCLE
+            && let Some(&(number, _)) = before.get(n)
+        {
             if number == from {
                 let mut way = vec![number];
                 while n > 0 {
@@ -350,7 +351,7 @@ impl Admission {
             Via::Sitemap => (self.max_redirect, 1),
             Via::Link(from) => (self.max_redirect, from.depth + 1),
             Via::Element(from, link) => (self.max_redirect, from.depth + clicks(from, link)),
-            // What another site redirects to is no root, although that may be an image of one.
+            // What another site redirects to is not a start URL, although its link may be on one.
             Via::Redirect(from) if from.purpose == Purpose::External => {
                 (from.redirects_left.checked_sub(1)?, from.depth.max(1))
             }
@@ -458,12 +459,12 @@ impl Admission {
         self.url_table.prefetch(&hashes);
     }
 
-    /// Takes the host of a URL for one of the site from now on.
+    /// From now on, the host of this URL belongs to the site.
     pub(crate) fn extend_scope(&mut self, address: Address<'_>) {
         self.scope.add(address);
     }
 
-    /// Takes no URL for one of the site from now on.
+    /// From now on, no URL belongs to the site.
     pub(crate) fn clear_scope(&mut self) {
         self.scope = Scope::default();
     }
@@ -609,8 +610,10 @@ impl Admission {
     }
 
     fn first_of(&self, url_record: &UrlRecord) -> Option<&str> {
-        let first = url_record.first_referrer();
-        self.url(first.filter(|_| url_record.state() != State::Seed)?)
+        if url_record.state() == State::Seed {
+            return None;
+        }
+        self.url(url_record.first_referrer()?)
     }
 
     /// Returns the stored referrers of this URL in the order in which they were
@@ -629,8 +632,8 @@ impl Admission {
         (referrers.collect(), self.url_table.get(number).map_or(0, UrlRecord::count))
     }
 
-    /// Returns true if the links to this URL are known to need no repair: it is no
-    /// broken URL, and no redirect to one.
+    /// Returns true if the links to this URL are known to need no repair: it is not broken,
+    /// and not a redirect to a broken URL.
     pub fn is_fine(&self, url: &str) -> bool {
         self.url_record(url).is_some_and(|url_record| url_record.status() == LinkStatus::Fine)
     }

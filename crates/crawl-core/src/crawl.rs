@@ -45,9 +45,9 @@ pub struct Crawl {
     nofollow: u64,
     warnings: Warnings,
     missing_fragments: u64,
-    /// The number of links that are no URL.
+    /// The number of links that are not URLs.
     no_urls: u64,
-    /// The reason for which the crawl could not do what was asked.
+    /// Why the crawl could not do what it should.
     problem: Option<String>,
     /// The first root that names no other file, in a sentence.
     empty_root: Option<String>,
@@ -65,7 +65,7 @@ pub struct Completion {
     pub row: Row,
     /// Rows of other URLs that are complete now: URLs that were found here and
     /// will not be fetched (a trap, for example), links to a fragment, `/a#b`, that is
-    /// missing in its page, and links that are no URL.
+    /// missing in its page, and links that are not URLs.
     pub others: Vec<Row>,
     /// The URLs that were found here for the first time and have to be fetched.
     pub jobs: Vec<Job>,
@@ -102,8 +102,7 @@ pub struct CrawlProgress {
     pub in_flight: u64,
     /// The number of broken rows.
     pub broken: u64,
-    /// The host that is waited for and will be asked next, if no host can be asked
-    /// now.
+    /// The host whose turn comes next, if no request may be sent to any host now.
     pub waits_for: Option<HostWait>,
 }
 
@@ -232,7 +231,7 @@ impl Crawl {
         self.admission.clear_scope();
     }
 
-    /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. If
+    /// Records that the crawl could not do what it should, for [`CrawlSummary::problem`]. If
     /// there is one already, this is a warning, which comes before the others.
     pub fn fail(&mut self, problem: String) {
         if self.problem.is_none() {
@@ -487,7 +486,7 @@ impl Crawl {
         self.finish(row, findings)
     }
 
-    /// Ends a page: counts what is not followed, and tells what is missing. When many pages
+    /// Ends a page: counts what is not followed, and reports what is missing. When many pages
     /// have led to new URLs, the text of those to come is hashed, to notice a host that makes
     /// them up.
     fn end_page(&mut self, job: &Job, content: Option<u64>, findings: &Findings) {
@@ -544,7 +543,7 @@ impl Crawl {
         }
     }
 
-    /// Returns true if links are followed at all, and not only the roots asked.
+    /// Returns true if links are followed at all, and not only the start URLs requested.
     fn follows_links(&self) -> bool {
         self.options.settings.max_depth != Some(0)
     }
@@ -582,7 +581,9 @@ impl Crawl {
     /// Notes in a row if the user accepts its status.
     fn note_accepted(&self, row: &mut Row) {
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
-        row.verdict = row.verdict.filter(|_| !row.is_accepted);
+        if row.is_accepted {
+            row.verdict = None;
+        }
     }
 
     /// Counts the row and collects the missing fragments.
@@ -612,7 +613,7 @@ impl Crawl {
         }
     }
 
-    /// Records a link that is no URL.
+    /// Records a link that is not a URL.
     fn refuse_no_url(
         &mut self,
         no_url: NoUrl<'_>,
@@ -691,7 +692,7 @@ impl Crawl {
             }
             Via::Element(from, link) if is_recorded => {
                 let needs_link_context = has_fragment || self.admission.needs_link_context(address);
-                let position = link.position.filter(|_| needs_link_context);
+                let position = if needs_link_context { link.position } else { None };
                 Some(OutLink::new(&from.url, address, Some(Link { position, ..link })))
             }
             _ => None,
@@ -727,6 +728,7 @@ impl Crawl {
     /// limit on visits in flight.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
         let untaken = untaken + self.admission.levels.waiting();
+        let empty_root = if self.has_page { None } else { self.empty_root.take() };
         CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments + self.no_urls,
             missing_fragments: self.missing_fragments,
@@ -738,10 +740,7 @@ impl Crawl {
             max_tasks,
             admission: mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
-            problem: self
-                .problem
-                .take()
-                .or_else(|| self.empty_root.take().filter(|_| !self.has_page)),
+            problem: self.problem.take().or(empty_root),
             stopped: None,
         }
     }
@@ -761,10 +760,13 @@ pub(crate) fn lacks_of_page(
     left_out.into_iter().chain(lack_of_sitemap(job, page, options)).collect()
 }
 
-/// Returns what the result lacks if a sitemap was not read to its end. A root in XML may be
-/// no sitemap, and be meant.
+/// Returns what the result lacks if a sitemap was not read to its end. A start URL in XML need
+/// not be a sitemap.
 fn lack_of_sitemap(job: &Job, page: &Page, options: &Options) -> Option<String> {
-    let problem = page.problem.as_ref().filter(|_| options.settings.max_depth != Some(0))?;
+    if options.settings.max_depth == Some(0) {
+        return None;
+    }
+    let problem = page.problem.as_ref()?;
     let is_sitemap = job.purpose == Purpose::Sitemap || problem.message != NO_SITEMAP;
     is_sitemap.then(|| format!("sitemap {}: {problem}", job.url))
 }

@@ -151,7 +151,7 @@ impl Socket {
         Self(Kind::Custom(Box::new(Box::new(socket))))
     }
 
-    /// Returns true once the connection is established. To be called when the
+    /// Returns true once the connection is established. Call this when the
     /// socket has become writable.
     ///
     /// # Errors

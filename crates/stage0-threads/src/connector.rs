@@ -56,7 +56,7 @@ impl Connector {
     }
     // ANCHOR_END: connect
 
-    /// Looks the server of a visit up, and asks the policy which addresses may be tried.
+    /// Looks the server of a visit up, and returns the addresses that the policy permits.
     /// Waits for a file descriptor if there is none for that.
     fn route(&self, visit: &Visit, deadline: &Deadline) -> io::Result<(Addresses, TlsLayer)> {
         let server = visit.server();

@@ -24,8 +24,8 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Has the loop call `method` at this moment, in place of the callback that is
-    /// registered then. There is one timer, which is moved.
+    /// At this moment the loop will call `method` in place of the callback that is
+    /// registered then. There is one timer, which moves.
     pub(crate) fn set_timeout<S>(
         &mut self,
         at: Instant,
@@ -41,7 +41,7 @@ impl Registration {
     }
 
     // ANCHOR: close
-    /// Gives everything back. The socket is to be dropped after this.
+    /// Gives everything back. Drop the socket after this.
     pub(crate) fn close(mut self, connector: &Connector, event_loop: &mut Loop) {
         if let Some(timer) = self.timer {
             drop(event_loop.timers.cancel(timer));
@@ -83,8 +83,8 @@ impl Connection {
     // ANCHOR_END: write_all
 
     // ANCHOR: read_all
-    /// Reads what has arrived, all of it: the selector is edge-triggered, so there
-    /// is no second event for bytes left unread. Returns the value with which
+    /// Reads all that has arrived. The selector is edge-triggered, so bytes that are
+    /// left unread cause no second event. Returns the value with which
     /// `sink` breaks, `None` at the end of the stream, or `WouldBlock` if neither
     /// has come yet.
     pub(crate) fn read_all<B>(

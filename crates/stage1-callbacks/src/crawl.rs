@@ -16,7 +16,7 @@ use crate::fetch::{Client, Loop};
 use crate::{EventLoop, Fetcher, traced};
 
 /// Crawls a site with callbacks. At most `max_tasks` fetches are under way at a time. By
-/// default there is no limit, and those for which there is no file descriptor wait.
+/// default there is no limit, and a fetch that gets no file descriptor waits for one.
 ///
 /// # Errors
 /// Those of [`crawl_on`]; and when the operating system refuses to create an event queue.

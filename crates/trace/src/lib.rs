@@ -8,8 +8,8 @@
 //!    threads have two traces, or none.
 //! 3. **A trace is bounded.** Events after the limit are counted and dropped, and tasks
 //!    and fetches that begin after it have no lane.
-//! 4. **Time is that of the run.** A backend whose clock is not the operating
-//!    system's tells its time with [`set_time`]. So the trace of a simulated run is
+//! 4. **Time is that of the run.** A backend with a clock of its own sets the time
+//!    with [`set_time`]. So the trace of a simulated run is
 //!    the same every time.
 //!
 //! Events are on lanes: the operating system, the selector, the run queue, and one
@@ -313,7 +313,7 @@ pub fn timer_fired(timer: u64) {
     emit(move || Event::TimerFired { timer });
 }
 
-/// Tells the time of a clock that is not the operating system's. The first time is
+/// Sets the time of a clock that is not the operating system's. The first time is
 /// the beginning of the trace.
 #[inline(always)]
 pub fn set_time(now: Instant) {
@@ -377,7 +377,7 @@ pub fn cancelled(id: u64) {
     });
 }
 
-/// Tells that other threads are the cause of the wake-ups that follow.
+/// Notes that other threads are the cause of the wake-ups that follow.
 #[inline(always)]
 pub fn by_threads() {
     when_on(|current| current.cause = "thread");

@@ -95,7 +95,7 @@ pub struct LookupError {
 
 impl LookupError {
     pub(crate) fn new(host: &Arc<str>, error: &io::Error) -> Self {
-        let fd_limit = error.raw_os_error().filter(|_| is_fd_limit(error));
+        let fd_limit = if is_fd_limit(error) { error.raw_os_error() } else { None };
         let reason = error.to_string();
         // The text of the error says once more that it is one of a lookup.
         let reason = reason.strip_prefix("failed to lookup address information: ");

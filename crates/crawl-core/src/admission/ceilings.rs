@@ -191,7 +191,7 @@ fn number_of(table: &mut HashTable<(u64, u64)>, host: u64) -> &mut u64 {
     &mut entry.or_insert((host, 0)).into_mut().1
 }
 
-/// Returns the reason for which a page is refused whose host has as many as it may.
+/// Says why a page is refused: its host has as many as it may.
 pub(super) fn too_many_pages(max: u64) -> String {
     format!("the host has more than {max} pages (--max-pages-per-host)")
 }

@@ -40,7 +40,7 @@ const MAX_FINE: usize = 1 << 20;
 pub struct Candidate {
     /// Its job.
     pub job: Job,
-    /// The reason for which it is refused if it is new: it is a trap.
+    /// Why it is refused if it is new: it is a trap.
     pub refusal: Option<FetchError>,
 }
 
@@ -178,7 +178,9 @@ impl LocalAdmission {
             self.fine.insert(self.hasher.hash_one(&*job.url));
         }
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
-        row.verdict = row.verdict.filter(|_| !row.is_accepted);
+        if row.is_accepted {
+            row.verdict = None;
+        }
         LocalCompletion { row, candidates, out_links, ids, nofollow, lacks, content }
     }
 
@@ -239,8 +241,8 @@ impl LocalAdmission {
             };
             let is_fine = self.fine.contains(&self.hasher.hash_one(&*candidate.job.url));
             let needs_context = self.options.link_contexts && (has_fragment || !is_fine);
-            let link =
-                link.map(|link| Link { position: link.position.filter(|_| needs_context), ..link });
+            let position = |link: &Link<'_>| if needs_context { link.position } else { None };
+            let link = link.map(|link| Link { position: position(&link), ..link });
             findings.keep(OutLink::new(&from.url, address, link));
         }
         if !is_repeated {

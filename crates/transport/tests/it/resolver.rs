@@ -54,7 +54,9 @@ fn an_immediate_lookup_is_made_on_the_callers_thread() {
     });
     let notified = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&notified);
-    let notify = move || drop(count.fetch_add(1, Ordering::SeqCst));
+    let notify = move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    };
     let mut resolver = Resolver::new(Arc::new(lookup), notify);
     let now = Instant::now();
     let lookup_id = pending(&mut resolver, "two.test", now);
