@@ -12,8 +12,7 @@ use crate::connector::Connector;
 /// Each attempt has a connection of its own.
 const KEEP_ALIVE: bool = false;
 
-/// The HTTP client that all fetches share. Any number of threads may use it at
-/// once.
+/// The HTTP client that all fetches share.
 pub(crate) struct Client {
     pub(crate) options: Options,
     pub(crate) connector: Connector,
