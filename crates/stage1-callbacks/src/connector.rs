@@ -44,7 +44,6 @@ pub(crate) struct Connector {
 }
 
 /// The state of a fetch while it connects.
-#[derive(Default)]
 pub(crate) struct Connecting {
     /// The lookup that is pending.
     lookup_id: Option<LookupId>,
@@ -61,7 +60,7 @@ pub(crate) struct Connecting {
     /// The socket that is being connected.
     socket: Option<(Socket, Registration)>,
     /// The method to call at the end.
-    connected: Option<ConnectedMethod>,
+    connected: ConnectedMethod,
 }
 
 impl Fetcher {
@@ -70,8 +69,7 @@ impl Fetcher {
     /// after another until one accepts. Then calls `connected`, with the connection
     /// in its field or with an error.
     pub(crate) fn connect(mut self: Box<Self>, connected: ConnectedMethod, event_loop: &mut Loop) {
-        let connected = Some(connected);
-        self.connecting = Some(Box::new(Connecting { connected, ..Connecting::default() }));
+        self.connecting = Some(Box::new(Connecting::new(connected)));
         self.start_lookup(event_loop);
     }
 
@@ -192,8 +190,7 @@ impl Fetcher {
                 let (socket, registration) = connecting.socket.expect(IS_OPEN);
                 let stream = Stream::new(socket, connecting.layer);
                 self.connection = Some(Connection { stream, registration });
-                let connected = connecting.connected.expect(IS_CONNECTING);
-                connected(self, Ok(()), event_loop);
+                (connecting.connected)(self, Ok(()), event_loop);
             }
             Ok(false) => {
                 event_loop.selector.clear(key, Interest::Writable);
@@ -230,8 +227,7 @@ impl Fetcher {
         connecting.close(&connector, event_loop);
         // If it was woken to take a descriptor, another one may take it.
         connector.wake_fd_waiter(event_loop);
-        let connected = connecting.connected.expect(IS_CONNECTING);
-        connected(self, Err(error), event_loop);
+        (connecting.connected)(self, Err(error), event_loop);
     }
 
     fn connector(&self) -> Rc<Connector> {
@@ -244,6 +240,20 @@ impl Fetcher {
 }
 
 impl Connecting {
+    fn new(connected: ConnectedMethod) -> Self {
+        Self {
+            lookup_id: None,
+            answer: None,
+            addresses: Addresses::default(),
+            num_failed: 0,
+            failure: None,
+            layer: TlsLayer::default(),
+            permit: None,
+            socket: None,
+            connected,
+        }
+    }
+
     fn address(&self) -> Option<SocketAddr> {
         self.addresses.get(self.num_failed).copied()
     }

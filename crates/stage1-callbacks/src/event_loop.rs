@@ -123,7 +123,7 @@ impl<S: 'static> EventLoop<S> {
             for key in keys.drain(..) {
                 // `None` if an earlier callback has closed the connection.
                 if let Some(Callback { this, method }) = self.selector.take(key) {
-                    self.calls(&this, method, Some(key));
+                    self.count_call(&this, method, Some(key));
                     method(this, self);
                 }
             }
@@ -147,7 +147,7 @@ impl<S: 'static> EventLoop<S> {
         match timer_event {
             TimerEvent::Timeout(key, method) => {
                 if let Some(Callback { this, .. }) = self.selector.take(key) {
-                    self.calls(&this, method, Some(key));
+                    self.count_call(&this, method, Some(key));
                     method(this, self);
                 }
             }
@@ -176,12 +176,12 @@ impl<S: 'static> EventLoop<S> {
     /// Calls a callback now.
     pub(crate) fn call(&mut self, callback: Callback<S>) {
         let Callback { this, method } = callback;
-        self.calls(&this, method, None);
+        self.count_call(&this, method, None);
         method(this, self);
     }
 
-    /// Counts a callback that is called now. `key` is that of its socket.
-    fn calls(&mut self, this: &S, method: Method<S>, key: Option<Key>) {
+    /// Counts a call of a callback, and shows it to the observer. `key` is that of its socket.
+    fn count_call(&mut self, this: &S, method: Method<S>, key: Option<Key>) {
         self.stats.callbacks += 1;
         self.observe(Moment::Calls { this, method, key });
     }
