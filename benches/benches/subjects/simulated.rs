@@ -81,8 +81,9 @@ fn page(site: Site, number: usize) -> Response {
 
 /// Crawls with callbacks.
 pub(crate) fn callbacks(Prepared { network, options }: Prepared) {
-    let mut event_loop = stage1_callbacks::runtime_on(network, Arc::new(system_lookup));
-    check(|sink| stage1_callbacks::crawl_on(&mut event_loop, options, sink).map(drop));
+    let mut event_loop = stage1_callbacks::EventLoop::with_backend(network);
+    let lookup = Arc::new(system_lookup);
+    check(|sink| stage1_callbacks::crawl_on(&mut event_loop, lookup, options, sink).map(drop));
 }
 
 /// Crawls with coroutines.

@@ -70,35 +70,14 @@ fn write_json(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
     json::write(trace, &about, out)
 }
 
-/// Returns the name of the function at this address, as the program's own table of
-/// symbols has it, and where it is.
-fn function(address: usize) -> json::Function {
-    let Some(name) = symbol(address).filter(|_| address != 0) else {
-        return ("closure".to_owned(), None);
-    };
+/// Returns the place of a callback in the sources of stage 1, the only one that has
+/// callbacks.
+fn function(name: &str) -> Option<(&'static str, usize)> {
     let head = format!("fn {name}(");
-    let at = SOURCES.iter().find_map(|(path, text)| {
+    SOURCES.iter().filter(|(path, _)| path.starts_with("crates/stage1")).find_map(|(path, text)| {
         let line = text.lines().position(|line| line.contains(&head))?;
-        path.starts_with("crates/stage1").then_some((*path, line + 1))
-    });
-    (name, at)
-}
-
-/// Returns the last part of the name of the function at this address.
-#[cfg(feature = "symbols")]
-fn symbol(address: usize) -> Option<String> {
-    let mut name = None;
-    // One byte further: it expects a return address, and looks before it.
-    backtrace::resolve((address + 1) as *mut _, |symbol| {
-        name = symbol.name().map(|name| format!("{name:#}"));
-    });
-    name?.rsplit("::").next().map(str::to_owned)
-}
-
-/// Returns nothing: only stage 1 has callbacks, and a build for it the feature `symbols`.
-#[cfg(not(feature = "symbols"))]
-fn symbol(_: usize) -> Option<String> {
-    None
+        Some((*path, line + 1))
+    })
 }
 
 /// Returns the name of this program.

@@ -2,6 +2,7 @@
 
 mod block_pool;
 mod ceilings;
+mod checks;
 mod fragments;
 mod further_referrers;
 mod levels;
@@ -16,20 +17,18 @@ mod url_table;
 
 use std::sync::Arc;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use self::ceilings::Ceilings;
+use self::ceilings::Refusal;
+use self::checks::Checks;
 use self::fragments::{FragmentLink, Fragments};
 use self::levels::Levels;
 use self::strip_query::StripQuery;
-use self::traps::Traps;
 use self::url_record::{LinkStatus, State, UrlRecord};
 use self::url_table::UrlTable;
-use crate::host_options::of_host;
 use crate::scope::Scope;
-use crate::{FetchError, HostOptions, Options};
+use crate::{FetchError, Options};
 use web::links::{Element, Link};
 use web::page::Page;
 use web::{Address, BaseUrl};
@@ -74,7 +73,7 @@ impl Job {
         Self { url: url.into(), redirects_left, depth, purpose, number: 0 }
     }
 
-    /// Creates the job of a file such as robots.txt, which is no page and does
+    /// Creates the job of a file such as robots.txt, which is not a page and does
     /// not pass through the admission.
     pub fn for_file(url: &str) -> Self {
         Self {
@@ -170,12 +169,9 @@ pub enum Decision {
 pub struct Admission {
     scope: Scope,
     strip_query: StripQuery,
-    filters: Filters,
+    checks: Checks,
     external: bool,
-    max_depth: Option<u32>,
     max_redirect: u32,
-    traps: Traps,
-    ceilings: Ceilings,
     pub(crate) levels: Levels,
     url_table: UrlTable,
     /// The number of URLs that were admitted or refused.
@@ -216,16 +212,9 @@ impl Admission {
         Self {
             scope: Scope::new(options.settings.scope, &options.settings.roots),
             strip_query: StripQuery::new(&options.settings.strip_query),
-            filters: Filters {
-                include: options.settings.include.clone(),
-                exclude: options.settings.exclude.clone(),
-                hosts: options.settings.hosts.clone(),
-            },
+            checks: Checks::new(options),
             external: options.settings.external,
-            max_depth: options.settings.max_depth,
             max_redirect: options.settings.max_redirect,
-            traps: Traps::new(options.settings.traps.clone()),
-            ceilings: Ceilings::new(options),
             levels: Levels::new(options.settings.max_depth.is_some()),
             url_table: UrlTable::default(),
             decided: 0,
@@ -244,10 +233,10 @@ impl Admission {
     ///
     /// The checks, in this order: the URL belongs to the site, or external URLs
     /// are checked; its chain of redirects is not too long; unless it is known, it is not
-    /// excluded, and it is included if it is a page and no root; it is not too deep; its
-    /// host has not too many pages; and it is no trap. All links of one page must be
-    /// passed one after the other, because [`Decision::Repeated`] compares with the last
-    /// referrer only.
+    /// excluded, and it is included, if it is a page and not a start URL; it is not too deep;
+    /// its host does not have too many pages; and it is not a trap. Pass all links of one page
+    /// one after the other, because [`Decision::Repeated`] compares with the last referrer
+    /// only.
     ///
     /// An external URL is never stripped or too deep, and it is a trap only if it
     /// is too long. A URL that a page loads has the depth of the page, unless that
@@ -271,18 +260,17 @@ impl Admission {
     }
     // ANCHOR_END: admit
 
-    /// Records a link of a page that is no URL. Returns its text and its depth if it is
-    /// new.
+    /// Records a link that is not a URL. Returns its text and its depth if it is new.
     pub(crate) fn admit_no_url(
         &mut self,
         text: &str,
         from: &Job,
         link: Link<'_>,
     ) -> Option<(Arc<str>, u32)> {
-        if self.filters.exclude(text) {
+        if self.checks.is_excluded(text) {
             return None;
         }
-        let text = self.traps.shorten(text);
+        let text = self.checks.traps.shorten(text);
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let Some(number) = found.or_else(|| self.url_table.insert(hash, text)) else {
@@ -315,8 +303,8 @@ impl Admission {
         let target = Address::of(&next_url).ok()?;
         let mut strip_query = self.strip_query.clone();
         // Only URLs of the site are stripped.
-        let stripped = self.traps.shorten(strip_query.strip(target).as_str());
-        let target = find(stripped).or_else(|| find(self.traps.shorten(target.as_str())))?;
+        let stripped = self.checks.traps.shorten(strip_query.strip(target).as_str());
+        let target = find(stripped).or_else(|| find(self.checks.traps.shorten(target.as_str())))?;
         let way = self.way_of_redirects(target, find(url)?)?;
         way.into_iter().map(|number| self.url(number)).collect()
     }
@@ -326,7 +314,9 @@ impl Admission {
         // Each URL, with the index of the one that it redirects to.
         let mut before = vec![(to, 0)];
         let mut n = 0;
-        while let Some(&(number, _)) = before.get(n).filter(|_| n < MAX_CIRCLE) {
+        while n < MAX_CIRCLE
+            && let Some(&(number, _)) = before.get(n)
+        {
             if number == from {
                 let mut way = vec![number];
                 while n > 0 {
@@ -361,7 +351,7 @@ impl Admission {
             Via::Sitemap => (self.max_redirect, 1),
             Via::Link(from) => (self.max_redirect, from.depth + 1),
             Via::Element(from, link) => (self.max_redirect, from.depth + clicks(from, link)),
-            // What another site redirects to is no root, although that may be an image of one.
+            // What another site redirects to is not a start URL, although its link may be on one.
             Via::Redirect(from) if from.purpose == Purpose::External => {
                 (from.redirects_left.checked_sub(1)?, from.depth.max(1))
             }
@@ -369,83 +359,88 @@ impl Admission {
         })
     }
 
-    /// Returns the number of a URL and the decision about it, if it passes the
-    /// filters.
+    /// Returns the number of a URL and the decision about it; `None` if the URL is outside,
+    /// or only counted.
     fn decide(
         &mut self,
         address: Address<'_>,
         candidate: LinkCandidate<'_>,
     ) -> Option<(u32, Decision)> {
-        let LinkCandidate { purpose, redirects_left, depth, via } = candidate;
-        let is_external = purpose == Purpose::External;
+        let is_external = candidate.is_external();
         let address = if is_external { address } else { self.strip_query.strip(address) };
-        let text = self.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str());
         // ANCHOR: find_or_insert
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
-        let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        let within = |max| depth <= max;
-        let is_within_depth = is_external || self.max_depth.is_none_or(within);
-        if found.is_none() && !self.filters.allow(address, is_included) {
+        if found.is_none() && !self.checks.is_wanted(address, candidate) {
             return None;
         }
         // A URL that was too deep stays open: a shorter way to it may come.
-        let was_too_deep = found.is_some_and(|number| self.url_table.is_too_deep(number));
-        let is_open = is_within_depth && (found.is_none() || was_too_deep);
-        let mut refusal = None;
-        if is_open && !is_external && !matches!(via, Via::Root) {
-            refusal = match self.ceilings.check(address) {
-                Ok(()) => None,
-                Err(first) => Some(first?),
-            };
-        }
-        if is_open
-            && refusal.is_none()
-            && let Err(trap) = self.traps.check(address, depth, purpose)
-        {
-            if !self.ceilings.count_trap(address) {
-                return None;
-            }
-            refusal = Some(trap);
-        }
+        let is_open = found.is_none_or(|number| self.url_table.is_too_deep(number));
+        let is_new = is_open && self.checks.is_within_depth(candidate);
+        let checked = if is_new { self.checks.check(address, candidate) } else { Ok(()) };
+        let refusal = match checked {
+            Ok(()) => None,
+            Err(Refusal::Row(error)) => Some(error),
+            Err(Refusal::Counted) => return None,
+        };
         let number = found.or_else(|| self.url_table.insert(hash, text));
         // ANCHOR_END: find_or_insert
         let Some(number) = number else {
             self.left_out += 1;
             return None;
         };
-        let url_record = self.url_table.get_mut(number)?;
-        let is_new = url_record.state() == State::TooDeep && is_within_depth;
-        if is_new {
-            url_record.set_state(if via.from().is_none() { State::Seed } else { State::Referred });
-            self.decided += 1;
+        if is_new && refusal.is_none() {
+            self.checks.ceilings.count(address);
         }
-        // A URL that is too deep is not requested: its link contexts are unused.
-        let link = via.link().filter(|_| url_record.state() != State::TooDeep);
-        let url = is_new.then(|| Arc::clone(&url_record.url));
-        let is_redirect = matches!(via, Via::Redirect(_));
-        let is_new_referrer = via
-            .from()
-            .is_none_or(|from| self.url_table.add_referrer(number, from.number, link, is_redirect));
-        if url.is_none() {
-            self.levels.shorten(number, candidate);
-        }
-        let decision = match (url, found, is_new_referrer) {
-            (Some(url), ..) => match refusal {
-                None => {
-                    self.ceilings.count(address);
-                    Decision::Admitted(Job { url, redirects_left, depth, purpose, number })
-                }
-                Some(error) => {
-                    self.url_table.set_fine(number);
-                    Decision::Refused { url, depth, error }
-                }
-            },
-            (None, None, _) => Decision::TooDeep,
-            (None, Some(_), true) => Decision::Known,
-            (None, Some(_), false) => Decision::Repeated,
+        let decision = match (is_new, found) {
+            (true, _) => self.settle_new(number, refusal, candidate)?,
+            (false, Some(_)) => self.note_known(number, candidate),
+            (false, None) => {
+                self.note_known(number, candidate);
+                Decision::TooDeep
+            }
         };
         Some((number, decision))
+    }
+
+    /// Admits or refuses a URL that is new.
+    fn settle_new(
+        &mut self,
+        number: u32,
+        refusal: Option<FetchError>,
+        candidate: LinkCandidate<'_>,
+    ) -> Option<Decision> {
+        let LinkCandidate { purpose, redirects_left, depth, via } = candidate;
+        let url_record = self.url_table.get_mut(number)?;
+        let url = Arc::clone(&url_record.url);
+        url_record.set_state(if via.from().is_none() { State::Seed } else { State::Referred });
+        self.decided += 1;
+        self.add_referrer(number, via, via.link());
+        Some(match refusal {
+            None => Decision::Admitted(Job { url, redirects_left, depth, purpose, number }),
+            Some(error) => {
+                self.url_table.set_fine(number);
+                Decision::Refused { url, depth, error }
+            }
+        })
+    }
+
+    /// Notes another way to a URL that is decided, or too deep.
+    fn note_known(&mut self, number: u32, candidate: LinkCandidate<'_>) -> Decision {
+        let via = candidate.via;
+        // A URL that is too deep is not requested: its link contexts are unused.
+        let link = if self.url_table.is_too_deep(number) { None } else { via.link() };
+        let is_new_referrer = self.add_referrer(number, via, link);
+        self.levels.shorten(number, candidate);
+        if is_new_referrer { Decision::Known } else { Decision::Repeated }
+    }
+
+    /// Stores the referrer of a URL. Returns false if the URL had the same one last.
+    fn add_referrer(&mut self, number: u32, via: Via<'_>, link: Option<Link<'_>>) -> bool {
+        let Some(from) = via.from() else { return true };
+        let is_redirect = matches!(via, Via::Redirect(_));
+        self.url_table.add_referrer(number, from.number, link, is_redirect)
     }
 
     /// Prefetches the records of all links of a page into the processor's caches.
@@ -458,18 +453,18 @@ impl Admission {
         for link in page.found.links().take(MAX_PREFETCH) {
             if let Ok(address) = base_url.join(link.href) {
                 let address = self.strip_query.strip(address);
-                hashes.push(self.url_table.hash(self.traps.shorten(address.as_str())));
+                hashes.push(self.url_table.hash(self.checks.traps.shorten(address.as_str())));
             }
         }
         self.url_table.prefetch(&hashes);
     }
 
-    /// Takes the host of a URL for one of the site from now on.
+    /// From now on, the host of this URL belongs to the site.
     pub(crate) fn extend_scope(&mut self, address: Address<'_>) {
         self.scope.add(address);
     }
 
-    /// Takes no URL for one of the site from now on.
+    /// From now on, no URL belongs to the site.
     pub(crate) fn clear_scope(&mut self) {
         self.scope = Scope::default();
     }
@@ -540,7 +535,7 @@ impl Admission {
         purpose: Purpose,
         is_seed: bool,
     ) -> Option<Job> {
-        let text = self.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str());
         let hash = self.url_table.hash(text);
         let found = self.url_table.find(hash, text);
         let number = found.or_else(|| self.url_table.insert(hash, text))?;
@@ -550,8 +545,8 @@ impl Admission {
             self.decided += 1;
             self.levels.add_seed();
             // The URL passed the checks before; this only counts it.
-            let _ = self.traps.check(address, depth, purpose);
-            self.ceilings.count(address);
+            let _ = self.checks.traps.check(address, depth, purpose);
+            self.checks.ceilings.count(address);
         }
         if is_seed {
             url_record.set_state(State::Seed);
@@ -562,18 +557,18 @@ impl Admission {
 
     /// Begins a page with this hash of its content: its links are admitted next.
     pub(crate) fn begin_page(&mut self, job: &Job, content: Option<u64>) {
-        self.ceilings.begin_page(job.address(), content);
+        self.checks.ceilings.begin_page(job.address(), content);
     }
 
     /// Ends a page, which has led to so many new URLs. Returns true, once, when the
     /// content of all further pages has to be hashed.
     pub(crate) fn end_page(&mut self, job: &Job, content: Option<u64>, new_urls: u32) -> bool {
-        self.ceilings.end_page(job.address(), content, new_urls)
+        self.checks.ceilings.end_page(job.address(), content, new_urls)
     }
 
     /// Returns a sentence for each host that has too many pages.
     pub(crate) fn warnings(&self) -> impl Iterator<Item = String> {
-        self.ceilings.warnings()
+        self.checks.ceilings.warnings()
     }
 
     /// Returns the number of different URLs that were admitted or refused. Each
@@ -615,8 +610,10 @@ impl Admission {
     }
 
     fn first_of(&self, url_record: &UrlRecord) -> Option<&str> {
-        let first = url_record.first_referrer();
-        self.url(first.filter(|_| url_record.state() != State::Seed)?)
+        if url_record.state() == State::Seed {
+            return None;
+        }
+        self.url(url_record.first_referrer()?)
     }
 
     /// Returns the stored referrers of this URL in the order in which they were
@@ -635,8 +632,8 @@ impl Admission {
         (referrers.collect(), self.url_table.get(number).map_or(0, UrlRecord::count))
     }
 
-    /// Returns true if the links to this URL are known to need no repair: it is no
-    /// broken URL, and no redirect to one.
+    /// Returns true if the links to this URL are known to need no repair: it is not broken,
+    /// and not a redirect to a broken URL.
     pub fn is_fine(&self, url: &str) -> bool {
         self.url_record(url).is_some_and(|url_record| url_record.status() == LinkStatus::Fine)
     }
@@ -676,32 +673,19 @@ struct LinkCandidate<'a> {
     via: Via<'a>,
 }
 
+impl LinkCandidate<'_> {
+    fn is_external(self) -> bool {
+        self.purpose == Purpose::External
+    }
+
+    fn is_root(self) -> bool {
+        matches!(self.via, Via::Root)
+    }
+}
+
 /// Returns the number of clicks from a page to the target of its link, 0 or 1. A
 /// link of a resource always counts as a click, so that a chain of resources has
 /// an end.
 fn clicks(from: &Job, link: Link<'_>) -> u32 {
     u32::from(link.element.is_clicked() || from.purpose != Purpose::Page)
-}
-
-/// The filters of the user: patterns of URLs to include and to exclude.
-#[derive(Debug, Default)]
-struct Filters {
-    include: Vec<Regex>,
-    exclude: Vec<Regex>,
-    hosts: Vec<HostOptions>,
-}
-
-impl Filters {
-    fn allow(&self, url: Address<'_>, is_included: bool) -> bool {
-        let matches = |filter: &Regex| filter.is_match(url.as_str());
-        let is_included =
-            is_included || self.include.is_empty() || self.include.iter().any(matches);
-        is_included
-            && !self.exclude(url.as_str())
-            && of_host(&self.hosts, url).is_none_or(|host| host.allow(url))
-    }
-
-    fn exclude(&self, text: &str) -> bool {
-        self.exclude.iter().any(|filter| filter.is_match(text))
-    }
 }

@@ -45,9 +45,9 @@ pub struct Crawl {
     nofollow: u64,
     warnings: Warnings,
     missing_fragments: u64,
-    /// The number of links that are no URL.
+    /// The number of links that are not URLs.
     no_urls: u64,
-    /// The reason for which the crawl could not do what was asked.
+    /// Why the crawl could not do what it should.
     problem: Option<String>,
     /// The first root that names no other file, in a sentence.
     empty_root: Option<String>,
@@ -65,7 +65,7 @@ pub struct Completion {
     pub row: Row,
     /// Rows of other URLs that are complete now: URLs that were found here and
     /// will not be fetched (a trap, for example), links to a fragment, `/a#b`, that is
-    /// missing in its page, and links that are no URL.
+    /// missing in its page, and links that are not URLs.
     pub others: Vec<Row>,
     /// The URLs that were found here for the first time and have to be fetched.
     pub jobs: Vec<Job>,
@@ -102,8 +102,7 @@ pub struct CrawlProgress {
     pub in_flight: u64,
     /// The number of broken rows.
     pub broken: u64,
-    /// The host that is waited for and will be asked next, if no host can be asked
-    /// now.
+    /// The host whose turn comes next, if no request may be sent to any host now.
     pub waits_for: Option<HostWait>,
 }
 
@@ -232,7 +231,7 @@ impl Crawl {
         self.admission.clear_scope();
     }
 
-    /// Records that the crawl could not do what was asked, for [`CrawlSummary::problem`]. If
+    /// Records that the crawl could not do what it should, for [`CrawlSummary::problem`]. If
     /// there is one already, this is a warning, which comes before the others.
     pub fn fail(&mut self, problem: String) {
         if self.problem.is_none() {
@@ -308,61 +307,78 @@ impl Crawl {
         self.note_accepted(&mut row);
         // A URL that is skipped, because of a 429 for example, counts as no page.
         self.begun -= u64::from(row.outcome == Outcome::Skipped);
-        match discovery {
+        match &discovery {
             Discovery::Nothing => {
                 let settled = if row.is_broken() { Settled::Broken } else { Settled::Fine };
                 self.admission.settle(job, settled);
             }
             // ANCHOR: a_redirect_leads_on
-            Discovery::Redirect(ref target) => {
+            Discovery::Redirect(target) => {
                 if let Ok(address) = Address::of(target) {
                     self.redirect(job, address, &mut row, &mut findings);
                 }
             }
             // ANCHOR_END: a_redirect_leads_on
-            Discovery::Page(ref page, _) => {
-                let status = row.status.unwrap_or_default();
-                let ids: Vec<&str> = page.found.ids().collect();
-                let settled =
-                    if page.is_html { Settled::Page(status, &ids) } else { Settled::Fine };
-                self.admission.settle(job, settled);
-                if self.keeps_out_links {
-                    findings.ids = ids.into_iter().map(str::to_owned).collect();
-                }
-                let content = page.content;
-                findings.content = content.filter(|_| self.keeps_out_links);
-                self.admission.begin_page(job, content);
+            Discovery::Page(page, _) => {
+                self.settle_page(job, page, row.status, &mut findings);
+                self.admission.begin_page(job, page.content);
                 self.admission.prefetch(page);
-                let mut left_out = u64::from(page.found.left_out());
-                let limit = self.admission.memory() + MAX_PAGE_MEMORY;
-                findings.nofollow = discovery.candidates(|found, link| {
-                    if self.admission.memory() + findings.out_link_memory > limit {
-                        left_out += 1;
-                        return;
-                    }
-                    match (found, link) {
-                        (Ok(address), Some(link)) => {
-                            self.admit(address, Via::Element(job, link), &mut findings);
-                        }
-                        (Ok(address), None) => self.admit(address, Via::Link(job), &mut findings),
-                        (Err(no_url), Some(link)) => {
-                            self.refuse_no_url(no_url, job, link, &mut findings);
-                        }
-                        (Err(_), None) => {}
-                    }
-                });
+                let left_out = self.admit_links(job, &discovery, &mut findings);
+                let left_out = left_out + u64::from(page.found.left_out());
                 findings.lacks = lacks_of_page(job, page, left_out, &self.options);
-                self.end_page(job, content, &findings);
+                self.end_page(job, page.content, &findings);
                 row.num_urls = findings.num_urls;
                 row.num_new_urls = findings.num_new_urls;
             }
         }
-        let has_links = |page: &Page| page.found.links().len() > 0 || !findings.lacks.is_empty();
-        let has_links = matches!(&discovery, Discovery::Page(page, _) if has_links(page));
+        let has_links = match &discovery {
+            Discovery::Page(page, _) => page.found.links().len() > 0 || !findings.lacks.is_empty(),
+            Discovery::Nothing | Discovery::Redirect(_) => false,
+        };
         self.note_root(job, &row, &findings, has_links);
         findings.jobs.extend(self.admission.levels.take_ready());
         findings.jobs.extend(self.ended(1));
         self.finish(row, findings)
+    }
+
+    /// Settles the URL of a page, with the ids that links to it may name. They are kept for
+    /// a journal, like the hash of its content.
+    fn settle_page(
+        &mut self,
+        job: &Job,
+        page: &Page,
+        status: Option<u16>,
+        findings: &mut Findings,
+    ) {
+        let ids: Vec<&str> = page.found.ids().collect();
+        let status = status.unwrap_or_default();
+        let settled = if page.is_html { Settled::Page(status, &ids) } else { Settled::Fine };
+        self.admission.settle(job, settled);
+        if self.keeps_out_links {
+            findings.ids = ids.into_iter().map(str::to_owned).collect();
+            findings.content = page.content;
+        }
+    }
+
+    /// Passes the links of a page to the admission. Returns the number of those that were
+    /// left out because the page has added too much to the memory.
+    fn admit_links(&mut self, job: &Job, page: &Discovery, findings: &mut Findings) -> u64 {
+        let limit = self.admission.memory() + MAX_PAGE_MEMORY;
+        let mut left_out = 0;
+        let nofollow = page.candidates(|found, link| {
+            if self.admission.memory() + findings.out_link_memory > limit {
+                left_out += 1;
+                return;
+            }
+            match (found, link) {
+                (Ok(address), Some(link)) => self.admit(address, Via::Element(job, link), findings),
+                (Ok(address), None) => self.admit(address, Via::Link(job), findings),
+                (Err(no_url), Some(link)) => self.refuse_no_url(no_url, job, link, findings),
+                (Err(_), None) => {}
+            }
+        });
+        findings.nofollow = nofollow;
+        left_out
     }
 
     /// Completes a job without a visit. The URL is skipped if robots.txt or a
@@ -470,7 +486,7 @@ impl Crawl {
         self.finish(row, findings)
     }
 
-    /// Ends a page: counts what is not followed, and tells what is missing. When many pages
+    /// Ends a page: counts what is not followed, and reports what is missing. When many pages
     /// have led to new URLs, the text of those to come is hashed, to notice a host that makes
     /// them up.
     fn end_page(&mut self, job: &Job, content: Option<u64>, findings: &Findings) {
@@ -527,7 +543,7 @@ impl Crawl {
         }
     }
 
-    /// Returns true if links are followed at all, and not only the roots asked.
+    /// Returns true if links are followed at all, and not only the start URLs requested.
     fn follows_links(&self) -> bool {
         self.options.settings.max_depth != Some(0)
     }
@@ -565,7 +581,9 @@ impl Crawl {
     /// Notes in a row if the user accepts its status.
     fn note_accepted(&self, row: &mut Row) {
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
-        row.verdict = row.verdict.filter(|_| !row.is_accepted);
+        if row.is_accepted {
+            row.verdict = None;
+        }
     }
 
     /// Counts the row and collects the missing fragments.
@@ -595,7 +613,7 @@ impl Crawl {
         }
     }
 
-    /// Records a link that is no URL.
+    /// Records a link that is not a URL.
     fn refuse_no_url(
         &mut self,
         no_url: NoUrl<'_>,
@@ -674,7 +692,7 @@ impl Crawl {
             }
             Via::Element(from, link) if is_recorded => {
                 let needs_link_context = has_fragment || self.admission.needs_link_context(address);
-                let position = link.position.filter(|_| needs_link_context);
+                let position = if needs_link_context { link.position } else { None };
                 Some(OutLink::new(&from.url, address, Some(Link { position, ..link })))
             }
             _ => None,
@@ -710,6 +728,7 @@ impl Crawl {
     /// limit on visits in flight.
     pub fn end(&mut self, untaken: usize, max_tasks: Option<usize>) -> CrawlSummary {
         let untaken = untaken + self.admission.levels.waiting();
+        let empty_root = if self.has_page { None } else { self.empty_root.take() };
         CrawlSummary {
             done: self.finished + self.skipped + self.missing_fragments + self.no_urls,
             missing_fragments: self.missing_fragments,
@@ -721,10 +740,7 @@ impl Crawl {
             max_tasks,
             admission: mem::take(&mut self.admission),
             busy_hosts: Vec::new(),
-            problem: self
-                .problem
-                .take()
-                .or_else(|| self.empty_root.take().filter(|_| !self.has_page)),
+            problem: self.problem.take().or(empty_root),
             stopped: None,
         }
     }
@@ -744,10 +760,13 @@ pub(crate) fn lacks_of_page(
     left_out.into_iter().chain(lack_of_sitemap(job, page, options)).collect()
 }
 
-/// Returns what the result lacks if a sitemap was not read to its end. A root in XML may be
-/// no sitemap, and be meant.
+/// Returns what the result lacks if a sitemap was not read to its end. A start URL in XML need
+/// not be a sitemap.
 fn lack_of_sitemap(job: &Job, page: &Page, options: &Options) -> Option<String> {
-    let problem = page.problem.as_ref().filter(|_| options.settings.max_depth != Some(0))?;
+    if options.settings.max_depth == Some(0) {
+        return None;
+    }
+    let problem = page.problem.as_ref()?;
     let is_sitemap = job.purpose == Purpose::Sitemap || problem.message != NO_SITEMAP;
     is_sitemap.then(|| format!("sitemap {}: {problem}", job.url))
 }

@@ -1,4 +1,4 @@
-//! The deadline of one try at a URL: for the whole try, for connecting (shared
+//! The deadline of one attempt at a URL: for the whole attempt, for connecting (shared
 //! out among the host's addresses), and for a silence of the server.
 
 use std::cell::Cell;
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use crate::{ErrorClass, FetchError, FetchResult, Options};
 use web::Address;
 
-/// The deadline of one try, from three timeouts: for the connection, for silence
-/// of the server, and for the whole try from the DNS lookup to the last byte, TLS
+/// The deadline of one attempt, from three timeouts: for the connection, for silence
+/// of the server, and for the whole attempt from the DNS lookup to the last byte, TLS
 /// included. One timer serves all three: it is set to [`Deadline::at`], and if
 /// that has moved by the time it fires, it is set again.
 ///
@@ -16,11 +16,11 @@ use web::Address;
 /// server and the code that waits for the timer both hold the deadline.
 ///
 /// Every fetch in flight has a deadline, so it is small: it counts in
-/// milliseconds from the beginning of the try. This is why it may expire up to a
+/// milliseconds from the beginning of the attempt. This is why it may expire up to a
 /// millisecond early, and why no timeout is longer than 49 days.
 #[derive(Debug)]
 pub struct Deadline {
-    /// The beginning of the try, moved forward by the duration of all pauses.
+    /// The beginning of the attempt, moved forward by the duration of all pauses.
     begun: Cell<Instant>,
     connect_timeout: u32,
     read_timeout: u32,
@@ -33,11 +33,11 @@ pub struct Deadline {
 }
 
 // ANCHOR: phase
-/// A phase of a try. Each has a deadline of its own.
+/// A phase of an attempt. Each has a deadline of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// The lookup of the host. Every try begins with it, and so does a second
-    /// connection within the same try.
+    /// The lookup of the host. Every attempt begins with it, and so does a second
+    /// connection within the same attempt.
     Lookup,
     /// The connection to one of the host's addresses. The time left for
     /// connecting is divided among the addresses, so that one that drops every
@@ -78,7 +78,7 @@ impl Deadline {
     /// next address in RFC 8305 (happy eyeballs), section 5.
     const MIN_SHARE: u32 = 250;
 
-    /// Creates the deadline of a try that begins at `now`, with the lookup.
+    /// Creates the deadline of an attempt that begins at `now`, with the lookup.
     pub fn new(options: &Options, now: Instant) -> Self {
         Self::with_timeouts(
             options.settings.connect_timeout,
@@ -88,7 +88,7 @@ impl Deadline {
         )
     }
 
-    /// Creates the deadline of a try at this URL, whose host may have timeouts of its own.
+    /// Creates the deadline of an attempt at this URL, whose host may have timeouts of its own.
     pub fn for_url(url: Address<'_>, options: &Options, now: Instant) -> Self {
         let Some(host) = options.host(url) else { return Self::new(options, now) };
         let connect_timeout = host.connect_timeout.unwrap_or(options.settings.connect_timeout);
@@ -114,7 +114,7 @@ impl Deadline {
         }
     }
 
-    /// Returns the milliseconds from the beginning of the try to a moment.
+    /// Returns the milliseconds from the beginning of the attempt to a moment.
     fn elapsed_ms(&self, moment: Instant) -> u32 {
         milliseconds(moment.saturating_duration_since(self.begun.get()))
     }
@@ -165,11 +165,11 @@ impl Deadline {
     }
     // ANCHOR_END: deadline
 
-    /// Checks that the try has not timed out at `now`. In the phase
+    /// Checks that the attempt has not timed out at `now`. In the phase
     /// [`Phase::Connect`] it has not as long as there is time for another address.
     ///
     /// # Errors
-    /// When the try has timed out.
+    /// When the attempt has timed out.
     pub fn check(&self, now: Instant) -> FetchResult {
         let (what, timeout) = match self.phase.get() {
             Kind::Lookup => ("no address for the host within", self.connect_timeout),
@@ -219,7 +219,7 @@ mod tests {
         options
     }
 
-    /// Returns the message of a try that has timed out.
+    /// Returns the message of an attempt that has timed out.
     fn timeout(deadline: &Deadline) -> String {
         deadline.check(deadline.at() + Duration::from_secs(1_000)).unwrap_err().message
     }

@@ -28,16 +28,15 @@ pub struct Finished {
 /// The candidates for further URLs that a visit has found.
 #[derive(Debug)]
 pub(crate) enum Discovery {
-    /// No page and no redirect.
+    /// Neither a page nor a redirect.
     Nothing,
-    /// A page with its links, of which hyperlinks are not to be followed if the
-    /// second value is true.
+    /// A page with its links. If the second value is true, hyperlinks are not followed.
     Page(Page, bool),
     /// The target of a redirect, which may have a fragment.
     Redirect(Url),
 }
 
-/// A link that is no URL.
+/// A link that is not a URL.
 pub(crate) struct NoUrl<'a> {
     /// The link as it is written, in printable characters.
     pub(crate) text: Cow<'a, str>,
@@ -65,8 +64,8 @@ impl<'a> NoUrl<'a> {
     }
 }
 
-/// Returns true if a server that answers with this status may have time later.
-pub(crate) fn is_busy(status: u16) -> bool {
+/// Returns true for the status of a server that wants fewer requests: it may answer later.
+pub(crate) fn is_throttled(status: u16) -> bool {
     matches!(status, 429 | 503)
 }
 
@@ -134,16 +133,17 @@ impl Finished {
         let job = job.as_ref();
         let outcome = Outcome::without_response(&error);
         let row = Row::new(Arc::clone(&job.url), job.depth);
-        let is_external = job.purpose == Purpose::External;
-        let verdict = ExternalVerdict::of(outcome, None, Some(error.class));
-        let verdict = verdict.filter(|_| is_external);
+        let verdict = match job.purpose {
+            Purpose::External => ExternalVerdict::of(outcome, None, Some(error.class)),
+            _ => None,
+        };
         let row = Row { outcome, error: Some(error), verdict, ..row };
         Self { row, retry_after: None, discovery: Discovery::Nothing }
     }
 
-    /// Creates the result of a URL that an earlier crawl has asked for: `fill` gets a row
-    /// that knows nothing but the job. There is none if the row is that of a redirect whose
-    /// target is no URL.
+    /// Creates the result of a URL that an earlier crawl has requested: `fill` gets a row
+    /// that knows nothing but the job. Returns `None` for a redirect whose target is not a
+    /// URL.
     pub fn of_earlier_crawl(job: &Job, fill: impl FnOnce(Row) -> Row) -> Option<Self> {
         let row = fill(Row { size: None, ..Row::new(Arc::clone(&job.url), job.depth) });
         let discovery = match (row.outcome, &row.next_url) {
@@ -160,8 +160,8 @@ impl Finished {
     }
 
     /// Returns true if the server has no time for this URL now (429 or 503), so
-    /// that the URL should be asked for again later.
+    /// that the URL should be requested again later.
     pub fn is_busy(&self) -> bool {
-        self.row.outcome != Outcome::Failed && self.row.status.is_some_and(is_busy)
+        self.row.outcome != Outcome::Failed && self.row.status.is_some_and(is_throttled)
     }
 }

@@ -33,7 +33,7 @@ pub struct HostOptions {
     pub connect_timeout: Option<Duration>,
     /// The timeout for silence of the server.
     pub read_timeout: Option<Duration>,
-    /// The timeout for one whole try.
+    /// The timeout for one whole attempt.
     pub timeout: Option<Duration>,
     /// Error statuses that do not count as broken, besides those of the crawl.
     #[serde(with = "texts")]

@@ -27,7 +27,7 @@
 //!
 //! ```text
 //! Crawl::new ── roots ──► Job ── Crawl::begin ──► Visit
-//!                          ▲                       │  per try: Visit::request, receive*, receive_end
+//!                          ▲                       │  per attempt: Visit::request, receive*, receive_end
 //!                          │                       │  Visit::judge ──► TryAgain(pause) | Finished
 //!                          └──── Crawl::complete ◄─┘
 //!                                     └──► Row

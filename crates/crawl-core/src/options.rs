@@ -30,7 +30,7 @@ pub struct Options {
     /// counts as 1. The command line and stage 3 take at most [`Options::MAX_TASKS`]. The
     /// sitemaps of `sitemap` are read besides, one after another.
     pub max_tasks: Option<usize>,
-    /// The seed of the jitter in the backoff between the tries of a URL. The same
+    /// The seed of the jitter in the backoff between the attempts of a URL. The same
     /// seed gives the same pauses; two crawls of one site should have different
     /// seeds.
     pub seed: u64,

@@ -219,7 +219,7 @@ impl http::Sink for ResponseSink<'_> {
         let received = self.response.body.as_ref().map_or(0, |body| body.received);
         let read = self.read(bytes);
         let is_optional = self.response.body.as_ref().is_some_and(|body| body.is_optional());
-        // One that was refused because of others is read in another try.
+        // One that was refused because of others is read in another attempt.
         let is_optional = is_optional && !self.response.memory.is_refused();
         match read {
             // What is too long to be searched is a file like others: it counts as it was sent.

@@ -38,9 +38,9 @@ pub struct Row {
     pub num_new_urls: u32,
     /// The depth in clicks from a root.
     pub depth: u32,
-    /// The number of tries; of a URL that was busy, those of the last time it was asked.
+    /// The number of attempts; of a URL that was throttled, those of its last request.
     pub tries: u32,
-    /// The time from the first of these tries to the end, in milliseconds.
+    /// The time from the first of these attempts to the end, in milliseconds.
     pub elapsed_ms: u64,
     /// The first referrer; `None` for a root, and for a URL that was found in a
     /// sitemap first.

@@ -83,7 +83,7 @@ pub struct Settings {
     /// The error statuses (4xx, 5xx) that do not count as broken.
     #[serde(rename = "--accept", with = "texts")]
     pub accept: Vec<RangeInclusive<u16>>,
-    /// The maximum number of tries of one URL, on errors of the network. At
+    /// The maximum number of attempts of one URL, on errors of the network. At
     /// least 1.
     #[serde(rename = "--max-tries")]
     pub max_tries: u32,
@@ -108,7 +108,7 @@ pub struct Settings {
     /// The timeout for silence of the server.
     #[serde(rename = "--read-timeout", with = "seconds")]
     pub read_timeout: Duration,
-    /// The timeout for one whole try, from the DNS lookup to the last byte.
+    /// The timeout for one whole attempt, from the DNS lookup to the last byte.
     #[serde(rename = "--timeout", with = "seconds")]
     pub timeout: Duration,
     /// The maximum size of a page, or of a sitemap that is a root, in bytes. Other files may be

@@ -1,4 +1,4 @@
-//! The visit of one URL, from the first try to the row, with retries and their
+//! The visit of one URL, from the first attempt to the row, with retries and their
 //! backoff.
 
 use std::fmt;
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use url::{Position, Url};
 
 use crate::admission::strip_query::StripQuery;
-use crate::finished::{Discovery, Finished, is_busy};
+use crate::finished::{Discovery, Finished, is_throttled};
 use crate::memory::MemoryBudget;
 use crate::response_body::{Expected, ResponseBody, ResponseSink, has_content, known_status};
 use crate::{
@@ -32,7 +32,7 @@ const DISCARD_LIMIT: u64 = 64 * 1024;
 /// The fetch of one URL, with its retries. It makes all decisions and never
 /// waits.
 ///
-/// In each try, a stage connects, sends the bytes of [`Visit::request`], hands
+/// In each attempt, a stage connects, sends the bytes of [`Visit::request`], hands
 /// the bytes that arrive to [`Visit::receive`], and at last asks
 /// [`Visit::judge`] how to go on.
 ///
@@ -46,13 +46,13 @@ pub struct Visit {
     tries: u16,
     max_tries: u16,
     method: Method,
-    /// True if the request of the current try was made.
+    /// True if the request of the current attempt was made.
     has_request: bool,
-    /// True if a try has failed.
+    /// True if an attempt has failed.
     has_failed_try: bool,
     /// True if a redirect to the same URL was followed, since it set a cookie.
     has_followed_itself: bool,
-    /// The current try, allocated at the first bytes of its response or at its
+    /// The current attempt, allocated at the first bytes of its response or at its
     /// first error.
     attempt: Option<Box<Attempt>>,
 }
@@ -104,7 +104,7 @@ impl FetchPolicy {
     }
 }
 
-/// The state of one try: the response as far as it has arrived, or an error.
+/// The state of one attempt: the response as far as it has arrived, or an error.
 #[derive(Debug)]
 struct Attempt {
     parser: ResponseParser,
@@ -130,7 +130,7 @@ pub struct Received {
 // ANCHOR_END: received
 
 // ANCHOR: verdict
-/// The decision after a try.
+/// The decision after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Try again after this pause.
@@ -171,7 +171,7 @@ pub struct SiteFile {
 impl SiteFile {
     /// Returns true if the server has no time for this file now (429 or 503).
     pub fn is_busy(&self) -> bool {
-        is_busy(self.status)
+        is_throttled(self.status)
     }
 }
 
@@ -234,7 +234,7 @@ impl Visit {
         Server { host, port, tls_host: url.is_secure().then_some(host) }
     }
 
-    /// Returns the bytes of the request, and begins a new try.
+    /// Returns the bytes of the request, and begins a new attempt.
     pub fn request(&mut self, options: &Options, keep_alive: bool) -> Vec<u8> {
         self.attempt = None;
         self.has_request = true;
@@ -338,7 +338,7 @@ impl Visit {
         if self.response().is_some_and(is_head_enough) { Phase::Discard } else { Phase::Exchange }
     }
 
-    /// Returns true if the error of a try is that the rest of the response does not come, in
+    /// Returns true if the error of an attempt is that the rest of the response does not come, in
     /// [`Phase::Discard`]. So it is no error at all: the head is there.
     pub fn needs_no_more(&self, error: &FetchError) -> bool {
         matches!(error.class, ErrorClass::Timeout | ErrorClass::Truncated)
@@ -358,22 +358,22 @@ impl Visit {
         self.begun
     }
 
-    /// Returns true if a try has failed.
+    /// Returns true if an attempt has failed.
     pub fn has_failed_try(&self) -> bool {
         self.has_failed_try
     }
 
-    /// Returns true if the request of this try was made: there was a connection.
+    /// Returns true if the request of this attempt was made: there was a connection.
     pub fn has_request(&self) -> bool {
         self.has_request
     }
 
-    /// Finishes the visit with an error that is not the result of a try.
+    /// Finishes the visit with an error that is not the result of an attempt.
     pub fn fail(&mut self, error: FetchError) {
         self.attempt().error = Some(error);
     }
 
-    /// Makes the current try the last one, also if it is a `HEAD`.
+    /// Makes the current attempt the last one, also if it is a `HEAD`.
     pub fn end_retries(&mut self) {
         self.max_tries = 0;
     }
@@ -395,7 +395,7 @@ impl Visit {
         }
     }
 
-    /// Converts the error of a connection, or of the way to one, which ends the try.
+    /// Converts the error of a connection, or of the way to one, which ends the attempt.
     /// The kind says if the host has no address (`NotFound`), or none that may be asked
     /// (`AddrNotAvailable`), or if the connection cannot be secure (`InvalidData`).
     /// Otherwise there was no connection, or it was closed before the response, or the
@@ -414,8 +414,8 @@ impl Visit {
         FetchError::new(class, format!("the connection failed {when}: {error}"))
     }
 
-    /// Ends a try and decides how to go on; `Ok` means a complete response. Every
-    /// try is counted here, even one that failed before its request, unless the
+    /// Ends an attempt and decides how to go on; `Ok` means a complete response. Every
+    /// attempt is counted here, even one that failed before its request, unless the
     /// crawler has refused it.
     pub fn judge(&mut self, result: FetchResult) -> Verdict {
         // What is refused is not tried.
@@ -480,7 +480,7 @@ impl Visit {
         })
     }
 
-    /// Returns true if another try may succeed.
+    /// Returns true if another attempt may succeed.
     fn is_transient(&self, error: &FetchError) -> bool {
         error.class.is_transient()
             || self.response().is_some_and(|response| response.memory.is_refused())
@@ -494,14 +494,14 @@ impl Visit {
         }
     }
 
-    /// Returns the pause before the next try: exponential backoff with equal
-    /// jitter. It doubles from try to try, so that a server in trouble gets fewer
+    /// Returns the pause before the next attempt: exponential backoff with equal
+    /// jitter. It doubles from attempt to attempt, so that a server in trouble gets fewer
     /// requests.
     ///
     /// One half of the pause is random: visits that failed at the same moment, as
     /// all do when a server restarts, are not retried at the same moment. The
     /// other half is fixed, because with pauses near zero ("full jitter") all
-    /// tries might be used up at once.
+    /// attempts might be used up at once.
     fn backoff(&self) -> Duration {
         const INITIAL: Duration = Duration::from_millis(200);
         const MAX: Duration = Duration::from_secs(10);
@@ -521,7 +521,7 @@ impl Visit {
 
     /// Returns true if the server has no time for this URL now (429 or 503).
     pub fn is_busy(&self) -> bool {
-        self.status().is_some_and(is_busy)
+        self.status().is_some_and(is_throttled)
     }
 
     /// Returns the value of the header `Retry-After` (RFC 9110 section 10.2.3).

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use selector_core::{Backend, Event, Key, MockSocket, Notifier, Socket};
-use transport::{Direction, LookupFn, Tape, TapeCall, TapeResult};
+use selector_core::{Backend, CustomSocket, Event, Key, Notifier, Socket};
+use transport::{Direction, Immediate, LookupFn, Tape, TapeCall, TapeResult};
 
 use crate::entry::{Below, Entry, Secure, readiness_of};
 use crate::file::Record;
@@ -64,7 +64,7 @@ impl Player {
     /// Returns the lookup function that replays.
     pub fn lookup(&self) -> Arc<LookupFn> {
         let player = self.clone();
-        Arc::new(move |host, port| {
+        Arc::new(Immediate(move |host: &str, port| {
             let asked = || format!("looked up {host}, port {port}");
             let answer = player.next(asked, |entry| match entry {
                 Entry::Lookup { host: name, port: number, result }
@@ -75,7 +75,7 @@ impl Player {
                 other => Err(other),
             })?;
             Ok(answer?)
-        })
+        }))
     }
 
     /// Returns the tape that replays what secure streams gave.
@@ -233,7 +233,7 @@ impl Backend for ReplayingBackend {
             other => Err(other),
         })?;
         result?;
-        Ok(Socket::mock(ReplayingSocket { player: self.player.clone(), key }))
+        Ok(Socket::custom(ReplayingSocket { player: self.player.clone(), key }))
     }
 
     fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -269,7 +269,7 @@ impl Backend for ReplayingBackend {
 
     fn notifier(&self) -> Notifier {
         // The wait that it would end was recorded, and so was its end.
-        Notifier::without_threads(|| ())
+        Notifier::new(|| ())
     }
 }
 
@@ -320,7 +320,7 @@ impl Write for ReplayingSocket {
     }
 }
 
-impl MockSocket for ReplayingSocket {
+impl CustomSocket for ReplayingSocket {
     fn connected(&self) -> io::Result<bool> {
         let key = self.key;
         let asked = || format!("asked if socket {key} is connected");

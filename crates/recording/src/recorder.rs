@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use flate2::Crc;
-use selector_core::{Backend, Event, Key, MockSocket, Notifier, Socket};
-use transport::{Direction, LookupFn, Tape, TapeCall, TapeResult};
+use selector_core::{Backend, CustomSocket, Event, Key, Notifier, Socket};
+use transport::{Direction, Immediate, LookupFn, Tape, TapeCall, TapeResult};
 
 use crate::entry::{Below, Entry, Secure, SecureCall, bits_of, kept};
 use crate::file::{Header, Log};
@@ -68,12 +68,12 @@ impl Recorder {
     /// Returns a lookup function that records what `inner` returns.
     pub fn lookup(&self, inner: Arc<LookupFn>) -> Arc<LookupFn> {
         let recorder = self.clone();
-        Arc::new(move |host, port| {
-            let result = inner(host, port);
+        Arc::new(Immediate(move |host: &str, port| {
+            let result = inner.addresses(host, port);
             let addresses = kept(&result, Vec::clone);
             recorder.add(&Entry::Lookup { host: host.to_owned(), port, result: addresses });
             result
-        })
+        }))
     }
 
     /// Returns the tape that records what secure streams give, above the encryption.
@@ -167,7 +167,7 @@ impl<B: Backend> Backend for RecordingBackend<B> {
         self.recorder.add(&Entry::Connect { key, address, result: kept(&result, |_| ()) });
         let recorder = self.recorder.clone();
         let received = Redactor::new();
-        result.map(|socket| Socket::mock(RecordingSocket { socket, recorder, key, received }))
+        result.map(|socket| Socket::custom(RecordingSocket { socket, recorder, key, received }))
     }
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -191,7 +191,7 @@ impl<B: Backend> Backend for RecordingBackend<B> {
 
     fn notifier(&self) -> Notifier {
         let notified = Arc::clone(&self.notified);
-        Notifier::without_threads(move || notified.store(true, Ordering::Relaxed))
+        Notifier::new(move || notified.store(true, Ordering::Relaxed))
     }
 }
 
@@ -241,7 +241,7 @@ impl Write for RecordingSocket {
     }
 }
 
-impl MockSocket for RecordingSocket {
+impl CustomSocket for RecordingSocket {
     fn connected(&self) -> io::Result<bool> {
         let result = self.socket.connected();
         self.recorder.add(&Entry::Connected { key: self.key, result: kept(&result, |is| *is) });

@@ -102,33 +102,17 @@ pub struct Event {
 /// the loop looks, it ends one wait; called before the wait begins, it ends the
 /// next one.
 #[derive(Clone)]
-pub struct Notifier {
-    notify: Arc<dyn Fn() + Send + Sync>,
-    has_no_threads: bool,
-}
+pub struct Notifier(Arc<dyn Fn() + Send + Sync>);
 
 impl Notifier {
     /// Makes a notifier that calls `notify`.
     pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { notify: Arc::new(notify), has_no_threads: false }
-    }
-
-    /// Makes the notifier of a loop that has no other threads. There names are looked
-    /// up on the thread of the loop: where time is virtual, the answer of another
-    /// thread would always come too late, and a run that is to be repeated exactly
-    /// cannot depend on threads.
-    pub fn without_threads(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        Self { notify: Arc::new(notify), has_no_threads: true }
-    }
-
-    /// Returns true if the loop has no other threads.
-    pub fn has_no_threads(&self) -> bool {
-        self.has_no_threads
+        Self(Arc::new(notify))
     }
 
     /// Ends the present wait, or the next one.
     pub fn notify(&self) {
-        (self.notify)();
+        (self.0)();
     }
 }
 
@@ -138,8 +122,7 @@ impl fmt::Debug for Notifier {
     }
 }
 
-/// A non-blocking byte stream: a connection over TCP or a Unix socket, or the mock of
-/// one.
+/// A non-blocking byte stream: a connection over TCP, or a [`CustomSocket`].
 #[derive(Debug)]
 pub struct Socket(Kind);
 
@@ -148,12 +131,12 @@ enum Kind {
     #[cfg(feature = "os")]
     Os(mio::net::TcpStream),
     /// Boxed twice, so that a socket is as small as one over TCP.
-    Mock(Box<Box<dyn MockSocket>>),
+    Custom(Box<Box<dyn CustomSocket>>),
 }
 
 /// The behaviour of a connection that is not simply a TCP socket of the operating system:
 /// a simulated one, a Unix socket, or a socket that is traced or recorded.
-pub trait MockSocket: Read + Write + fmt::Debug {
+pub trait CustomSocket: Read + Write + fmt::Debug {
     /// Returns true once the connection is established: see
     /// [`Socket::connected`].
     ///
@@ -163,12 +146,12 @@ pub trait MockSocket: Read + Write + fmt::Debug {
 }
 
 impl Socket {
-    /// Makes a socket whose every result comes from `mock`.
-    pub fn mock(mock: impl MockSocket + 'static) -> Self {
-        Self(Kind::Mock(Box::new(Box::new(mock))))
+    /// Makes a socket whose every result comes from `socket`.
+    pub fn custom(socket: impl CustomSocket + 'static) -> Self {
+        Self(Kind::Custom(Box::new(Box::new(socket))))
     }
 
-    /// Returns true once the connection is established. To be called when the
+    /// Returns true once the connection is established. Call this when the
     /// socket has become writable.
     ///
     /// # Errors
@@ -177,7 +160,7 @@ impl Socket {
         match &self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => os::connected(stream),
-            Kind::Mock(mock) => mock.connected(),
+            Kind::Custom(socket) => socket.connected(),
         }
     }
 }
@@ -187,7 +170,7 @@ impl Read for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.read(buffer),
-            Kind::Mock(mock) => mock.read(buffer),
+            Kind::Custom(socket) => socket.read(buffer),
         }
     }
 }
@@ -197,7 +180,7 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write(bytes),
-            Kind::Mock(mock) => mock.write(bytes),
+            Kind::Custom(socket) => socket.write(bytes),
         }
     }
 
@@ -205,7 +188,7 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.write_vectored(bytes),
-            Kind::Mock(mock) => mock.write_vectored(bytes),
+            Kind::Custom(socket) => socket.write_vectored(bytes),
         }
     }
 
@@ -213,7 +196,7 @@ impl Write for Socket {
         match &mut self.0 {
             #[cfg(feature = "os")]
             Kind::Os(stream) => stream.flush(),
-            Kind::Mock(mock) => mock.flush(),
+            Kind::Custom(socket) => socket.flush(),
         }
     }
 }

@@ -31,7 +31,9 @@ mod timers;
 
 #[cfg(feature = "os")]
 pub use backend::OsBackend;
-pub use backend::{Backend, Endpoint, Event, MockSocket, Notifier, Socket, Timeout, VirtualClock};
+pub use backend::{
+    Backend, CustomSocket, Endpoint, Event, Notifier, Socket, Timeout, VirtualClock,
+};
 pub use readiness::{Interest, Readiness};
 pub use selector::Selector;
 pub use slab::{Key, Slab};

@@ -127,7 +127,7 @@ impl<D> Selector<D> {
     }
 
     // ANCHOR: clear
-    /// Clears the readiness of one direction until the next event. To be called
+    /// Clears the readiness of one direction until the next event. Call this
     /// after `WouldBlock` or a short read. A socket that the peer has closed stays
     /// readable.
     pub fn clear(&mut self, key: Key, interest: Interest) {
@@ -137,7 +137,7 @@ impl<D> Selector<D> {
     }
     // ANCHOR_END: clear
 
-    /// Removes the key and returns its waiter. The socket is to be dropped:
+    /// Removes the key and returns its waiter. Drop the socket after this:
     /// closing it ends its registration with the operating system.
     pub fn unregister(&mut self, key: Key) -> Option<D> {
         self.sockets.remove(key)?.waiter
@@ -145,9 +145,10 @@ impl<D> Selector<D> {
 
     // ANCHOR: select
     /// Waits for events, at most `timeout` (`None`: without a limit), and replaces
-    /// `keys` by those whose waiters can be called. A key may have become stale by
-    /// the time it is handled, or its waiter gone: [`Selector::take`] tells. Or it was
-    /// replaced by one whose direction is not ready: that one tries in vain.
+    /// `keys` by those whose waiters can be called. By the time you handle a key, its
+    /// socket may be closed or its waiter gone: then [`Selector::take`] returns `None`. Or
+    /// another waiter has taken its place, whose direction is not ready: it finds
+    /// `WouldBlock` and waits again.
     ///
     /// # Errors
     /// See [`Backend::wait`].

@@ -1,4 +1,4 @@
-//! Timers: deadlines in order, of which a cancelled one is gone at once.
+//! Timers: deadlines in order. A cancelled one is gone at once.
 //!
 //! Nearly every deadline of a crawl is set and then cancelled: a server answers
 //! within milliseconds, the limit is 30 seconds. So cancelling has to be cheap,
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 // ANCHOR: timer_key
-/// The name of one timer: the moment at which it fires, and a number that tells
-/// apart timers of the same moment.
+/// The name of one timer: the moment when it fires, and a number that
+/// distinguishes timers of the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TimerKey {
     at: Instant,

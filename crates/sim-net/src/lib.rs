@@ -39,7 +39,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use selector_core::{Backend, Event, Key, MockSocket, Notifier, Readiness, Socket};
+use selector_core::{Backend, CustomSocket, Event, Key, Notifier, Readiness, Socket};
+use transport::{Immediate, LookupFn};
 
 pub use crate::response::{
     Response, cut, hang_up, not_found, page, redirect, reset, response, silence, text,
@@ -105,9 +106,6 @@ pub enum Trigger {
 }
 
 type Handler = dyn FnMut(&Request) -> Response;
-
-/// The function with which a loop looks names up.
-type LookupFn = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
 
 /// An event to come: its moment, the number that orders events of the same moment (zero
 /// as long as there is no seed), the key, and true for writable or false for readable.
@@ -226,11 +224,11 @@ impl SimNet {
     /// Returns the function that looks the names of the hosts up.
     pub fn lookup(&self) -> Arc<LookupFn> {
         let names = Arc::clone(&self.0.names);
-        Arc::new(move |name: &str, port| {
+        Arc::new(Immediate(move |name: &str, port| {
             let host = lock(&names).get(name).copied();
             let host = host.ok_or_else(|| io::Error::other("no such host"))?;
             Ok(vec![SocketAddr::new(host, port)])
-        })
+        }))
     }
 
     /// Has the network go down at a time since the beginning, for all hosts.
@@ -285,7 +283,7 @@ impl Backend for SimNet {
         }
         let (request, packets) = (Vec::new(), VecDeque::new());
         state.connections.update(|n| n + 1);
-        Ok(Socket::mock(Connection { state, host, key, request, packets, end: None }))
+        Ok(Socket::custom(Connection { state, host, key, request, packets, end: None }))
     }
 
     fn wait(&mut self, timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -315,9 +313,8 @@ impl Backend for SimNet {
     }
 
     fn notifier(&self) -> Notifier {
-        // In virtual time a thread would always come too late.
         let notified = Arc::clone(&self.0.notified);
-        Notifier::without_threads(move || notified.store(true, Ordering::Relaxed))
+        Notifier::new(move || notified.store(true, Ordering::Relaxed))
     }
 }
 // ANCHOR_END: backend
@@ -438,7 +435,7 @@ impl Read for Connection {
     }
 }
 
-impl MockSocket for Connection {
+impl CustomSocket for Connection {
     fn connected(&self) -> io::Result<bool> {
         match self.state.link(self.host).fault {
             Some(Fault::Refuse) => Err(ErrorKind::ConnectionRefused.into()),

@@ -1,16 +1,14 @@
 //! A blocking connection with a deadline.
 
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
-use std::net::TcpStream;
 use std::ops::ControlFlow;
-use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 use crawl_core::Deadline;
-use trace::{Event, outcome};
 use transport::{Stream, TlsLayer};
 
 use crate::limits::ConnectionGuard;
+use crate::traced::TcpStream;
 
 /// An open connection, with or without TLS.
 pub(crate) struct Connection<'a>(Stream<Socket<'a>>);
@@ -82,7 +80,6 @@ impl Read for Socket<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.stream.set_read_timeout(Some(remaining(self.deadline)?))?;
         let read = self.stream.read(buffer);
-        trace::emit(|| Event::Read { key: key(&self.stream), result: outcome(&read) });
         self.guard.answered();
         read
     }
@@ -92,32 +89,17 @@ impl Read for Socket<'_> {
 impl Write for Socket<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(remaining(self.deadline)?))?;
-        let written = self.stream.write(bytes);
-        trace::emit(|| Event::Write { key: key(&self.stream), result: outcome(&written) });
-        written
+        self.stream.write(bytes)
     }
 
     fn write_vectored(&mut self, bytes: &[IoSlice<'_>]) -> io::Result<usize> {
         self.stream.set_write_timeout(Some(remaining(self.deadline)?))?;
-        let written = self.stream.write_vectored(bytes);
-        trace::emit(|| Event::Write { key: key(&self.stream), result: outcome(&written) });
-        written
+        self.stream.write_vectored(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         self.stream.flush()
     }
-}
-
-impl Drop for Socket<'_> {
-    fn drop(&mut self) {
-        trace::emit(|| Event::Close { key: key(&self.stream) });
-    }
-}
-
-/// Returns the key of a socket in the trace: its file descriptor.
-pub(crate) fn key(stream: &TcpStream) -> u64 {
-    stream.as_raw_fd() as u64
 }
 
 /// Returns the time for which a call may block now.

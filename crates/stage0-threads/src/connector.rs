@@ -1,16 +1,17 @@
 //! The connector: from the name of a host to an open connection, in one call.
 
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Instant;
 
 use crawl_core::{Deadline, FetchError, Options, Phase, Visit};
 use transport::{Addresses, ConnectPolicy, LookupFn, TlsLayer, is_fd_limit};
 
-use crate::connection::{Connection, key, remaining};
+use crate::connection::{Connection, remaining};
 use crate::limits::{ConnectionGuard, Limits};
 use crate::lookups::Lookups;
+use crate::traced::TcpStream;
 
 /// The connector that all fetches share.
 pub(crate) struct Connector {
@@ -43,7 +44,7 @@ impl Connector {
         let mut failure = None;
         for num_failed in 0..addresses.len() {
             match self.connect_to(&addresses[num_failed..], deadline) {
-                Ok((socket, guard)) => return Ok(Connection::new(socket, layer, guard, deadline)),
+                Ok((stream, guard)) => return Ok(Connection::new(stream, layer, guard, deadline)),
                 Err(error) => {
                     self.lookups.address_failed(addresses[num_failed]);
                     deadline.check(Instant::now())?;
@@ -55,7 +56,7 @@ impl Connector {
     }
     // ANCHOR_END: connect
 
-    /// Looks the server of a visit up, and asks the policy which addresses may be tried.
+    /// Looks the server of a visit up, and returns the addresses that the policy permits.
     /// Waits for a file descriptor if there is none for that.
     fn route(&self, visit: &Visit, deadline: &Deadline) -> io::Result<(Addresses, TlsLayer)> {
         let server = visit.server();
@@ -87,11 +88,7 @@ impl Connector {
             deadline.enter(Phase::Connect { addresses_left }, Instant::now());
             let timeout = remaining(deadline);
             match timeout.and_then(|timeout| TcpStream::connect_timeout(&addresses[0], timeout)) {
-                Ok(socket) => {
-                    let (key, address) = (key(&socket), addresses[0]);
-                    trace::emit(|| trace::Event::Connect { key, address });
-                    return Ok((socket, guard));
-                }
+                Ok(stream) => return Ok((stream, guard)),
                 Err(error) if is_fd_limit(&error) => {
                     guard.drop_without_fd();
                     if !self.fd_freed(num_freed, deadline) {

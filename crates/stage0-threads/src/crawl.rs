@@ -10,21 +10,15 @@ use std::thread::{Builder, Scope, scope};
 use std::time::Instant;
 
 use crawl_core::{Completion, Crawl, CrawlSummary, Job, Options, Sink, Visit};
-use trace::Tracer;
 use transport::{LookupFn, system_lookup};
 
 use crate::connector::Connector;
+use crate::fetch::Client;
 use crate::lock;
+use crate::traced::traced;
 
 /// The default maximum number of threads.
 const MAX_TASKS: usize = 10;
-
-/// The HTTP client that all fetches share. Any number of threads may use it at
-/// once.
-pub(crate) struct Client {
-    pub(crate) options: Options,
-    pub(crate) connector: Connector,
-}
 
 /// A function that fetches the URL of a visit, on any thread.
 type Fetch = dyn Fn(&mut Visit) + Sync;
@@ -53,7 +47,8 @@ pub fn crawl_with(lookup: Arc<LookupFn>, options: Options, sink: Sink) -> io::Re
     let max_tasks = options.max_tasks.unwrap_or(MAX_TASKS).max(1);
     let connector = Connector::new(&options, lookup);
     let client = Client { options: options.clone(), connector };
-    Ok(crawl_on_threads(options, max_tasks, sink, &move |visit| client.fetch(visit)))
+    let fetch = traced(move |visit| client.fetch(visit));
+    Ok(crawl_on_threads(options, max_tasks, sink, &fetch))
 }
 
 /// Crawls with up to `max_tasks` threads, the caller's included. Each visit is
@@ -75,7 +70,6 @@ fn crawl_on_threads(
             max_threads: max_tasks,
         }),
         changed: Condvar::new(),
-        tracer: trace::current(),
         sink: Mutex::new(sink),
         fetch,
     };
@@ -90,8 +84,6 @@ struct Threads<'a> {
     state: Mutex<State>,
     /// Notified when an idle thread may take a job, and when no job is left.
     changed: Condvar,
-    /// Entered by each thread.
-    tracer: Option<Tracer>,
     /// Under a lock of its own, because it may be slow.
     sink: Mutex<Sink>,
     fetch: &'a Fetch,
@@ -115,10 +107,8 @@ impl Threads<'_> {
     /// The main loop of each thread: works until no job is left.
     fn work<'scope>(&'scope self, scope: &'scope Scope<'scope, '_>) {
         let _notify_on_exit = NotifyOnExit(&self.changed);
-        let _lane = trace::enter_lane(0, Some("thread"));
         while let Some(visit) = self.take() {
             self.start_fetches(scope);
-            trace::fetch_begin(&visit);
             let completion = self.fetch_catching_panic(visit);
             self.fetch_done(completion);
         }
@@ -161,11 +151,7 @@ impl Threads<'_> {
             state.threads += 1;
             drop(state);
             let thread = Builder::new().name("fetcher".into());
-            let work = || {
-                let _traced = self.tracer.as_ref().map(Tracer::enter);
-                self.work(scope);
-            };
-            if thread.spawn_scoped(scope, work).is_err() {
+            if thread.spawn_scoped(scope, || self.work(scope)).is_err() {
                 // The system refuses more threads: continue with those we have.
                 let mut state = lock(&self.state);
                 state.threads -= 1;

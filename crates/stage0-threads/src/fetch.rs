@@ -4,13 +4,19 @@
 use std::thread;
 use std::time::Instant;
 
-use crawl_core::{Deadline, FetchResult, Phase, Verdict, Visit};
+use crawl_core::{Deadline, FetchResult, Options, Phase, Verdict, Visit};
 
 use crate::connection::{Connection, read_all, write_all};
-use crate::crawl::Client;
+use crate::connector::Connector;
 
 /// Each attempt has a connection of its own.
 const KEEP_ALIVE: bool = false;
+
+/// The HTTP client that all fetches share.
+pub(crate) struct Client {
+    pub(crate) options: Options,
+    pub(crate) connector: Connector,
+}
 
 impl Client {
     // ANCHOR: fetch

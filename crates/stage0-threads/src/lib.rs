@@ -15,7 +15,8 @@
 //!    call. (`connection`)
 //!
 //! Read `fetch` first, then `crawl`. `connector` is one call of a fetch: lookup,
-//! permit, file descriptor, one address after another, TLS.
+//! permit, file descriptor, one address after another, TLS. `traced` holds all that
+//! the trace of a run needs, in decorators.
 
 mod connection;
 mod connector;
@@ -23,6 +24,7 @@ mod crawl;
 mod fetch;
 mod limits;
 mod lookups;
+mod traced;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

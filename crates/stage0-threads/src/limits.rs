@@ -67,8 +67,8 @@ impl Limits {
     }
 
     /// Waits for a file descriptor to be freed, but not for long, and not if one was
-    /// freed after the first `num_freed`. Returns false if there is none to wait for:
-    /// then this crawl has not used up the file descriptors.
+    /// freed after the first `num_freed`. Returns false if this crawl holds none that
+    /// could be freed: somebody else has used them up.
     pub(crate) fn fd_freed(&self, num_freed: u64) -> bool {
         // Another process that closes a file does not notify this one.
         const MAX_WAIT: Duration = Duration::from_millis(100);
@@ -89,8 +89,8 @@ impl Limits {
 }
 
 impl ConnectionGuard<'_> {
-    /// Drops the guard of a connection for which there was no file descriptor. So it
-    /// frees none.
+    /// Drops the guard of a connection that never got a file descriptor. So it frees
+    /// none.
     pub(crate) fn drop_without_fd(mut self) {
         self.has_fd = false;
     }

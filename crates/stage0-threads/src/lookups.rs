@@ -42,7 +42,7 @@ impl Lookups {
             *lock(&notifying.count) += 1;
             notifying.changed.notify_all();
         };
-        let resolver = Resolver::new(lookup, false, notify);
+        let resolver = Resolver::new(lookup, notify);
         Self { state: Mutex::new(State { resolver, answers: HashMap::new() }), notified }
     }
 

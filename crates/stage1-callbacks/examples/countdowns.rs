@@ -5,12 +5,10 @@
 #![allow(clippy::print_stdout)] // An example may print.
 
 use std::io;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selector_core::VirtualClock;
 use stage1_callbacks::EventLoop;
-use transport::system_lookup;
 
 type Loop = EventLoop<Countdown>;
 
@@ -55,8 +53,7 @@ impl Drop for Countdown {
 // ANCHOR: main
 fn main() -> io::Result<()> {
     // The clock is virtual: the seconds cost nothing.
-    let clock = VirtualClock::new();
-    let mut event_loop = EventLoop::with_backend(clock, Arc::new(system_lookup));
+    let mut event_loop = EventLoop::with_backend(VirtualClock::new());
     let begun = event_loop.now();
     for (name, remaining, seconds) in [("slow", 2, 3), ("quick", 3, 1)] {
         let pause = Duration::from_secs(seconds);

@@ -7,7 +7,9 @@ use std::time::Instant;
 use selector_core::{Interest, Key, Socket, TimerKey};
 use transport::{AddressId, Direction, Stream};
 
+use crate::connector::Connector;
 use crate::event_loop::{EventLoop, Method, TimerEvent};
+use crate::fetch::Loop;
 
 /// The number of reads in a row after which other callbacks run first.
 const READS_PER_CALL: u32 = 16;
@@ -22,8 +24,8 @@ pub(crate) struct Registration {
 }
 
 impl Registration {
-    /// Has the loop call `method` at this moment, in place of the callback that is
-    /// registered then. There is one timer, which is moved.
+    /// At this moment the loop will call `method` in place of the callback that is
+    /// registered then. There is one timer, which moves.
     pub(crate) fn set_timeout<S>(
         &mut self,
         at: Instant,
@@ -39,14 +41,14 @@ impl Registration {
     }
 
     // ANCHOR: close
-    /// Gives everything back. The socket is to be dropped after this.
-    pub(crate) fn close<S: 'static>(mut self, event_loop: &mut EventLoop<S>) {
+    /// Gives everything back. Drop the socket after this.
+    pub(crate) fn close(mut self, connector: &Connector, event_loop: &mut Loop) {
         if let Some(timer) = self.timer {
             drop(event_loop.timers.cancel(timer));
         }
         drop(event_loop.selector.unregister(self.key));
-        event_loop.wake_fd_waiter();
-        event_loop.release_permit(&mut self.permit);
+        connector.wake_fd_waiter(event_loop);
+        connector.release_permit(&mut self.permit, event_loop);
     }
     // ANCHOR_END: close
 }
@@ -81,16 +83,17 @@ impl Connection {
     // ANCHOR_END: write_all
 
     // ANCHOR: read_all
-    /// Reads what has arrived, all of it: the selector is edge-triggered, so there
-    /// is no second event for bytes left unread. Returns the value with which
+    /// Reads all that has arrived. The selector is edge-triggered, so bytes that are
+    /// left unread cause no second event. Returns the value with which
     /// `sink` breaks, `None` at the end of the stream, or `WouldBlock` if neither
     /// has come yet.
-    pub(crate) fn read_all<S: 'static, B>(
+    pub(crate) fn read_all<B>(
         &mut self,
         mut sink: impl FnMut(&[u8]) -> ControlFlow<B>,
-        event_loop: &mut EventLoop<S>,
+        connector: &Connector,
+        event_loop: &mut Loop,
     ) -> io::Result<Option<B>> {
-        event_loop.release_permit(&mut self.registration.permit);
+        connector.release_permit(&mut self.registration.permit, event_loop);
         let key = self.registration.key;
         for _ in 0..READS_PER_CALL {
             if !event_loop.selector.readiness(key).satisfies(Interest::Readable) {

@@ -7,34 +7,59 @@
 //!                                             └──────────┴─────────┘ address_failed: the next address
 //! ```
 
+use std::cell::RefCell;
+use std::collections::{HashMap, VecDeque};
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::rc::Rc;
+use std::sync::Arc;
 
 use crawl_core::{FetchError, FetchResult, Options, Phase};
-use selector_core::{Interest, Socket};
+use selector_core::{Interest, Socket, TimerKey};
 use transport::{
-    Acquire, AddressId, Addresses, ConnectLimiter, ConnectPolicy, Lookup, LookupId, LookupResult,
-    Stream, TlsLayer, is_fd_limit,
+    Acquire, AddressId, Addresses, ConnectLimiter, ConnectPolicy, Lookup, LookupFn, LookupId,
+    LookupResult, Resolver, Stream, TlsLayer, is_fd_limit,
 };
 
 use crate::connection::{Connection, Registration};
-use crate::event_loop::{EventLoop, Method, Waiter};
+use crate::event_loop::{Callback, Method, TimerEvent};
 use crate::fetch::{Fetcher, Loop};
 
 /// The method that continues when the connector is done.
 type ConnectedMethod = fn(Box<Fetcher>, FetchResult, &mut Loop);
 
+/// The connector that all fetches share. A fetch that waits in it, for something other than
+/// a socket, is left with the loop as the callback of a timer, whose key is here. So the loop
+/// owns every fetch that waits.
+pub(crate) struct Connector {
+    policy: ConnectPolicy,
+    resolver: RefCell<Resolver>,
+    /// The fetches that wait for the answer of a lookup. Their timers are timeouts.
+    lookups: RefCell<HashMap<LookupId, TimerKey>>,
+    /// The fetches that wait for a permit to connect. Their clock stands still, so their
+    /// timers do not fire.
+    connect_limiter: RefCell<ConnectLimiter<TimerKey>>,
+    /// The fetches that wait for a file descriptor. Their clock stands still, too.
+    fd_waiters: RefCell<VecDeque<TimerKey>>,
+}
+
 /// The state of a fetch while it connects.
 pub(crate) struct Connecting {
+    /// The lookup that is pending.
+    lookup_id: Option<LookupId>,
+    /// The answer of the lookup.
+    answer: Option<LookupResult>,
     addresses: Addresses,
     /// The number of addresses that have failed.
     num_failed: usize,
     /// The error of the last address that has failed.
     failure: Option<FetchError>,
     layer: TlsLayer,
+    /// The permit to connect to the next address.
+    permit: Option<AddressId>,
     /// The socket that is being connected.
     socket: Option<(Socket, Registration)>,
+    /// The method to call at the end.
     connected: ConnectedMethod,
 }
 
@@ -44,36 +69,39 @@ impl Fetcher {
     /// after another until one accepts. Then calls `connected`, with the connection
     /// in its field or with an error.
     pub(crate) fn connect(mut self: Box<Self>, connected: ConnectedMethod, event_loop: &mut Loop) {
-        let (addresses, layer) = (Addresses::default(), TlsLayer::default());
-        let (num_failed, failure, socket) = (0, None, None);
-        let connecting = Connecting { addresses, num_failed, failure, layer, socket, connected };
-        self.connecting = Some(Box::new(connecting));
+        self.connecting = Some(Box::new(Connecting::new(connected)));
         self.start_lookup(event_loop);
     }
 
-    fn start_lookup(self: Box<Self>, event_loop: &mut Loop) {
+    pub(crate) fn start_lookup(mut self: Box<Self>, event_loop: &mut Loop) {
+        let (connector, now) = (self.connector(), event_loop.now());
+        self.deadline.enter(Phase::Lookup, now);
         let server = self.visit.server();
-        self.deadline.enter(Phase::Lookup, event_loop.now());
-        match event_loop.resolver.lookup(server.host, server.port, event_loop.now()) {
-            Lookup::Cached(addresses) => self.looked_up(Ok(addresses), event_loop),
+        let lookup = connector.resolver.borrow_mut().lookup(server.host, server.port, now);
+        match lookup {
+            Lookup::Cached(addresses) => {
+                self.connecting().answer = Some(Ok(addresses));
+                self.looked_up(event_loop);
+            }
             Lookup::Pending(lookup_id) => {
-                let timed_out = move |(), event_loop: &mut Loop| {
-                    event_loop.resolver.cancel(lookup_id);
-                    event_loop.answer_lookup(lookup_id, None);
-                };
-                let timer = event_loop.set_timer(self.deadline.at(), Box::new(timed_out));
-                let waiter = |answer, event_loop: &mut Loop| match answer {
-                    Some(answer) => self.looked_up(answer, event_loop),
-                    None => self.connect_timed_out(event_loop),
-                };
-                event_loop.lookups.insert(lookup_id, (Box::new(waiter), timer));
+                self.connecting().lookup_id = Some(lookup_id);
+                let timer = self.wait_in_timer(Self::lookup_timed_out, event_loop);
+                connector.lookups.borrow_mut().insert(lookup_id, timer);
             }
         }
     }
 
-    fn looked_up(mut self: Box<Self>, answer: LookupResult, event_loop: &mut Loop) {
-        let server = self.visit.server();
-        match self.crawl.policy.route(server.host, server.tls_host, answer) {
+    pub(crate) fn lookup_timed_out(mut self: Box<Self>, event_loop: &mut Loop) {
+        if let Some(lookup_id) = self.connecting().lookup_id.take() {
+            self.connector().cancel_lookup(lookup_id);
+        }
+        self.connect_timed_out(event_loop);
+    }
+
+    pub(crate) fn looked_up(mut self: Box<Self>, event_loop: &mut Loop) {
+        let answer = self.connecting().answer.take().expect("called only with an answer");
+        let (connector, server) = (self.connector(), self.visit.server());
+        match connector.policy.route(server.host, server.tls_host, answer) {
             Ok((addresses, layer)) => {
                 let connecting = self.connecting();
                 (connecting.addresses, connecting.layer) = (addresses, layer);
@@ -91,29 +119,44 @@ impl Fetcher {
 
     /// Waits for a permit to connect to the next address, if there is one. That is
     /// not the server's fault, so meanwhile its clock stands still.
-    fn try_address(mut self: Box<Self>, event_loop: &mut Loop) {
+    pub(crate) fn try_address(mut self: Box<Self>, event_loop: &mut Loop) {
         let Some(address) = self.connecting().address() else {
             let no_address = self.visit.interrupted(&ErrorKind::NotFound.into());
             let failure = self.connecting().failure.take().unwrap_or(no_address);
             return self.connect_failed(failure, event_loop);
         };
-        event_loop.acquire_permit(address, self);
+        let (connector, now) = (self.connector(), event_loop.now());
+        let mut fetcher = Some(self);
+        let waiter = |_| {
+            let fetcher = fetcher.take().expect("called at most once");
+            fetcher.deadline.enter(Phase::Pause, now);
+            fetcher.wait_in_timer(Self::try_address, event_loop)
+        };
+        let acquired = connector.connect_limiter.borrow_mut().acquire(address, now, waiter);
+        let (permit, acquire) = acquired;
+        if let Some(mut fetcher) = fetcher {
+            fetcher.connecting().permit = Some(permit);
+            fetcher.open(event_loop);
+        } else if acquire == (Acquire::Queued { needs_timer: true }) {
+            connector.grant_batches(permit, event_loop);
+        }
     }
 
-    fn open(mut self: Box<Self>, permit: AddressId, now: Instant, event_loop: &mut Loop) {
+    pub(crate) fn open(mut self: Box<Self>, event_loop: &mut Loop) {
         let connecting = self.connecting();
         let addresses_left = connecting.addresses.len() - connecting.num_failed;
         let address = connecting.address().expect("it has a permit to connect to one");
-        self.deadline.enter(Phase::Connect { addresses_left }, now);
+        let mut permit = connecting.permit.take();
+        self.deadline.enter(Phase::Connect { addresses_left }, event_loop.now());
         match event_loop.selector.connect(address) {
             Ok((socket, key)) => {
-                let mut registration = Registration { key, timer: None, permit: Some(permit) };
+                let mut registration = Registration { key, timer: None, permit };
                 registration.set_timeout(self.deadline.at(), Self::timed_out, event_loop);
                 self.connecting().socket = Some((socket, registration));
                 event_loop.register(key, Interest::Writable, self, Self::writable);
             }
             Err(error) => {
-                event_loop.release_permit(&mut Some(permit));
+                self.connector().release_permit(&mut permit, event_loop);
                 if is_fd_limit(&error) && !event_loop.selector.is_empty() {
                     return self.wait_for_fd(Self::try_address, event_loop);
                 }
@@ -124,8 +167,15 @@ impl Fetcher {
 
     /// Calls `method` when a file descriptor may be free.
     fn wait_for_fd(self: Box<Self>, method: Method<Self>, event_loop: &mut Loop) {
+        let connector = self.connector();
         self.deadline.enter(Phase::Pause, event_loop.now());
-        event_loop.fd_waiters.push_back(Box::new(move |(), event_loop| method(self, event_loop)));
+        let timer = self.wait_in_timer(method, event_loop);
+        connector.fd_waiters.borrow_mut().push_back(timer);
+    }
+
+    /// Waits for the deadline, when `method` is called, or for the connector.
+    fn wait_in_timer(self: Box<Self>, method: Method<Self>, event_loop: &mut Loop) -> TimerKey {
+        event_loop.call_at(self.deadline.at(), self, method)
     }
 
     // ANCHOR: writable
@@ -160,10 +210,11 @@ impl Fetcher {
     }
 
     fn address_failed(mut self: Box<Self>, error: &io::Error, event_loop: &mut Loop) {
+        let connector = self.connector();
         let connecting = self.connecting();
-        connecting.close(event_loop);
+        connecting.close(&connector, event_loop);
         if let Some(address) = connecting.address() {
-            event_loop.resolver.address_failed(address);
+            connector.resolver.borrow_mut().address_failed(address);
             connecting.failure = Some(FetchError::connect(address, error));
         }
         connecting.num_failed += 1;
@@ -171,11 +222,16 @@ impl Fetcher {
     }
 
     fn connect_failed(mut self: Box<Self>, error: FetchError, event_loop: &mut Loop) {
+        let connector = self.connector();
         let mut connecting = self.connecting.take().expect(IS_CONNECTING);
-        connecting.close(event_loop);
+        connecting.close(&connector, event_loop);
         // If it was woken to take a descriptor, another one may take it.
-        event_loop.wake_fd_waiter();
+        connector.wake_fd_waiter(event_loop);
         (connecting.connected)(self, Err(error), event_loop);
+    }
+
+    fn connector(&self) -> Rc<Connector> {
+        Rc::clone(&self.crawl.client.connector)
     }
 
     fn connecting(&mut self) -> &mut Connecting {
@@ -184,84 +240,108 @@ impl Fetcher {
 }
 
 impl Connecting {
+    fn new(connected: ConnectedMethod) -> Self {
+        Self {
+            lookup_id: None,
+            answer: None,
+            addresses: Addresses::default(),
+            num_failed: 0,
+            failure: None,
+            layer: TlsLayer::default(),
+            permit: None,
+            socket: None,
+            connected,
+        }
+    }
+
     fn address(&self) -> Option<SocketAddr> {
         self.addresses.get(self.num_failed).copied()
     }
 
-    fn close(&mut self, event_loop: &mut Loop) {
+    fn close(&mut self, connector: &Connector, event_loop: &mut Loop) {
         if let Some((_socket, registration)) = self.socket.take() {
-            registration.close(event_loop);
+            registration.close(connector, event_loop);
         }
     }
 }
 
-impl EventLoop<Fetcher> {
-    /// Continues a fetch with a permit to connect to this address, which may be at
-    /// once.
-    fn acquire_permit(&mut self, address: SocketAddr, fetcher: Box<Fetcher>) {
-        let now = self.now();
-        let mut fetcher = Some(fetcher);
-        let waiter = |_| -> Waiter<Fetcher, AddressId> {
-            let fetcher = fetcher.take().expect("called at most once");
-            fetcher.deadline.enter(Phase::Pause, now);
-            Box::new(|permit, event_loop| fetcher.open(permit, event_loop.now(), event_loop))
-        };
-        let (permit, acquire) = self.connect_limiter.acquire(address, now, waiter);
-        if let Some(fetcher) = fetcher {
-            fetcher.open(permit, now, self);
-        } else if acquire == (Acquire::Queued { needs_timer: true }) {
-            self.grant_batches(permit);
+impl Connector {
+    /// Creates the connector of a crawl. The loop calls it in each tick for the answers of
+    /// lookups, which come from other threads.
+    pub(crate) fn new(event_loop: &mut Loop, lookup: Arc<LookupFn>, options: &Options) -> Rc<Self> {
+        let Options { settings, ca_certificates, insecure, .. } = options;
+        let roots = settings.roots.iter().filter_map(|root| root.host_str());
+        let notifier = event_loop.selector.notifier();
+        let resolver = Resolver::new(lookup, move || notifier.notify());
+        let connector = Rc::new(Self {
+            policy: ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private),
+            resolver: RefCell::new(resolver),
+            lookups: RefCell::default(),
+            connect_limiter: RefCell::default(),
+            fd_waiters: RefCell::default(),
+        });
+        let source = Rc::clone(&connector);
+        event_loop.add_source(Rc::new(move |event_loop| source.answer_lookups(event_loop)));
+        connector
+    }
+
+    /// Continues the fetches whose lookups are answered.
+    fn answer_lookups(&self, event_loop: &mut Loop) {
+        let answered = self.resolver.borrow_mut().answered(event_loop.now());
+        for (lookup_id, answer) in answered {
+            let timer = self.lookups.borrow_mut().remove(&lookup_id);
+            if let Some(mut this) = timer.and_then(|timer| event_loop.cancel_call(timer)) {
+                this.connecting().answer = Some(answer);
+                event_loop.call(Callback { this, method: Fetcher::looked_up });
+            }
+        }
+    }
+
+    fn cancel_lookup(&self, lookup_id: LookupId) {
+        self.resolver.borrow_mut().cancel(lookup_id);
+        self.lookups.borrow_mut().remove(&lookup_id);
+    }
+
+    /// Gives a permit to connect back, if there is one: the server has answered, or
+    /// the connection has ended. In the next tick the next fetch that waits gets it.
+    pub(crate) fn release_permit(&self, permit: &mut Option<AddressId>, event_loop: &mut Loop) {
+        if let Some(id) = permit.take() {
+            let next = self.connect_limiter.borrow_mut().release(id);
+            next.into_iter().for_each(|timer| grant(id, timer, event_loop));
         }
     }
 
     /// Grants permits to a batch of fetches at the end of each grace period, until
     /// none waits.
-    fn grant_batches(&mut self, address_id: AddressId) {
-        let at = self.now() + ConnectLimiter::<()>::GRACE_PERIOD;
-        let grant = move |(), event_loop: &mut Self| {
+    fn grant_batches(self: Rc<Self>, address_id: AddressId, event_loop: &mut Loop) {
+        let at = event_loop.now() + ConnectLimiter::<()>::GRACE_PERIOD;
+        let grant_batch = move |event_loop: &mut Loop| {
             let now = event_loop.now();
-            if let Some(batch) = event_loop.connect_limiter.grant_batch(address_id, now) {
-                event_loop.grant_batches(address_id);
-                batch.into_iter().for_each(|waiter| waiter(address_id, event_loop));
+            let batch = self.connect_limiter.borrow_mut().grant_batch(address_id, now);
+            if let Some(batch) = batch {
+                self.grant_batches(address_id, event_loop);
+                batch.into_iter().for_each(|timer| grant(address_id, timer, event_loop));
             }
         };
-        self.set_timer(at, Box::new(grant));
-    }
-}
-
-impl<S: 'static> EventLoop<S> {
-    /// Continues what waits for a lookup.
-    pub(crate) fn answer_lookup(&mut self, lookup_id: LookupId, answer: Option<LookupResult>) {
-        if let Some((waiter, timer)) = self.lookups.remove(&lookup_id) {
-            drop(self.timers.cancel(timer));
-            trace::closure(waiter)(answer, self);
-        }
-    }
-
-    /// Gives a permit to connect back, if there is one: the server has answered, or
-    /// the connection has ended. In the next tick the next waiter gets it.
-    pub(crate) fn release_permit(&mut self, permit: &mut Option<AddressId>) {
-        if let Some(id) = permit.take()
-            && let Some(waiter) = self.connect_limiter.release(id)
-        {
-            self.set_timer(self.now(), Box::new(move |(), event_loop| waiter(id, event_loop)));
-        }
+        event_loop.timers.set(at, TimerEvent::Run(Box::new(grant_batch)));
     }
 
     /// Continues the next fetch that waits for a file descriptor, in the next tick:
     /// either one is free, or no connection is left that could free one.
-    pub(crate) fn wake_fd_waiter(&mut self) {
-        if let Some(waiter) = self.fd_waiters.pop_front() {
-            self.set_timer(self.now(), waiter);
+    pub(crate) fn wake_fd_waiter(&self, event_loop: &mut Loop) {
+        if let Some(timer) = self.fd_waiters.borrow_mut().pop_front() {
+            event_loop.timers.move_to(timer, event_loop.now());
         }
     }
 }
 
-/// Returns the policy of a crawl's connections.
-pub(crate) fn policy_of(options: &Options) -> ConnectPolicy {
-    let Options { settings, ca_certificates, insecure, .. } = options;
-    let roots = settings.roots.iter().filter_map(|root| root.host_str());
-    ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private)
+/// Grants a permit to connect to the fetch that waits in this timer: it continues in the
+/// next tick.
+fn grant(permit: AddressId, timer: TimerKey, event_loop: &mut Loop) {
+    if let Some(mut fetcher) = event_loop.cancel_call(timer) {
+        fetcher.connecting().permit = Some(permit);
+        event_loop.call_at(event_loop.now(), fetcher, Fetcher::open);
+    }
 }
 
 const IS_CONNECTING: &str = "called only while it connects";

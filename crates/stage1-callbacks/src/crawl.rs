@@ -5,16 +5,18 @@ use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
-use transport::ConnectPolicy;
+use transport::LookupFn;
 
-use crate::fetch::Loop;
-use crate::{EventLoop, Fetcher};
+use crate::connector::Connector;
+use crate::fetch::{Client, Loop};
+use crate::{EventLoop, Fetcher, traced};
 
 /// Crawls a site with callbacks. At most `max_tasks` fetches are under way at a time. By
-/// default there is no limit, and those for which there is no file descriptor wait.
+/// default there is no limit, and a fetch that gets no file descriptor waits for one.
 ///
 /// # Errors
 /// Those of [`crawl_on`]; and when the operating system refuses to create an event queue.
@@ -23,10 +25,10 @@ use crate::{EventLoop, Fetcher};
 /// When `sink` panics.
 #[cfg(feature = "os")]
 pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
-    crawl_on(&mut EventLoop::new()?, options, sink)
+    crawl_on(&mut EventLoop::new()?, Arc::new(transport::system_lookup), options, sink)
 }
 
-/// Crawls like [`crawl`], on an event loop of your own.
+/// Crawls like [`crawl`], on an event loop and with a lookup of names of your own.
 ///
 /// # Errors
 /// Those of [`EventLoop::run`].
@@ -35,15 +37,18 @@ pub fn crawl(options: Options, sink: Sink) -> io::Result<CrawlSummary> {
 /// When `sink` panics.
 pub fn crawl_on(
     event_loop: &mut EventLoop<Fetcher>,
+    lookup: Arc<LookupFn>,
     options: Options,
     sink: Sink,
 ) -> io::Result<CrawlSummary> {
-    let crawl_state = CrawlState::new(options, sink);
+    traced::observe(event_loop);
+    let crawl_state = CrawlState::new(event_loop, lookup, options, sink);
     crawl_state.start_fetches(Vec::new(), event_loop);
     event_loop.run()?;
     let mut state = crawl_state.state.borrow_mut();
     let num_todo = state.urls_todo.len();
-    Ok(state.crawl.end(num_todo, crawl_state.options.max_tasks.map(|max| max.max(1))))
+    let max_tasks = crawl_state.client.options.max_tasks.map(|max| max.max(1));
+    Ok(state.crawl.end(num_todo, max_tasks))
 }
 
 /// The state that all fetches share. In the chapter these are globals.
@@ -51,12 +56,15 @@ pub fn crawl_on(
 /// A fetch can be made and started by hand. When it is done, it starts the fetches
 /// of the links that it has found:
 /// ```no_run
+/// # use std::sync::Arc;
 /// # use crawl_core::Options;
 /// # use stage1_callbacks::{CrawlState, EventLoop, Fetcher};
+/// # use transport::system_lookup;
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let options = Options::new(vec!["http://xkcd.com/353/".parse()?]);
-/// let crawl = CrawlState::new(options, Box::new(|row| println!("{}", row.url)));
+/// let sink = Box::new(|row: crawl_core::Row| println!("{}", row.url));
 /// let mut event_loop = EventLoop::new()?;
+/// let crawl = CrawlState::new(&mut event_loop, Arc::new(system_lookup), options, sink);
 /// let now = event_loop.now();
 /// if let Some(visit) = crawl.next_visit(now) {
 ///     Fetcher::new(&crawl, visit, now).fetch(&mut event_loop);
@@ -66,8 +74,7 @@ pub fn crawl_on(
 /// # }
 /// ```
 pub struct CrawlState {
-    pub(crate) options: Options,
-    pub(crate) policy: ConnectPolicy,
+    pub(crate) client: Client,
     state: RefCell<State>,
     sink: RefCell<Sink>,
 }
@@ -84,22 +91,27 @@ struct State {
 // ANCHOR_END: state
 
 impl CrawlState {
-    /// Creates the state of a new crawl, with its roots as the URLs to fetch.
-    pub fn new(options: Options, mut sink: Sink) -> Rc<Self> {
+    /// Creates the state of a new crawl on this loop, with its roots as the URLs to fetch.
+    pub fn new(
+        event_loop: &mut EventLoop<Fetcher>,
+        lookup: Arc<LookupFn>,
+        options: Options,
+        mut sink: Sink,
+    ) -> Rc<Self> {
         let mut crawl = Crawl::new(options.clone());
         let urls_todo = crawl.roots(&mut sink).into();
+        let connector = Connector::new(event_loop, lookup, &options);
         Rc::new(Self {
-            policy: crate::connector::policy_of(&options),
+            client: Client { options, connector },
             state: RefCell::new(State { urls_todo, crawl, in_flight: 0, is_starting: false }),
             sink: RefCell::new(sink),
-            options,
         })
     }
 
     /// Begins the visit of the next URL, if there is one and `max_tasks` allows it.
     pub fn next_visit(&self, now: Instant) -> Option<Visit> {
         let mut state = self.state.borrow_mut();
-        while state.in_flight < self.options.max_tasks.unwrap_or(usize::MAX).max(1) {
+        while state.in_flight < self.client.options.max_tasks.unwrap_or(usize::MAX).max(1) {
             let job = state.urls_todo.pop_front()?;
             if let Some(visit) = state.crawl.begin(job, now) {
                 state.in_flight += 1;
@@ -123,9 +135,7 @@ impl CrawlState {
         drop(state);
         let now = event_loop.now();
         while let Some(visit) = self.next_visit(now) {
-            let fetcher = Fetcher::new(self, visit, now);
-            let _lane = trace::enter_fetch(&*fetcher, &fetcher.visit);
-            fetcher.fetch(event_loop);
+            event_loop.start(Fetcher::new(self, visit, now), Fetcher::fetch);
         }
         let mut state = self.state.borrow_mut();
         state.is_starting = false;
@@ -170,6 +180,11 @@ mod tests {
         event_loop.call_at(event_loop.now() + Duration::from_millis(1), observer, observe);
     }
 
+    fn new_crawl(event_loop: &mut Loop, options: Options) -> Rc<CrawlState> {
+        let lookup = Arc::new(transport::system_lookup);
+        CrawlState::new(event_loop, lookup, options, Box::new(|_| ()))
+    }
+
     /// A fetch has at most one timer, in all its phases and attempts.
     #[test]
     fn one_timer_per_fetch() {
@@ -194,10 +209,10 @@ mod tests {
         let mut options = Options::new(roots.collect());
         options.settings.max_tries = 3;
         let mut event_loop = EventLoop::new().unwrap();
-        let observed = CrawlState::new(options.clone(), Box::new(|_| ()));
+        let observed = new_crawl(&mut event_loop, options.clone());
         let visit = observed.next_visit(event_loop.now()).unwrap();
         observe(Fetcher::new(&observed, visit, event_loop.now()), &mut event_loop);
-        let crawl_state = CrawlState::new(options, Box::new(|_| ()));
+        let crawl_state = new_crawl(&mut event_loop, options);
         crawl_state.start_fetches(Vec::new(), &mut event_loop);
         event_loop.run().unwrap();
         let most = MAX_TIMERS.get();

@@ -1,12 +1,13 @@
 //! The event loop: it waits for events and calls callbacks.
 
-use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::sync::Arc;
+use std::mem;
+use std::rc::Rc;
 use std::time::Instant;
 
 use selector_core::{Backend, Interest, Key, Selector, TimerKey, Timers};
-use transport::{AddressId, ConnectLimiter, LookupFn, LookupId, LookupResult, Resolver};
+
+use crate::observer::{Moment, Observer};
 
 // ANCHOR: callback
 /// A function that continues a computation. It owns the computation's state.
@@ -22,19 +23,23 @@ pub struct Callback<S> {
 }
 // ANCHOR_END: callback
 
-/// A closure that continues a computation with a value. It is for the waits that
-/// few fetches need, because it takes an allocation.
-pub(crate) type Waiter<S, T> = Box<dyn FnOnce(T, &mut EventLoop<S>)>;
+/// A function that a timer calls once.
+pub type Closure<S> = Box<dyn FnOnce(&mut EventLoop<S>)>;
 
 /// The event that happens when a timer fires.
 pub enum TimerEvent<S> {
     /// The timeout of a socket. If a callback is still registered under this key,
     /// its state goes to this method instead.
     Timeout(Key, Method<S>),
-    /// The call of a closure. It is boxed twice, because otherwise the timer of
-    /// every connection would be larger by half.
-    Call(Box<Waiter<S, ()>>),
+    /// A callback that waits for this moment.
+    Call(Callback<S>),
+    /// A closure that continues no computation.
+    Run(Closure<S>),
 }
+
+/// A function that the loop calls at the end of each tick: it continues what another
+/// thread has something for.
+pub type Source<S> = Rc<dyn Fn(&mut EventLoop<S>)>;
 
 /// An event loop (a reactor) of callbacks: it waits for an event and calls the
 /// callback that is registered for it. `S` is the state of one computation, here
@@ -57,14 +62,8 @@ pub struct EventLoop<S> {
     pub selector: Selector<Callback<S>>,
     /// The timers, with their events.
     pub timers: Timers<TimerEvent<S>>,
-    pub(crate) resolver: Resolver,
-    /// The waiters for the answer of a lookup, each with its timeout. One that is
-    /// too late gets `None`.
-    pub(crate) lookups: HashMap<LookupId, (Waiter<S, Option<LookupResult>>, TimerKey)>,
-    /// The waiters for a permit to connect.
-    pub(crate) connect_limiter: ConnectLimiter<Waiter<S, AddressId>>,
-    /// The waiters for a file descriptor.
-    pub(crate) fd_waiters: VecDeque<Waiter<S, ()>>,
+    sources: Vec<Source<S>>,
+    observer: Option<Observer<S>>,
     /// The scratch buffer of all reads of this loop.
     pub(crate) scratch: Vec<u8>,
     stopped: bool,
@@ -76,8 +75,7 @@ pub struct EventLoop<S> {
 pub struct Stats {
     /// The number of calls of [`Selector::select`].
     pub ticks: u64,
-    /// The number of callbacks and timers that were called. Answers to lookups do not
-    /// count.
+    /// The number of callbacks that were called.
     pub callbacks: u64,
 }
 
@@ -90,22 +88,16 @@ impl<S: 'static> EventLoop<S> {
     /// When the process may not open another file descriptor.
     #[cfg(feature = "os")]
     pub fn new() -> io::Result<Self> {
-        let backend = selector_core::OsBackend::new()?;
-        Ok(Self::with_backend(backend, Arc::new(transport::system_lookup)))
+        Ok(Self::with_backend(selector_core::OsBackend::new()?))
     }
 
-    /// Creates a loop whose only links to the outside are this backend and this
-    /// lookup function.
-    pub fn with_backend(backend: impl Backend + 'static, lookup: Arc<LookupFn>) -> Self {
-        let selector = Selector::with_backend(backend);
-        let notifier = selector.notifier();
+    /// Creates a loop whose only link to the outside is this backend.
+    pub fn with_backend(backend: impl Backend + 'static) -> Self {
         Self {
-            selector,
+            selector: Selector::with_backend(backend),
             timers: Timers::new(),
-            resolver: Resolver::new(lookup, notifier.has_no_threads(), move || notifier.notify()),
-            lookups: HashMap::new(),
-            connect_limiter: ConnectLimiter::default(),
-            fd_waiters: VecDeque::new(),
+            sources: Vec::new(),
+            observer: None,
             scratch: vec![0; Self::SCRATCH],
             stopped: false,
             stats: Stats::default(),
@@ -120,7 +112,7 @@ impl<S: 'static> EventLoop<S> {
     /// When the selector fails: no callback could ever be called again.
     pub fn run(&mut self) -> io::Result<()> {
         let mut keys = Vec::new();
-        while !std::mem::take(&mut self.stopped) {
+        while !mem::take(&mut self.stopped) {
             let next_due = self.timers.next_due();
             let timeout = next_due.map(|at| at.saturating_duration_since(self.now()));
             self.stats.ticks += 1;
@@ -131,20 +123,18 @@ impl<S: 'static> EventLoop<S> {
             for key in keys.drain(..) {
                 // `None` if an earlier callback has closed the connection.
                 if let Some(Callback { this, method }) = self.selector.take(key) {
-                    self.stats.callbacks += 1;
-                    trace::callback(&*this, method as usize, || key.to_bits());
+                    self.count_call(&this, method, Some(key));
                     method(this, self);
                 }
             }
             while let Some(timer_event) = self.timers.pop_due(now) {
                 self.fire(timer_event);
             }
-            for (lookup_id, answer) in self.resolver.answered(now) {
-                self.answer_lookup(lookup_id, Some(answer));
-            }
+            self.call_sources();
         }
         Ok(())
     }
+
     // ANCHOR_END: event_loop_run
 
     /// Makes [`EventLoop::run`] return, after the callbacks of this tick.
@@ -154,15 +144,51 @@ impl<S: 'static> EventLoop<S> {
 
     /// Runs the event of a timer that is due.
     fn fire(&mut self, timer_event: TimerEvent<S>) {
-        self.stats.callbacks += 1;
         match timer_event {
             TimerEvent::Timeout(key, method) => {
                 if let Some(Callback { this, .. }) = self.selector.take(key) {
-                    trace::callback(&*this, method as usize, || key.to_bits());
+                    self.count_call(&this, method, Some(key));
                     method(this, self);
                 }
             }
-            TimerEvent::Call(waiter) => trace::closure(waiter)((), self),
+            TimerEvent::Call(callback) => self.call(callback),
+            TimerEvent::Run(closure) => closure(self),
+        }
+    }
+
+    /// Adds a source, which lives as long as the loop.
+    pub fn add_source(&mut self, source: Source<S>) {
+        self.sources.push(source);
+    }
+
+    /// Calls the sources, which may add others.
+    fn call_sources(&mut self) {
+        let sources = mem::take(&mut self.sources);
+        sources.iter().for_each(|source| source(self));
+        self.sources.splice(0..0, sources);
+    }
+
+    /// Has `observer` see what the loop does from now on.
+    pub fn set_observer(&mut self, observer: Observer<S>) {
+        self.observer = Some(observer);
+    }
+
+    /// Calls a callback now.
+    pub(crate) fn call(&mut self, callback: Callback<S>) {
+        let Callback { this, method } = callback;
+        self.count_call(&this, method, None);
+        method(this, self);
+    }
+
+    /// Counts a call of a callback, and shows it to the observer. `key` is that of its socket.
+    fn count_call(&mut self, this: &S, method: Method<S>, key: Option<Key>) {
+        self.stats.callbacks += 1;
+        self.observe(Moment::Calls { this, method, key });
+    }
+
+    fn observe(&mut self, moment: Moment<'_, S>) {
+        if let Some(observer) = &mut self.observer {
+            observer(moment);
         }
     }
 
@@ -179,29 +205,28 @@ impl<S: 'static> EventLoop<S> {
     // ANCHOR: register
     /// Calls `then` with `this` when its socket is ready.
     pub fn register(&mut self, key: Key, on: Interest, this: Box<S>, then: Method<S>) {
-        trace::callback_stored(&*this, on == Interest::Readable, || key.to_bits());
+        self.observe(Moment::Waits { this: &this, key, on });
         drop(self.selector.register(key, on, Callback { this, method: then }));
     }
     // ANCHOR_END: register
 
+    /// Starts a computation: calls its first method now.
+    pub fn start(&mut self, this: Box<S>, first: Method<S>) {
+        self.observe(Moment::Starts { this: &this });
+        first(this, self);
+        self.observe(Moment::Started);
+    }
+
     /// Calls `then` with `this` at this moment.
-    pub fn call_at(&mut self, at: Instant, this: Box<S>, then: Method<S>) {
-        self.set_timer(at, Box::new(move |(), event_loop| then(this, event_loop)));
+    pub fn call_at(&mut self, at: Instant, this: Box<S>, then: Method<S>) -> TimerKey {
+        self.timers.set(at, TimerEvent::Call(Callback { this, method: then }))
     }
 
-    /// Calls a closure at this moment.
-    pub(crate) fn set_timer(&mut self, at: Instant, call: Waiter<S, ()>) -> TimerKey {
-        self.timers.set(at, TimerEvent::Call(Box::new(call)))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The size matters because every connection has one.
-    #[test]
-    fn a_timer_event_is_two_words() {
-        assert_eq!(size_of::<TimerEvent<()>>(), 16);
+    /// Cancels a call, and returns its state, unless it was called already.
+    pub fn cancel_call(&mut self, timer: TimerKey) -> Option<Box<S>> {
+        match self.timers.cancel(timer)? {
+            TimerEvent::Call(Callback { this, .. }) => Some(this),
+            TimerEvent::Timeout(..) | TimerEvent::Run(_) => None,
+        }
     }
 }

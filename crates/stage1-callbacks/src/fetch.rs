@@ -15,10 +15,10 @@ use std::io::ErrorKind;
 use std::rc::Rc;
 use std::time::Instant;
 
-use crawl_core::{Deadline, FetchResult, Phase, Verdict, Visit};
+use crawl_core::{Deadline, FetchResult, Options, Phase, Verdict, Visit};
 
 use crate::connection::Connection;
-use crate::connector::Connecting;
+use crate::connector::{Connecting, Connector};
 use crate::crawl::CrawlState;
 use crate::event_loop::{EventLoop, Method};
 
@@ -26,6 +26,12 @@ pub(crate) type Loop = EventLoop<Fetcher>;
 
 /// Each attempt has a connection of its own.
 const KEEP_ALIVE: bool = false;
+
+/// The HTTP client that all fetches share.
+pub(crate) struct Client {
+    pub(crate) options: Options,
+    pub(crate) connector: Rc<Connector>,
+}
 
 // ANCHOR: fetcher
 /// The state machine of one fetch. It has no connection in some of its states, and
@@ -48,7 +54,7 @@ pub struct Fetcher {
 impl Fetcher {
     /// Creates the fetch of a URL. Nothing happens before [`Fetcher::fetch`].
     pub fn new(crawl: &Rc<CrawlState>, visit: Visit, now: Instant) -> Box<Self> {
-        let deadline = Deadline::new(&crawl.options, now);
+        let deadline = Deadline::new(&crawl.client.options, now);
         let crawl = Rc::clone(crawl);
         Box::new(Self { crawl, visit, deadline, connecting: None, connection: None, unsent: None })
     }
@@ -58,7 +64,7 @@ impl Fetcher {
     /// calls this method again after a pause (backoff), unless the visit is
     /// finished.
     pub fn fetch(mut self: Box<Self>, event_loop: &mut Loop) {
-        self.deadline = Deadline::new(&self.crawl.options, event_loop.now());
+        self.deadline = Deadline::new(&self.crawl.client.options, event_loop.now());
         self.attempt(event_loop);
     }
     // ANCHOR_END: fetch
@@ -76,7 +82,7 @@ impl Fetcher {
         let Ok(()) = result else { return self.attempt_done(result, event_loop) };
         let Self { crawl, visit, deadline, .. } = &mut *self;
         deadline.enter(Phase::Exchange, event_loop.now());
-        self.unsent = Some(Box::new(visit.request(&crawl.options, KEEP_ALIVE)));
+        self.unsent = Some(Box::new(visit.request(&crawl.client.options, KEEP_ALIVE)));
         self.exchange(event_loop);
     }
     // ANCHOR_END: connected
@@ -106,14 +112,14 @@ impl Fetcher {
     // ANCHOR: read_response
     /// Reads the response, as much of it as has arrived.
     pub(crate) fn read_response(mut self: Box<Self>, event_loop: &mut Loop) {
-        let Self { visit, deadline, connection, .. } = &mut *self;
+        let Self { crawl, visit, deadline, connection, .. } = &mut *self;
         let connection = connection.as_mut().expect(IS_CONNECTED);
         let now = event_loop.now();
         let receive = |bytes: &[u8]| {
             // The loop, which knows the time, is lent to the connection meanwhile.
             visit.receive_within(deadline, bytes, now)
         };
-        let response = connection.read_all(receive, event_loop);
+        let response = connection.read_all(receive, &crawl.client.connector, event_loop);
         let result = match response {
             Ok(Some(received)) => received,
             Ok(None) => visit.receive_end(),
@@ -150,9 +156,9 @@ impl Fetcher {
     // ANCHOR: attempt_done
     /// Ends an attempt, and retries or ends the fetch.
     fn attempt_done(mut self: Box<Self>, result: FetchResult, event_loop: &mut Loop) {
-        let Self { visit, connection, .. } = &mut *self;
+        let Self { crawl, visit, connection, .. } = &mut *self;
         if let Some(connection) = connection.take() {
-            connection.registration.close(event_loop);
+            connection.registration.close(&crawl.client.connector, event_loop);
         }
         match visit.judge(result) {
             Verdict::TryAgain(backoff) => {
@@ -171,14 +177,3 @@ impl Fetcher {
 const IS_CONNECTED: &str = "called only with a connection";
 const IS_SENDING: &str = "called only with a request";
 // ANCHOR_END: expectations
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Every fetch in flight has one.
-    #[test]
-    fn a_fetcher_is_small() {
-        assert!(size_of::<Fetcher>() <= 208, "{} bytes", size_of::<Fetcher>());
-    }
-}

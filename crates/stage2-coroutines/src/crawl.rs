@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use crawl_core::{Crawl, CrawlSummary, Job, Options, Sink, Visit};
 
+use crate::fetch::Client;
 #[cfg(feature = "os")]
 use crate::system_runtime;
 use crate::{Connector, EventLoop, Exception, Future, Runtime, catch};
@@ -51,13 +52,6 @@ pub fn crawl_on(runtime: Runtime, options: Options, sink: Sink) -> io::Result<Cr
     let mut state = crawl_state.state.borrow_mut();
     let num_todo = state.urls_todo.len();
     Ok(state.crawl.end(num_todo, max_tasks))
-}
-
-/// The HTTP client that all fetches share.
-pub(crate) struct Client {
-    pub(crate) event_loop: EventLoop,
-    pub(crate) options: Options,
-    pub(crate) connector: Connector,
 }
 
 /// The state of the crawl.

@@ -1,13 +1,19 @@
 //! The fetch of one URL, from top to bottom. Each `.await` returns when the call is
 //! done. If it is not done at once, the coroutine is suspended there until it is.
 
-use crawl_core::{Deadline, FetchResult, Phase, Verdict, Visit};
+use crawl_core::{Deadline, FetchResult, Options, Phase, Verdict, Visit};
 
-use crate::crawl::Client;
-use crate::{Connection, Elapsed, read_all, sleep, timeout_at, write_all};
+use crate::{Connection, Connector, Elapsed, EventLoop, read_all, sleep, timeout_at, write_all};
 
 /// Each attempt has a connection of its own.
 const KEEP_ALIVE: bool = false;
+
+/// The HTTP client that all fetches share.
+pub(crate) struct Client {
+    pub(crate) event_loop: EventLoop,
+    pub(crate) options: Options,
+    pub(crate) connector: Connector,
+}
 
 impl Client {
     // ANCHOR: fetch
@@ -66,36 +72,4 @@ impl Client {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Connector;
-
-    /// The frame of a fetch contains those of the functions that it calls. Every
-    /// fetch in flight has one, so this counts what each level adds: its arguments
-    /// (twice, since an `async fn` keeps them apart from its variables), its
-    /// variables, and the frame that it waits for.
-    #[test]
-    fn the_frame_of_a_fetch_is_small() {
-        fn two<A, B, C>(_: impl Fn(A, B) -> C) -> usize {
-            size_of::<C>()
-        }
-        fn three<A, B, C, D>(_: impl Fn(A, B, C) -> D) -> usize {
-            size_of::<D>()
-        }
-        fn four<A, B, C, D, E>(_: impl Fn(A, B, C, D) -> E) -> usize {
-            size_of::<E>()
-        }
-        let frames = [
-            ("exchange: 4 arguments and a loop, and read_all", four(Client::exchange), 208),
-            ("connect: 3 arguments, the addresses, a box", three(Connector::connect), 144),
-            ("connection: a socket, its registration, a guard", size_of::<Connection>(), 72),
-            ("attempt: 3 arguments, connection and exchange", three(Client::attempt), 336),
-            ("deadline", size_of::<Deadline>(), 40),
-            ("fetch: 2 arguments, deadline, timer and attempt", two(Client::fetch), 472),
-        ];
-        for (what, size, limit) in frames {
-            println!("{size:4} {what}");
-            assert!(size <= limit, "{what}: {size} bytes");
-        }
-    }
-}
+mod frames;

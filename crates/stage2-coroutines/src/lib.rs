@@ -10,9 +10,10 @@
 //!    observes ([`Observer`]); what wants to wait, stands on [`sync`] or on [`leaf`].
 //! 1. **Pending means stored.** Before an operation returns `Poll::Pending`, it
 //!    stores the waker of its caller where the event will arrive: under a key
-//!    of the selector, in a timer, under the id of a lookup, or among those who wait
-//!    for a [`Future`]. Nothing is polled just to try, except within [`join`],
-//!    [`select`] and [`timeout_at`], which poll what they contain in every step.
+//!    of the selector, in a timer, under the id of a lookup, or among those who
+//!    wait for a [`Future`]. Nothing is polled just to try, with two exceptions:
+//!    [`join`] and [`select`] poll all their coroutines at each wake-up of the task,
+//!    and [`timeout_at`] polls its coroutine once more when its timer wakes the task.
 //! 2. **A wake-up is an entry in a queue.** It runs nothing: it puts the key of
 //!    the task at the end of one run queue, unless it is there already.
 //! 3. **Tasks take their steps in turn.** After each batch of that queue the

@@ -281,7 +281,7 @@ mod tests {
         };
         let net = SimNet::new(|_| not_found());
         net.go_down(Duration::ZERO, Fault::Refuse);
-        let runtime = runtime_on(net, Arc::new(lookup));
+        let runtime = runtime_on(net, Arc::new(transport::Immediate(lookup)));
         let event_loop = runtime.event_loop().clone();
         let proxy = Proxy::parse("socks5://10.0.0.9").unwrap();
         let mut options = Options::new(Vec::new());

@@ -41,9 +41,9 @@ pub enum Event {
     },
     /// A callback begins.
     CallbackBegin {
-        /// The address of its function; zero if it is a closure.
-        function: usize,
-        /// The key of the socket for whose event it is called.
+        /// The name of its function.
+        name: &'static str,
+        /// The key of the socket whose event has come, if it was a socket.
         key: Option<u64>,
     },
     /// The callback ends.

@@ -20,8 +20,9 @@ pub struct About<'a> {
     pub program: &'a str,
     /// The source files that events may name: path and text.
     pub sources: &'a [(&'a str, &'a str)],
-    /// Finds the function at an address.
-    pub function: &'a dyn Fn(usize) -> Function,
+    /// Finds the function of a callback by its name: the file, and the line where it
+    /// begins.
+    pub function: &'a dyn Fn(&str) -> Option<(&'static str, usize)>,
 }
 
 impl fmt::Debug for About<'_> {
@@ -34,16 +35,12 @@ impl fmt::Debug for About<'_> {
     }
 }
 
-/// The name of a function that was called back, and the file and line where it begins.
-pub type Function = (String, Option<(&'static str, usize)>);
-
 /// Writes a trace as JSON.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn write(trace: &Trace, about: &About<'_>, out: &mut impl Write) -> io::Result<()> {
-    let mut writer =
-        Writer { trace, about, functions: HashMap::new(), queues: HashMap::new(), queue_count: 0 };
+    let mut writer = Writer { trace, about, queues: HashMap::new(), queue_count: 0 };
     let mut lanes = vec![
         json!({"tid": OS, "kind": "os"}),
         json!({"tid": SELECTOR, "kind": "selector"}),
@@ -94,8 +91,6 @@ type Written = (&'static str, &'static str, Map<String, Value>);
 struct Writer<'t> {
     trace: &'t Trace,
     about: &'t About<'t>,
-    /// The functions that were called back, by their addresses.
-    functions: HashMap<usize, Function>,
     /// The number of each queue, and its last count of unfinished items.
     queues: HashMap<u64, (usize, usize)>,
     /// The number of queues so far.
@@ -122,22 +117,16 @@ impl Writer<'_> {
         lane.checked_sub(RUN_QUEUE).filter(|number| *number > 0)
     }
 
-    /// Returns the function at an address.
-    fn function(&mut self, address: usize) -> Function {
-        let find = || (self.about.function)(address);
-        self.functions.entry(address).or_insert_with(find).clone()
-    }
-
     /// Returns the source files that the events name.
-    fn sources(&mut self) -> Value {
+    fn sources(&self) -> Value {
         let mut named = BTreeSet::new();
         for Record { event, .. } in &self.trace.records {
             match event {
                 Event::StepEnd { at: Some(at), .. } | Event::WakerStored { at: Some(at), .. } => {
                     named.insert(at.file());
                 }
-                Event::CallbackBegin { function, .. } => {
-                    named.extend(self.function(*function).1.map(|(file, _)| file));
+                Event::CallbackBegin { name, .. } => {
+                    named.extend((self.about.function)(name).map(|(file, _)| file));
                 }
                 _ => {}
             }
@@ -167,8 +156,8 @@ impl Writer<'_> {
                 }
                 ("i", "event", args)
             }
-            Event::CallbackBegin { function, key } => {
-                let (name, at) = self.function(*function);
+            Event::CallbackBegin { name, key } => {
+                let at = (self.about.function)(name);
                 let at = at.map(|(file, line)| json!({"file": file, "line": line}));
                 ("B", "callback", json!({"name": name, "at": at, "key": key}))
             }

@@ -8,8 +8,8 @@
 //!    threads have two traces, or none.
 //! 3. **A trace is bounded.** Events after the limit are counted and dropped, and tasks
 //!    and fetches that begin after it have no lane.
-//! 4. **Time is that of the run.** A backend whose clock is not the operating
-//!    system's tells its time with [`set_time`]. So the trace of a simulated run is
+//! 4. **Time is that of the run.** A backend with a clock of its own sets the time
+//!    with [`set_time`]. So the trace of a simulated run is
 //!    the same every time.
 //!
 //! Events are on lanes: the operating system, the selector, the run queue, and one
@@ -147,6 +147,20 @@ impl Tracer {
         EnterGuard(())
     }
 
+    /// Has this thread write to the trace until it ends, on a lane with this name. A
+    /// thread that has entered a tracer already keeps it, and one that has a lane keeps
+    /// the lane.
+    pub fn enter_thread(&self, name: &str) {
+        if !is_on() {
+            std::mem::forget(self.enter());
+        }
+        when_on(|current| {
+            if current.lane == RUN_QUEUE {
+                current.lane = current.tracer.state().new_named_lane(0, Some(name));
+            }
+        });
+    }
+
     /// Takes the trace, which ends here.
     pub fn take(&self) -> Trace {
         let trace = &mut self.state().trace;
@@ -185,6 +199,14 @@ impl State {
         self.trace.tasks.push(TaskLane::default());
         let lane = RUN_QUEUE + self.trace.tasks.len() as u32;
         self.lanes.insert(id, lane);
+        lane
+    }
+
+    fn new_named_lane(&mut self, id: u64, name: Option<&str>) -> u32 {
+        let lane = self.new_lane(id);
+        if let Some(task) = self.task(lane) {
+            task.name = name.map(str::to_owned);
+        }
         lane
     }
 
@@ -291,7 +313,7 @@ pub fn timer_fired(timer: u64) {
     emit(move || Event::TimerFired { timer });
 }
 
-/// Tells the time of a clock that is not the operating system's. The first time is
+/// Sets the time of a clock that is not the operating system's. The first time is
 /// the beginning of the trace.
 #[inline(always)]
 pub fn set_time(now: Instant) {
@@ -355,20 +377,20 @@ pub fn cancelled(id: u64) {
     });
 }
 
-/// Tells that other threads are the cause of the wake-ups that follow.
+/// Notes that other threads are the cause of the wake-ups that follow.
 #[inline(always)]
 pub fn by_threads() {
     when_on(|current| current.cause = "thread");
 }
 
-/// Begins a callback on the lane of its state, if that is a fetch, by the address of
-/// its function and the key of its socket. It ends when the next one begins, or the
-/// loop waits.
+/// Begins a callback on the lane of its state, if that is a fetch, by the name of its
+/// function and the key of its socket. It ends when the next one begins, or the loop
+/// waits.
 #[inline(always)]
-pub fn callback<T>(state: &T, function: usize, key: impl FnOnce() -> u64) {
+pub fn callback<T>(state: &T, name: &'static str, key: Option<u64>) {
     when_on(move |current| {
         let lane = current.tracer.state().lanes.get(&id(state)).copied();
-        let event = Event::CallbackBegin { function, key: Some(key()) };
+        let event = Event::CallbackBegin { name, key };
         current.begin(lane.unwrap_or(RUN_QUEUE), "callback", event);
     });
 }
@@ -377,7 +399,7 @@ pub fn callback<T>(state: &T, function: usize, key: impl FnOnce() -> u64) {
 #[inline(always)]
 pub fn closure<F>(call: F) -> F {
     when_on(move |current| {
-        let event = Event::CallbackBegin { function: 0, key: None };
+        let event = Event::CallbackBegin { name: "closure", key: None };
         current.begin(RUN_QUEUE, "callback", event);
     });
     call
@@ -474,12 +496,7 @@ pub struct LaneGuard(Option<(u32, Option<usize>)>);
 pub fn enter_lane(id: u64, name: Option<&str>) -> LaneGuard {
     let mut outer = None;
     when_on(|current| {
-        let mut state = current.tracer.state();
-        let lane = state.new_lane(id);
-        if let Some(task) = state.task(lane) {
-            task.name = name.map(str::to_owned);
-        }
-        drop(state);
+        let lane = current.tracer.state().new_named_lane(id, name);
         outer = Some((current.lane, current.span.take()));
         current.lane = lane;
     });

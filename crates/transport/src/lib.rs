@@ -47,7 +47,10 @@ mod tls_error;
 pub use connect_limiter::{Acquire, AddressId, ConnectLimiter};
 pub use connect_policy::ConnectPolicy;
 
-pub use lookup::{Addresses, LookupError, LookupFn, LookupResult, is_fd_limit, system_lookup};
+pub use lookup::{
+    Addresses, Immediate, LookupError, LookupFn, LookupResult, NameLookup, is_fd_limit,
+    system_lookup,
+};
 pub use probed::Direction;
 pub use resolver::{Lookup, LookupId, Resolver};
 pub use stream::{Stream, TlsLayer};

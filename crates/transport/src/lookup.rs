@@ -9,8 +9,51 @@ use std::sync::Arc;
 /// The addresses of a host, in the order in which to try them. At most 16.
 pub type Addresses = Arc<[SocketAddr]>;
 
-/// A blocking function that returns the addresses of a host and port.
-pub type LookupFn = dyn Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync;
+/// A lookup of names: a function that takes a host and a port. It may block, so a
+/// [`Resolver`](crate::Resolver) calls it on a thread of its own, unless it is [`Immediate`].
+pub trait NameLookup: Send + Sync {
+    /// Returns the addresses of a host and port.
+    ///
+    /// # Errors
+    /// When there are none, for the reason that the error gives.
+    fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
+
+    /// Returns true if the caller's own thread makes the lookup.
+    fn is_immediate(&self) -> bool {
+        false
+    }
+}
+
+/// Any lookup of names.
+pub type LookupFn = dyn NameLookup;
+
+impl<F> NameLookup for F
+where
+    F: Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync,
+{
+    fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        self(host, port)
+    }
+}
+
+/// A lookup that no other thread makes. Where time is virtual, the answer of another thread
+/// would always come too late, and a run that is to be repeated exactly cannot depend on
+/// threads.
+#[derive(Debug)]
+pub struct Immediate<F>(pub F);
+
+impl<F> NameLookup for Immediate<F>
+where
+    F: Fn(&str, u16) -> io::Result<Vec<SocketAddr>> + Send + Sync,
+{
+    fn addresses(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        (self.0)(host, port)
+    }
+
+    fn is_immediate(&self) -> bool {
+        true
+    }
+}
 
 /// A host and a port to look up.
 pub(crate) type HostPort = (Arc<str>, u16);
@@ -52,7 +95,7 @@ pub struct LookupError {
 
 impl LookupError {
     pub(crate) fn new(host: &Arc<str>, error: &io::Error) -> Self {
-        let fd_limit = error.raw_os_error().filter(|_| is_fd_limit(error));
+        let fd_limit = if is_fd_limit(error) { error.raw_os_error() } else { None };
         let reason = error.to_string();
         // The text of the error says once more that it is one of a lookup.
         let reason = reason.strip_prefix("failed to lookup address information: ");
@@ -85,7 +128,7 @@ impl std::error::Error for LookupError {}
 pub(crate) fn lookup_catching_panic(lookup: &LookupFn, name: &HostPort) -> LookupResult {
     const MAX: usize = 16;
     let no_address = |reason| LookupError::new(&name.0, &io::Error::other(reason));
-    let result = catch_unwind(AssertUnwindSafe(|| lookup(&name.0, name.1)));
+    let result = catch_unwind(AssertUnwindSafe(|| lookup.addresses(&name.0, name.1)));
     let mut addresses = match result {
         Ok(Ok(addresses)) => addresses,
         Ok(Err(error)) => return Err(LookupError::new(&name.0, &error)),

@@ -1,4 +1,4 @@
-//! Name lookup that does not block the caller, unless it has no other threads.
+//! Name lookup that does not block the caller, unless it is immediate.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,8 +37,6 @@ pub enum Lookup {
 /// its name is wanted again. In all there are at most 256 threads.
 pub struct Resolver {
     lookup: Arc<LookupFn>,
-    /// True if lookups block the caller, because there are no other threads.
-    is_blocking: bool,
     notify: Arc<dyn Fn() + Send + Sync>,
     /// The results that lookup threads have left here, until
     /// [`Resolver::answered`] takes them.
@@ -68,16 +66,11 @@ impl Resolver {
 
     /// Creates a resolver that calls `lookup` on threads of its own. After each
     /// lookup its thread calls `notify`: then [`Resolver::answered`] has
-    /// something to return. If the resolver `is_blocking`, there are no such threads:
-    /// the lookup is made at once, and answered like the others.
-    pub fn new(
-        lookup: Arc<LookupFn>,
-        is_blocking: bool,
-        notify: impl Fn() + Send + Sync + 'static,
-    ) -> Self {
+    /// something to return. An [`Immediate`](crate::Immediate) lookup is made at once, on
+    /// the caller's thread, and answered like the others.
+    pub fn new(lookup: Arc<LookupFn>, notify: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
             lookup,
-            is_blocking,
             notify: Arc::new(notify),
             results: Arc::new(Mutex::new(Vec::new())),
             cache: DnsCache::default(),
@@ -199,7 +192,7 @@ impl Resolver {
             lock(&results).push((name, result));
             notify();
         };
-        if self.is_blocking {
+        if self.lookup.is_immediate() {
             run();
         } else {
             thread::Builder::new().name("look-up".into()).spawn(run)?;

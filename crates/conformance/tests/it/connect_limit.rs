@@ -7,7 +7,7 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use crawl_core::ErrorClass;
-use selector_core::{Key, MockSocket, Socket};
+use selector_core::{CustomSocket, Key, Socket};
 use transport::ConnectLimiter;
 
 use crate::common::{Interceptor, Stage, failed, links, options, serve};
@@ -43,7 +43,7 @@ impl Interceptor for PendingCounter {
         self.connections += 1;
         let (is_pending, count) = (AtomicBool::new(true), Arc::clone(&self.pending));
         let is_stuck = self.never_connects && self.connections > 1;
-        Ok(Socket::mock(CountedSocket { socket, is_stuck, is_pending, pending: count }))
+        Ok(Socket::custom(CountedSocket { socket, is_stuck, is_pending, pending: count }))
     }
 }
 
@@ -70,7 +70,7 @@ impl Drop for CountedSocket {
     }
 }
 
-impl MockSocket for CountedSocket {
+impl CustomSocket for CountedSocket {
     fn connected(&self) -> io::Result<bool> {
         Ok(!self.is_stuck && self.socket.connected()?)
     }

@@ -23,7 +23,7 @@ impl Interceptor for SocketCounter {
         // Without the clones of this interceptor and of the test.
         let open = Arc::strong_count(&self.open) - 2;
         self.peak.fetch_max(open, Ordering::SeqCst);
-        Ok(Socket::mock(counted))
+        Ok(Socket::custom(counted))
     }
 }
 

@@ -95,7 +95,7 @@ impl Interceptor for FdExhaustion {
             return Err(io::Error::from_raw_os_error(EMFILE));
         }
         self.connections += 1;
-        Ok(Socket::mock(CountedSocket::new(socket, &self.open)))
+        Ok(Socket::custom(CountedSocket::new(socket, &self.open)))
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::panic;
 
 use crawl_core::ErrorClass;
-use selector_core::{Key, MockSocket, Socket};
+use selector_core::{CustomSocket, Key, Socket};
 
 use crate::common::{Interceptor, Stage, failed, links, options, page, serve};
 
@@ -18,7 +18,7 @@ struct PanicInjector;
 impl Interceptor for PanicInjector {
     fn connect(&mut self, socket: Socket, _key: Key) -> io::Result<Socket> {
         let panics_on_read = false;
-        Ok(Socket::mock(PanickingSocket { socket, panics_on_read }))
+        Ok(Socket::custom(PanickingSocket { socket, panics_on_read }))
     }
 }
 
@@ -47,7 +47,7 @@ impl Write for PanickingSocket {
     }
 }
 
-impl MockSocket for PanickingSocket {
+impl CustomSocket for PanickingSocket {
     fn connected(&self) -> io::Result<bool> {
         self.socket.connected()
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use selector_core::{Backend, Event, Key, MockSocket, Notifier, Readiness, Socket};
+use selector_core::{Backend, CustomSocket, Event, Key, Notifier, Readiness, Socket};
 use stage2_coroutines::{
     Connection, EventLoop, Inspect, Stats, connect, read, read_all, read_by_hand, runtime_on,
 };
@@ -44,7 +44,7 @@ impl Backend for ScriptedBackend {
 
     fn connect(&mut self, _address: SocketAddr, key: Key) -> io::Result<Socket> {
         self.key = Some(key);
-        Ok(Socket::mock(ScriptedStream(Rc::clone(&self.script))))
+        Ok(Socket::custom(ScriptedStream(Rc::clone(&self.script))))
     }
 
     fn wait(&mut self, _timeout: Option<Duration>, events: &mut Vec<Event>) -> io::Result<()> {
@@ -94,7 +94,7 @@ impl Write for ScriptedStream {
     }
 }
 
-impl MockSocket for ScriptedStream {
+impl CustomSocket for ScriptedStream {
     fn connected(&self) -> io::Result<bool> {
         Ok(true)
     }

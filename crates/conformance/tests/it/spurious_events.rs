@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::time::Duration;
 
 use crawl_core::ErrorClass;
-use selector_core::{Backend, Event, Key, MockSocket, OsBackend, Readiness, Socket};
+use selector_core::{Backend, CustomSocket, Event, Key, OsBackend, Readiness, Socket};
 
 use crate::common::{
     Interceptor, Stage, demo_site, expect_all_of, expect_requested_once, failed, options,
@@ -21,7 +21,7 @@ struct SpuriousEvents {
 impl Interceptor for SpuriousEvents {
     fn connect(&mut self, socket: Socket, key: Key) -> io::Result<Socket> {
         self.keys.push(key);
-        Ok(Socket::mock(ReluctantSocket { socket, calls: Cell::new(0) }))
+        Ok(Socket::custom(ReluctantSocket { socket, calls: Cell::new(0) }))
     }
 
     fn wait(
@@ -78,7 +78,7 @@ impl Write for ReluctantSocket {
     }
 }
 
-impl MockSocket for ReluctantSocket {
+impl CustomSocket for ReluctantSocket {
     fn connected(&self) -> io::Result<bool> {
         Ok(self.delay().is_ok() && self.socket.connected()?)
     }
@@ -100,7 +100,7 @@ struct NeverConnected;
 
 impl Interceptor for NeverConnected {
     fn connect(&mut self, _socket: Socket, _key: Key) -> io::Result<Socket> {
-        Ok(Socket::mock(PendingSocket))
+        Ok(Socket::custom(PendingSocket))
     }
 }
 
@@ -123,7 +123,7 @@ impl Write for PendingSocket {
     }
 }
 
-impl MockSocket for PendingSocket {
+impl CustomSocket for PendingSocket {
     fn connected(&self) -> io::Result<bool> {
         Ok(false)
     }

@@ -173,6 +173,11 @@ fn a_trace_names_lines_of_the_sources_in_it() {
             found += usize::from(source.lines().nth(line - 1).unwrap().contains(function));
         }
         assert!(found > 0, "{name}: {function}");
+        if name == "stage1-callbacks" {
+            let callbacks = events(&trace).filter(|event| event["name"] == "callback");
+            let mut begun = callbacks.filter(|event| event["ph"] == "B");
+            assert!(begun.all(|event| event["args"]["at"].is_object()), "each has its place");
+        }
     }
     let trace = Crawl::run("crawl", &site.url("/"), &[]).trace();
     let values = events(&trace).filter(|event| event["name"] == "unfinished");

@@ -63,6 +63,14 @@ struct Reached {
     links: u64,
 }
 
+/// The refusal of a new URL.
+pub(super) enum Refusal {
+    /// The URL becomes a row with this error.
+    Row(FetchError),
+    /// There are too many like it: it is only counted.
+    Counted,
+}
+
 impl Ceilings {
     pub(super) fn new(options: &Options) -> Self {
         let max_equal = options.settings.traps.equal_pages;
@@ -123,8 +131,8 @@ impl Ceilings {
     /// Checks a new URL.
     ///
     /// # Errors
-    /// When it is beyond a ceiling: the reason if it is the first one.
-    pub(super) fn check(&mut self, address: Address<'_>) -> Result<(), Option<FetchError>> {
+    /// When it is beyond a ceiling. Only the first one becomes a row.
+    pub(super) fn check(&mut self, address: Address<'_>) -> Result<(), Refusal> {
         let host = self.host(address);
         let (ceiling, reason, sentence) = match (&self.copy, self.max_pages) {
             (Some(EqualPage { ceiling, url }), _) if ceiling.0 == host => {
@@ -145,10 +153,10 @@ impl Ceilings {
         };
         if let Some(reached) = self.reached.get_mut(&ceiling) {
             reached.links += 1;
-            return Err(None);
+            return Err(Refusal::Counted);
         }
         self.reached.insert(ceiling, Reached { sentence, links: 1 });
-        Err(Some(FetchError::new(ErrorClass::Trap, reason)))
+        Err(Refusal::Row(FetchError::new(ErrorClass::Trap, reason)))
     }
 
     /// Counts a new URL that is a trap. Returns false if its host has so many that this one
@@ -183,7 +191,7 @@ fn number_of(table: &mut HashTable<(u64, u64)>, host: u64) -> &mut u64 {
     &mut entry.or_insert((host, 0)).into_mut().1
 }
 
-/// Returns the reason for which a page is refused whose host has as many as it may.
+/// Says why a page is refused: its host has as many as it may.
 pub(super) fn too_many_pages(max: u64) -> String {
     format!("the host has more than {max} pages (--max-pages-per-host)")
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use url::Url;
 
-use super::{Admission, Job, TrapCount, Via, ceilings};
+use super::{Admission, Job, LinkCandidate, TrapCount, Via, ceilings};
 use crate::crawl::{MAX_PAGE_MEMORY, lacks_of_page};
 use crate::finished::{Discovery, Finished};
 use crate::visit::FetchPolicy;
@@ -40,7 +40,7 @@ const MAX_FINE: usize = 1 << 20;
 pub struct Candidate {
     /// Its job.
     pub job: Job,
-    /// The reason for which it is refused if it is new: it is a trap.
+    /// Why it is refused if it is new: it is a trap.
     pub refusal: Option<FetchError>,
 }
 
@@ -120,7 +120,7 @@ impl LocalAdmission {
     pub fn refusal(&self, job: &Job, count: Option<usize>) -> Option<FetchError> {
         match count {
             Some(count) => self.trap_counts(job).nth(count).map(|count| count.error()),
-            None => self.admission.traps.check_alone(job.address(), job.purpose).err(),
+            None => self.admission.checks.traps.check_alone(job.address(), job.purpose).err(),
         }
     }
 
@@ -133,7 +133,7 @@ impl LocalAdmission {
 
     /// Returns the counts to which the URL of a job adds if it is new.
     pub fn trap_counts<'a>(&self, job: &'a Job) -> impl Iterator<Item = TrapCount<'a>> + use<'a> {
-        self.admission.traps.counts_of(job.address(), job.depth, job.purpose)
+        self.admission.checks.traps.counts_of(job.address(), job.depth, job.purpose)
     }
 
     /// Settles the result of a job as far as this process alone can.
@@ -178,7 +178,9 @@ impl LocalAdmission {
             self.fine.insert(self.hasher.hash_one(&*job.url));
         }
         row.is_accepted = row.status.is_some_and(|status| self.options.accepts(&row.url, status));
-        row.verdict = row.verdict.filter(|_| !row.is_accepted);
+        if row.is_accepted {
+            row.verdict = None;
+        }
         LocalCompletion { row, candidates, out_links, ids, nofollow, lacks, content }
     }
 
@@ -225,7 +227,7 @@ impl LocalAdmission {
         let is_external = candidate.job.purpose == Purpose::External;
         // This process does not know which URLs are new: of a page with too many copies,
         // no link is followed.
-        if !is_external && self.admission.ceilings.check(address).is_err() {
+        if !is_external && self.admission.checks.ceilings.check(address).is_err() {
             return;
         }
         let is_repeated = !findings.seen.insert(Arc::clone(&candidate.job.url));
@@ -239,8 +241,8 @@ impl LocalAdmission {
             };
             let is_fine = self.fine.contains(&self.hasher.hash_one(&*candidate.job.url));
             let needs_context = self.options.link_contexts && (has_fragment || !is_fine);
-            let link =
-                link.map(|link| Link { position: link.position.filter(|_| needs_context), ..link });
+            let position = |link: &Link<'_>| if needs_context { link.position } else { None };
+            let link = link.map(|link| Link { position: position(&link), ..link });
             findings.keep(OutLink::new(&from.url, address, link));
         }
         if !is_repeated {
@@ -256,14 +258,14 @@ impl LocalAdmission {
         let admission = &mut self.admission;
         let purpose = admission.purpose(address, via)?;
         let (redirects_left, depth) = admission.redirects_and_depth(via)?;
-        let is_external = purpose == Purpose::External;
+        let candidate = LinkCandidate { purpose, redirects_left, depth, via };
+        let is_external = candidate.is_external();
         let address = if is_external { address } else { admission.strip_query.strip(address) };
-        let is_included = matches!(via, Via::Root) || purpose != Purpose::Page;
-        if !admission.filters.allow(address, is_included) {
+        if !admission.checks.is_wanted(address, candidate) {
             return None;
         }
-        let refusal = admission.traps.check_alone(address, purpose).err();
-        let url = admission.traps.shorten(address.as_str());
+        let refusal = admission.checks.traps.check_alone(address, purpose).err();
+        let url = admission.checks.traps.shorten(address.as_str());
         Some(Candidate { job: Job::of_candidate(url, redirects_left, depth, purpose), refusal })
     }
 }

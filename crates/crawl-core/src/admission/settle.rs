@@ -55,7 +55,7 @@ impl Admission {
     pub(super) fn number_of(&mut self, address: Address<'_>) -> Option<u32> {
         let is_in_scope = self.scope.contains(address);
         let address = if is_in_scope { self.strip_query.strip(address) } else { address };
-        let text = self.traps.shorten(address.as_str());
+        let text = self.checks.traps.shorten(address.as_str());
         self.url_table.find(self.url_table.hash(text), text)
     }
 

@@ -29,7 +29,7 @@ impl Traps {
         url.get(..=self.limits.url_bytes).unwrap_or(url)
     }
 
-    /// Checks a new URL against all limits, and counts it if it is no trap. Links
+    /// Checks a new URL against all limits, and counts it if it is not a trap. Links
     /// of an external URL are not followed, so only its length is checked.
     pub(super) fn check(
         &mut self,
@@ -47,7 +47,7 @@ impl Traps {
         Ok(())
     }
 
-    /// Checks a URL against the limits for which no other URL counts. Links of an
+    /// Checks a URL against the limits that concern one URL alone. Links of an
     /// external URL are not followed, so only its length is checked.
     pub(super) fn check_alone(&self, address: Address<'_>, purpose: Purpose) -> FetchResult {
         let limits = &self.limits;
@@ -154,7 +154,7 @@ fn has_repetition(segments: &[&str], repetitions: usize) -> bool {
     })
 }
 
-/// Returns the host and path of which this URL is a variant, if it is one.
+/// Returns the host and path of a URL that is a variant of another one.
 fn variant(address: Address<'_>) -> Option<&str> {
     let page = from_host(address);
     let path_end = memchr(b'?', page.as_bytes()).unwrap_or(page.len());

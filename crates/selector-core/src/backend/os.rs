@@ -10,7 +10,7 @@ use std::time::Instant;
 use mio::event::Source;
 use mio::net::{TcpStream, UnixStream};
 
-use super::{Backend, Event, Kind, MockSocket, Notifier, Socket, Timeout};
+use super::{Backend, CustomSocket, Event, Kind, Notifier, Socket, Timeout};
 use crate::{Key, Readiness};
 
 /// The backend of real sockets and real time.
@@ -68,7 +68,7 @@ impl Backend for OsBackend {
     fn connect_unix(&mut self, path: &Path, key: Key) -> io::Result<Socket> {
         let mut stream = UnixStream::connect(path)?;
         self.register(&mut stream, key)?;
-        Ok(Socket::mock(UnixSocket(stream)))
+        Ok(Socket::custom(UnixSocket(stream)))
     }
 
     fn wait(&mut self, mut timeout: Timeout, events: &mut Vec<Event>) -> io::Result<()> {
@@ -115,7 +115,7 @@ pub(super) fn connected(stream: &TcpStream) -> io::Result<bool> {
 #[derive(Debug)]
 struct UnixSocket(UnixStream);
 
-impl MockSocket for UnixSocket {
+impl CustomSocket for UnixSocket {
     fn connected(&self) -> io::Result<bool> {
         self.0.take_error()?.map_or(Ok(true), Err)
     }

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use trace::{emit, outcome};
 
-use super::{Backend, Event, MockSocket, Notifier, Socket, Timeout};
+use super::{Backend, CustomSocket, Event, Notifier, Socket, Timeout};
 use crate::{Key, Readiness};
 
 /// Boxes a backend, which is traced if this thread has a tracer now. Otherwise
@@ -66,7 +66,7 @@ impl<B: Backend> Backend for Traced<B> {
 fn traced_socket(socket: Socket, key: Key, address: SocketAddr) -> Socket {
     let key = key.to_bits();
     emit(|| trace::Event::Connect { key, address });
-    Socket::mock(TracedSocket { socket, key })
+    Socket::custom(TracedSocket { socket, key })
 }
 
 /// A socket whose calls are in the trace, one event for each.
@@ -107,7 +107,7 @@ impl Write for TracedSocket {
     }
 }
 
-impl MockSocket for TracedSocket {
+impl CustomSocket for TracedSocket {
     fn connected(&self) -> io::Result<bool> {
         self.socket.connected()
     }

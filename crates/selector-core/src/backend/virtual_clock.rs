@@ -49,7 +49,7 @@ impl Backend for VirtualClock {
     /// # Errors
     /// [`io::ErrorKind::Deadlock`] when there is neither a notification nor a timeout
     /// that the clock can reach: nothing can ever happen again. The operating system
-    /// would wait for ever.
+    /// would wait forever.
     fn wait(&mut self, timeout: Timeout, _events: &mut Vec<Event>) -> io::Result<()> {
         if self.notified.swap(false, Ordering::Relaxed) {
             return Ok(());

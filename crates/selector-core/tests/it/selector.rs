@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use selector_core::{Interest, Key, MockSocket, Notifier, Readiness, Selector, Socket};
+use selector_core::{CustomSocket, Interest, Key, Readiness, Selector, Socket};
 use socket2::{Domain, Type};
 
 const SOON: Duration = Duration::from_secs(5);
@@ -206,14 +206,6 @@ fn an_interrupted_wait_goes_on() {
     assert!(stops > 0, "it was not interrupted");
 }
 
-/// A loop over real sockets has other threads, and one in virtual time has none.
-#[test]
-fn a_notifier_knows_whether_its_loop_has_other_threads() {
-    let selector: Selector<()> = Selector::new().unwrap();
-    assert!(!selector.notifier().has_no_threads());
-    assert!(Notifier::without_threads(|| ()).has_no_threads());
-}
-
 /// Makes a connection over a Unix socket of this name, and returns both ends.
 fn unix_pair(selector: &mut Selector<&'static str>, name: &str) -> (Socket, Key, UnixStream) {
     let path = std::env::temp_dir().join(format!("{name}-{}.socket", std::process::id()));
@@ -316,7 +308,7 @@ impl Write for Narrow {
     }
 }
 
-impl MockSocket for Narrow {
+impl CustomSocket for Narrow {
     fn connected(&self) -> io::Result<bool> {
         Ok(false)
     }
@@ -326,7 +318,7 @@ impl MockSocket for Narrow {
 fn every_result_of_a_mock_socket_comes_from_the_mock() {
     let mock = Narrow::default();
     let taken = Arc::clone(&mock.taken);
-    let mut socket = Socket::mock(mock);
+    let mut socket = Socket::custom(mock);
     assert!(!socket.connected().unwrap());
     assert_eq!(socket.read(&mut [0; 8]).unwrap_err().kind(), ErrorKind::WouldBlock);
     assert_eq!(socket.write(b"abc").unwrap(), 2);

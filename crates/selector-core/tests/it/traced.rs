@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use selector_core::{
-    Backend, Interest, Key, MockSocket, Notifier, Readiness, Selector, Socket, VirtualClock,
+    Backend, CustomSocket, Interest, Key, Notifier, Readiness, Selector, Socket, VirtualClock,
 };
 use trace::{Event, Tracer};
 
@@ -27,12 +27,12 @@ impl Backend for Scripted {
 
     fn connect(&mut self, _: SocketAddr, key: Key) -> io::Result<Socket> {
         self.keys.push(key);
-        Ok(Socket::mock(Numbers))
+        Ok(Socket::custom(Numbers))
     }
 
     fn connect_unix(&mut self, _: &Path, key: Key) -> io::Result<Socket> {
         self.keys.push(key);
-        Ok(Socket::mock(Numbers))
+        Ok(Socket::custom(Numbers))
     }
 
     fn wait(
@@ -46,7 +46,7 @@ impl Backend for Scripted {
     }
 
     fn notifier(&self) -> Notifier {
-        Notifier::without_threads(|| ())
+        Notifier::new(|| ())
     }
 }
 
@@ -74,7 +74,7 @@ impl Write for Numbers {
     }
 }
 
-impl MockSocket for Numbers {
+impl CustomSocket for Numbers {
     fn connected(&self) -> io::Result<bool> {
         Err(ErrorKind::ConnectionRefused.into())
     }

@@ -175,6 +175,6 @@ fn a_host_has_a_name() {
     let net = SimNet::new(|_| text(""));
     net.name("a.test", HOST);
     let lookup = net.lookup();
-    assert_eq!(lookup("a.test", 81).unwrap(), [SocketAddr::new(HOST, 81)]);
-    assert!(lookup("b.test", 81).is_err());
+    assert_eq!(lookup.addresses("a.test", 81).unwrap(), [SocketAddr::new(HOST, 81)]);
+    assert!(lookup.addresses("b.test", 81).is_err());
 }

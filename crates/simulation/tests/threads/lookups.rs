@@ -15,7 +15,7 @@ fn resolver() -> (Arc<Sleep>, Resolver) {
         "panics.test" => panic!("a lookup that panics"),
         _ => Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, port))]),
     };
-    (sleep, Resolver::new(Arc::new(lookup), false, notify))
+    (sleep, Resolver::new(Arc::new(lookup), notify))
 }
 
 fn start(resolver: &mut Resolver, name: &str, now: Instant) -> LookupId {

@@ -16,6 +16,7 @@ use crawl_core::Options;
 use demo_site::scripted::Server;
 use selector_core::Interest;
 use stage1_callbacks::{CrawlState, EventLoop, Fetcher, crawl};
+use transport::system_lookup;
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const RESPONSE: &str = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\n";
@@ -66,7 +67,8 @@ fn fetch_one(url: &str) {
     let options = Options::new(vec![url.parse().unwrap()]);
     let _ = catch_unwind(AssertUnwindSafe(|| {
         let mut event_loop = EventLoop::new().unwrap();
-        let crawl = CrawlState::new(options, Box::new(|_| ()));
+        let lookup = Arc::new(system_lookup);
+        let crawl = CrawlState::new(&mut event_loop, lookup, options, Box::new(|_| ()));
         let now = event_loop.now();
         let visit = crawl.next_visit(now).unwrap();
         Fetcher::new(&crawl, visit, now).fetch(&mut event_loop);

@@ -3,3 +3,4 @@
 
 mod examples;
 mod exercise;
+mod observer;

@@ -26,8 +26,7 @@ enum State {
 
 impl Lookups {
     pub(crate) fn new(lookup: Arc<LookupFn>, notifier: Notifier) -> Self {
-        let is_blocking = notifier.has_no_threads();
-        let resolver = Resolver::new(lookup, is_blocking, move || notifier.notify());
+        let resolver = Resolver::new(lookup, move || notifier.notify());
         Self { resolver: RefCell::new(resolver), pending: RefCell::default() }
     }
 

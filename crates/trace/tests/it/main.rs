@@ -56,12 +56,22 @@ fn a_thread_writes_to_the_trace_that_it_has_entered() {
     })
     .join()
     .unwrap();
+    let current = trace::current().unwrap();
+    std::thread::spawn(move || {
+        for key in [8, 9] {
+            current.enter_thread("thread");
+            trace::emit(|| Event::Close { key });
+        }
+    })
+    .join()
+    .unwrap();
     std::thread::spawn(|| trace::emit(|| unreachable!("it has entered none"))).join().unwrap();
     drop(guard);
     let trace = tracer.take();
-    assert_eq!(trace.records.len(), 1);
-    assert_eq!((trace.records[0].lane, &trace.records[0].event), (4, &Event::Close { key: 7 }));
-    assert_eq!(trace.tasks[0].name.as_deref(), Some("thread"));
+    let lanes: Vec<u32> = trace.records.iter().map(|record| record.lane).collect();
+    assert_eq!(lanes, [4, 5, 5], "a thread has one lane");
+    assert_eq!(trace.records[0].event, Event::Close { key: 7 });
+    assert!(trace.tasks.iter().all(|task| task.name.as_deref() == Some("thread")));
 }
 
 /// The spans of a lane are nested, although a fetch begins and ends in the middle of a
@@ -152,7 +162,7 @@ fn a_task_that_another_one_cancels_is_over() {
 #[test]
 fn a_callback_ends_before_a_timer_fires() {
     let trace = traced(100, || {
-        trace::callback(&"state", 1, || 9);
+        trace::callback(&"state", "state", Some(9));
         trace::timer_fired(0);
         trace::closure(());
         trace::timer_fired(1);
@@ -233,7 +243,7 @@ fn a_callback_is_on_the_lane_of_its_fetch() {
         let lane = trace::enter_fetch(&*fetcher, "http://a.test/");
         trace::callback_stored(&*fetcher, true, || 9);
         drop(lane);
-        trace::callback(&*fetcher, 1, || 9);
+        trace::callback(&*fetcher, "fetcher", Some(9));
         trace::emit(|| Event::Read { key: 9, result: Ok(1) });
         trace::closure(());
         trace::emit(|| Event::TickEnd);

@@ -92,8 +92,7 @@ fn a_root_is_of_the_kind_of_its_first_answer() {
 #[test]
 fn a_literal_is_no_way_around() {
     let public = policy(&["public.test"], true);
-    let mut resolver =
-        Resolver::new(std::sync::Arc::new(|_: &str, _| Ok(Vec::new())), false, || ());
+    let mut resolver = Resolver::new(std::sync::Arc::new(|_: &str, _| Ok(Vec::new())), || ());
     for host in ["10.0.0.1", "[::ffff:a00:1]", "[64:ff9b::a9fe:a9fe]", "[::1]", "[fe80::1]"] {
         let Lookup::Cached(addresses) = resolver.lookup(host, 80, std::time::Instant::now()) else {
             panic!("{host} is looked up");

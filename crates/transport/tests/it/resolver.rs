@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use transport::{Lookup, LookupId, Resolver};
+use transport::{Immediate, Lookup, LookupId, Resolver};
 
 const WATCHDOG: Duration = Duration::from_secs(5);
 
@@ -23,7 +23,7 @@ fn resolver() -> (Resolver, Arc<AtomicUsize>, Receiver<()>) {
         lookup_in_test(host, port)
     };
     let notify = move || notify_sender.lock().unwrap().send(()).unwrap();
-    (Resolver::new(Arc::new(lookup), false, notify), num_lookups, notified)
+    (Resolver::new(Arc::new(lookup), notify), num_lookups, notified)
 }
 
 /// Starts a lookup that is not in the cache.
@@ -42,6 +42,27 @@ fn lookup_in_test(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         "bug.test" => panic!("a bug in the look-up"),
         _ => Err(io::Error::other("no such host")),
     }
+}
+
+/// So it needs no time, and no other thread.
+#[test]
+fn an_immediate_lookup_is_made_on_the_callers_thread() {
+    let caller = std::thread::current().id();
+    let lookup = Immediate(move |host: &str, port| {
+        assert_eq!(std::thread::current().id(), caller);
+        lookup_in_test(host, port)
+    });
+    let notified = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&notified);
+    let notify = move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    };
+    let mut resolver = Resolver::new(Arc::new(lookup), notify);
+    let now = Instant::now();
+    let lookup_id = pending(&mut resolver, "two.test", now);
+    assert_eq!(notified.load(Ordering::SeqCst), 1);
+    let answered = resolver.answered(now);
+    assert_eq!((answered[0].0, answered[0].1.as_ref().unwrap().len()), (lookup_id, 2));
 }
 
 #[test]
@@ -137,7 +158,7 @@ fn slow_resolver() -> (Resolver, Receiver<String>, Receiver<()>, Sender<()>) {
     let notify = move || {
         let _ = notify_sender.send(());
     };
-    (Resolver::new(Arc::new(lookup), false, notify), begun, notified, release)
+    (Resolver::new(Arc::new(lookup), notify), begun, notified, release)
 }
 
 /// A zone whose servers do not answer takes at most half of the lookups, and a second

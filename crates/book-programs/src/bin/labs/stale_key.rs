@@ -45,7 +45,7 @@ pub(crate) fn run() -> crate::Outcome {
             println!("event of {event}: stale, nothing is called");
             continue;
         };
-        trace::callback(&called, 0, || key.to_bits());
+        trace::callback(&called, "closure", Some(key.to_bits()));
         println!("event of {event}: calls {called}");
         is_well &= called == event;
         if key == first {

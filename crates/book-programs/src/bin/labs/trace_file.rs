@@ -23,11 +23,6 @@ pub(crate) fn begin(file: OsString) -> EnterGuard {
 /// When the file cannot be written.
 pub(crate) fn write() -> io::Result<()> {
     let Some((tracer, file)) = TRACE.get() else { return Ok(()) };
-    let about = json::About {
-        stage: "lab",
-        program: "labs",
-        sources: &[],
-        function: &|_| ("closure".to_owned(), None),
-    };
+    let about = json::About { stage: "lab", program: "labs", sources: &[], function: &|_| None };
     json::write(&tracer.take(), &about, &mut File::create(file)?)
 }

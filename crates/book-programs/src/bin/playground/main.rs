@@ -57,8 +57,8 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
     });
     let summary = match settings.stage {
         Stage::Callbacks => {
-            let mut event_loop = stage1_callbacks::runtime_on(net.clone(), net.lookup());
-            stage1_callbacks::crawl_on(&mut event_loop, options, sink)
+            let mut event_loop = stage1_callbacks::EventLoop::with_backend(net.clone());
+            stage1_callbacks::crawl_on(&mut event_loop, net.lookup(), options, sink)
         }
         Stage::Coroutines => stage2_coroutines::crawl_on(&on(&net), options, sink),
         Stage::Queue => stage3_queue::crawl_on(&on(&net), options, sink),
@@ -80,10 +80,7 @@ fn run(settings: &Settings, out: &mut impl Write) -> io::Result<()> {
             stage: settings.stage.name(),
             program: "playground",
             sources: &[],
-            function: &|address| {
-                let name = stage1_callbacks::name_of_callback(address);
-                (name.unwrap_or("closure").to_owned(), None)
-            },
+            function: &|_| None,
         };
         let mut text = Vec::new();
         json::write(&tracer.take(), &about, &mut text)?;

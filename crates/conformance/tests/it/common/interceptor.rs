@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use selector_core::{Backend, Event, Key, MockSocket, Notifier, OsBackend, Socket};
+use selector_core::{Backend, CustomSocket, Event, Key, Notifier, OsBackend, Socket};
 
 /// Hooks between a loop and its [`OsBackend`].
 pub trait Interceptor: 'static {
@@ -87,7 +87,7 @@ impl Write for CountedSocket {
     }
 }
 
-impl MockSocket for CountedSocket {
+impl CustomSocket for CountedSocket {
     fn connected(&self) -> io::Result<bool> {
         self.socket.connected()
     }

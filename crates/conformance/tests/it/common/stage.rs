@@ -71,8 +71,8 @@ impl Stage {
         self.run_with_watchdog(options, move |options, sink| {
             let backend = InterceptedBackend::new(interceptor);
             if self == Self::Callbacks {
-                let mut event_loop = stage1_callbacks::runtime_on(backend, lookup);
-                let summary = stage1_callbacks::crawl_on(&mut event_loop, options, sink)?;
+                let mut event_loop = stage1_callbacks::EventLoop::with_backend(backend);
+                let summary = stage1_callbacks::crawl_on(&mut event_loop, lookup, options, sink)?;
                 let stage1_callbacks::Stats { ticks, callbacks } = event_loop.stats();
                 let calls = callbacks;
                 return Ok((summary, LoopStats { ticks, calls }));
