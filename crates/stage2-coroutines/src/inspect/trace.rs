@@ -1,6 +1,7 @@
 //! The steps and waits of tasks in the trace.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::rc::Rc;
 
 use selector_core::Key;
