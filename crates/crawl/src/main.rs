@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use cli::{Invocation, Progress};
-use crawl::{Builder, Crawler, Stopper};
+use crawl::{Builder, Crawler, ShutdownHandle};
 use crawl_core::{CrawlSummary, StopReason};
 use stage2_coroutines::EventLoop;
 
@@ -49,12 +49,12 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     }
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
-    let stopper = crawler.stopper();
+    let stopper = crawler.shutdown_handle();
     let _guard = signals::watch(max_time, move |reason| stopper.stop(reason), warn)?;
     let Some(files) = invocation.files.take() else {
         return prepared(crawler, invocation).run_on(&event_loop);
     };
-    let (mut options, stopper) = (invocation.options.clone(), crawler.stopper());
+    let (mut options, stopper) = (invocation.options.clone(), crawler.shutdown_handle());
     if let Some(max_time) = options.max_time.take() {
         // The crawler's own clock would begin when the files have been read.
         stop_after(max_time, stopper.clone())?;
@@ -69,7 +69,7 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
 }
 
 /// Starts a thread that stops a crawl after some time.
-fn stop_after(max_time: Duration, stopper: Stopper) -> io::Result<()> {
+fn stop_after(max_time: Duration, stopper: ShutdownHandle) -> io::Result<()> {
     let stop = move || {
         thread::sleep(max_time);
         if !stopper.is_stopped() {

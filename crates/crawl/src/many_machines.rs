@@ -6,7 +6,7 @@ use cli::{FrontierAction, FrontierArguments, Invocation, Progress};
 use crawl_core::{CrawlSummary, Options};
 use frontier_redis::{RedisOptions, Server, delete, report, status, work};
 use stage2_coroutines::EventLoop;
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 use crate::signals;
 
@@ -34,7 +34,7 @@ pub(crate) fn crawl(
     let summary = if frontier.action == FrontierAction::Report {
         event_loop.run_until_complete(report(&event_loop, &redis, &mut sink))?
     } else {
-        let stopper = Stopper::new();
+        let stopper = ShutdownHandle::new();
         let stop = stopper.clone();
         let _guard = signals::watch(options.max_time, move |reason| stop.stop(reason), warn)?;
         let watch = (Progress::INTERVAL, |counts: &_| progress.show(counts));

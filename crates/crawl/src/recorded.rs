@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use cli::{Invocation, Recorded};
-use crawl::{Builder, Stopper};
+use crawl::{Builder, ShutdownHandle};
 use crawl_core::{CrawlSummary, StopReason};
 use percent_encoding::percent_decode_str;
 use recording::{Header, Player, Record, Recorder, redacted_credentials, redacted_header};
@@ -63,7 +63,7 @@ impl Recording {
         warn: Arc<dyn Fn(&str) + Send + Sync>,
     ) -> io::Result<CrawlSummary> {
         let Self(recorder) = self;
-        let stopper = crawler.stopper();
+        let stopper = crawler.shutdown_handle();
         let backend = OsBackend::new()?;
         let external = recorder.external(backend.notifier());
         let backend = recorder.backend(backend, stop_on(stopper));
@@ -133,7 +133,7 @@ impl Replay {
         };
         // Nothing is under way that could have time.
         let _guard = signals::watch(None, stop, Arc::new(move |_: &str| warn("stopping")))?;
-        let backend = player.backend(stop_on(crawler.stopper()));
+        let backend = player.backend(stop_on(crawler.shutdown_handle()));
         let event_loop = EventLoop::with_backend(backend, player.lookup());
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
         let tape = TapeGuard::enter(player.tape());
@@ -153,7 +153,7 @@ fn ignore_questions() -> io::Result<()> {
 }
 
 /// Returns a function that stops the crawl for the signal with a number.
-fn stop_on(stopper: Stopper) -> Box<dyn FnMut(u8)> {
+fn stop_on(stopper: ShutdownHandle) -> Box<dyn FnMut(u8)> {
     Box::new(move |number| stopper.stop(StopReason::Signal(number)))
 }
 

@@ -22,7 +22,7 @@ use demo_site::scripted;
 use frontier_redis::{RedisOptions, Server, work};
 use sha1_smol::Sha1;
 use stage2_coroutines::EventLoop;
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 /// The memory of a job beyond its text is measured on so many that wait.
 const QUEUED: usize = 20_000;
@@ -280,7 +280,8 @@ fn options(root: &str) -> Options {
 fn crawl(redis: &RedisOptions, options: Options) -> io::Result<CrawlSummary> {
     let event_loop = EventLoop::new()?;
     let watch = (Duration::from_secs(1), |_: &_| ());
-    let working = work(&event_loop, redis.clone(), options, Box::new(drop), Stopper::new(), watch);
+    let working =
+        work(&event_loop, redis.clone(), options, Box::new(drop), ShutdownHandle::new(), watch);
     event_loop.run_until_complete(working)?
 }
 

@@ -122,6 +122,7 @@ mod frontier;
 mod job_text;
 mod journal_file;
 mod node;
+mod record;
 mod rules_cache;
 mod scripts;
 mod server;
@@ -139,7 +140,7 @@ use std::time::Duration;
 
 use crawl_core::{CrawlProgress, CrawlSummary, Options, Row, Sink};
 use stage2_coroutines::{EventLoop, Selected, select, sleep};
-use stage3_queue::{Crawler, Stopper};
+use stage3_queue::{Crawler, ShutdownHandle};
 
 pub use frontier::{RedisClaim, RedisFrontier, Step};
 pub use server::Server;
@@ -216,11 +217,12 @@ pub async fn work(
     redis: RedisOptions,
     options: Options,
     sink: Sink,
-    stopper: Stopper,
+    shutdown: ShutdownHandle,
     (interval, mut watch): (Duration, impl FnMut(&CrawlProgress)),
 ) -> io::Result<CrawlSummary> {
-    let frontier = RedisFrontier::open(event_loop, redis, options, sink, stopper.clone()).await?;
-    let crawler = Crawler::with_frontier(event_loop, frontier.options(), frontier.clone(), stopper);
+    let frontier = RedisFrontier::open(event_loop, redis, options, sink, shutdown.clone()).await?;
+    let crawler =
+        Crawler::with_frontier(event_loop, frontier.options(), frontier.clone(), shutdown);
     let watching = async {
         loop {
             watch(&crawler.progress());
@@ -228,6 +230,7 @@ pub async fn work(
         }
     };
     let mut crawling = pin!(select((crawler.crawl(), watching)));
+    // After a panic, too, the frontier gives its leases back before the caller hears of it.
     let crawled = poll_fn(|context| {
         let poll = || crawling.as_mut().poll(context);
         match catch_unwind(AssertUnwindSafe(poll)) {

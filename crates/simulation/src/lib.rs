@@ -239,7 +239,7 @@ impl Run {
         }
         let before = journal.and_then(|(path, _)| fs::metadata(path).ok());
         let before = before.map_or(0, |metadata| metadata.len());
-        let stopper = crawler.stopper();
+        let stopper = crawler.shutdown_handle();
         let stopped_at = Rc::new(Cell::new(None));
         if let Some(End::Stop(first, second)) = end {
             let times = [Some(first), second.map(|second| first + second)];

@@ -113,7 +113,7 @@ fn another_thread_may_stop_the_crawl() {
     let (send_summary, summary) = channel();
     let crawling = thread::spawn(move || {
         let crawler = Crawler::builder(options);
-        send_stopper.send(crawler.stopper()).unwrap();
+        send_stopper.send(crawler.shutdown_handle()).unwrap();
         send_summary.send(crawler.run().unwrap()).unwrap();
     });
     let stopper = stopper.recv_timeout(WATCHDOG).unwrap();
@@ -133,7 +133,7 @@ fn another_thread_may_stop_the_crawl() {
 fn a_crawl_stopped_before_it_begins_sends_no_request() {
     let server = Server::start(|_, reply| reply.page("")).unwrap();
     let crawler = Crawler::builder(options(&server));
-    crawler.stopper().stop(StopReason::Signal(2));
+    crawler.shutdown_handle().stop(StopReason::Signal(2));
     let summary = crawler.run().unwrap();
     assert_eq!((summary.done, summary.todo, server.requests()), (0, 1, 0));
     assert!(summary.stopped.is_some());

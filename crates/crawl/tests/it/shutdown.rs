@@ -28,7 +28,7 @@ fn in_virtual_time(
     let event_loop = EventLoop::in_virtual_time();
     let crawler = Crawler::builder(options);
     for &at in stop_times {
-        let stopper = crawler.stopper();
+        let stopper = crawler.shutdown_handle();
         event_loop.call_later(at, move || stopper.stop(StopReason::Signal(2)));
     }
     let begun = event_loop.now();

@@ -13,7 +13,7 @@ use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
 use stage2_coroutines::{EventLoop, Task};
-use stage3_queue::{Frontier, Stopper};
+use stage3_queue::{Frontier, Report, ShutdownHandle};
 use test_support::settings::{by_name, changed, with_one_changed};
 
 use crate::losses::{is_soon, join_and_leave};
@@ -80,7 +80,7 @@ fn a_worker_that_is_stopped_gives_its_leases_back() {
     let site = DemoSite::start(SiteOptions { latency, ..SiteOptions::default() }).unwrap();
     let mut redis_options = redis.options("stopped");
     redis_options.lease = Duration::from_secs(60);
-    let stopper = Stopper::new();
+    let stopper = ShutdownHandle::new();
     let (summary, rows) = thread::scope(|scope| {
         let (asked, site) = (stopper.clone(), &site);
         scope.spawn(move || {
@@ -137,7 +137,7 @@ fn a_worker_with_other_settings_is_refused() {
             redis.options("settings"),
             options,
             Box::new(drop),
-            Stopper::new(),
+            ShutdownHandle::new(),
         );
         event_loop.run_sync(opening, Duration::from_secs(20)).unwrap()
     };
@@ -184,7 +184,7 @@ fn a_worker_that_joins_has_all_settings_of_the_crawl() {
         let mut options = Options::new(Vec::new());
         options.settings = settings;
         let (redis, sink) = (redis.options(name), Box::new(drop));
-        let opening = RedisFrontier::open(&event_loop, redis, options, sink, Stopper::new());
+        let opening = RedisFrontier::open(&event_loop, redis, options, sink, ShutdownHandle::new());
         let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
         opened.map_err(|error| error.to_string())
     };
@@ -253,7 +253,7 @@ fn the_journal_moves_to_a_file() {
         [(foreign.clone(), "no journal of this crawl"), ("/dev/zero".into(), "no ordinary file")]
     {
         of_moved.journal = vec![path];
-        let stopper = Stopper::new();
+        let stopper = ShutdownHandle::new();
         let open = RedisFrontier::open(
             &event_loop,
             of_moved.clone(),
@@ -481,7 +481,7 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
     /// A line of what Redis tells, when the call of one client waits.
     const BLOCKED: &str = "blocked_clients:1";
     let redis = Arc::new(Redis::start());
-    let stopper = Stopper::new();
+    let stopper = ShutdownHandle::new();
     // The site outlives no test, but may outlive the server.
     let (stop, server) = (stopper.clone(), Arc::downgrade(&redis));
     let links: String = (0..5).map(|n| format!("<a href=/{n}>x</a>")).collect();
@@ -601,7 +601,7 @@ fn a_summary_has_at_most_a_hundred_warnings_and_counts_the_others() {
     let redis = Redis::start();
     let event_loop = EventLoop::new().unwrap();
     let (of_warnings, wanted) = (redis.options("warnings"), options("http://a.test/"));
-    let (sink, stopper) = (Box::new(drop), Stopper::new());
+    let (sink, stopper) = (Box::new(drop), ShutdownHandle::new());
     let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, stopper);
     let frontier = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     (0..200).for_each(|n| frontier.warn(format!("{n}")));
@@ -623,7 +623,7 @@ fn a_sink_that_panics_ends_the_crawl() {
     let watch = (Duration::from_secs(1), |_: &_| ());
     let sink = Box::new(|row: Row| panic!("no room for {}", row.url));
     let of_sink = redis.options("sink");
-    let working = work(&event_loop, of_sink, wanted, sink, Stopper::new(), watch);
+    let working = work(&event_loop, of_sink, wanted, sink, ShutdownHandle::new(), watch);
     let run = || event_loop.run_sync(working, Duration::from_secs(20)).map(|_| ());
     let panic = catch_unwind(AssertUnwindSafe(run)).expect_err("the panic is lost");
     let message = panic.downcast_ref::<String>().expect("a text");
@@ -668,7 +668,7 @@ fn a_worker_with_many_partitions_leaves_all_of_them() {
     };
     let event_loop = EventLoop::new().unwrap();
     let open = |redis| {
-        let (sink, stopper) = (Box::new(drop), Stopper::new());
+        let (sink, stopper) = (Box::new(drop), ShutdownHandle::new());
         RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, stopper)
     };
     let working = async {

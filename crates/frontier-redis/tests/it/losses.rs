@@ -16,7 +16,7 @@ use crawl_core::{Options, Outcome};
 use demo_site::scripted::Server;
 use frontier_redis::{RedisFrontier, RedisOptions, Step};
 use stage2_coroutines::EventLoop;
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 use crate::redis::{LOSE, Redis, start_cluster};
 use crate::worker::{journal, options, run};
@@ -24,7 +24,8 @@ use crate::worker::{journal, options, run};
 /// A worker that joins a crawl, and leaves it before it has done anything.
 pub(crate) fn join_and_leave(redis: RedisOptions, options: Options) {
     let event_loop = EventLoop::new().unwrap();
-    let opening = RedisFrontier::open(&event_loop, redis, options, Box::new(drop), Stopper::new());
+    let opening =
+        RedisFrontier::open(&event_loop, redis, options, Box::new(drop), ShutdownHandle::new());
     event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     event_loop.close();
 }

@@ -9,7 +9,7 @@ use crawl_core::{ErrorClass, FetchError, Options, Outcome, StopReason};
 use demo_site::scripted::{Reply, Request, Server};
 use frontier_redis::{RedisOptions, report};
 use stage2_coroutines::EventLoop;
-use stage3_queue::{Rules, Stopper};
+use stage3_queue::{Rules, ShutdownHandle};
 
 use crate::losses::is_soon;
 use crate::redis::Redis;
@@ -242,7 +242,7 @@ fn a_host_that_is_busy_all_the_time_is_named() {
 #[ignore = "needs redis-server: run .ci/real-peers"]
 fn time_in_which_no_worker_asks_is_not_that_of_a_busy_host() {
     let redis = Redis::start();
-    let stopper = Stopper::new();
+    let stopper = ShutdownHandle::new();
     let (stop, answers) = (stopper.clone(), Mutex::new(0));
     let (server, _) = timed(move |_, reply| {
         let mut answers = answers.lock().unwrap();

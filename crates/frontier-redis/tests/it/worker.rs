@@ -8,7 +8,7 @@ use std::time::Duration;
 use crawl_core::{CrawlSummary, Options, Row};
 use frontier_redis::{RedisOptions, Server, Step, report, work};
 use stage2_coroutines::EventLoop;
-use stage3_queue::Stopper;
+use stage3_queue::ShutdownHandle;
 
 /// Pages of the site, and number of kills, as the soak sets them: 20,000 and 30.
 pub(crate) fn soak_size() -> Option<(u32, u32)> {
@@ -32,13 +32,13 @@ pub(crate) fn options(root: &str) -> Options {
 
 /// Runs one worker on this thread until it ends, and returns its summary and its rows.
 pub(crate) fn run(redis: RedisOptions, options: Options) -> (CrawlSummary, Vec<Row>) {
-    run_with(redis, options, Stopper::new())
+    run_with(redis, options, ShutdownHandle::new())
 }
 
 pub(crate) fn run_with(
     redis: RedisOptions,
     options: Options,
-    stopper: Stopper,
+    stopper: ShutdownHandle,
 ) -> (CrawlSummary, Vec<Row>) {
     let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
     let taken = Arc::clone(&rows);

@@ -1,23 +1,22 @@
 //! The frontier of a crawl in one process.
 
 use std::cell::RefCell;
-use std::iter;
 use std::rc::Rc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crawl_core::{
-    Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, Finished, HostWait,
-    Job, Options, Sink, Visit,
+    Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, HostWait, Job,
+    Options, Sink, Visit,
 };
 use stage2_coroutines::{EventLoop, Future, Handle, sleep, yield_now};
 use url::Url;
 use web::Address;
 
-use super::{Claim, Frontier, ReadyJob, Started, Work};
-use crate::politeness::HostQueues;
+use super::{Claim, Frontier, Gate, JobResult, Report, Seeds};
+use crate::politeness::{Effects, HostQueues, ReadyJob, StartedJob, Work};
 use crate::row_writer::RowWriter;
-use crate::{Item, JoinableQueue, Reservation, Rules, Stopper};
+use crate::{Health, Item, JoinableQueue, Rules, ShutdownHandle};
 
 /// Number of jobs that a worker completes in one poll without a request, before it
 /// yields to other tasks.
@@ -26,13 +25,13 @@ const JOBS_PER_POLL: u32 = 64;
 /// The frontier of a crawl in one process, on a [`JoinableQueue`]. In the queue are
 /// the jobs that may start now. A job that has to wait has a reservation, and waits
 /// in the queue of its host.
-pub struct LocalFrontier(pub(crate) Rc<Inner>);
+pub struct LocalFrontier(Rc<LocalPlan>);
 
 /// The state that the frontier shares with its claims and its timer.
-pub(crate) struct Inner {
+struct LocalPlan {
     event_loop: EventLoop,
-    pub(crate) q: JoinableQueue<ReadyJob>,
-    pub(crate) host_queues: RefCell<HostQueues>,
+    q: JoinableQueue<ReadyJob>,
+    host_queues: RefCell<HostQueues>,
     crawl: RefCell<Crawl>,
     row_writer: RowWriter,
     /// The time at which the next host wakes up.
@@ -41,30 +40,49 @@ pub(crate) struct Inner {
     waiters: RefCell<Vec<Future<()>>>,
 }
 
+/// The number of jobs in each place where a job can be. The queue counts its unfinished
+/// items by itself: between two steps of the loop, that number is the sum of the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct JobCounts {
+    /// Items of the queue, and reservations in it, that are not done.
+    pub unfinished: usize,
+    /// Jobs that may start, and wait for a worker.
+    pub queued: usize,
+    /// Jobs that a worker has claimed.
+    pub claimed: usize,
+    /// Jobs that wait for their host.
+    pub deferred: usize,
+}
+
 impl LocalFrontier {
-    /// Creates the frontier of a crawl that begins with its roots and hands its rows
-    /// to `sink`.
-    pub fn new(event_loop: &EventLoop, options: Options, mut sink: Sink) -> Self {
+    /// Creates the frontier of a crawl that begins with the start URLs of its options and
+    /// hands its rows to `sink`. Jobs that may start now go into the queue.
+    pub fn new(
+        event_loop: &EventLoop,
+        q: JoinableQueue<ReadyJob>,
+        options: Options,
+        mut sink: Sink,
+    ) -> Self {
         let mut crawl = Crawl::new(options);
         if crawl.options().settings.sitemap {
             crawl.expect_seeds();
         }
         let roots = crawl.roots(&mut sink);
         // Without a journal there is no reason to abort.
-        let row_writer = RowWriter::new(None, sink, Stopper::new());
-        Self::with_jobs(event_loop, crawl, roots, row_writer)
+        let row_writer = RowWriter::new(None, sink, ShutdownHandle::new());
+        Self::with_jobs(event_loop, q, crawl, roots, row_writer)
     }
 
-    /// Creates a frontier that begins with `urls_todo`: the roots, or the jobs that a
+    /// Creates a frontier that begins with `urls_todo`: the start URLs, or the jobs that a
     /// resumed crawl has left to do.
     pub(crate) fn with_jobs(
         event_loop: &EventLoop,
+        q: JoinableQueue<ReadyJob>,
         crawl: Crawl,
         urls_todo: Vec<Job>,
         row_writer: RowWriter,
     ) -> Self {
-        let q = JoinableQueue::new(event_loop);
-        let inner = Rc::new(Inner {
+        let plan = Rc::new(LocalPlan {
             event_loop: event_loop.clone(),
             host_queues: RefCell::new(HostQueues::new(crawl.options(), &q)),
             q,
@@ -73,8 +91,20 @@ impl LocalFrontier {
             timer: RefCell::default(),
             waiters: RefCell::default(),
         });
-        inner.put(urls_todo);
-        Self(inner)
+        plan.put(urls_todo);
+        Self(plan)
+    }
+
+    /// Counts the jobs by where they are, so that a test can check between two steps that
+    /// none is lost. Takes time for each host.
+    pub fn job_counts(&self) -> JobCounts {
+        JobCounts {
+            unfinished: self.0.q.unfinished(),
+            queued: self.0.q.len(),
+            // Each claim has a reference to the plan.
+            claimed: Rc::strong_count(&self.0) - 1,
+            deferred: self.0.host_queues.borrow().num_waiting(),
+        }
     }
 }
 
@@ -86,20 +116,15 @@ impl Frontier for LocalFrontier {
         let mut without_request = 0;
         loop {
             let item = self.0.q.get().await;
-            match &item.work {
-                Work::Refuse(error) => {
-                    let error = (**error).clone();
-                    let completion = self.0.crawl.borrow_mut().refuse(&item.job, error);
-                    self.0.finish(item, completion);
-                }
-                Work::Fetch if !self.0.crawl.borrow_mut().count_visit() => {
-                    self.0.stop();
-                    self.0.change(|hosts, now| hosts.release(item.into_parts(), now));
-                }
-                Work::FetchRules if self.0.host_queues.borrow().is_stopped => {
-                    self.0.change(|hosts, now| hosts.release(item.into_parts(), now));
-                }
-                _ => return LocalClaim { item: Some(item), inner: Rc::clone(&self.0) },
+            if let Work::Refuse(error) = &item.work {
+                let error = (**error).clone();
+                let completion = self.0.crawl.borrow_mut().refuse(&item.job, error);
+                self.0.carry_out(item, completion);
+            } else if self.0.count_start(&item) {
+                return LocalClaim { item: Some(item), plan: Rc::clone(&self.0) };
+            } else {
+                self.0.stop();
+                self.0.give_back(started(item));
             }
             without_request += 1;
             if without_request % JOBS_PER_POLL == 0 {
@@ -109,62 +134,24 @@ impl Frontier for LocalFrontier {
     }
     // ANCHOR_END: next
 
-    fn visit(&self, claim: &LocalClaim) -> Visit {
-        let job = claim.as_ref().clone();
-        self.0.crawl.borrow().visit(job, self.0.event_loop.now())
-    }
-
     // ANCHOR: complete
-    async fn complete(&self, claim: LocalClaim, finished: Box<Finished>) {
-        let completion = self.0.crawl.borrow_mut().settle(claim.as_ref(), *finished);
-        self.0.finish(claim.into_item(), completion);
+    async fn complete(&self, claim: LocalClaim, result: JobResult) {
+        match result {
+            JobResult::Url(finished) => {
+                let completion = self.0.crawl.borrow_mut().settle(claim.as_ref(), *finished);
+                self.0.carry_out(claim.into_item(), completion);
+            }
+            JobResult::Rules(rules) => self.0.set_rules(claim.into_item(), *rules),
+        }
     }
     // ANCHOR_END: complete
 
     async fn defer(&self, claim: LocalClaim, retry_after: Option<Duration>) {
-        self.0.hand_back(claim.into_item(), |host_queues, started, now| {
-            host_queues.defer(started, retry_after, now)
-        });
-    }
-
-    async fn set_rules(&self, claim: LocalClaim, rules: Rules) {
-        let item = claim.into_item();
-        self.0.change(|host_queues, now| host_queues.set_rules(&item, rules, now));
+        let job = self.0.take_back(claim.into_item());
+        let now = self.0.event_loop.now();
+        let effects = self.0.host_queues.borrow_mut().defer(job, retry_after, now);
+        self.0.apply(effects);
         self.0.wake_waiters();
-    }
-
-    async fn rules(&self, site: &Url) -> Option<Rc<Rules>> {
-        let site = Address::of(site).ok()?;
-        loop {
-            match self.0.change(|host_queues, now| host_queues.rules(site, now)) {
-                Poll::Ready(rules) => return rules,
-                Poll::Pending => self.0.changed().await,
-            }
-        }
-    }
-
-    async fn seed(&self, url: &Url) {
-        let (job, row) = self.0.crawl.borrow_mut().seed(url);
-        self.0.put(job);
-        row.into_iter().for_each(|row| self.0.row_writer.write_row(row));
-    }
-
-    async fn pace(&self, address: Address<'_>) -> FetchResult {
-        for is_taken in iter::once(false).chain(iter::repeat(true)) {
-            let now = self.0.event_loop.now();
-            let wait = self.0.host_queues.borrow_mut().start_again(address, is_taken, now)?;
-            let Some(at) = wait else { break };
-            sleep(&self.0.event_loop, at - now).await;
-        }
-        Ok(())
-    }
-
-    fn attempted(&self, visit: &Visit, error: Option<&FetchError>) -> bool {
-        self.0.change(|host_queues, now| host_queues.attempted(visit, error, now))
-    }
-
-    fn is_given_up(&self, address: Address<'_>) -> bool {
-        self.0.host_queues.borrow_mut().is_given_up(address)
     }
 
     // ANCHOR: join
@@ -178,110 +165,177 @@ impl Frontier for LocalFrontier {
     fn stop(&self) {
         self.0.stop();
     }
+}
 
-    async fn stopped(&self) {
-        while !self.0.host_queues.borrow().is_stopped {
-            self.0.changed().await;
+impl Gate for LocalFrontier {
+    async fn rules(&self, site: &Url) -> Option<Rc<Rules>> {
+        let site = Address::of(site).ok()?;
+        loop {
+            let now = self.0.event_loop.now();
+            let (rules, effects) = self.0.host_queues.borrow_mut().rules(site, now);
+            self.0.apply(effects);
+            match rules {
+                Poll::Ready(rules) => return rules,
+                Poll::Pending => self.0.changed().await,
+            }
         }
     }
 
+    async fn wait_turn(&self, address: Address<'_>) -> FetchResult {
+        let mut is_taken = false;
+        loop {
+            let now = self.0.event_loop.now();
+            let turn = self.0.host_queues.borrow_mut().take_turn(address, is_taken, now)?;
+            let Some(at) = turn else { return Ok(()) };
+            sleep(&self.0.event_loop, at - now).await;
+            is_taken = true;
+        }
+    }
+
+    fn record_attempt(&self, visit: &Visit, error: Option<&FetchError>) -> Health {
+        let now = self.0.event_loop.now();
+        let (health, effects) = self.0.host_queues.borrow_mut().record_attempt(visit, error, now);
+        self.0.apply(effects);
+        health
+    }
+
+    fn is_given_up(&self, address: Address<'_>) -> bool {
+        self.0.host_queues.borrow_mut().is_given_up(address)
+    }
+}
+
+impl Seeds for LocalFrontier {
+    async fn seed(&self, url: &Url) {
+        let (job, row) = self.0.crawl.borrow_mut().seed(url);
+        self.0.put(job);
+        if let Some(row) = row {
+            self.0.row_writer.sink().write(row);
+        }
+    }
+
+    async fn stopped(&self) {
+        while !self.0.host_queues.borrow().is_stopped() {
+            self.0.changed().await;
+        }
+    }
+}
+
+impl Report for LocalFrontier {
     fn warn(&self, warning: String) {
         self.0.crawl.borrow_mut().warn(warning);
     }
 
     fn progress(&self) -> CrawlProgress {
-        let host_queues = self.0.host_queues.borrow();
-        let urls = self.0.q.unfinished() - host_queues.pending_rules();
-        let mut progress = self.0.crawl.borrow().progress(urls);
+        let mut progress = self.0.crawl.borrow().progress(self.0.num_urls());
         progress.queued = progress.queued.saturating_sub(progress.in_flight);
-        let waits = host_queues.waits(self.0.event_loop.now());
-        let waits_for = waits.filter(|_| progress.in_flight == 0).min_by_key(|wait| wait.until);
-        CrawlProgress { waits_for, ..progress }
+        if progress.in_flight == 0 {
+            progress.waits_for = self.waits().into_iter().min_by_key(|wait| wait.until);
+        }
+        progress
     }
 
     fn waits(&self) -> Vec<HostWait> {
         self.0.host_queues.borrow().waits(self.0.event_loop.now()).collect()
     }
 
-    /// # Panics
-    /// When the sink has panicked.
     fn end(&self) -> CrawlSummary {
         if let Some((_, handle)) = self.0.timer.take() {
             handle.cancel();
         }
-        self.0.row_writer.resume_panic();
+        self.0.row_writer.sink().resume_panic();
         self.0.row_writer.save_cache(&self.0.crawl);
-        let host_queues = self.0.host_queues.borrow();
-        let untaken = self.0.q.unfinished() - host_queues.pending_rules();
-        let summary = self.0.crawl.borrow_mut().end(untaken, None);
-        CrawlSummary { busy_hosts: host_queues.busy_hosts(), ..summary }
+        let summary = self.0.crawl.borrow_mut().end(self.0.num_urls(), None);
+        let busy_hosts = self.0.host_queues.borrow().given_up_hosts();
+        CrawlSummary { busy_hosts, ..summary }
     }
 }
 
-impl Inner {
-    // ANCHOR: finish
-    /// Finishes a job: writes its rows, puts its new jobs in, and only then counts it
-    /// as done.
-    fn finish(self: &Rc<Self>, item: Item<ReadyJob>, completion: Completion) {
+impl LocalPlan {
+    // ANCHOR: carry_out
+    /// Carries out the completion of a job: writes its rows, puts its new jobs in, and only
+    /// then counts it as done.
+    fn carry_out(self: &Rc<Self>, item: Item<ReadyJob>, completion: Completion) {
         let jobs = self.row_writer.write(&item.job, completion, &self.crawl);
         self.put(jobs);
-        self.change(|host_queues, now| host_queues.ended(item.host, item.started, now));
-        if self.row_writer.has_panicked() {
+        let now = self.event_loop.now();
+        let effects = self.host_queues.borrow_mut().release(item.host, item.started, now);
+        self.apply(effects);
+        if self.row_writer.sink().has_panicked() {
             self.stop();
         }
     }
-    // ANCHOR_END: finish
+    // ANCHOR_END: carry_out
 
-    /// Adds new jobs, but for those whose results are known.
+    /// Adds new jobs, except those whose results are known already.
     fn put(self: &Rc<Self>, jobs: impl IntoIterator<Item = Job>) {
-        let jobs = self.row_writer.unknown(jobs.into_iter().collect(), &self.crawl);
+        let jobs = self.row_writer.settle_cached(jobs.into_iter().collect(), &self.crawl);
         if !jobs.is_empty() {
-            self.change(|hosts, now| jobs.into_iter().for_each(|job| hosts.push(job, now)));
+            let effects = self.host_queues.borrow_mut().push(jobs, self.event_loop.now());
+            self.apply(effects);
         }
     }
 
-    /// Takes back a job that was not finished: it waits once more.
-    fn hand_back(
-        self: &Rc<Self>,
-        item: Item<ReadyJob>,
-        wait: impl FnOnce(&mut HostQueues, Started, Instant) -> Option<Reservation<ReadyJob>>,
-    ) {
-        if let Work::Fetch = item.work {
-            self.crawl.borrow_mut().uncount_visit();
-        }
-        drop(self.change(|host_queues, now| wait(host_queues, item.into_parts(), now)));
+    /// Records the rules of a robots.txt, which may let jobs of its origin start.
+    fn set_rules(self: &Rc<Self>, item: Item<ReadyJob>, rules: Rules) {
+        let now = self.event_loop.now();
+        let effects = self.host_queues.borrow_mut().set_rules(&item, rules, now);
+        self.apply(effects);
         self.wake_waiters();
     }
 
-    // ANCHOR: change
-    /// Changes the queues of the hosts, and puts the jobs into the queue of the crawl
-    /// that may start now.
-    fn change<R>(self: &Rc<Self>, by: impl FnOnce(&mut HostQueues, Instant) -> R) -> R {
-        let mut hosts = self.host_queues.borrow_mut();
-        let result = by(&mut hosts, self.event_loop.now());
-        let (started, left, next_timer) = hosts.take_changes();
-        drop(hosts);
-        started.into_iter().for_each(|(job, reservation)| reservation.put(job));
-        self.set_timer(next_timer);
-        if !left.is_empty() {
-            let jobs = self.crawl.borrow_mut().leave(left.len());
-            // Their reservations are dropped only now: the crawl may not end before.
+    /// Counts a job that is about to start. Returns false if it must not: the crawl is
+    /// stopped, or has as many URLs as it may.
+    fn count_start(&self, job: &ReadyJob) -> bool {
+        match job.work {
+            Work::FetchRules => !self.host_queues.borrow().is_stopped(),
+            _ => self.crawl.borrow_mut().count_visit(),
+        }
+    }
+
+    /// Takes back a job that a worker has claimed and not finished.
+    fn take_back(&self, item: Item<ReadyJob>) -> StartedJob {
+        if let Work::Fetch = item.work {
+            self.crawl.borrow_mut().uncount_visit();
+        }
+        started(item)
+    }
+
+    /// Gives an unfinished job back to its host.
+    fn give_back(self: &Rc<Self>, job: StartedJob) {
+        let effects = self.host_queues.borrow_mut().give_back(job, self.event_loop.now());
+        self.apply(effects);
+        self.wake_waiters();
+    }
+
+    // ANCHOR: apply
+    /// Does what a change of the host queues has led to: moves every job that may start
+    /// into the crawl's queue, sets the timer, and counts the jobs that are left to do.
+    fn apply(self: &Rc<Self>, effects: Effects) {
+        for StartedJob { ready, reservation } in effects.start {
+            reservation.put(ready);
+        }
+        if let Some(at) = effects.wake_at {
+            self.set_timer(at);
+        }
+        if !effects.leave.is_empty() {
+            let jobs = self.crawl.borrow_mut().leave(effects.leave.len());
+            // The reservations of the jobs that are left are dropped only after this: the
+            // crawl may not end before.
             self.put(jobs);
         }
-        result
     }
-    // ANCHOR_END: change
+    // ANCHOR_END: apply
 
     /// Sets the timer, unless it is set to an earlier time already.
-    fn set_timer(self: &Rc<Self>, next: Option<Instant>) {
+    fn set_timer(self: &Rc<Self>, at: Instant) {
         let mut timer = self.timer.borrow_mut();
-        let is_earlier = |at: &Instant| timer.as_ref().is_none_or(|(set, _)| at < set);
-        let Some(at) = next.filter(is_earlier) else { return };
-        let inner = Rc::downgrade(self);
+        if timer.as_ref().is_some_and(|(set, _)| *set <= at) {
+            return;
+        }
+        let plan = Rc::downgrade(self);
         let wake = move || {
-            if let Some(inner) = inner.upgrade() {
-                inner.timer.take();
-                inner.change(HostQueues::wake);
+            if let Some(plan) = plan.upgrade() {
+                plan.wake_hosts();
             }
         };
         if let Some((_, handle)) = timer.replace((at, self.event_loop.call_at(at, wake))) {
@@ -289,10 +343,23 @@ impl Inner {
         }
     }
 
+    /// Wakes the hosts whose time has come: the timer is over.
+    fn wake_hosts(self: &Rc<Self>) {
+        self.timer.take();
+        let effects = self.host_queues.borrow_mut().wake(self.event_loop.now());
+        self.apply(effects);
+    }
+
     fn stop(self: &Rc<Self>) {
         self.crawl.borrow_mut().stop();
-        self.change(|host_queues, _| host_queues.stop());
+        let effects = self.host_queues.borrow_mut().stop();
+        self.apply(effects);
         self.wake_waiters();
+    }
+
+    /// Returns the number of URLs that are not done. A robots.txt is not one of them.
+    fn num_urls(&self) -> usize {
+        self.q.unfinished() - self.host_queues.borrow().num_pending_rules()
     }
 
     /// Waits until the rules of an origin have changed, or the frontier is stopped.
@@ -311,11 +378,17 @@ impl Inner {
     }
 }
 
+/// Takes an item apart: the work on it is not done.
+fn started(item: Item<ReadyJob>) -> StartedJob {
+    let (ready, reservation) = item.into_parts();
+    StartedJob { ready, reservation }
+}
+
 /// A claim on a job of a [`LocalFrontier`].
 pub struct LocalClaim {
     /// The item of the queue; `None` once the claim has ended.
     item: Option<Item<ReadyJob>>,
-    inner: Rc<Inner>,
+    plan: Rc<LocalPlan>,
 }
 
 impl LocalClaim {
@@ -335,6 +408,11 @@ impl AsRef<Job> for LocalClaim {
 }
 
 impl Claim for LocalClaim {
+    fn visit(&self) -> Visit {
+        let job = self.item().job.clone();
+        self.plan.crawl.borrow().visit(job, self.plan.event_loop.now())
+    }
+
     fn is_for_rules(&self) -> bool {
         matches!(self.item().work, Work::FetchRules)
     }
@@ -347,7 +425,8 @@ impl Claim for LocalClaim {
 impl Drop for LocalClaim {
     fn drop(&mut self) {
         if let Some(item) = self.item.take() {
-            self.inner.hand_back(item, HostQueues::release);
+            let job = self.plan.take_back(item);
+            self.plan.give_back(job);
         }
     }
 }
