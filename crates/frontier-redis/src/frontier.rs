@@ -158,7 +158,7 @@ impl Drop for RedisClaim {
 }
 
 impl RedisFrontier {
-    /// Opens the frontier of a crawl, and begins it if `options` have roots and there is
+    /// Opens the frontier of a crawl, and begins it if `options` have start URLs and there is
     /// none of that name yet. All workers of a crawl have its settings: those of
     /// `options` that were given and are others are refused. What a worker has for itself,
     /// its number of tasks and its limits, is taken from `options`.
@@ -325,7 +325,7 @@ impl RedisPlan {
 
     // ANCHOR: claim_jobs
     /// Claims jobs for the workers that wait, as many as there are, from one partition
-    /// after another. When there is none, waits until the next host may be asked, but not
+    /// after another. When there is none, waits until the next host may get a request, but not
     /// for long: another worker may put new jobs in.
     async fn claim_jobs(self: Rc<Self>) {
         let (mut idle, mut first) = (MIN_IDLE, 0);
@@ -359,7 +359,7 @@ impl RedisPlan {
     // ANCHOR_END: claim_jobs
 
     /// Claims jobs of one partition, and hands them to the workers that wait. Returns
-    /// their number, and the time until the next host may be asked.
+    /// their number, and the time until the next host may get a request.
     async fn claim(
         self: &Rc<Self>,
         partition: usize,
@@ -498,7 +498,8 @@ impl RedisPlan {
     }
 
     /// Returns the rules of the origin of a job; `None` if they are not known any more.
-    /// After a failed attempt Redis is asked, since another worker may have given it up.
+    /// After a failed attempt they are read from Redis, since another worker may have given the
+    /// origin up.
     async fn rules_of(&self, job: &Job, partition: usize) -> Result<Option<Rc<Rules>>, CallError> {
         let address = job.address();
         let key = rules_key(address);
@@ -519,7 +520,7 @@ impl RedisPlan {
         Ok(Some(rules))
     }
 
-    /// Returns the reason for which a claimed job is not asked, if there is one.
+    /// Returns the reason why a claimed job gets no request, if there is one.
     async fn refusal(&self, claim: &RedisClaim) -> Result<Option<FetchError>, Released> {
         let ClaimedJob { job, mark, is_poison, .. } = &claim.claimed;
         if *is_poison {
@@ -542,7 +543,7 @@ impl RedisPlan {
             } else {
                 local.refusal(job, mark.checked_sub(HOST_IS_FULL + 1))
             };
-            // A job that is refused is asked by no worker: its robots.txt was not asked for.
+            // No worker requests a job that is refused, so its robots.txt was not fetched.
             let reason = "another worker takes it for a crawler trap";
             return Ok(error.or_else(|| Some(FetchError::new(ErrorClass::Trap, reason))));
         }
@@ -698,7 +699,7 @@ impl RedisPlan {
         let is_ended = is_settled && self.store.mend(&self.local, counters.put).await?;
         if is_ended {
             self.progress.replace(progress(&counters));
-            self.given_up_hosts.replace(self.store.busy_hosts().await?);
+            self.given_up_hosts.replace(self.store.given_up_hosts().await?);
         }
         Ok(is_ended)
     }

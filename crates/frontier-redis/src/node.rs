@@ -71,7 +71,7 @@ pub(crate) struct Command {
 }
 
 impl Command {
-    /// Creates a command that is no script and was not sent before.
+    /// Creates a command that is not a script and was not sent before.
     pub(crate) fn new(words: Vec<Vec<u8>>) -> Self {
         Self { script: None, words, is_repeated: false }
     }
@@ -95,7 +95,7 @@ impl Command {
         let frame = BorrowedFrame::Array(&frames);
         let begin = bytes.len();
         bytes.resize(begin + frame.encode_len(false), 0);
-        // Cannot fail: the buffer has the length that was asked for.
+        // Cannot fail: the buffer has the right length.
         let _ = encode_borrowed(&mut bytes[begin..], &frame, false);
     }
 }
@@ -117,7 +117,7 @@ struct Inner {
     event_loop: EventLoop,
     server: Server,
     tls: Rc<TlsConnector>,
-    /// Time for which an unreachable server is waited for.
+    /// How long to wait for an unreachable server.
     max_wait: Duration,
     /// Number of connections that were lost, over all nodes.
     losses: Rc<Cell<u64>>,
@@ -267,9 +267,9 @@ impl Inner {
         }
         let run_id = run_id_of(&greet(&mut connection, &["INFO", "server"]).await?);
         if self.run_id.borrow().as_ref().is_some_and(|before| *before != run_id) {
-            // The server was started anew. When the last transaction in its append-only
+            // The server was restarted. When the last transaction in its append-only
             // file was cut short, Redis 7.0 does not run it, but leaves it in the file,
-            // where the next start would run it: so the file is written anew. A server
+            // where the next start would run it: so the file is rewritten. A server
             // that does not allow it, or does it already, refuses.
             match greet(&mut connection, &["BGREWRITEAOF"]).await {
                 Err(error) if error.kind() != ErrorKind::PermissionDenied => return Err(error),

@@ -95,8 +95,8 @@ impl<G: Gate> Client<G> {
         self.attempt_over_new(visit, deadline).await
     }
 
-    /// Makes an attempt over an idle connection. Returns `None` if the connection was dead,
-    /// of which silence may be the only sign.
+    /// Makes an attempt over an idle connection. Returns `None` if the connection was dead:
+    /// it may give no other sign than its silence.
     async fn attempt_over_idle(
         &self,
         mut idle: Connection,
@@ -182,7 +182,7 @@ impl<G: Gate> Client<G> {
     /// within the scope of the crawl, and robots.txt allows the target.
     async fn may_follow(&self, url: &Url, next: &Url, redirects: Redirects) -> bool {
         let rule = self.options.settings.scope;
-        // Mostly it stays on its site, and there may be many roots.
+        // Mostly it stays on its site, and there may be many start URLs.
         let mut sites = [url].into_iter().chain(&*self.options.settings.roots);
         sites.any(|site| rule.is_same_site(site, next))
             && (redirects == Redirects::OnSite || self.refusal(next).await.is_none())

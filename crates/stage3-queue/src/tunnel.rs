@@ -55,7 +55,7 @@ impl Tunnels {
         let trusted = ca_certificates.clone();
         let policy = ConnectPolicy::new(ca_certificates, *insecure, roots, settings.deny_private);
         let visits = visits.collect();
-        // Proxies are chosen by the user: they may have any address, as roots may.
+        // The user chooses the proxies: they may have any address, as start URLs may.
         let to_proxies = Options { ca_certificates: trusted, ..Options::new(urls) };
         // Both use the descriptors of one process.
         let connector = Connector::new(event_loop, &to_proxies, make_room).with_limits_of(direct);
@@ -77,7 +77,7 @@ impl Tunnels {
     /// for a connection.
     ///
     /// # Errors
-    /// When there is no connection to the proxy, or when the proxy refuses to lead on.
+    /// When there is no connection to the proxy, or when the proxy refuses to connect to the server.
     pub(crate) async fn connect(
         &self,
         proxy: &Proxy,
@@ -268,7 +268,7 @@ mod tests {
 
     use super::*;
 
-    /// A look-up for which there is no file descriptor says nothing about the server.
+    /// A look-up that fails for want of a file descriptor says nothing about the server.
     #[test]
     fn a_lookup_without_a_file_descriptor_is_repeated() {
         const EMFILE: i32 = 24;

@@ -58,7 +58,7 @@ pub(super) struct RateLimit {
     silent_since: Option<Instant>,
 }
 
-/// A time in which a host has answered everything with 429 or 503.
+/// A spell of time: since it began, a host has answered everything with 429 or 503.
 ///
 /// In one spell, the host is paused for at most three quarters of the longest
 /// wait. Then one URL after another is requested, at short intervals, since the host
@@ -326,7 +326,7 @@ mod tests {
         assert_eq!(answers(&mut limit, 600, 10), 2);
     }
 
-    /// Returns the pauses after busy answers, one after another, in milliseconds.
+    /// Returns the pauses after one 503 after another, in milliseconds.
     fn pauses(has_others: bool, retry_after: Option<Duration>) -> Vec<u128> {
         let mut limit = limit(10);
         let mut now = Instant::now();
@@ -375,7 +375,7 @@ mod tests {
         let mut limit = limit(10);
         assert_eq!(limit.wait_end(at(0)), at(60 * S));
         assert_eq!(limit.given_up(at(1_000 * S)), None);
-        // A pause before the first busy answer says nothing about the host.
+        // A pause before the first 503 says nothing about the host.
         limit.pause(at(5 * S));
         limit.throttled(503, at(20 * S), (1, false), None, at(20 * S));
         assert_given_up(&limit, at(140 * S));
@@ -385,7 +385,7 @@ mod tests {
         assert_eq!(limit.given_up(at(1_000 * S)), None);
     }
 
-    /// Only the time in which the host might have been asked counts, and was asked.
+    /// Only time counts in which the crawler had a request for the host.
     #[test]
     fn time_with_other_things_to_do_is_not_the_hosts() {
         let at = clock();

@@ -20,7 +20,7 @@ const QUANTUM: u32 = 8;
 /// 3. Hosts that wait for a worker get the next ones in turn.
 pub(super) struct Shares {
     num_workers: usize,
-    /// Hosts with jobs for which no worker is free, in turn.
+    /// Hosts with jobs that wait for a free worker, in turn.
     queue: VecDeque<HostId>,
 }
 
