@@ -109,11 +109,11 @@ struct Call {
 
 /// A server, and the calls that wait for it. Its task runs until it is dropped.
 pub(crate) struct Node {
-    inner: Rc<Inner>,
+    state: Rc<NodeState>,
     task: Task<()>,
 }
 
-struct Inner {
+struct NodeState {
     event_loop: EventLoop,
     server: Server,
     tls: Rc<TlsConnector>,
@@ -139,7 +139,7 @@ impl Node {
         max_wait: Duration,
         losses: &Rc<Cell<u64>>,
     ) -> Self {
-        let inner = Rc::new(Inner {
+        let state = Rc::new(NodeState {
             event_loop: event_loop.clone(),
             server,
             tls: Rc::clone(tls),
@@ -152,9 +152,9 @@ impl Node {
             failed: RefCell::default(),
             run_id: RefCell::default(),
         });
-        let running = Rc::clone(&inner);
+        let running = Rc::clone(&state);
         let task = Task::spawn(event_loop, async move { running.run().await });
-        Self { inner, task }
+        Self { state, task }
     }
 
     /// Sends a command and waits for its reply, however often the connection has to be
@@ -163,16 +163,16 @@ impl Node {
     /// # Errors
     /// When the server is lost or answers with an error.
     pub(crate) async fn call(&self, command: Command) -> CallResult {
-        if let Some(error) = &*self.inner.failed.borrow() {
+        if let Some(error) = &*self.state.failed.borrow() {
             return Err(error.clone());
         }
-        let reply = Future::new(&self.inner.event_loop);
-        self.inner.queued.borrow_mut().push_back(Call {
+        let reply = Future::new(&self.state.event_loop);
+        self.state.queued.borrow_mut().push_back(Call {
             command,
             with_text: false,
             reply: reply.clone(),
         });
-        self.inner.wake();
+        self.state.wake();
         let lost = |_| Err(CallError::Lost("the connection was closed".to_owned()));
         reply.await.unwrap_or_else(lost)
     }
@@ -184,7 +184,7 @@ impl Drop for Node {
     }
 }
 
-impl Inner {
+impl NodeState {
     fn wake(&self) {
         if let Some(has_queued) = self.has_queued.take() {
             // Cannot fail: it is set once, when it is taken.

@@ -238,17 +238,22 @@ impl Store {
             let key = |text: &str| -> String {
                 self.hash(text)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
             };
-            // A start URL is counted, and not limited.
-            let max = local.options().settings.max_pages_per_host;
-            let max = max.map(|max| if referrer.is_none() { u64::MAX } else { max });
-            let max = max.filter(|_| refusal.is_none() && job.purpose != Purpose::External);
-            let pages = max.map(|max| format!("{max}!"));
-            let counts = local.trap_counts(job).filter(|_| refusal.is_none()).map(|count| {
-                let key = key(&format!("{} {}", count.what, count.name));
-                format!("{key}:{}:{}", count.cost, count.limit)
-            });
-            let counts: Vec<_> = pages.into_iter().chain(counts).collect();
-            let mark = refusal.as_ref().map(|_| REFUSED);
+            let mut counts = Vec::new();
+            if let Some(max) = local.options().settings.max_pages_per_host
+                && refusal.is_none()
+                && job.purpose != Purpose::External
+            {
+                // A start URL is counted, and not limited.
+                let max = if referrer.is_none() { u64::MAX } else { max };
+                counts.push(format!("{max}!"));
+            }
+            if refusal.is_none() {
+                counts.extend(local.trap_counts(job).map(|count| {
+                    let key = key(&format!("{} {}", count.what, count.name));
+                    format!("{key}:{}:{}", count.cost, count.limit)
+                }));
+            }
+            let mark = if refusal.is_some() { Some(REFUSED) } else { None };
             let text = job_text::write(job, referrer, mark);
             let entry = [self.hash(&job.url).to_vec(), text.into_bytes(), counts.join(";").into()];
             batch.add(host, || self.partition(host), entry);
@@ -631,19 +636,20 @@ impl Store {
     /// # Errors
     /// When the server is lost.
     pub(crate) async fn given_up_hosts(&self) -> Result<Vec<BusyHost>, CallError> {
-        let mut busy_hosts = Vec::new();
+        let mut given_up_hosts = Vec::new();
         for partition in 0..self.partitions {
             let reply = self.cluster.command(partition, ":gone", &[b"HGETALL"]).await?;
             // Names of the form `status host`.
-            let busy_host = |(name, count): (String, String)| {
+            let given_up = |(name, count): (String, String)| {
                 let (status, host) = name.split_once(' ')?;
                 let (status, todo) = (status.parse().ok()?, count.parse().ok()?);
-                Some(BusyHost { host: host.into(), status, todo }).filter(|_| todo > 0)
+                Some(BusyHost { host: host.into(), status, todo })
             };
-            busy_hosts.extend(pairs_of(reply).into_iter().filter_map(busy_host));
+            let of_partition = pairs_of(reply).into_iter().filter_map(given_up);
+            given_up_hosts.extend(of_partition.filter(|host| host.todo > 0));
         }
-        busy_hosts.sort_by(|one, other| one.host.cmp(&other.host));
-        Ok(busy_hosts)
+        given_up_hosts.sort_by(|one, other| one.host.cmp(&other.host));
+        Ok(given_up_hosts)
     }
 
     /// Returns the state of the crawl.

@@ -123,7 +123,10 @@ impl ExternalCache {
     /// Returns the result of a job, if it is for an external URL that is known. A redirect that
     /// the job may not follow any more would have another result.
     pub(crate) fn get(&self, job: &Job) -> Option<Finished> {
-        let entry = self.entries.get(&*job.url).filter(|_| job.purpose == Purpose::External)?;
+        if job.purpose != Purpose::External {
+            return None;
+        }
+        let entry = self.entries.get(&*job.url)?;
         if entry.outcome == Outcome::Redirect && job.redirects_left == 0 {
             return None;
         }

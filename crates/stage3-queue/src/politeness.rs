@@ -9,6 +9,7 @@
 mod alarms;
 mod deferrals;
 mod dispatcher;
+mod gate;
 mod host;
 mod host_queues;
 mod hosts;

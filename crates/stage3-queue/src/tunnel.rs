@@ -137,7 +137,10 @@ impl Tunnels {
 
     /// Returns the proxy that makes the request to a server itself.
     fn forwarding_proxy(&self, url: Address<'_>) -> Option<&Proxy> {
-        self.proxy(url).filter(|proxy| proxy.is_http()).filter(|_| !url.is_secure())
+        if url.is_secure() {
+            return None;
+        }
+        self.proxy(url).filter(|proxy| proxy.is_http())
     }
 
     /// Returns the result of an attempt with the name of the proxy in its error. That the

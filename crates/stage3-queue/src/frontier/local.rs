@@ -1,20 +1,22 @@
 //! The frontier of a crawl in one process.
 
-use std::cell::RefCell;
+mod plan;
+
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crawl_core::{
-    Completion, Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, HostWait, Job,
-    Options, Sink, Visit,
+    Crawl, CrawlProgress, CrawlSummary, FetchError, FetchResult, HostWait, Job, Options, Sink,
+    Visit,
 };
-use stage2_coroutines::{EventLoop, Future, Handle, sleep, yield_now};
+use stage2_coroutines::{EventLoop, sleep, yield_now};
 use url::Url;
 use web::Address;
 
+use self::plan::{LocalPlan, started};
 use super::{Claim, Frontier, Gate, JobResult, Report, Seeds};
-use crate::politeness::{Effects, HostQueues, ReadyJob, StartedJob, Work};
+use crate::politeness::{ReadyJob, Work};
 use crate::row_writer::RowWriter;
 use crate::{Health, Item, JoinableQueue, Rules, ShutdownHandle};
 
@@ -26,19 +28,6 @@ const JOBS_PER_POLL: u32 = 64;
 /// the jobs that may start now. A job that has to wait has a reservation, and waits
 /// in the queue of its host.
 pub struct LocalFrontier(Rc<LocalPlan>);
-
-/// The state that the frontier shares with its claims and its timer.
-struct LocalPlan {
-    event_loop: EventLoop,
-    q: JoinableQueue<ReadyJob>,
-    host_queues: RefCell<HostQueues>,
-    crawl: RefCell<Crawl>,
-    row_writer: RowWriter,
-    /// The time at which the next host wakes up.
-    timer: RefCell<Option<(Instant, Handle)>>,
-    /// Tasks that wait for the rules of an origin, or for the end.
-    waiters: RefCell<Vec<Future<()>>>,
-}
 
 /// The number of jobs in each place where a job can be. The queue counts its unfinished
 /// items by itself: between two steps of the loop, that number is the sum of the others.
@@ -82,15 +71,7 @@ impl LocalFrontier {
         urls_todo: Vec<Job>,
         row_writer: RowWriter,
     ) -> Self {
-        let plan = Rc::new(LocalPlan {
-            event_loop: event_loop.clone(),
-            host_queues: RefCell::new(HostQueues::new(crawl.options(), &q)),
-            q,
-            crawl: RefCell::new(crawl),
-            row_writer,
-            timer: RefCell::default(),
-            waiters: RefCell::default(),
-        });
+        let plan = LocalPlan::new(event_loop, q, crawl, row_writer);
         plan.put(urls_todo);
         Self(plan)
     }
@@ -239,149 +220,13 @@ impl Report for LocalFrontier {
     }
 
     fn end(&self) -> CrawlSummary {
-        if let Some((_, handle)) = self.0.timer.take() {
-            handle.cancel();
-        }
+        self.0.cancel_timer();
         self.0.row_writer.sink().resume_panic();
         self.0.row_writer.save_cache(&self.0.crawl);
         let summary = self.0.crawl.borrow_mut().end(self.0.num_urls(), None);
         let busy_hosts = self.0.host_queues.borrow().given_up_hosts();
         CrawlSummary { busy_hosts, ..summary }
     }
-}
-
-impl LocalPlan {
-    // ANCHOR: carry_out
-    /// Carries out the completion of a job: writes its rows, puts its new jobs in, and only
-    /// then counts it as done.
-    fn carry_out(self: &Rc<Self>, item: Item<ReadyJob>, completion: Completion) {
-        let jobs = self.row_writer.write(&item.job, completion, &self.crawl);
-        self.put(jobs);
-        let now = self.event_loop.now();
-        let effects = self.host_queues.borrow_mut().release(item.host, item.started, now);
-        self.apply(effects);
-        if self.row_writer.sink().has_panicked() {
-            self.stop();
-        }
-    }
-    // ANCHOR_END: carry_out
-
-    /// Adds new jobs, except those whose results are known already.
-    fn put(self: &Rc<Self>, jobs: impl IntoIterator<Item = Job>) {
-        let jobs = self.row_writer.settle_cached(jobs.into_iter().collect(), &self.crawl);
-        if !jobs.is_empty() {
-            let effects = self.host_queues.borrow_mut().push(jobs, self.event_loop.now());
-            self.apply(effects);
-        }
-    }
-
-    /// Records the rules of a robots.txt, which may let jobs of its origin start.
-    fn set_rules(self: &Rc<Self>, item: Item<ReadyJob>, rules: Rules) {
-        let now = self.event_loop.now();
-        let effects = self.host_queues.borrow_mut().set_rules(&item, rules, now);
-        self.apply(effects);
-        self.wake_waiters();
-    }
-
-    /// Counts a job that is about to start. Returns false if it must not: the crawl is
-    /// stopped, or has as many URLs as it may.
-    fn count_start(&self, job: &ReadyJob) -> bool {
-        match job.work {
-            Work::FetchRules => !self.host_queues.borrow().is_stopped(),
-            _ => self.crawl.borrow_mut().count_visit(),
-        }
-    }
-
-    /// Takes back a job that a worker has claimed and not finished.
-    fn take_back(&self, item: Item<ReadyJob>) -> StartedJob {
-        if let Work::Fetch = item.work {
-            self.crawl.borrow_mut().uncount_visit();
-        }
-        started(item)
-    }
-
-    /// Gives an unfinished job back to its host.
-    fn give_back(self: &Rc<Self>, job: StartedJob) {
-        let effects = self.host_queues.borrow_mut().give_back(job, self.event_loop.now());
-        self.apply(effects);
-        self.wake_waiters();
-    }
-
-    // ANCHOR: apply
-    /// Does what a change of the host queues has led to: moves every job that may start
-    /// into the crawl's queue, sets the timer, and counts the jobs that are left to do.
-    fn apply(self: &Rc<Self>, effects: Effects) {
-        for StartedJob { ready, reservation } in effects.start {
-            reservation.put(ready);
-        }
-        if let Some(at) = effects.wake_at {
-            self.set_timer(at);
-        }
-        if !effects.leave.is_empty() {
-            let jobs = self.crawl.borrow_mut().leave(effects.leave.len());
-            // The reservations of the jobs that are left are dropped only after this: the
-            // crawl may not end before.
-            self.put(jobs);
-        }
-    }
-    // ANCHOR_END: apply
-
-    /// Sets the timer, unless it is set to an earlier time already.
-    fn set_timer(self: &Rc<Self>, at: Instant) {
-        let mut timer = self.timer.borrow_mut();
-        if timer.as_ref().is_some_and(|(set, _)| *set <= at) {
-            return;
-        }
-        let plan = Rc::downgrade(self);
-        let wake = move || {
-            if let Some(plan) = plan.upgrade() {
-                plan.wake_hosts();
-            }
-        };
-        if let Some((_, handle)) = timer.replace((at, self.event_loop.call_at(at, wake))) {
-            handle.cancel();
-        }
-    }
-
-    /// Wakes the hosts whose time has come: the timer is over.
-    fn wake_hosts(self: &Rc<Self>) {
-        self.timer.take();
-        let effects = self.host_queues.borrow_mut().wake(self.event_loop.now());
-        self.apply(effects);
-    }
-
-    fn stop(self: &Rc<Self>) {
-        self.crawl.borrow_mut().stop();
-        let effects = self.host_queues.borrow_mut().stop();
-        self.apply(effects);
-        self.wake_waiters();
-    }
-
-    /// Returns the number of URLs that are not done. A robots.txt is not one of them.
-    fn num_urls(&self) -> usize {
-        self.q.unfinished() - self.host_queues.borrow().num_pending_rules()
-    }
-
-    /// Waits until the rules of an origin have changed, or the frontier is stopped.
-    async fn changed(&self) {
-        let changed = Future::new(&self.event_loop);
-        self.waiters.borrow_mut().push(changed.clone());
-        // Only this coroutine could cancel it.
-        let _ = changed.await;
-    }
-
-    fn wake_waiters(&self) {
-        for waiter in self.waiters.take() {
-            // Fails if the waiting task was cancelled.
-            let _ = waiter.set_result(());
-        }
-    }
-}
-
-/// Takes an item apart: the work on it is not done.
-fn started(item: Item<ReadyJob>) -> StartedJob {
-    let (ready, reservation) = item.into_parts();
-    StartedJob { ready, reservation }
 }
 
 /// A claim on a job of a [`LocalFrontier`].

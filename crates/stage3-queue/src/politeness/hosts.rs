@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::{Index, IndexMut};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use crawl_core::{Options, Pace};
+use crawl_core::{BusyHost, HostWait, Options, Pace};
 use web::Address;
 
 use super::host::Host;
@@ -85,8 +85,26 @@ impl Hosts {
         self.sums
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Host> {
-        self.hosts.iter()
+    /// Returns the hosts that the crawl waits for.
+    pub(super) fn waits(&self, now: Instant) -> impl Iterator<Item = HostWait> {
+        self.hosts.iter().filter_map(move |host| host.wait(now))
+    }
+
+    /// Returns the number of jobs that wait for their host.
+    pub(super) fn num_waiting(&self) -> usize {
+        self.hosts.iter().map(Host::waiting).sum()
+    }
+
+    /// Returns the number of robots.txt files that are being fetched.
+    pub(super) fn num_pending_rules(&self) -> usize {
+        let rules = self.hosts.iter().flat_map(|host| &host.rules);
+        rules.filter(|rules| rules.is_pending()).count()
+    }
+
+    /// Returns the hosts that were given up with jobs left to do.
+    pub(super) fn given_up(&self) -> Vec<BusyHost> {
+        let given_up = self.hosts.iter().filter_map(|host| host.given_up.as_ref());
+        given_up.filter(|host| host.todo > 0).cloned().collect()
     }
 
     pub(super) fn ids(&self) -> impl Iterator<Item = HostId> + use<> {
