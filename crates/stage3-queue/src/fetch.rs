@@ -5,7 +5,7 @@ use crawl_core::{
     Visit,
 };
 use stage2_coroutines::{
-    Connection, Elapsed, EventLoop, Exception, read_all, sleep, timeout_at, write_all,
+    Connection, Coroutine, Elapsed, EventLoop, Exception, read_all, sleep, timeout_at, write_all,
 };
 use url::Url;
 
@@ -80,29 +80,39 @@ impl<G: Gate> Client<G> {
     }
 
     // ANCHOR: attempt
-    /// Makes one attempt: over an idle connection if there is one, and else over a new one.
-    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
-        if let Some(idle) = self.connector.take_idle(visit) {
-            if let Some(result) = self.attempt_over_idle(idle, visit, deadline).await {
+    /// Makes one attempt: over an idle connection if there is one, and otherwise over a new one.
+    #[expect(
+        clippy::manual_async_fn,
+        reason = "an async fn keeps its arguments twice in its frame"
+    )]
+    fn attempt(
+        &self,
+        visit: &mut Visit,
+        deadline: &Deadline,
+    ) -> impl Coroutine<Output = FetchResult> {
+        async move {
+            if let Some(result) = self.attempt_over_idle(visit, deadline).await {
                 return result;
             }
-            // The server had closed the idle connection. It may do so (RFC 9112,
-            // section 9.3.1), and the attempt goes on with a new one.
-            deadline.enter(Phase::Pause, self.event_loop.now());
-            Box::pin(self.frontier.wait_turn(visit.url())).await?;
-            deadline.enter(Phase::Lookup, self.event_loop.now());
+            if visit.has_request() {
+                // The server had closed the idle connection. It may do so (RFC 9112,
+                // section 9.3.1), and the attempt goes on with a new one.
+                deadline.enter(Phase::Pause, self.event_loop.now());
+                Box::pin(self.frontier.wait_turn(visit.url())).await?;
+                deadline.enter(Phase::Lookup, self.event_loop.now());
+            }
+            self.attempt_over_new(visit, deadline).await
         }
-        self.attempt_over_new(visit, deadline).await
     }
 
-    /// Makes an attempt over an idle connection. Returns `None` if the connection was dead:
-    /// it may give no other sign than its silence.
+    /// Makes an attempt over an idle connection. Returns `None` if there is none, or if it was
+    /// dead: a dead connection may give no other sign than its silence.
     async fn attempt_over_idle(
         &self,
-        mut idle: Connection,
         visit: &mut Visit,
         deadline: &Deadline,
     ) -> Option<FetchResult> {
+        let mut idle = self.connector.take_idle(visit)?;
         let result = self.exchange(&mut idle, visit, deadline).await;
         if !visit.is_answered(&result) {
             return None;
