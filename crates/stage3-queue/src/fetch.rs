@@ -5,7 +5,7 @@ use crawl_core::{
     Visit,
 };
 use stage2_coroutines::{
-    Connection, Coroutine, Elapsed, EventLoop, Exception, read_all, sleep, timeout_at, write_all,
+    Connection, Elapsed, EventLoop, Exception, read_all, sleep, timeout_at, write_all,
 };
 use url::Url;
 
@@ -81,28 +81,21 @@ impl<G: Gate> Client<G> {
 
     // ANCHOR: attempt
     /// Makes one attempt: over an idle connection if there is one, and otherwise over a new one.
-    #[expect(
-        clippy::manual_async_fn,
-        reason = "an async fn keeps its arguments twice in its frame"
-    )]
-    fn attempt(
-        &self,
-        visit: &mut Visit,
-        deadline: &Deadline,
-    ) -> impl Coroutine<Output = FetchResult> {
-        async move {
-            if let Some(result) = self.attempt_over_idle(visit, deadline).await {
-                return result;
-            }
-            if visit.has_request() {
-                // The server had closed the idle connection. It may do so (RFC 9112,
-                // section 9.3.1), and the attempt goes on with a new one.
-                deadline.enter(Phase::Pause, self.event_loop.now());
-                Box::pin(self.frontier.wait_turn(visit.url())).await?;
-                deadline.enter(Phase::Lookup, self.event_loop.now());
-            }
-            self.attempt_over_new(visit, deadline).await
+    async fn attempt(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
+        if let Some(result) = self.attempt_over_idle(visit, deadline).await {
+            return result;
         }
+        if visit.has_request() {
+            // The server had closed the idle connection. It may do so (RFC 9112,
+            // section 9.3.1), and the attempt goes on with a new one.
+            deadline.enter(Phase::Pause, self.event_loop.now());
+            Box::pin(self.frontier.wait_turn(visit.url())).await?;
+            deadline.enter(Phase::Lookup, self.event_loop.now());
+        }
+        let mut connection = self.connector.connect(visit, deadline).await?;
+        let received = self.exchange(&mut connection, visit, deadline).await?;
+        self.connector.keep(visit, connection, received);
+        Ok(())
     }
 
     /// Makes an attempt over an idle connection. Returns `None` if there is none, or if it was
@@ -118,14 +111,6 @@ impl<G: Gate> Client<G> {
             return None;
         }
         Some(result.map(|received| self.connector.keep(visit, idle, received)))
-    }
-
-    /// Makes an attempt over a new connection.
-    async fn attempt_over_new(&self, visit: &mut Visit, deadline: &Deadline) -> FetchResult {
-        let mut new = self.connector.connect(visit, deadline).await?;
-        let received = self.exchange(&mut new, visit, deadline).await?;
-        self.connector.keep(visit, new, received);
-        Ok(())
     }
     // ANCHOR_END: attempt
 
