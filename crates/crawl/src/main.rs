@@ -49,18 +49,18 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
     }
     let event_loop = EventLoop::new()?;
     event_loop.report_to(cli::print)?;
-    let stopper = crawler.shutdown_handle();
-    let _guard = signals::watch(max_time, move |reason| stopper.stop(reason), warn)?;
+    let shutdown = crawler.shutdown_handle();
+    let _guard = signals::watch(max_time, move |reason| shutdown.stop(reason), warn)?;
     let Some(files) = invocation.files.take() else {
         return prepared(crawler, invocation).run_on(&event_loop);
     };
-    let (mut options, stopper) = (invocation.options.clone(), crawler.shutdown_handle());
+    let (mut options, shutdown) = (invocation.options.clone(), crawler.shutdown_handle());
     if let Some(max_time) = options.max_time.take() {
         // The crawler's own clock would begin when the files have been read.
-        stop_after(max_time, stopper.clone())?;
+        stop_after(max_time, shutdown.clone())?;
     }
     let Checked { crawl, left, num_aliases, warning } =
-        files::check(&files, options, &mut invocation.sink, || stopper.is_stopped())?;
+        files::check(&files, options, &mut invocation.sink, || shutdown.is_stopped())?;
     crawler = crawler.begun(crawl, left);
     let mut summary = prepared(crawler, invocation).run_on(&event_loop)?;
     summary.done = summary.done.saturating_sub(num_aliases);
@@ -69,11 +69,11 @@ fn crawl(mut invocation: Invocation) -> io::Result<CrawlSummary> {
 }
 
 /// Starts a thread that stops a crawl after some time.
-fn stop_after(max_time: Duration, stopper: ShutdownHandle) -> io::Result<()> {
+fn stop_after(max_time: Duration, shutdown: ShutdownHandle) -> io::Result<()> {
     let stop = move || {
         thread::sleep(max_time);
-        if !stopper.is_stopped() {
-            stopper.stop(StopReason::MaxTime);
+        if !shutdown.is_stopped() {
+            shutdown.stop(StopReason::MaxTime);
         }
     };
     thread::Builder::new().name("limit on time of files".into()).spawn(stop).map(drop)

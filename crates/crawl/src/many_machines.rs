@@ -34,11 +34,11 @@ pub(crate) fn crawl(
     let summary = if frontier.action == FrontierAction::Report {
         event_loop.run_until_complete(report(&event_loop, &redis, &mut sink))?
     } else {
-        let stopper = ShutdownHandle::new();
-        let stop = stopper.clone();
+        let shutdown = ShutdownHandle::new();
+        let stop = shutdown.clone();
         let _guard = signals::watch(options.max_time, move |reason| stop.stop(reason), warn)?;
         let watch = (Progress::INTERVAL, |counts: &_| progress.show(counts));
-        event_loop.run_until_complete(work(&event_loop, redis, options, sink, stopper, watch))?
+        event_loop.run_until_complete(work(&event_loop, redis, options, sink, shutdown, watch))?
     };
     event_loop.close();
     summary

@@ -63,10 +63,10 @@ impl Recording {
         warn: Arc<dyn Fn(&str) + Send + Sync>,
     ) -> io::Result<CrawlSummary> {
         let Self(recorder) = self;
-        let stopper = crawler.shutdown_handle();
+        let shutdown = crawler.shutdown_handle();
         let backend = OsBackend::new()?;
         let external = recorder.external(backend.notifier());
-        let backend = recorder.backend(backend, stop_on(stopper));
+        let backend = recorder.backend(backend, stop_on(shutdown));
         let lookup = recorder.lookup(Arc::new(system_lookup));
         let event_loop = EventLoop::with_backend(backend, lookup);
         event_loop.set_exception_handler(|error| cli::print(&format!("{error}\n")));
@@ -153,8 +153,8 @@ fn ignore_questions() -> io::Result<()> {
 }
 
 /// Returns a function that stops the crawl for the signal with a number.
-fn stop_on(stopper: ShutdownHandle) -> Box<dyn FnMut(u8)> {
-    Box::new(move |number| stopper.stop(StopReason::Signal(number)))
+fn stop_on(shutdown: ShutdownHandle) -> Box<dyn FnMut(u8)> {
+    Box::new(move |number| shutdown.stop(StopReason::Signal(number)))
 }
 
 /// Returns an argument of the command line without the secret in it.

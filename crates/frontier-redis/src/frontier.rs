@@ -14,7 +14,7 @@ use crawl_core::{
 };
 use stage2_coroutines::{EventLoop, Future, Task, join, select, sleep, timeout_at};
 use stage3_queue::{
-    CircuitBreaker, Claim, Frontier, Gate, GuardedSink, Health, JobResult, Report, Rules, Seeds,
+    CircuitBreaker, Claim, Frontier, Gate, GuardedSink, Health, JobResult, Reporting, Rules, Seeds,
     ShutdownHandle,
 };
 use url::Url;
@@ -876,7 +876,7 @@ impl Seeds for RedisFrontier {
     }
 }
 
-impl Report for RedisFrontier {
+impl Reporting for RedisFrontier {
     fn warn(&self, warning: String) {
         self.0.warn(warning);
     }

@@ -9,7 +9,7 @@ use stage2_coroutines::{EventLoop, Task, catch};
 use crate::connector::Connector;
 use crate::fetch::Client;
 use crate::frontier::local::LocalFrontier;
-use crate::frontier::{Claim, Frontier, Gate, JobResult, Report, Seeds};
+use crate::frontier::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
 use crate::robots::{fetch_robots, rules_of};
 use crate::sitemaps::read_sitemaps;
 use crate::turns::Turns;
@@ -45,7 +45,7 @@ impl Crawler {
     // ANCHOR_END: new
 }
 
-impl<F: Frontier + Gate + Seeds + Report> Crawler<F> {
+impl<F: Frontier + Gate + Seeds + Reporting> Crawler<F> {
     /// Creates a crawler with a frontier of your own. From the options it takes what
     /// a worker needs: the number of tasks, timeouts, limits on what is received.
     pub fn with_frontier(

@@ -2,7 +2,7 @@
 //!
 //! A worker needs five verbs, in [`Frontier`]. A fetch has to be polite to its host, and
 //! passes the [`Gate`]. A reader of sitemaps adds [`Seeds`]. Whoever watches the crawl
-//! needs a [`Report`].
+//! needs a [`Reporting`].
 
 pub(crate) mod local;
 
@@ -113,7 +113,7 @@ pub trait Seeds: 'static {
 }
 
 /// What is reported of a crawl, while it runs and in the end.
-pub trait Report: 'static {
+pub trait Reporting: 'static {
     /// Keeps a warning for the summary.
     fn warn(&self, warning: String);
 

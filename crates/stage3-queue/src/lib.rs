@@ -66,7 +66,7 @@ pub use builder::crawl;
 pub use builder::{Builder, crawl_on};
 pub use crawler::Crawler;
 pub use frontier::local::{JobCounts, LocalClaim, LocalFrontier};
-pub use frontier::{Claim, Frontier, Gate, JobResult, Report, Seeds};
+pub use frontier::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
 pub use health::{CircuitBreaker, Health};
 pub use politeness::ReadyJob;
 pub use queue::{Item, JoinableQueue, Reservation};

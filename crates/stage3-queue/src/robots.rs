@@ -8,12 +8,12 @@ use url::Url;
 use web::robots::{MAX_BYTES, Robots, product_token};
 
 use crate::fetch::{Client, FileError, Redirects};
-use crate::frontier::{Gate, Report};
+use crate::frontier::{Gate, Reporting};
 use crate::rules::Rules;
 
 /// Fetches the robots.txt of a job.
 pub(crate) async fn fetch_robots(
-    client: &Client<impl Gate + Report>,
+    client: &Client<impl Gate + Reporting>,
     file: &Job,
 ) -> Result<SiteFile, FileError> {
     let host_answered = true;

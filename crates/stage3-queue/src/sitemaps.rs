@@ -14,7 +14,7 @@ use web::Address;
 use web::sitemap::{Limits, SitemapEntry, SitemapParser};
 
 use crate::fetch::{Client, Redirects, site_file};
-use crate::frontier::{Gate, Report, Seeds};
+use crate::frontier::{Gate, Reporting, Seeds};
 use crate::politeness::{MAX_ATTEMPTS_IN_A_ROW, backoff};
 use crate::rules::Rules;
 
@@ -40,7 +40,7 @@ const CHUNK: usize = 4 * 1024;
 /// else `/sitemap.xml`, and the sitemaps that index files name. Returns when all
 /// are read or the crawl is stopped. A sitemap that cannot be fetched is a
 /// warning.
-pub(crate) async fn read_sitemaps(client: &Client<impl Gate + Seeds + Report>) {
+pub(crate) async fn read_sitemaps(client: &Client<impl Gate + Seeds + Reporting>) {
     let read_all = async {
         let mut sites = HashSet::new();
         for root in client.options.settings.roots.iter() {
@@ -76,7 +76,7 @@ struct Sitemaps<'a> {
 }
 
 /// Reads the sitemaps of one site.
-async fn read_site(client: &Client<impl Gate + Seeds + Report>, site: &Url) {
+async fn read_site(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) {
     let mut sitemaps = Sitemaps {
         site,
         todo: VecDeque::new(),
@@ -123,7 +123,7 @@ async fn read_site(client: &Client<impl Gate + Seeds + Report>, site: &Url) {
 
 /// Returns the sitemaps that a site's robots.txt names, or else the usual URL of a
 /// sitemap.
-async fn sitemaps_of(client: &Client<impl Gate + Seeds + Report>, site: &Url) -> Vec<Url> {
+async fn sitemaps_of(client: &Client<impl Gate + Seeds + Reporting>, site: &Url) -> Vec<Url> {
     let expected = site_file(site, "/sitemap.xml");
     if !client.options.settings.robots {
         return vec![expected];
@@ -153,7 +153,7 @@ impl Sitemaps<'_> {
     /// `others` the entries that it cannot speak for.
     async fn read(
         &mut self,
-        client: &Client<impl Gate + Seeds + Report>,
+        client: &Client<impl Gate + Seeds + Reporting>,
         url: &Url,
         num_indices: u32,
         others: &mut usize,
@@ -198,7 +198,7 @@ impl Sitemaps<'_> {
 /// Fetches one sitemap, within the rules and the rate limit of its host. A throttled one is
 /// requested again; all waits together take at most the longest wait.
 async fn fetch(
-    client: &Client<impl Gate + Seeds + Report>,
+    client: &Client<impl Gate + Seeds + Reporting>,
     url: &Url,
     max_bytes: usize,
 ) -> Result<SiteFile, String> {

@@ -28,8 +28,8 @@ fn in_virtual_time(
     let event_loop = EventLoop::in_virtual_time();
     let crawler = Crawler::builder(options);
     for &at in stop_times {
-        let stopper = crawler.shutdown_handle();
-        event_loop.call_later(at, move || stopper.stop(StopReason::Signal(2)));
+        let shutdown = crawler.shutdown_handle();
+        event_loop.call_later(at, move || shutdown.stop(StopReason::Signal(2)));
     }
     let begun = event_loop.now();
     let summary = crawler.run_on(&event_loop).unwrap();

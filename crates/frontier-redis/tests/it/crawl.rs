@@ -13,7 +13,7 @@ use demo_site::scripted::Server;
 use demo_site::{DemoSite, Latency, SiteOptions};
 use frontier_redis::{RedisFrontier, RedisOptions, delete, report, status, work};
 use stage2_coroutines::{EventLoop, Task};
-use stage3_queue::{Frontier, Report, ShutdownHandle};
+use stage3_queue::{Frontier, Reporting, ShutdownHandle};
 use test_support::settings::{by_name, changed, with_one_changed};
 
 use crate::losses::{is_soon, join_and_leave};
@@ -80,14 +80,14 @@ fn a_worker_that_is_stopped_gives_its_leases_back() {
     let site = DemoSite::start(SiteOptions { latency, ..SiteOptions::default() }).unwrap();
     let mut redis_options = redis.options("stopped");
     redis_options.lease = Duration::from_secs(60);
-    let stopper = ShutdownHandle::new();
+    let shutdown = ShutdownHandle::new();
     let (summary, rows) = thread::scope(|scope| {
-        let (asked, site) = (stopper.clone(), &site);
+        let (asked, site) = (shutdown.clone(), &site);
         scope.spawn(move || {
             is_soon(|| site.requests() > 0);
             (0..2).for_each(|_| asked.stop(StopReason::Signal(2)));
         });
-        run_with(redis_options.clone(), options(&site.root()), stopper)
+        run_with(redis_options.clone(), options(&site.root()), shutdown)
     });
     assert!(site.requests() > 0, "no lease was taken");
     assert!(matches!(summary.stopped, Some(StopReason::Signal(2))));
@@ -253,13 +253,13 @@ fn the_journal_moves_to_a_file() {
         [(foreign.clone(), "no journal of this crawl"), ("/dev/zero".into(), "no ordinary file")]
     {
         of_moved.journal = vec![path];
-        let stopper = ShutdownHandle::new();
+        let shutdown = ShutdownHandle::new();
         let open = RedisFrontier::open(
             &event_loop,
             of_moved.clone(),
             options(&site.root()),
             Box::new(drop),
-            stopper,
+            shutdown,
         );
         let opened = event_loop.run_sync(open, Duration::from_secs(20)).unwrap();
         let error = opened.err().unwrap().to_string();
@@ -481,9 +481,9 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
     /// A line of what Redis tells, when the call of one client waits.
     const BLOCKED: &str = "blocked_clients:1";
     let redis = Arc::new(Redis::start());
-    let stopper = ShutdownHandle::new();
+    let shutdown = ShutdownHandle::new();
     // The site outlives no test, but may outlive the server.
-    let (stop, server) = (stopper.clone(), Arc::downgrade(&redis));
+    let (stop, server) = (shutdown.clone(), Arc::downgrade(&redis));
     let links: String = (0..5).map(|n| format!("<a href=/{n}>x</a>")).collect();
     let site = Server::start(move |request, reply| {
         if request.path() != "/0" {
@@ -504,7 +504,7 @@ fn requests_of_one_that_is_stopped(times: u32) -> u64 {
     (wanted.settings.delay, wanted.max_tasks) = (Duration::from_millis(40), Some(2));
     let mut of_stopped = redis.options("claims");
     of_stopped.lease = Duration::from_secs(60);
-    run_with(of_stopped, wanted, stopper);
+    run_with(of_stopped, wanted, shutdown);
     assert_eq!(redis.command(&["ZCARD", "{claims:0}:leases"]), "0");
     site.requests()
 }
@@ -601,8 +601,8 @@ fn a_summary_has_at_most_a_hundred_warnings_and_counts_the_others() {
     let redis = Redis::start();
     let event_loop = EventLoop::new().unwrap();
     let (of_warnings, wanted) = (redis.options("warnings"), options("http://a.test/"));
-    let (sink, stopper) = (Box::new(drop), ShutdownHandle::new());
-    let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, stopper);
+    let (sink, shutdown) = (Box::new(drop), ShutdownHandle::new());
+    let opening = RedisFrontier::open(&event_loop, of_warnings, wanted, sink, shutdown);
     let frontier = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap().unwrap();
     (0..200).for_each(|n| frontier.warn(format!("{n}")));
     let warnings = frontier.end().warnings;
@@ -668,8 +668,8 @@ fn a_worker_with_many_partitions_leaves_all_of_them() {
     };
     let event_loop = EventLoop::new().unwrap();
     let open = |redis| {
-        let (sink, stopper) = (Box::new(drop), ShutdownHandle::new());
-        RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, stopper)
+        let (sink, shutdown) = (Box::new(drop), ShutdownHandle::new());
+        RedisFrontier::open(&event_loop, redis, wanted.clone(), sink, shutdown)
     };
     let working = async {
         // It is begun from nearby: that takes calls for each partition.

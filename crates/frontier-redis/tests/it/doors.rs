@@ -186,8 +186,9 @@ fn a_call_that_is_repeated_at_another_node_is_still_a_repeated_one() {
 /// Returns the error with which a crawl of this name is not begun.
 fn refusal_to_begin(redis: RedisOptions) -> String {
     let event_loop = EventLoop::new().unwrap();
-    let (sink, stopper) = (Box::new(drop), ShutdownHandle::new());
-    let opening = RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, stopper);
+    let (sink, shutdown) = (Box::new(drop), ShutdownHandle::new());
+    let opening =
+        RedisFrontier::open(&event_loop, redis, options("http://a.test/"), sink, shutdown);
     let opened = event_loop.run_sync(opening, Duration::from_secs(20)).unwrap();
     opened.err().unwrap().to_string()
 }

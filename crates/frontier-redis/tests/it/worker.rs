@@ -38,14 +38,14 @@ pub(crate) fn run(redis: RedisOptions, options: Options) -> (CrawlSummary, Vec<R
 pub(crate) fn run_with(
     redis: RedisOptions,
     options: Options,
-    stopper: ShutdownHandle,
+    shutdown: ShutdownHandle,
 ) -> (CrawlSummary, Vec<Row>) {
     let rows: Arc<Mutex<Vec<Row>>> = Arc::default();
     let taken = Arc::clone(&rows);
     let sink = Box::new(move |row| taken.lock().unwrap().push(row));
     let event_loop = EventLoop::new().unwrap();
     let watch = (Duration::from_secs(1), |_: &_| ());
-    let working = work(&event_loop, redis, options, sink, stopper, watch);
+    let working = work(&event_loop, redis, options, sink, shutdown, watch);
     let summary = event_loop.run_sync(working, watchdog()).expect("the crawl hangs").unwrap();
     event_loop.close();
     let rows = std::mem::take(&mut *rows.lock().unwrap());

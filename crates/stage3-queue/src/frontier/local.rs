@@ -15,7 +15,7 @@ use url::Url;
 use web::Address;
 
 use self::plan::{LocalPlan, started};
-use super::{Claim, Frontier, Gate, JobResult, Report, Seeds};
+use super::{Claim, Frontier, Gate, JobResult, Reporting, Seeds};
 use crate::politeness::{ReadyJob, Work};
 use crate::row_writer::RowWriter;
 use crate::{Health, Item, JoinableQueue, Rules, ShutdownHandle};
@@ -201,7 +201,7 @@ impl Seeds for LocalFrontier {
     }
 }
 
-impl Report for LocalFrontier {
+impl Reporting for LocalFrontier {
     fn warn(&self, warning: String) {
         self.0.crawl.borrow_mut().warn(warning);
     }

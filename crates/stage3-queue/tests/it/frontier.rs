@@ -21,7 +21,7 @@ use proptest::prelude::*;
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 use stage3_queue::{
     Claim, Crawler, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier,
-    Report, Rules, Seeds, ShutdownHandle,
+    Reporting, Rules, Seeds, ShutdownHandle,
 };
 use test_support::event_loops::virtual_loop;
 use url::Url;
@@ -608,7 +608,7 @@ impl Seeds for RemoteFrontier {
     async fn stopped(&self) {}
 }
 
-impl Report for RemoteFrontier {
+impl Reporting for RemoteFrontier {
     fn warn(&self, _: String) {}
 
     fn progress(&self) -> CrawlProgress {

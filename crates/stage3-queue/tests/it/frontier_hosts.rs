@@ -13,7 +13,7 @@ use crawl_core::{ErrorClass, FetchError, Finished, Options, Row, Visit};
 use serde_json::json;
 use stage2_coroutines::{Coroutine, EventLoop, sleep};
 use stage3_queue::{
-    Claim, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier, Report,
+    Claim, Frontier, Gate, Health, JobResult, JoinableQueue, LocalClaim, LocalFrontier, Reporting,
     Rules, Seeds,
 };
 use test_support::event_loops::virtual_loop;
